@@ -1,0 +1,157 @@
+# A fresh machine needs Python 3.11 or later, make and git: everything else is installed into this
+# folder. Stamp files make a second run free.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11 python
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for p in $(CANDIDATES); do \
+	"$$p" -c '$(NEW_ENOUGH)' >/dev/null 2>&1 && { echo "$$p"; break; }; done)
+
+VENV := .venv
+BIN := $(CURDIR)/$(VENV)/bin
+# Node comes from PyPI into the virtual environment: both cdk and jsii must find that one.
+export PATH := $(BIN):$(PATH)
+export JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION := 1
+export CDK_DISABLE_CLI_TELEMETRY := true
+export PYTHONDONTWRITEBYTECODE :=
+
+CODE := $(wildcard app.py functions infra local cli tests bench examples)
+PYTEST := $(BIN)/python -m pytest
+TOOLS := $(VENV)/.requirements node_modules/.installed
+
+##@ Use
+.PHONY: up down reset demo-data status
+up: $(TOOLS) .local/.ministack .local/.layer ## Start the local AWS, deploy, load demo data (PORT=4600 for another port)
+	@$(BIN)/python -m local up
+
+down: $(VENV)/.requirements ## Stop the local AWS; data and stream records stay
+	@$(BIN)/python -m local down
+
+reset: $(VENV)/.requirements ## Stop the local AWS and forget its data
+	@$(BIN)/python -m local reset
+
+demo-data: $(VENV)/.requirements ## Load the demo data once more
+	@$(BIN)/python -m local demo-data
+
+status: $(VENV)/.requirements ## Say what runs, and where
+	@$(BIN)/python -m local status
+
+##@ Test
+.PHONY: test lint format unit property integration delivery infra e2e
+test: lint unit property integration delivery infra e2e ## Everything, from nothing
+
+lint: $(VENV)/.requirements ## ruff and mypy --strict
+	$(BIN)/ruff check --quiet $(CODE)
+	$(BIN)/ruff format --check --quiet $(CODE)
+	$(BIN)/mypy $(CODE)
+
+format: $(VENV)/.requirements ## Let ruff format and fix
+	$(BIN)/ruff format $(CODE)
+	$(BIN)/ruff check --fix $(CODE)
+
+# Exit code 5 of pytest: a folder that has no tests yet.
+run_tests = $(PYTEST) tests/$(1) -q $(2) || [ $$? -eq 5 ]
+
+unit: $(VENV)/.requirements ## The pure parts
+	$(call run_tests,unit)
+
+property: $(VENV)/.requirements ## Laws of the pure parts
+	$(call run_tests,property,-n 2)
+
+integration: $(TOOLS) ## Handlers over Dynoxide
+	$(call run_tests,integration,-n 2)
+
+delivery: $(TOOLS) ## The stream path under faults
+	$(call run_tests,delivery,-n 2)
+
+infra: $(TOOLS) ## The synthesised template
+	$(call run_tests,infra)
+
+e2e: $(TOOLS) .local/.ministack .local/.layer ## Over HTTP, on a local stack of its own
+	$(call run_tests,e2e)
+
+##@ Build and deploy
+.PHONY: layer synth deploy
+layer: build/.layer ## What the Lambda layer holds, for AWS
+
+synth: $(TOOLS) build/.layer ## The templates of all stages
+	node_modules/.bin/cdk synth --quiet -c stage=dev
+	node_modules/.bin/cdk synth --quiet -c stage=prod
+
+deploy: $(TOOLS) build/.layer ## To a real account: make deploy STAGE=dev
+	node_modules/.bin/cdk deploy -c stage=$(or $(STAGE),dev)
+
+##@ Generate
+.PHONY: generation openapi docs lock
+generation: $(VENV)/.requirements ## Append changed declarations to functions/generations.json
+	$(BIN)/daicho generation
+
+openapi: $(VENV)/.requirements ## Write docs/openapi.json
+	$(BIN)/daicho openapi
+
+docs: $(VENV)/.requirements ## Write the table of access patterns
+	$(BIN)/daicho docs
+
+PIP_COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
+lock: $(TOOLS) ## Write the lock files again; UPGRADE=1 takes newer versions
+	@for each in requirements-layer requirements requirements-local; do \
+		$(PIP_COMPILE) $(if $(UPGRADE),--upgrade) $$each.in -o $$each.txt; done
+	npm install --package-lock-only --ignore-scripts --silent
+
+.PHONY: help clean
+help: ## This list
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+clean: ## Remove everything that make installed or built (not the local AWS's data)
+	rm -rf $(VENV) node_modules build cdk.out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# --- What is installed -----------------------------------------------------------------------
+
+$(VENV)/.uv: requirements.txt
+ifeq ($(strip $(PYTHON)),)
+	@echo "Daicho needs Python 3.11 or later, and none is on the PATH. Or name one: make PYTHON=/path/to/python3.12" >&2; exit 1
+endif
+	@"$(PYTHON)" -c '$(NEW_ENOUGH)' || { echo "$(PYTHON) is $$("$(PYTHON)" -V 2>&1); Daicho needs 3.11 or later" >&2; exit 1; }
+	@test -x $(VENV)/bin/pip || "$(PYTHON)" -m venv --clear $(VENV) || { \
+		echo "$(PYTHON) cannot make virtual environments (on Debian: apt install python3-venv)" >&2; exit 1; }
+	@# uv with its hashes, as the lock file has it.
+	@sed -n '/^uv==/,/[^\\]$$/p' requirements.txt > $(VENV)/uv.txt
+	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $(VENV)/uv.txt
+	@touch $@
+
+# The .pth makes functions/ and this folder importable without building the project.
+$(VENV)/.requirements: $(VENV)/.uv requirements.txt
+	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.txt
+	@$(BIN)/python -c 'import pathlib, sysconfig; \
+		pathlib.Path(sysconfig.get_path("purelib"), "daicho.pth").write_text("$(CURDIR)/functions\n$(CURDIR)\n")'
+	@printf '#!%s\nfrom cli.main import app\n\napp()\n' $(BIN)/python > $(BIN)/daicho && chmod +x $(BIN)/daicho
+	@touch $@
+
+node_modules/.installed: package-lock.json $(VENV)/.requirements
+	@npm ci --silent
+	@touch $@
+
+# The same layer for the Python of this machine: functions of the local AWS run under it.
+.local/.layer: requirements-layer.txt $(VENV)/.requirements
+	@rm -rf .local/layer && mkdir -p .local
+	@$(BIN)/uv pip install --quiet --target .local/layer --python $(BIN)/python --only-binary :all: \
+		--no-deps --require-hashes -r requirements-layer.txt
+	@touch $@
+
+.local/.ministack: requirements-local.txt $(VENV)/.requirements
+	@mkdir -p .local
+	@test -x .local/ministack/bin/python || $(BIN)/python -m venv --without-pip .local/ministack
+	@$(BIN)/uv pip sync --quiet --python .local/ministack/bin/python --require-hashes requirements-local.txt
+	@touch $@
+
+LAYER_PLATFORM := --python-platform aarch64-manylinux2014 --python-version 3.14
+build/.layer: requirements-layer.txt $(VENV)/.requirements
+	@rm -rf build/layer && mkdir -p build/layer
+	@$(BIN)/uv pip install --quiet --target build/layer/python $(LAYER_PLATFORM) --only-binary :all: \
+		--no-deps --require-hashes -r requirements-layer.txt
+	@touch $@

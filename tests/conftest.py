@@ -1,0 +1,34 @@
+"""What all tests share: settings, marks by folder, and the DynamoDB of `tests.dynoxide`."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# Before anything imports boto3: no test may find a real account.
+os.environ.update(
+    AWS_ACCESS_KEY_ID="testing",
+    AWS_SECRET_ACCESS_KEY="testing",
+    AWS_DEFAULT_REGION="us-east-1",
+    AWS_REGION="us-east-1",
+    AWS_CONFIG_FILE=os.devnull,
+    AWS_SHARED_CREDENTIALS_FILE=os.devnull,
+    AWS_EC2_METADATA_DISABLED="true",
+)
+os.environ.pop("AWS_PROFILE", None)
+os.environ.pop("AWS_SESSION_TOKEN", None)
+
+settings.register_profile("daicho", deadline=None, print_blob=True)
+settings.register_profile("thorough", parent=settings.get_profile("daicho"), max_examples=2_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "daicho"))
+
+pytest_plugins = ["tests.dynoxide"]
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test by its folder."""
+    for item in items:
+        item.add_marker(item.path.relative_to(HERE).parts[0])
