@@ -1,0 +1,60 @@
+"""Daicho: entities declared once, and everything derived from them kept exact.
+
+What a domain file writes comes from here: ``from daicho import Entity, Key, field``. The names
+are loaded when they are asked for, so that the stream functions, which import modules of this
+package, load neither Pydantic nor the declarations.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from daicho.book import Book as Book
+    from daicho.book import Page as Page
+    from daicho.declarations import Aggregate as Aggregate
+    from daicho.declarations import Count as Count
+    from daicho.declarations import Edge as Edge
+    from daicho.declarations import Expires as Expires
+    from daicho.declarations import Key as Key
+    from daicho.declarations import Listing as Listing
+    from daicho.declarations import Search as Search
+    from daicho.declarations import Sum as Sum
+    from daicho.declarations import day as day
+    from daicho.declarations import each as each
+    from daicho.declarations import folded as folded
+    from daicho.declarations import month as month
+    from daicho.declarations import one_of as one_of
+    from daicho.domain import Domain as Domain
+    from daicho.entity import Entity as Entity
+    from daicho.errors import refuse as refuse
+    from daicho.fields import copied as copied
+    from daicho.fields import created_at as created_at
+    from daicho.fields import field as field
+    from daicho.fields import ref as ref
+    from daicho.fields import refs as refs
+    from daicho.fields import uid as uid
+    from daicho.questions import Score as Score
+
+_HOMES = {
+    "book": ("Book", "Page"),
+    "declarations": (
+        "Aggregate", "Count", "Edge", "Expires", "Key", "Listing", "Search", "Sum",
+        "day", "each", "folded", "month", "one_of",
+    ),
+    "domain": ("Domain",),
+    "entity": ("Entity",),
+    "errors": ("refuse",),
+    "fields": ("copied", "created_at", "field", "ref", "refs", "uid"),
+    "questions": ("Score",),
+}  # fmt: skip
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        home = _HOME_OF[name]
+    except KeyError:
+        raise AttributeError(f"module 'daicho' has no attribute {name!r}") from None
+    return getattr(importlib.import_module(f"daicho.{home}"), name)

@@ -1,0 +1,189 @@
+"""Declarations to plan: checks that need the whole class, then plain data.
+
+Every error names the declaration and the value; it is raised at import, when a domain is made.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from daicho import plan
+from daicho.declarations import (
+    Aggregate,
+    ConditionSpec,
+    Declaration,
+    Expires,
+    Key,
+    Listing,
+    PartSpec,
+    Search,
+    Sum,
+)
+from daicho.fields import DeclarationError, FieldSpec, created_at
+from daicho.keys import text_of
+
+if TYPE_CHECKING:
+    from daicho.entity import Entity
+
+KEY_KINDS = ("str", "int", "bool", "date", "datetime")
+UNNUMBERED = 0
+"""The first generation of a declaration that no lock file has numbered yet."""
+
+
+def compile_entity(entity: type[Entity]) -> plan.EntityPlan:
+    """The plan of an entity, its declarations not numbered yet (``since`` is 0).
+
+    Raises:
+        DeclarationError: with the declaration's name in it.
+    """
+    return _Compiler(entity).plan()
+
+
+class _Compiler:
+    def __init__(self, entity: type[Entity]) -> None:
+        self.entity = entity
+        self.name = entity.__name__
+        self.declarations = entity.declarations_
+        self.read: dict[str, str] = {}
+        self.expires = next((e for e in self.declarations.values() if isinstance(e, Expires)), None)
+
+    def plan(self) -> plan.EntityPlan:
+        for spec in self.entity.fields_.values():
+            self._check_copy(spec)
+        key = self.declarations["key"]
+        assert isinstance(key, Key)
+        return plan.EntityPlan(
+            name=self.name,
+            key=self._key(key),
+            searches=tuple(self._search(each) for each in self._all(Search)),
+            listings=tuple(self._listing(each) for each in self._all(Listing)),
+            aggregates=tuple(self._aggregate(each) for each in self._all(Aggregate)),
+            expires=self._expires(),
+            fields=dict(sorted(self.read.items())),
+        )
+
+    def _all(self, kind: Any) -> list[Any]:
+        found = [each for each in self.declarations.values() if isinstance(each, kind)]
+        return sorted(found, key=lambda each: str(each.name))
+
+    def _key(self, key: Key[Any]) -> plan.KeyPlan:
+        names = [self._field(key, spec, KEY_KINDS) for spec in key.parts]
+        if not names:
+            raise DeclarationError(f"{key} takes at least one field")
+        shards = key.shards
+        if isinstance(shards, FieldSpec):
+            if not (shards.frozen or shards.role == "copied"):
+                raise DeclarationError(f"{key}: {shards} must be frozen: a place never moves")
+            shards = self._field(key, shards, ("int",))
+        elif shards is not None and (not isinstance(shards, int) or shards < 2):
+            raise DeclarationError(f"{key}: shards is a number from 2, or a field of whole numbers")
+        salt = self._field(key, key.salt, ("str",)) if key.salt is not None else None
+        if salt is not None and shards is None:
+            raise DeclarationError(f"{key}: a salt seasons shards, and there are none")
+        split = key.partition
+        return plan.KeyPlan(tuple(names[:split]), tuple(names[split:]), shards, salt, key.edge)
+
+    def _search(self, search: Search) -> plan.SearchPlan:
+        fields = tuple(self._field(search, spec, ("str",)) for spec in search.fields)
+        return plan.SearchPlan(search.name, UNNUMBERED, fields, search.steps, search.shards)
+
+    def _listing(self, listing: Listing[Any]) -> plan.ListingPlan:
+        order = created_at if listing.order is None else listing.order
+        return plan.ListingPlan(
+            name=listing.name,
+            since=UNNUMBERED,
+            partition=tuple(self._part(listing, each) for each in listing.partition),
+            order=(self._field(listing, order, KEY_KINDS),),
+            where=self._condition(listing, listing.where),
+        )
+
+    def _aggregate(self, aggregate: Aggregate) -> plan.AggregatePlan:
+        measured = None
+        if isinstance(aggregate.measure, Sum):
+            measured = self._field(aggregate, aggregate.measure.field, ("int", "decimal"))
+        return plan.AggregatePlan(
+            name=aggregate.name,
+            since=UNNUMBERED,
+            measure="count" if measured is None else "sum",
+            field=measured,
+            by=tuple(self._part(aggregate, each) for each in aggregate.by),
+            within=tuple(self._part(aggregate, each) for each in aggregate.within),
+            ranked=aggregate.ranked,
+            on_expiry=self._on_expiry(aggregate),
+            where=self._condition(aggregate, aggregate.where),
+        )
+
+    def _on_expiry(self, aggregate: Aggregate) -> Any:
+        if self.expires is None:
+            return "subtract"
+        if aggregate.on_expiry is None:
+            raise DeclarationError(
+                f"{aggregate} does not say what expiry does to it: on_expiry='keep' or 'subtract'"
+            )
+        if aggregate.on_expiry == "keep" and not self.expires.archive:
+            raise DeclarationError(
+                f"{aggregate} keeps what expires, but {self.name} is not archived: "
+                "it could never be recounted"
+            )
+        return aggregate.on_expiry
+
+    def _expires(self) -> plan.ExpiryPlan | None:
+        if self.expires is None:
+            return None
+        seconds = int(self.expires.after.total_seconds())
+        if seconds < 1:
+            raise DeclarationError(f"{self.expires} expires before it is written")
+        return plan.ExpiryPlan(seconds, self.expires.archive)
+
+    def _part(self, declaration: Declaration, part: PartSpec) -> plan.Part:
+        kinds: tuple[str, ...] = KEY_KINDS
+        if part.each:
+            kinds = ("set",)
+        elif part.bucket:
+            kinds = ("datetime", "date")
+        elif part.folded:
+            kinds = ("str",)
+        name = self._field(declaration, part.field, kinds)
+        return plan.Part(name, part.bucket, part.folded, part.each)
+
+    def _condition(
+        self, declaration: Declaration, where: ConditionSpec | None
+    ) -> plan.Condition | None:
+        if where is None:
+            return None
+        name = self._field(declaration, where.field, KEY_KINDS)
+        literals = where.field.literals
+        for value in where.values:
+            if literals is not None and value not in literals:
+                raise DeclarationError(
+                    f"{declaration}: {value!r} is no value of {where.field} {literals}"
+                )
+        return plan.Condition(name, tuple(text_of(value) for value in where.values))
+
+    def _field(self, declaration: Declaration, spec: FieldSpec, kinds: tuple[str, ...]) -> str:
+        if spec is created_at:
+            return spec.name
+        if not isinstance(spec, FieldSpec) or spec.entity != self.name:
+            raise DeclarationError(
+                f"{declaration} reads {spec}: an image knows only its own fields. Copy it: "
+                f"{getattr(spec, 'name', '...')}: ... = copied(..., {spec})"
+            )
+        if spec.kind not in kinds:
+            raise DeclarationError(
+                f"{declaration} reads {spec}, which is {spec.kind}; it takes {' or '.join(kinds)}"
+            )
+        self.read[spec.name] = spec.kind
+        return spec.name
+
+    def _check_copy(self, spec: FieldSpec) -> None:
+        if spec.role != "copied" or spec.source is None:
+            return
+        reference: FieldSpec = spec.target
+        known = self.entity.fields_.get(reference.name)
+        if known is not reference:
+            raise DeclarationError(f"{spec} is copied through {reference}, a field of another")
+        if spec.source.entity != reference.target.__name__:
+            raise DeclarationError(
+                f"{spec} copies {spec.source}, but {reference} refers to "
+                f"{reference.target.__name__}"
+            )

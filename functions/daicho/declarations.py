@@ -1,0 +1,313 @@
+"""Declarations: keys, searches, listings and aggregates, as values of a class body.
+
+Inside the class a declaration takes the bare names of fields; outside, called with values, it is
+a question that a `Book` answers (`daicho.questions`). A declaration is data: it holds no code.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar, TypeVarTuple, Unpack
+
+from daicho.fields import DeclarationError, FieldSpec
+from daicho.plan import Bucket
+from daicho.questions import E, Figure, Many, One, Ranking
+from daicho.search.grams import STEPS
+
+Ts = TypeVarTuple("Ts")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class PartSpec:
+    """A field as a declaration uses it: bucketed, folded, or each of a set."""
+
+    field: FieldSpec
+    bucket: Bucket | None = None
+    folded: bool = False
+    each: bool = False
+
+    @classmethod
+    def of(cls, value: Any) -> PartSpec:
+        """Read what stands in a declaration's argument list."""
+        if isinstance(value, PartSpec):
+            return value
+        return cls(spec_of(value))
+
+
+@dataclass(frozen=True, eq=False)
+class ConditionSpec:
+    """A condition on one field."""
+
+    field: FieldSpec
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Count:
+    """Count items."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """Add up a field of whole numbers or exact decimals."""
+
+    field: Any
+
+
+def spec_of(value: Any) -> FieldSpec:
+    """The field that a bare name in a class body stands for.
+
+    Raises:
+        DeclarationError: it is no field.
+    """
+    if not isinstance(value, FieldSpec):
+        raise DeclarationError(f"a declaration takes fields; {value!r} is none")
+    return value
+
+
+def month(moment: dt.datetime | dt.date) -> str:
+    """The month of an instant or day, in UTC: ``2026-11``."""
+    return _as(str, PartSpec(spec_of(moment), bucket="month"))
+
+
+def day(moment: dt.datetime) -> str:
+    """The day of an instant, in UTC: ``2026-11-21``."""
+    return _as(str, PartSpec(spec_of(moment), bucket="day"))
+
+
+def folded(text: str) -> str:
+    """The whole text in the normal form of searches: case, width, marks and kana folded."""
+    return _as(str, PartSpec(spec_of(text), folded=True))
+
+
+def each(members: set[str]) -> str:
+    """Each member of a set: the item is listed, or counted, once for every one."""
+    return _as(str, PartSpec(spec_of(members), each=True))
+
+
+def one_of(value: T, *values: T) -> bool:
+    """True of items whose field is one of ``values``."""
+    return _as(bool, ConditionSpec(spec_of(value), values))
+
+
+def _as(_kind: type[T], value: Any) -> T:
+    # In a class body mypy sees what the value will be, Python what is declared of it.
+    result: T = value
+    return result
+
+
+class Declaration:
+    """A named value of an entity's class body."""
+
+    name = ""
+    entity = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name, self.entity = name, owner.__name__
+
+    def __str__(self) -> str:
+        return f"{self.entity}.{self.name}"
+
+
+class Key(Declaration, Generic[Unpack[Ts]]):
+    """The primary key: the first ``partition`` fields choose the item collection, others order it.
+
+    ``partition=0`` puts all items of a tenant into one collection. ``shards`` spreads a
+    collection by a hash of the key (a calculated suffix): a number, or a field that holds it.
+    ``salt`` is a hidden field that nobody outside can know, so that nobody can aim at a shard.
+    """
+
+    edge = False
+
+    def __init__(
+        self, *parts: Unpack[Ts], partition: int = 1, shards: Any = None, salt: Any = None
+    ) -> None:
+        self.parts = tuple(spec_of(part) for part in parts)
+        if not self.parts:
+            raise DeclarationError("a Key takes at least one field")
+        if not 0 <= partition <= len(self.parts):
+            raise DeclarationError(f"a Key of {len(self.parts)} fields has no partition={partition}")
+        self.partition = partition
+        self.shards: int | FieldSpec | None = shards
+        self.salt: FieldSpec | None = salt
+
+    def __get__(self, instance: object, owner: type[E]) -> KeyOf[E, Unpack[Ts]]:
+        return KeyOf(owner, self)
+
+
+class Edge(Key[Unpack[Ts]]):
+    """A relation between two items, readable from both ends (an adjacency list)."""
+
+    edge = True
+
+    def __init__(self, *ends: Unpack[Ts]) -> None:
+        super().__init__(*ends)
+        if len(self.parts) != 2:
+            raise DeclarationError("an Edge has two ends")
+
+    def __get__(self, instance: object, owner: type[E]) -> EdgeOf[E, Unpack[Ts]]:
+        return EdgeOf(owner, self)
+
+
+class KeyOf(Generic[E, Unpack[Ts]]):
+    """A key, asked: called with all values it is one item; `all` is a collection."""
+
+    def __init__(self, entity: type[E], key: Key[Unpack[Ts]]) -> None:
+        self.entity, self.declaration = entity, key
+
+    def __call__(self, *parts: Unpack[Ts]) -> One[E]:
+        _counted(parts, len(self.declaration.parts), self.declaration)
+        return One(self.entity, parts)
+
+    def all(self, *partition: Any) -> Many[E]:
+        """The items of one collection in the order of their sort key, over all shards."""
+        _counted(partition, self.declaration.partition, self.declaration)
+        return Many(self.entity, "partition", "key", partition)
+
+
+class EdgeOf(KeyOf[E, Unpack[Ts]]):
+    """An edge, asked: `all` from its near end, `inverse` from its far end."""
+
+    def inverse(self, far_end: Any) -> Many[E]:
+        """The edges that lead to ``far_end``."""
+        return Many(self.entity, "inverse", "key", (far_end,))
+
+
+class Listing(Declaration, Generic[Unpack[Ts]]):
+    """A sparse listing: only items that meet ``where`` and have every part are in it.
+
+    Newest first, or by ``order``, highest first.
+    """
+
+    def __init__(self, *partition: Unpack[Ts], order: Any = None, where: Any = True) -> None:
+        self.partition = tuple(PartSpec.of(part) for part in partition)
+        self.order = None if order is None else spec_of(order)
+        self.where = _condition(where)
+
+    def __get__(self, instance: object, owner: type[E]) -> ListingOf[E, Unpack[Ts]]:
+        return ListingOf(owner, self)
+
+
+class ListingOf(Generic[E, Unpack[Ts]]):
+    """A listing, asked."""
+
+    def __init__(self, entity: type[E], listing: Listing[Unpack[Ts]]) -> None:
+        self.entity, self.declaration = entity, listing
+
+    def __call__(self, *partition: Unpack[Ts]) -> Many[E]:
+        _counted(partition, len(self.declaration.partition), self.declaration)
+        return Many(self.entity, "listing", self.declaration.name, partition)
+
+
+class Search(Declaration):
+    """A search by the beginning of any word of the fields, newest first.
+
+    ``steps`` are the lengths of the grams; ``shards`` spreads the hot lists (grams of 0 and 1).
+    """
+
+    def __init__(self, *fields: str, steps: Sequence[int] = STEPS, shards: int = 1) -> None:
+        self.fields = tuple(spec_of(name) for name in fields)
+        self.steps, self.shards = tuple(steps), shards
+        if not self.fields:
+            raise DeclarationError("a Search takes at least one field")
+        if list(self.steps) != sorted(set(self.steps)) or self.steps[0] != 1 or shards < 1:
+            raise DeclarationError("a Search's steps rise from 1, and it has a shard or more")
+
+    def __get__(self, instance: object, owner: type[E]) -> SearchOf[E]:
+        return SearchOf(owner, self)
+
+
+class SearchOf(Generic[E]):
+    """A search, asked with a keyword; the empty keyword lists everything."""
+
+    def __init__(self, entity: type[E], search: Search) -> None:
+        self.entity, self.declaration = entity, search
+
+    def __call__(self, keyword: str) -> Many[E]:
+        return Many(self.entity, "search", self.declaration.name, (keyword,))
+
+
+class Aggregate(Declaration):
+    """A count or a sum for each group, exact, maintained through the stream.
+
+    Args:
+        measure: ``Count()`` or ``Sum(field)``.
+        by: the fields that make a group.
+        within: what groups are ranked within: a field, ``month(at)``, or a tuple of such.
+        ranked: keep the groups in order of their total.
+        where: count only items that meet it.
+        on_expiry: what a TTL deletion does: ``"subtract"``, or ``"keep"`` what was counted.
+            Must be said where the entity expires.
+    """
+
+    def __init__(
+        self,
+        measure: Count | Sum,
+        *by: Any,
+        within: Any = (),
+        ranked: bool = False,
+        where: Any = True,
+        on_expiry: Literal["keep", "subtract"] | None = None,
+    ) -> None:
+        self.measure = measure
+        self.by = tuple(PartSpec.of(part) for part in by)
+        within = within if isinstance(within, tuple) else (within,)
+        self.within = tuple(PartSpec.of(part) for part in within)
+        self.ranked, self.on_expiry = ranked, on_expiry
+        self.where = _condition(where)
+        if ranked and not self.by:
+            raise DeclarationError("a ranked Aggregate needs members: group it by a field")
+
+    def __get__(self, instance: object, owner: type[E]) -> AggregateOf:
+        return AggregateOf(owner, self)
+
+
+class AggregateOf:
+    """An aggregate, asked: called with ``within`` and ``by`` values it is one figure."""
+
+    def __init__(self, entity: type[Any], aggregate: Aggregate) -> None:
+        self.entity, self.declaration = entity, aggregate
+
+    def __call__(self, *parts: Any) -> Figure:
+        declared = self.declaration
+        _counted(parts, len(declared.within) + len(declared.by), declared)
+        inner = len(declared.within)
+        return Figure(self.entity, declared.name, parts[:inner], parts[inner:])
+
+    def top(self, *within: Any) -> Ranking:
+        """The groups of one ``within``, highest first.
+
+        Raises:
+            DeclarationError: the aggregate is not ranked.
+        """
+        if not self.declaration.ranked:
+            raise DeclarationError(f"{self.declaration} is not ranked")
+        _counted(within, len(self.declaration.within), self.declaration)
+        return Ranking(self.entity, self.declaration.name, within)
+
+
+@dataclass
+class Expires(Declaration):
+    """Items expire ``after`` their creation; DynamoDB deletes them by TTL, then they are archived.
+
+    Source: seed 003 (Time to Live, and for archiving).
+    """
+
+    after: dt.timedelta
+    archive: bool = False
+
+
+def _condition(where: Any) -> ConditionSpec | None:
+    if where is True:
+        return None
+    if not isinstance(where, ConditionSpec):
+        raise DeclarationError(f"where takes one_of(field, ...), not {where!r}")
+    return where
+
+
+def _counted(parts: tuple[Any, ...], expected: int, declaration: Declaration) -> None:
+    if len(parts) != expected:
+        raise TypeError(f"{declaration} takes {expected} values, not {len(parts)}")

@@ -1,0 +1,148 @@
+"""Domains, and the one composition root of what is declared.
+
+A domain is a value: entities, the routes mounted from them, and functions for the rest. Making one
+registers nothing anywhere; `Daicho` is made of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from types import ModuleType
+from typing import Any, Literal, TypeVar, cast
+
+from daicho import compile as compiler
+from daicho.entity import Entity
+from daicho.fields import DeclarationError
+from daicho.generations import append, locked
+from daicho.plan import EntityPlan, Ledger
+
+Method = Literal["GET", "PUT", "POST", "PATCH", "DELETE"]
+F = TypeVar("F", bound=Callable[..., Any])
+VERBS = ("POST", "PUT", "GET", "PATCH", "DELETE", "LIST")
+
+
+@dataclass(frozen=True)
+class Resource:
+    """An entity's items over HTTP: ``path`` is the item's, its parent the collection's."""
+
+    path: str
+    entity: type[Entity]
+    verbs: tuple[str, ...]
+
+    @property
+    def collection(self) -> str:
+        """The path without its last component."""
+        return self.path.rsplit("/", 1)[0]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A declaration mounted at a path of its own, instead of its usual one."""
+
+    path: str
+    declaration: Any
+
+
+@dataclass(frozen=True)
+class Route:
+    """A function of the domain behind a path; ``?a=&b=`` in it names required query parameters."""
+
+    method: Method
+    path: str
+    function: Callable[..., Any]
+    role: str | None = None
+
+
+class Domain:
+    """One system: what it declares and what it serves."""
+
+    def __init__(self, name: str, *entities: type[Entity]) -> None:
+        self.name = name
+        self.entities = entities
+        self.resources: list[Resource] = []
+        self.answers: list[Answer] = []
+        self.routes: list[Route] = []
+        self.plans = tuple(compiler.compile_entity(entity) for entity in entities)
+
+    def resource(self, path: str, entity: type[Entity], verbs: str) -> None:
+        """Mount an entity's items: ``verbs`` of POST PUT GET PATCH DELETE LIST.
+
+        Searches, listings, edges and figures of the entity are mounted with it.
+        """
+        chosen = tuple(verbs.split())
+        for verb in chosen:
+            if verb not in VERBS:
+                raise DeclarationError(f"{path}: {verb!r} is none of {' '.join(VERBS)}")
+        if entity not in self.entities:
+            raise DeclarationError(f"{path}: {entity.__name__} is not of the domain {self.name!r}")
+        self.resources.append(Resource(path, entity, chosen))
+
+    def answer(self, path: str, declaration: Any) -> None:
+        """Mount a declaration at ``path`` instead of where `resource` would."""
+        self.answers.append(Answer(path, declaration))
+
+    def route(self, method: Method, path: str, *, role: str | None = None) -> Callable[[F], F]:
+        """Mount a function. Its parameters are ``book``, the path's and the query's, and a body."""
+
+        def mount(function: F) -> F:
+            self.routes.append(Route(method, path, function, role))
+            return function
+
+        return mount
+
+
+class Daicho:
+    """The composition root: all domains, and the plan that they compile to."""
+
+    def __init__(self, *domains: Domain) -> None:
+        self.domains = domains
+        names = [entity.__name__ for entity in self.entities]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice:
+            raise DeclarationError(f"two entities are called {twice}")
+
+    @classmethod
+    def discover(cls, package: ModuleType) -> Daicho:
+        """Every module of ``package`` that holds a ``domain``, in order of name.
+
+        Raises:
+            DeclarationError: a module without one.
+        """
+        found: list[Domain] = []
+        for each in sorted(pkgutil.iter_modules(package.__path__), key=lambda each: each.name):
+            module = importlib.import_module(f"{package.__name__}.{each.name}")
+            domain = getattr(module, "domain", None)
+            if not isinstance(domain, Domain):
+                raise DeclarationError(f"{module.__name__} holds no domain: domain = Domain(...)")
+            found.append(domain)
+        return cls(*found)
+
+    @cached_property
+    def entities(self) -> tuple[type[Entity], ...]:
+        """All entities, in order of domain."""
+        return tuple(entity for domain in self.domains for entity in domain.entities)
+
+    @property
+    def plans(self) -> Iterable[EntityPlan]:
+        """What the declarations compile to, not numbered."""
+        return (plan for domain in self.domains for plan in domain.plans)
+
+    def locked(self, ledger: Ledger) -> Ledger:
+        """``ledger``, if it ends with what is declared; else DeclarationError."""
+        return locked(self.plans, ledger)
+
+    def appended(self, ledger: Ledger) -> Ledger:
+        """``ledger`` with a new generation for what changed (``make generation``)."""
+        return append(self.plans, ledger)
+
+    def entity(self, name: str) -> type[Entity]:
+        """The entity called ``name``.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return cast(type[Entity], {each.__name__: each for each in self.entities}[name])

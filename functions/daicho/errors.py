@@ -1,0 +1,55 @@
+"""What can go wrong, in the library's own words.
+
+Only `daicho.table` and `daicho.bucket` turn AWS's errors into these; nothing above them knows
+botocore.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from daicho.images import Image
+
+
+class DaichoError(Exception):
+    """Anything that the library raises on purpose."""
+
+
+class SettingsError(DaichoError):
+    """Environment variables that are missing or wrong, all of them at once."""
+
+
+class StoreError(DaichoError):
+    """The table or the bucket did not do what it was asked."""
+
+
+class UnavailableError(StoreError):
+    """No answer, or one that a later attempt may better. What was asked may have been done."""
+
+
+class ThrottledError(UnavailableError):
+    """Too many requests for a partition, the table or the account."""
+
+
+class UnprocessedError(ThrottledError):
+    """A batch of which a part was left undone until the deadline."""
+
+    def __init__(self, left: Sequence[object]) -> None:
+        super().__init__(f"{len(left)} of a batch left unprocessed")
+        self.left = tuple(left)
+
+
+class RefusedError(StoreError):
+    """A request that can never succeed: a bug here, not a failure there."""
+
+
+class ConditionFailedError(StoreError):
+    """A condition did not hold; ``item`` is what stands there, None if nothing does.
+
+    After a lost response this may be the answer to the SDK's own repeat of a write that went
+    through: who needs to know compares ``item`` with what it wrote.
+    """
+
+    def __init__(self, message: str, item: Image | None) -> None:
+        super().__init__(message)
+        self.item = item

@@ -1,0 +1,95 @@
+"""Generations: past plans, each with its number, in a committed lock file.
+
+Whatever changes what an image derives is a new generation (EXACTNESS rule 3): the stream path
+derives an image by the plan of the generation that wrote it. `append` makes one; `locked` is the
+check, at import, that nobody changed a declaration without it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from daicho.fields import DeclarationError
+from daicho.plan import EntityPlan, Generation, Ledger
+
+
+def locked(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
+    """Return ``ledger``, which must end with what the declarations compile to.
+
+    Raises:
+        DeclarationError: a declaration changed, came or went without a new generation.
+    """
+    for plan in compiled:
+        known = ledger.entities.get(plan.name)
+        changed = _first_change(plan, known[-1].plan) if known else plan.name
+        if changed:
+            raise DeclarationError(f"{changed} changed without a new generation; run make generation")
+    return ledger
+
+
+def append(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
+    """Add a generation for each entity that changed; what did not change keeps its number.
+
+    Entities that are no longer declared keep their generations: their items may still be there.
+    """
+    entities = dict(ledger.entities)
+    for plan in compiled:
+        known = entities.get(plan.name, ())
+        if known and not _first_change(plan, known[-1].plan):
+            continue
+        number = known[-1].number + 1 if known else 1
+        before = known[-1].plan if known else None
+        entities[plan.name] = (*known, Generation(number, _numbered(plan, before, number)))
+    return Ledger(entities)
+
+
+def write(ledger: Ledger, path: Path) -> None:
+    """Write the lock file, byte for byte alike for alike ledgers."""
+    path.write_text(json.dumps(ledger.to_json(), indent=1) + "\n", encoding="utf-8")
+
+
+def _declared(plan: EntityPlan) -> dict[str, Any]:
+    return {each.name: each for each in (*plan.searches, *plan.listings, *plan.aggregates)}
+
+
+def _unnumbered(declaration: Any) -> Any:
+    return dataclasses.replace(declaration, since=0)
+
+
+def _first_change(new: EntityPlan, old: EntityPlan) -> str | None:
+    """The name of a declaration that differs, or None."""
+    new_declared, old_declared = _declared(new), _declared(old)
+    for name in (*new_declared, *old_declared):
+        if name not in new_declared or name not in old_declared:
+            return f"{new.name}.{name}"
+        if _unnumbered(new_declared[name]) != _unnumbered(old_declared[name]):
+            return f"{new.name}.{name}"
+    if new.key != old.key:
+        return f"{new.name}.key"
+    if new.expires != old.expires:
+        return f"{new.name}.expires"
+    return f"{new.name}" if dict(new.fields) != dict(old.fields) else None
+
+
+def _numbered(plan: EntityPlan, before: EntityPlan | None, number: int) -> EntityPlan:
+    old = _declared(before) if before else {}
+    kinds_changed = before is not None and any(
+        before.fields.get(name, kind) != kind for name, kind in plan.fields.items()
+    )
+
+    def numbered(declaration: Any) -> Any:
+        known = old.get(declaration.name)
+        if known and not kinds_changed and _unnumbered(known) == _unnumbered(declaration):
+            return known
+        return dataclasses.replace(declaration, since=number)
+
+    return dataclasses.replace(
+        plan,
+        searches=tuple(map(numbered, plan.searches)),
+        listings=tuple(map(numbered, plan.listings)),
+        aggregates=tuple(map(numbered, plan.aggregates)),
+    )

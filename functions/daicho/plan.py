@@ -1,0 +1,252 @@
+"""The plan: declarations as plain data.
+
+The composition root compiles the declarations to it; the stream functions, the infrastructure
+and the docs read it. The lock file ``generations.json`` holds, for each entity, every plan that
+images in the table may have been derived by; the last one is the current one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+Bucket = Literal["month", "day"]
+LOCK_FILE = Path(__file__).parent.parent / "generations.json"
+
+
+class NewerGenerationError(Exception):
+    """An image of a generation that this code does not know yet (EXACTNESS rule 3)."""
+
+
+class UnknownEntityError(Exception):
+    """An image of an entity that no generation has declared."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A component of a key: a field, as it is, by its time bucket, folded, or each of a set."""
+
+    field: str
+    bucket: Bucket | None = None
+    folded: bool = False
+    each: bool = False
+
+
+@dataclass(frozen=True)
+class Condition:
+    """True of an image whose ``field`` is one of the values (as `keys.text_of` renders them)."""
+
+    field: str
+    one_of: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class KeyPlan:
+    """The primary key: fields of the partition key, of the sort key, and the shards.
+
+    ``shards`` is a number, or the name of the field that holds it; ``salt`` names the field that
+    seasons the hash. ``edge``: readable from the other end through GSI1.
+    """
+
+    partition: tuple[str, ...]
+    sort: tuple[str, ...]
+    shards: int | str | None = None
+    salt: str | None = None
+    edge: bool = False
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """Postings by gram of the fields' words."""
+
+    name: str
+    since: int
+    fields: tuple[str, ...]
+    steps: tuple[int, ...]
+    shards: int = 1
+
+
+@dataclass(frozen=True)
+class ListingPlan:
+    """A sparse listing: a row for each item that meets ``where`` and has all parts."""
+
+    name: str
+    since: int
+    partition: tuple[Part, ...]
+    order: tuple[str, ...]
+    where: Condition | None = None
+
+
+@dataclass(frozen=True)
+class AggregatePlan:
+    """A count or a sum for each group; ``within`` names the ranking, ``by`` its members."""
+
+    name: str
+    since: int
+    measure: Literal["count", "sum"]
+    field: str | None
+    by: tuple[Part, ...]
+    within: tuple[Part, ...]
+    ranked: bool = False
+    on_expiry: Literal["keep", "subtract"] = "subtract"
+    where: Condition | None = None
+
+
+@dataclass(frozen=True)
+class ExpiryPlan:
+    """Seconds from creation to expiry, and whether what expires is archived."""
+
+    seconds: int
+    archive: bool
+
+
+@dataclass(frozen=True)
+class EntityPlan:
+    """Everything that one generation of an entity declares."""
+
+    name: str
+    fields: Mapping[str, str]
+    key: KeyPlan
+    searches: tuple[SearchPlan, ...] = ()
+    listings: tuple[ListingPlan, ...] = ()
+    aggregates: tuple[AggregatePlan, ...] = ()
+    expires: ExpiryPlan | None = None
+
+    @property
+    def derives(self) -> bool:
+        """Whether the projector has anything to do for this entity."""
+        return bool(self.searches or self.listings or self.aggregates)
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as plain JSON values."""
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return plain
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> EntityPlan:
+        """Read what `to_json` wrote."""
+        expires = data["expires"]
+        return cls(
+            name=data["name"],
+            fields=dict(data["fields"]),
+            key=KeyPlan(**_tuples(data["key"])),
+            searches=tuple(SearchPlan(**_tuples(each)) for each in data["searches"]),
+            listings=tuple(_listing(each) for each in data["listings"]),
+            aggregates=tuple(_aggregate(each) for each in data["aggregates"]),
+            expires=ExpiryPlan(**expires) if expires else None,
+        )
+
+
+@dataclass(frozen=True)
+class Generation:
+    """An entity's plan with its number."""
+
+    number: int
+    plan: EntityPlan
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """All generations of all entities, oldest first."""
+
+    entities: Mapping[str, tuple[Generation, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, path: Path = LOCK_FILE) -> Ledger:
+        """Read a lock file."""
+        return cls.from_json(json.loads(path.read_text(encoding="utf-8")))
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Ledger:
+        """Read what `to_json` wrote."""
+        return cls(
+            {
+                name: tuple(
+                    Generation(each["generation"], EntityPlan.from_json(each["plan"]))
+                    for each in generations
+                )
+                for name, generations in data["entities"].items()
+            }
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The lock file as plain JSON values, entities in order of name."""
+        return {
+            "entities": {
+                name: [
+                    {"generation": each.number, "plan": each.plan.to_json()}
+                    for each in self.entities[name]
+                ]
+                for name in sorted(self.entities)
+            }
+        }
+
+    def current(self, name: str) -> Generation:
+        """The newest generation of an entity."""
+        return self._of(name)[-1]
+
+    def plan(self, name: str, generation: int) -> EntityPlan:
+        """The plan by which an image of ``generation`` is derived.
+
+        Raises:
+            NewerGenerationError: the code is older than the image.
+            UnknownEntityError: no entity of that name, or the generation was never one.
+        """
+        known = self._of(name)
+        for each in known:
+            if each.number == generation:
+                return each.plan
+        if generation > known[-1].number:
+            raise NewerGenerationError(f"{name} generation {generation}")
+        raise UnknownEntityError(f"{name} has no generation {generation}")
+
+    def types(self) -> tuple[str, ...]:
+        """The names of all entities."""
+        return tuple(sorted(self.entities))
+
+    @cached_property
+    def derived_types(self) -> tuple[str, ...]:
+        """Entities that derive anything in any generation: what wakes the projector."""
+        return self._where(lambda plan: plan.derives)
+
+    @cached_property
+    def archived_types(self) -> tuple[str, ...]:
+        """Entities whose expired items are archived in any generation."""
+        return self._where(lambda plan: plan.expires is not None and plan.expires.archive)
+
+    def _of(self, name: str) -> tuple[Generation, ...]:
+        try:
+            return self.entities[name]
+        except KeyError:
+            raise UnknownEntityError(f"no entity is called {name!r}") from None
+
+    def _where(self, holds: Any) -> tuple[str, ...]:
+        return tuple(
+            name for name in self.types() if any(holds(each.plan) for each in self.entities[name])
+        )
+
+
+def _tuples(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
+
+
+def _parts(data: list[dict[str, Any]]) -> tuple[Part, ...]:
+    return tuple(Part(**each) for each in data)
+
+
+def _condition(data: Mapping[str, Any] | None) -> Condition | None:
+    return Condition(data["field"], tuple(data["one_of"])) if data else None
+
+
+def _listing(data: Mapping[str, Any]) -> ListingPlan:
+    parts = {"partition": _parts(data["partition"]), "where": _condition(data["where"])}
+    return ListingPlan(**{**_tuples(data), **parts})
+
+
+def _aggregate(data: Mapping[str, Any]) -> AggregatePlan:
+    parts = {name: _parts(data[name]) for name in ("by", "within")}
+    return AggregatePlan(**{**_tuples(data), **parts, "where": _condition(data["where"])})

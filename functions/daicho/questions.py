@@ -1,0 +1,63 @@
+"""Questions: what a called declaration is, and what a `Book` answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+if TYPE_CHECKING:
+    from daicho.entity import Entity
+
+E = TypeVar("E", bound="Entity")
+
+
+@dataclass(frozen=True)
+class One(Generic[E]):
+    """One item, by the values of its key's fields: partition first, then sort."""
+
+    entity: type[E]
+    parts: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Many(Generic[E]):
+    """A list of items.
+
+    ``by`` says through what: ``partition`` (the items of a partition, by sort key), ``inverse``
+    (an edge from its far end), ``listing`` or ``search`` (newest first unless ordered otherwise).
+    ``name`` is the declaration's, ``parts`` are its partition's values, or the keyword.
+    """
+
+    entity: type[E]
+    by: Literal["partition", "inverse", "listing", "search"]
+    name: str
+    parts: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The tally of one group: values of ``within``, then of ``by``."""
+
+    entity: type[Entity]
+    aggregate: str
+    within: tuple[Any, ...]
+    by: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """All groups of one ``within``, highest first, ties by id."""
+
+    entity: type[Entity]
+    aggregate: str
+    within: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Score:
+    """A tally's value; ``by`` are the group's parts as text, ``rank`` its place from 1."""
+
+    by: tuple[str, ...]
+    items: int
+    total: Any
+    rank: int | None = None

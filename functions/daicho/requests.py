@@ -1,0 +1,176 @@
+"""Requests to DynamoDB as its API wants them, and its errors in our words: no I/O here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
+
+from daicho.derive import ItemKey
+from daicho.errors import (
+    ConditionFailedError,
+    RefusedError,
+    StoreError,
+    ThrottledError,
+    UnavailableError,
+)
+from daicho.images import AttributeValue, Image
+
+NOTHING: Mapping[str, Any] = {}
+THROTTLES = frozenset(
+    {
+        "LimitExceededException",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "SlowDown",
+        "ThrottlingException",
+        "TooManyRequestsException",
+    }
+)
+REFUSALS = frozenset(
+    {
+        "ItemCollectionSizeLimitExceededException",
+        "SerializationException",
+        "ValidationException",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Query:
+    """One item collection, or a stretch of it, of the table or of an index.
+
+    Bounds are of the sort key: ``prefix``, or any of ``low`` and ``high`` (both inclusive), or
+    ``below`` (exclusive). ``start`` is a page's `Page.last`: what follows it.
+    """
+
+    partition: str
+    index: str | None = None
+    prefix: str | None = None
+    low: str | None = None
+    high: str | None = None
+    below: str | None = None
+    forward: bool = True
+    start: Image | None = None
+    limit: int | None = None
+    consistent: bool = False
+    attributes: tuple[str, ...] = ()
+    count_only: bool = False
+
+    def request(self) -> dict[str, Any]:
+        """The request, but for the table's name."""
+        index = self.index or ""
+        bound, values = self._bound()
+        names = {"#pk": f"{index}PK"} | ({"#sk": f"{index}SK"} if bound else {})
+        names |= {f"#a{place}": name for place, name in enumerate(self.attributes)}
+        request: dict[str, Any] = {
+            "KeyConditionExpression": f"#pk = :pk{bound}",
+            "ExpressionAttributeNames": names,
+            "ExpressionAttributeValues": {":pk": {"S": self.partition}, **values},
+            "ScanIndexForward": self.forward,
+            "ReturnConsumedCapacity": "TOTAL",
+        }
+        optional = {
+            "IndexName": self.index,
+            "ExclusiveStartKey": self.start,
+            "Limit": self.limit,
+            "ConsistentRead": self.consistent or None,
+            "ProjectionExpression": ", ".join(n for n in names if n.startswith("#a")) or None,
+            "Select": "COUNT" if self.count_only else None,
+        }
+        return request | {name: value for name, value in optional.items() if value is not None}
+
+    def _bound(self) -> tuple[str, dict[str, AttributeValue]]:
+        given = (self.prefix is not None, self.low is not None, self.high is not None)
+        values = {
+            f":{name}": {"S": value}
+            for name in ("prefix", "low", "high", "below")
+            if (value := getattr(self, name)) is not None
+        }
+        match (*given, self.below is not None):
+            case (False, False, False, False):
+                return "", values
+            case (True, False, False, False):
+                return " AND begins_with(#sk, :prefix)", values
+            case (False, True, True, False):
+                return " AND #sk BETWEEN :low AND :high", values
+            case (False, True, False, False):
+                return " AND #sk >= :low", values
+            case (False, False, True, False):
+                return " AND #sk <= :high", values
+            case (False, False, False, True):
+                return " AND #sk < :below", values
+            case _:
+                raise ValueError("a query has a prefix, or low and high, or below")
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of a query. ``last`` is None at the end; ``units`` are read units it took."""
+
+    items: tuple[Image, ...]
+    count: int
+    last: Image | None
+    units: float
+
+    @classmethod
+    def of(cls, answer: Mapping[str, Any]) -> Page:
+        """Read DynamoDB's answer."""
+        return cls(
+            items=tuple(answer.get("Items", ())),
+            count=answer["Count"],
+            last=answer.get("LastEvaluatedKey") or None,
+            units=answer.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0),
+        )
+
+
+def key_image(key: ItemKey) -> dict[str, dict[str, str]]:
+    """A key as DynamoDB wants it."""
+    return {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
+
+
+def expressions(
+    condition: str | None,
+    names: Mapping[str, str],
+    values: Mapping[str, AttributeValue],
+) -> dict[str, Any]:
+    """The condition with its names and values; a refusal brings the old item along."""
+    found: dict[str, Any] = {}
+    if condition is not None:
+        found["ConditionExpression"] = condition
+        found["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+    if names:
+        found["ExpressionAttributeNames"] = dict(names)
+    if values:
+        found["ExpressionAttributeValues"] = dict(values)
+    return found
+
+
+@contextmanager
+def translated(doing: str) -> Iterator[None]:
+    """Turn what botocore raises into our errors: the one place that does."""
+    try:
+        yield
+    except ClientError as error:
+        raise _of_answer(error, doing) from error
+    except ParamValidationError as error:
+        raise RefusedError(f"{doing}: {error}") from error
+    except BotoCoreError as error:  # no connection, no answer, no credentials yet
+        raise UnavailableError(f"{doing}: {error}") from error
+
+
+def _of_answer(error: ClientError, doing: str) -> StoreError:
+    code = error.response.get("Error", {}).get("Code", "")
+    message = f"{doing}: {error}"
+    if code == "ConditionalCheckFailedException":
+        return ConditionFailedError(message, error.response.get("Item"))  # type: ignore[arg-type]
+    if code in THROTTLES:
+        return ThrottledError(message)
+    if code in REFUSALS:
+        return RefusedError(message)
+    # All else may pass: a server's error, a conflict with a transaction, and also a grant or key
+    # that somebody is about to repair. Giving up at once would burn the mapping's retries.
+    return UnavailableError(message)

@@ -1,0 +1,1 @@
+"""Search: what is written for it, and what matches."""

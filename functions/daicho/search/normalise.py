@@ -1,0 +1,54 @@
+"""One normal form for stored values and keywords."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from daicho.search.unicode14 import is_assigned
+
+FIELD_CODE_POINTS = 256
+"""Longest value that a search may read, in code points."""
+
+_BASES_THAT_LOSE_MARKS = ("LATIN", "GREEK", "CYRILLIC")
+_KATAKANA_FROM_HIRAGANA = {code: code + 0x60 for code in (*range(0x3041, 0x3097), 0x309D, 0x309E)}
+
+
+def fold(text: str) -> str:
+    """The normal form: NFKC, case folded, marks dropped, hiragana as katakana, single spaces.
+
+    Marks are dropped behind Latin, Greek and Cyrillic bases only: in Japanese they are letters.
+    Code points that Unicode 14 does not assign pass through unchanged, so that every Python from
+    3.11 on derives the same (EXACTNESS rule 2).
+    """
+    if text.isascii():
+        return " ".join(text.lower().split())
+    runs: list[str] = []
+    known: list[str] = []
+    for character in text:
+        if is_assigned(character):
+            known.append(character)
+        else:
+            runs += [_fold_known("".join(known)), character]
+            known = []
+    runs.append(_fold_known("".join(known)))
+    return " ".join("".join(runs).split())
+
+
+def _fold_known(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    plain = unicodedata.normalize("NFC", _drop_marks(unicodedata.normalize("NFD", folded)))
+    return unicodedata.normalize("NFKC", plain.translate(_KATAKANA_FROM_HIRAGANA))
+
+
+def _drop_marks(decomposed: str) -> str:
+    kept: list[str] = []
+    base_loses_marks = False
+    for character in decomposed:
+        if unicodedata.combining(character):
+            if base_loses_marks:
+                continue
+        else:
+            name = unicodedata.name(character, "")
+            base_loses_marks = name.startswith(_BASES_THAT_LOSE_MARKS)
+        kept.append(character)
+    return "".join(kept)

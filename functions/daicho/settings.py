@@ -1,0 +1,67 @@
+"""What a function is told by its environment: parsed once, typed, frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from daicho.errors import SettingsError
+
+Stage = Literal["local", "dev", "prod"]
+MOST_DIRTY_SHARDS = 256
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of one function; a function that does not need one finds its default."""
+
+    table_name: str
+    stage: Stage
+    dirty_shards: int = 16
+    emulated_stream: bool = False
+    archive_bucket: str = ""
+    api_url: str = ""
+
+    @classmethod
+    def parse(cls, environ: Mapping[str, str], *needed: str) -> Settings:
+        """Read the environment. ``needed`` names the variables that this function cannot miss.
+
+        Raises:
+            SettingsError: names every variable that is missing or wrong.
+        """
+        wrong = [
+            f"{name} is missing"
+            for name in ("TABLE_NAME", "STAGE", *needed)
+            if not environ.get(name)
+        ]
+        stage = _one_of(environ, "STAGE", get_args(Stage), "local", wrong)
+        emulated = _one_of(environ, "EMULATED_STREAM", ("true", "false"), "false", wrong)
+        if emulated == "true" and stage != "local":
+            wrong.append("EMULATED_STREAM is for STAGE local only")
+        shards = environ.get("DIRTY_SHARDS") or "16"
+        if (
+            not shards.isascii()
+            or not shards.isdigit()
+            or not 1 <= int(shards) <= MOST_DIRTY_SHARDS
+        ):
+            wrong.append(f"DIRTY_SHARDS is {shards!r}, not a number from 1 to {MOST_DIRTY_SHARDS}")
+        if wrong:
+            raise SettingsError("; ".join(wrong))
+        return cls(
+            table_name=environ["TABLE_NAME"],
+            stage=stage,  # type: ignore[arg-type]  # checked against Stage above
+            dirty_shards=int(shards),
+            emulated_stream=emulated == "true",
+            archive_bucket=environ.get("ARCHIVE_BUCKET", ""),
+            api_url=environ.get("API_URL", ""),
+        )
+
+
+def _one_of(
+    environ: Mapping[str, str], name: str, known: tuple[str, ...], default: str, wrong: list[str]
+) -> str:
+    value = environ.get(name) or default
+    if value not in known:
+        wrong.append(f"{name} is {value!r}, not one of {', '.join(known)}")
+    return value
