@@ -191,14 +191,14 @@ class Table:
     def _get_some(self, keys: list[ItemKey], consistent: bool) -> tuple[list[Image], list[ItemKey]]:
         asked = {"Keys": [key_image(key) for key in keys], "ConsistentRead": consistent}
         with translated(f"batch get of {len(keys)}"):
-            answer = self._client.batch_get_item(RequestItems={self.name: asked})  # type: ignore[dict-item]
+            answer: Any = self._client.batch_get_item(RequestItems={self.name: asked})  # type: ignore[dict-item]
         left = answer.get("UnprocessedKeys", {}).get(self.name, {}).get("Keys", [])
         return list(answer["Responses"].get(self.name, ())), [key_of(each) for each in left]
 
     def _write_some(self, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
         with translated(f"batch write of {len(requests)}"):
-            answer = self._client.batch_write_item(RequestItems={self.name: requests})  # type: ignore[dict-item]
-        return list(answer.get("UnprocessedItems", {}).get(self.name, ()))  # type: ignore[arg-type]
+            answer: Any = self._client.batch_write_item(RequestItems={self.name: requests})  # type: ignore[dict-item]
+        return list(answer.get("UnprocessedItems", {}).get(self.name, ()))
 
 
 def open_table(
