@@ -1,0 +1,1 @@
+"""The infrastructure: one stack that composes a construct for each concern."""

@@ -1,0 +1,47 @@
+"""The archive: what TTL has removed, written to S3."""
+
+from __future__ import annotations
+
+from aws_cdk import Duration
+from constructs import Construct
+
+from daicho.plan import Ledger
+from infra import grants
+from infra.consumer import TIMEOUT, consume
+from infra.filters import archive_filters
+from infra.functions import Foundation, PythonFunction
+
+# Each batch becomes one object for each entity, and objects are read whole: the largest batch
+# that Lambda forms, and as long to fill it as the stage allows. Nobody waits for an archive.
+BATCH = 10_000
+
+
+class Archive(Construct):
+    """The other consumer."""
+
+    def __init__(
+        self, scope: Construct, id: str, *, ledger: Ledger, foundation: Foundation
+    ) -> None:
+        """Create the function and its mapping."""
+        super().__init__(scope, id)
+        settings = foundation.settings
+        self.python = PythonFunction(
+            self,
+            "Archive",
+            name="archive",
+            foundation=foundation,
+            granted=grants.ARCHIVE,
+            timeout=TIMEOUT,
+            environment={
+                "ARCHIVE_BUCKET": foundation.archive.bucket_name,
+                "EMULATED_STREAM": str(settings.emulated_stream).lower(),
+            },
+        )
+        consume(
+            self,
+            function=self.python,
+            foundation=foundation,
+            patterns=archive_filters(ledger.archived_types, emulated=settings.emulated_stream),
+            batch_size=BATCH,
+            gather=Duration.seconds(settings.archive_window_seconds),
+        )

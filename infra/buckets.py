@@ -1,0 +1,102 @@
+"""The buckets: the archive of what expired, and what the stream could not work off."""
+
+from __future__ import annotations
+
+from aws_cdk import Duration
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from infra.findings import acknowledge
+from infra.settings import Settings
+
+EVERYTHING = "EntireBucket"  # the request metrics' filter: all objects
+
+
+class Buckets(Construct):
+    """Encrypted, versioned, closed to the public, over TLS only.
+
+    A bucket that still holds something is not removed with its stack, at no stage.
+    """
+
+    def __init__(
+        self, scope: Construct, id: str, *, settings: Settings, key: kms.IKey | None
+    ) -> None:
+        """Create both, and one for their access logs where the stage keeps any."""
+        super().__init__(scope, id)
+        self._settings = settings
+        self._key = key
+        self._access_logs = self._log_bucket() if settings.access_logs else None
+        self.archive = self._bucket(
+            "Archive",
+            rules=[
+                s3.LifecycleRule(
+                    id="glacier",
+                    transitions=[
+                        s3.Transition(
+                            storage_class=s3.StorageClass.GLACIER_INSTANT_RETRIEVAL,
+                            transition_after=Duration.days(settings.glacier_after_days),
+                        )
+                    ],
+                ),
+                _leftovers(),
+            ],
+        )
+        # Nothing in it expires: a payload waits until it has been applied.
+        self.failures = self._bucket("Failures", rules=[_leftovers()], request_metrics=True)
+
+    def _bucket(
+        self, id: str, *, rules: list[s3.LifecycleRule], request_metrics: bool = False
+    ) -> s3.Bucket:
+        return s3.Bucket(
+            self,
+            id,
+            encryption=s3.BucketEncryption.KMS if self._key else s3.BucketEncryption.S3_MANAGED,
+            encryption_key=self._key,
+            bucket_key_enabled=True if self._key else None,
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+            enforce_ssl=self._settings.tls_only,
+            minimum_tls_version=1.2 if self._settings.tls_only else None,
+            versioned=True,
+            lifecycle_rules=rules,
+            metrics=[s3.BucketMetrics(id=EVERYTHING)] if request_metrics else None,
+            server_access_logs_bucket=self._access_logs,
+            server_access_logs_prefix=f"{id.lower()}/" if self._access_logs else None,
+            removal_policy=self._settings.removal_policy,
+        )
+
+    def _log_bucket(self) -> s3.Bucket:
+        # Server access logs can be delivered to a bucket with S3's own encryption only.
+        bucket = s3.Bucket(
+            self,
+            "AccessLogs",
+            encryption=s3.BucketEncryption.S3_MANAGED,
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+            enforce_ssl=self._settings.tls_only,
+            minimum_tls_version=1.2 if self._settings.tls_only else None,
+            versioned=True,
+            lifecycle_rules=[
+                s3.LifecycleRule(
+                    id="expire", expiration=Duration.days(max(self._settings.log_days, 30))
+                ),
+                _leftovers(),
+            ],
+            removal_policy=self._settings.removal_policy,
+        )
+        acknowledge(
+            bucket,
+            rule="S1",
+            reason="It holds the access logs of the other buckets; logging into itself would "
+            "make every log a cause of the next.",
+        )
+        return bucket
+
+
+def _leftovers() -> s3.LifecycleRule:
+    return s3.LifecycleRule(
+        id="leftovers",
+        abort_incomplete_multipart_upload_after=Duration.days(7),
+        noncurrent_version_expiration=Duration.days(30),
+    )

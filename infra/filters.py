@@ -1,0 +1,60 @@
+"""Event filters, computed from the plan: which records wake which consumer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+# Lambda's limits on a mapping's filters.
+PATTERN_CHARACTERS = 4096
+PATTERNS = 5
+
+# No entity has an empty name, so this selects nothing: a plan that declares nothing of the kind
+# still gives a valid mapping, and the first declaration changes a filter, not the resources.
+NOTHING = ("",)
+
+
+class FilterError(Exception):
+    """The plan needs a filter that Lambda does not accept."""
+
+
+def project_filters(types: Sequence[str]) -> list[str]:
+    """Every change of an item that derives something, before the change or after it.
+
+    Derived items carry no ``type``, so the projector's own writes never wake it.
+    """
+    return _patterns([{"dynamodb": {image: _typed(types)}} for image in ("NewImage", "OldImage")])
+
+
+def archive_filters(types: Sequence[str], *, emulated: bool) -> list[str]:
+    """What DynamoDB's own TTL process has removed, of the entities that are archived.
+
+    ``emulated``: the local AWS tells no one who deleted, so its TTL process marks the old image.
+    """
+    old: dict[str, Any] = _typed(types)
+    if emulated:
+        marked = {**old, "_ttl_expired": {"N": [{"exists": True}]}}
+        return _patterns([{"eventName": ["REMOVE"], "dynamodb": {"OldImage": marked}}])
+    by_dynamodb = {"type": ["Service"], "principalId": ["dynamodb.amazonaws.com"]}
+    return _patterns(
+        [{"eventName": ["REMOVE"], "userIdentity": by_dynamodb, "dynamodb": {"OldImage": old}}]
+    )
+
+
+def _typed(types: Sequence[str]) -> dict[str, Any]:
+    return {"type": {"S": list(types or NOTHING)}}
+
+
+def _patterns(patterns: list[dict[str, Any]]) -> list[str]:
+    texts = [json.dumps(each, separators=(",", ":"), ensure_ascii=False) for each in patterns]
+    longest = max(len(text) for text in texts)
+    if longest > PATTERN_CHARACTERS:
+        raise FilterError(
+            f"an event filter would be {longest} characters long, and Lambda takes "
+            f"{PATTERN_CHARACTERS}: it names every entity that derives or is archived, so "
+            "there are too many of them, or their names are too long"
+        )
+    if len(texts) > PATTERNS:
+        raise FilterError(f"{len(texts)} event filters are needed, and Lambda takes {PATTERNS}")
+    return texts

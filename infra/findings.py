@@ -1,0 +1,15 @@
+"""Acknowledged cdk-nag findings, each with its reason, beside the construct that it concerns."""
+
+from aws_cdk import Acknowledgment, Validations
+from constructs import IConstruct
+
+
+def acknowledge(construct: IConstruct, *, rule: str, reason: str) -> None:
+    """Acknowledge one finding, and only that one.
+
+    ``rule`` is the rule's short name, with the finding in brackets where a rule has several:
+    ``IAM5[Resource::*]``.
+    """
+    Validations.of(construct).acknowledge(
+        Acknowledgment(id=f"AwsSolutions::AwsSolutions-{rule}", reason=reason)
+    )

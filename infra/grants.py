@@ -1,0 +1,46 @@
+"""Who may do what: every permission that a function has beside its own logs and traces.
+
+This is the one list. The constructs turn it into policies, and tests compare it with the
+template. No action holds a wildcard. Scan is granted to nobody: a leading-keys condition would
+hold vacuously for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+INDEXES = ("GSI1", "GSI2", "GSI3")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grants:
+    """The actions of one function, without their service prefix.
+
+    ``table`` and ``indexes`` are DynamoDB's, ``archive`` are S3's on the archive bucket's
+    objects. ``stream``: reads the table's stream, and Lambda lays down what it discards in the
+    failure bucket with this function's role.
+    """
+
+    table: tuple[str, ...]
+    indexes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    archive: tuple[str, ...] = ()
+    stream: bool = False
+
+
+API = Grants(
+    table=("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
+    indexes=dict.fromkeys(INDEXES, ("Query",)),
+)
+PROJECT = Grants(table=("PutItem", "UpdateItem"), stream=True)
+ROLLUP = Grants(table=("GetItem", "Query", "UpdateItem"), indexes={"GSI2": ("Query",)})
+# GetObject is for HEAD: the metadata of the link that stands where a new one was to go.
+ARCHIVE = Grants(table=("GetItem", "UpdateItem"), archive=("PutObject", "GetObject"), stream=True)
+
+STREAM_READ = ("DescribeStream", "GetRecords", "GetShardIterator")
+STREAM_LIST = ("ListStreams",)  # knows no resource but "*"
+FAILURE_OBJECTS = ("PutObject",)
+FAILURE_BUCKET = ("ListBucket",)  # Lambda asks for it before it uses an on-failure bucket
+
+# What a caller needs to use a table, or to write objects, under a key of the customer.
+KEY = ("Decrypt", "DescribeKey", "Encrypt", "GenerateDataKey")

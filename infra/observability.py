@@ -1,0 +1,207 @@
+"""What to look at, and what raises an alarm.
+
+Every alarm watches one metric as it is: the local AWS refuses alarms with metric math, and a
+plain one is easier to understand at night.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aws_cdk import Duration
+from aws_cdk import aws_apigatewayv2 as apigateway
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sns_subscriptions as subscriptions
+from constructs import Construct
+
+from infra.buckets import EVERYTHING
+from infra.settings import Settings
+
+FIVE = Duration.minutes(5)
+CONSUMERS = ("project", "archive")
+LATE = {"project": Duration.minutes(10), "archive": Duration.minutes(30)}
+AT_LEAST = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
+
+
+class Observability(Construct):
+    """Alarms, the topic that tells of them if anybody is to be told, and a dashboard."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        settings: Settings,
+        functions: Mapping[str, lambda_.Function],
+        table: dynamodb.Table,
+        failures: s3.Bucket,
+        api: apigateway.HttpApi,
+    ) -> None:
+        """Watch over everything given; ``functions`` by their names."""
+        super().__init__(scope, id)
+        self._functions = functions
+        self._table = table
+        self._api = api
+        self._topic = self._subscribed(settings.alarm_email) if settings.alarm_email else None
+        self._put = cloudwatch.Metric(
+            namespace="AWS/S3",
+            metric_name="PutRequests",
+            dimensions_map={"BucketName": failures.bucket_name, "FilterId": EVERYTHING},
+            statistic="Sum",
+            period=FIVE,
+        )
+        self._alarms()
+        self._dashboard(settings)
+
+    def _alarms(self) -> None:
+        for name in CONSUMERS:
+            age = self._age(name)
+            self._alarm(
+                f"{name} is late",
+                age,
+                LATE[name].to_milliseconds(),
+                periods=3,
+                why="Derived items or the archive fall behind; the stream keeps 24 hours.",
+            )
+            self._alarm(
+                f"{name} lost a payload",
+                self._lambda(name, "DestinationDeliveryFailures"),
+                why="Discarded records could not be laid down in the failure bucket.",
+            )
+        for name, function in self._functions.items():
+            self._alarm(
+                f"{name} fails",
+                function.metric_errors(period=FIVE, statistic="Sum"),
+                periods=3 if name == "rollup" else 1,
+                why="Invocations end in an error or a timeout.",
+            )
+            self._alarm(
+                f"{name} is throttled",
+                function.metric_throttles(period=FIVE, statistic="Sum"),
+                periods=3,
+                why="The account's concurrency does not suffice.",
+            )
+        self._alarm(
+            "rollup does not run",
+            self._functions["rollup"].metric_invocations(period=FIVE, statistic="Sum"),
+            comparison=cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
+            missing=cloudwatch.TreatMissingData.BREACHING,
+            why="Totals lag behind their slots: it should run each minute.",
+        )
+        self._alarm(
+            "rollup lags",
+            self._lag(),
+            300,
+            periods=2,
+            why="A slot has been dirty for more than five minutes.",
+        )
+        self._alarm(
+            "failure bucket",
+            self._put,
+            why="Records were discarded after all retries: see to them, then apply them again.",
+        )
+        for name, metric in self._throttled().items():
+            self._alarm(
+                f"{name} throttled",
+                metric,
+                periods=3,
+                why="DynamoDB refuses requests for minutes on end.",
+            )
+        self._alarm(
+            "api answers 5xx",
+            self._api.metric_server_error(period=FIVE, statistic="Sum"),
+            why="Bad input never is a 5xx, so this is ours.",
+        )
+
+    def _dashboard(self, settings: Settings) -> None:
+        board = cloudwatch.Dashboard(self, "Dashboard", dashboard_name=f"Daicho-{settings.stage}")
+
+        def graph(title: str, *metrics: cloudwatch.IMetric) -> cloudwatch.GraphWidget:
+            return cloudwatch.GraphWidget(title=title, left=list(metrics), width=8, height=6)
+
+        each = self._functions.items()
+        board.add_widgets(
+            graph("How late (ms)", *(self._age(name) for name in CONSUMERS)),
+            graph("Rollup lag (s)", self._lag()),
+            graph("Failure bucket", self._put),
+        )
+        board.add_widgets(
+            graph("Invocations", *(f.metric_invocations(label=name) for name, f in each)),
+            graph("Errors", *(f.metric_errors(label=name) for name, f in each)),
+            graph("Duration, p95", *(f.metric_duration(label=n, statistic="p95") for n, f in each)),
+        )
+        board.add_widgets(
+            graph("API requests", self._api.metric_count(), self._api.metric_client_error()),
+            graph("API latency, p95", self._api.metric_latency(statistic="p95")),
+            graph("Table throttles", *self._throttled().values()),
+        )
+
+    def _alarm(
+        self,
+        name: str,
+        metric: cloudwatch.IMetric,
+        threshold: float = 1,
+        *,
+        why: str,
+        periods: int = 1,
+        comparison: cloudwatch.ComparisonOperator = AT_LEAST,
+        missing: cloudwatch.TreatMissingData = cloudwatch.TreatMissingData.NOT_BREACHING,
+    ) -> None:
+        id = "".join(word.capitalize() for word in name.split())
+        alarm = cloudwatch.Alarm(
+            self,
+            id,
+            metric=metric,
+            threshold=threshold,
+            evaluation_periods=periods,
+            comparison_operator=comparison,
+            treat_missing_data=missing,
+            alarm_description=f"Daicho: {name}. {why}",
+        )
+        if self._topic:
+            alarm.add_alarm_action(actions.SnsAction(self._topic))
+
+    def _subscribed(self, email: str) -> sns.Topic:
+        topic = sns.Topic(self, "Alarms", enforce_ssl=True)
+        topic.add_subscription(subscriptions.EmailSubscription(email))
+        return topic
+
+    def _lambda(self, name: str, metric: str) -> cloudwatch.Metric:
+        return self._functions[name].metric(metric, period=FIVE, statistic="Sum")
+
+    def _age(self, name: str) -> cloudwatch.Metric:
+        return self._functions[name].metric(
+            "IteratorAge", label=name, period=FIVE, statistic="Maximum"
+        )
+
+    def _lag(self) -> cloudwatch.Metric:
+        """What the rollup itself reports: the age of the oldest dirty mark that it found."""
+        return cloudwatch.Metric(
+            namespace="Daicho",
+            metric_name="RollupLag",
+            dimensions_map={"service": "rollup"},
+            statistic="Maximum",
+            period=FIVE,
+        )
+
+    def _throttled(self) -> dict[str, cloudwatch.Metric]:
+        """A throttled index makes the table's writes wait, so the postings are watched too."""
+        table = {"TableName": self._table.table_name}
+        postings = {**table, "GlobalSecondaryIndexName": "GSI2"}
+        return {
+            f"{place} {kind}": cloudwatch.Metric(
+                namespace="AWS/DynamoDB",
+                metric_name=f"{kind.capitalize()}ThrottleEvents",
+                dimensions_map=dimensions,
+                label=f"{place} {kind}",
+                statistic="Sum",
+                period=FIVE,
+            )
+            for place, dimensions in (("table", table), ("postings", postings))
+            for kind in ("read", "write")
+        }

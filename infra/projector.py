@@ -1,0 +1,50 @@
+"""The projector: derived items and aggregates."""
+
+from __future__ import annotations
+
+from aws_cdk import Duration
+from constructs import Construct
+
+from daicho.plan import Ledger
+from infra import grants
+from infra.consumer import TIMEOUT, consume
+from infra.filters import project_filters
+from infra.functions import Foundation, PythonFunction
+
+# A batch is folded, so a large one is cheap: the writes grow with the groups, not the records.
+# 1,000 records are about 2 MB of the 6 MB that an invocation takes, and even 20 writes for each
+# stay far within the timeout. No gathering: while one batch runs the next one fills by itself,
+# and a quiet table's searches follow at once.
+BATCH = 1000
+GATHER = Duration.seconds(0)
+
+
+class Projector(Construct):
+    """One of the two consumers that a stream shard allows."""
+
+    def __init__(
+        self, scope: Construct, id: str, *, ledger: Ledger, foundation: Foundation
+    ) -> None:
+        """Create the function and its mapping."""
+        super().__init__(scope, id)
+        settings = foundation.settings
+        self.python = PythonFunction(
+            self,
+            "Project",
+            name="project",
+            foundation=foundation,
+            granted=grants.PROJECT,
+            timeout=TIMEOUT,
+            environment={
+                "DIRTY_SHARDS": str(settings.dirty_shards),
+                "EMULATED_STREAM": str(settings.emulated_stream).lower(),
+            },
+        )
+        consume(
+            self,
+            function=self.python,
+            foundation=foundation,
+            patterns=project_filters(ledger.derived_types),
+            batch_size=BATCH,
+            gather=GATHER,
+        )

@@ -1,0 +1,158 @@
+"""What differs between the stages, in one typed place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from aws_cdk import RemovalPolicy
+
+ROOT = Path(__file__).parent.parent
+LOCAL_API_ID = "da1c40ed"
+
+
+class SettingsError(Exception):
+    """The context asks for something that no stage has."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarmThroughput:
+    """What the table takes at once, without a warm-up; paid once, when it is raised.
+
+    Without it a new on-demand table takes 4,000 writes and 12,000 reads a second. An index that
+    takes less than the table makes the table's writes wait, so the postings have their own.
+    """
+
+    table_reads: int
+    table_writes: int
+    posting_reads: int
+    posting_writes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memory:
+    """Megabytes for each function; the processor share grows with them (1,769 is one core)."""
+
+    api: int = 1024
+    project: int = 1769
+    rollup: int = 512
+    archive: int = 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """One stage. Durations say their unit; ``None`` switches a thing off.
+
+    ``retain``: data outlives the stack. ``archive_window_seconds``: how long the archive gathers
+    before it writes an object. ``glacier_after_days``: a class that is still read at once, so
+    that queries over old days go on working. ``tls_only`` is off at stage local alone: the local
+    AWS speaks http.
+    """
+
+    stage: str
+    retain: bool
+    deletion_protection: bool
+    recovery_days: int | None
+    warm: WarmThroughput | None = None
+    customer_managed_key: bool = False
+    log_days: int
+    dirty_shards: int = 16
+    archive_window_seconds: int
+    glacier_after_days: int
+    requests_per_second: int
+    request_burst: int
+    id_token_hours: int = 1
+    log_level: str = "INFO"
+    memory: Memory = Memory()
+    tls_only: bool = True
+    access_logs: bool = True
+    emulated_stream: bool = False
+    layer: Path | None = ROOT / "build" / "layer"
+    local_layer: str | None = None
+    api_url: str | None = None
+    api_id: str | None = None
+    alarm_email: str | None = None
+    account: str | None = None
+    region: str | None = None
+
+    @property
+    def removal_policy(self) -> RemovalPolicy:
+        """Of everything that holds data."""
+        return RemovalPolicy.RETAIN if self.retain else RemovalPolicy.DESTROY
+
+    @classmethod
+    def from_context(cls, context: Callable[[str], Any]) -> Settings:
+        """Read the stage and its few options from the CDK context.
+
+        Options: ``account`` and ``region`` (both or neither; neither leaves the choice to the
+        credentials of the deployment), ``alarm_email``; at stage local ``local_layer`` and
+        ``api_url``, which must be there.
+
+        Raises:
+            SettingsError: everything that is missing or wrong, in one message.
+        """
+        stage = context("stage") or "dev"
+        if stage not in STAGES:
+            raise SettingsError(f"stage is {stage!r}; the stages are {', '.join(STAGES)}")
+        local = ("local_layer", "api_url")
+        given: dict[str, Any] = {
+            name: context(name) or None for name in (*local, "alarm_email", "account", "region")
+        }
+        wrong = [f"stage local needs {n}" for n in local if stage == "local" and not given[n]]
+        wrong += [f"{n} is for stage local only" for n in local if stage != "local" and given[n]]
+        if bool(given["account"]) != bool(given["region"]):
+            wrong.append("account and region go together")
+        if wrong:
+            raise SettingsError("; ".join(wrong))
+        return replace(STAGES[stage], **given)
+
+
+STAGES = {
+    "local": Settings(
+        stage="local",
+        retain=False,
+        deletion_protection=False,
+        recovery_days=None,
+        log_days=1,
+        dirty_shards=1,
+        archive_window_seconds=0,
+        glacier_after_days=90,
+        requests_per_second=1000,
+        request_burst=1000,
+        id_token_hours=24,
+        tls_only=False,
+        access_logs=False,
+        emulated_stream=True,
+        layer=None,
+        api_id=LOCAL_API_ID,
+    ),
+    "dev": Settings(
+        stage="dev",
+        retain=False,
+        deletion_protection=False,
+        recovery_days=1,
+        log_days=14,
+        archive_window_seconds=60,
+        glacier_after_days=90,
+        requests_per_second=500,
+        request_burst=500,
+    ),
+    # 20,000 votes a second, or the bulk load of contacts (800 a second with 18 postings each),
+    # from the first minute on. An account's own quotas may have to be raised for both.
+    "prod": Settings(
+        stage="prod",
+        retain=True,
+        deletion_protection=True,
+        recovery_days=35,
+        warm=WarmThroughput(
+            table_reads=24_000, table_writes=24_000, posting_reads=12_000, posting_writes=16_000
+        ),
+        log_days=90,
+        archive_window_seconds=300,
+        glacier_after_days=90,
+        requests_per_second=10_000,
+        request_burst=5_000,
+    ),
+}

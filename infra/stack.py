@@ -1,0 +1,84 @@
+"""The stack: composes the constructs, and says what it has made."""
+
+from __future__ import annotations
+
+from aws_cdk import CfnOutput, Environment, Stack, Validations
+from cdk_nag import AwsSolutionsChecks
+from constructs import Construct
+
+from daicho.plan import Ledger
+from infra.api import Api
+from infra.archive import Archive
+from infra.auth import Auth
+from infra.buckets import Buckets
+from infra.functions import Foundation, dependency_layer, function_code
+from infra.key import customer_key
+from infra.observability import Observability
+from infra.projector import Projector
+from infra.rollup import Rollup
+from infra.settings import Settings
+from infra.table import LedgerTable
+
+
+class DaichoStack(Stack):
+    """``Daicho-<stage>``: one table and all that keeps its derived state right."""
+
+    def __init__(self, scope: Construct, *, settings: Settings, ledger: Ledger) -> None:
+        """Compose the stage; event filters follow from ``ledger``."""
+        super().__init__(
+            scope,
+            f"Daicho-{settings.stage}",
+            env=Environment(account=settings.account, region=settings.region),
+            description="Daicho: one DynamoDB table, and everything derived from it kept exact",
+            termination_protection=settings.deletion_protection,
+        )
+        key = customer_key(self, settings=settings)
+        table = LedgerTable(self, "Table", settings=settings, key=key).table
+        buckets = Buckets(self, "Buckets", settings=settings, key=key)
+        foundation = Foundation(
+            settings=settings,
+            code=function_code(),
+            layer=dependency_layer(self, settings=settings),
+            table=table,
+            archive=buckets.archive,
+            failures=buckets.failures,
+            key=key,
+        )
+        auth = Auth(self, "Auth", settings=settings)
+
+        api = Api(self, "Api", auth=auth, foundation=foundation)
+        projector = Projector(self, "Projector", ledger=ledger, foundation=foundation)
+        rollup = Rollup(self, "Rollup", foundation=foundation)
+        archive = Archive(self, "Archive", ledger=ledger, foundation=foundation)
+        functions = {
+            "api": api.python.function,
+            "project": projector.python.function,
+            "rollup": rollup.python.function,
+            "archive": archive.python.function,
+        }
+        Observability(
+            self,
+            "Observability",
+            settings=settings,
+            functions=functions,
+            table=table,
+            failures=buckets.failures,
+            api=api.http,
+        )
+        outputs = {
+            "ApiUrl": api.url,
+            "TableName": table.table_name,
+            "ArchiveBucketName": buckets.archive.bucket_name,
+            "FailureBucketName": buckets.failures.bucket_name,
+            "UserPoolId": auth.pool.user_pool_id,
+            "UserPoolClientId": auth.client.user_pool_client_id,
+            **{
+                f"{name.capitalize()}FunctionName": function.function_name
+                for name, function in functions.items()
+            },
+        }
+        for name, value in outputs.items():
+            CfnOutput(self, name, value=value)
+        # The local AWS is not AWS: http, and no key, log or replica is anybody's.
+        if settings.stage != "local":
+            Validations.of(self).add_plugins(AwsSolutionsChecks(self))
