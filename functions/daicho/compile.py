@@ -5,7 +5,7 @@ Every error names the declaration and the value; it is raised at import, when a 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from daicho import plan
 from daicho.declarations import (
@@ -36,7 +36,7 @@ def compile_entity(entity: type[Entity]) -> plan.EntityPlan:
     Raises:
         DeclarationError: with the declaration's name in it.
     """
-    return _Compiler(entity).plan()
+    return _Compiler(entity).compiled()
 
 
 class _Compiler:
@@ -47,11 +47,10 @@ class _Compiler:
         self.read: dict[str, str] = {}
         self.expires = next((e for e in self.declarations.values() if isinstance(e, Expires)), None)
 
-    def plan(self) -> plan.EntityPlan:
+    def compiled(self) -> plan.EntityPlan:
         for spec in self.entity.fields_.values():
             self._check_copy(spec)
-        key = self.declarations["key"]
-        assert isinstance(key, Key)
+        key = cast(Key[Any], self.declarations["key"])
         return plan.EntityPlan(
             name=self.name,
             key=self._key(key),
@@ -70,18 +69,22 @@ class _Compiler:
         names = [self._field(key, spec, KEY_KINDS) for spec in key.parts]
         if not names:
             raise DeclarationError(f"{key} takes at least one field")
-        shards = key.shards
-        if isinstance(shards, FieldSpec):
-            if not (shards.frozen or shards.role == "copied"):
-                raise DeclarationError(f"{key}: {shards} must be frozen: a place never moves")
-            shards = self._field(key, shards, ("int",))
-        elif shards is not None and (not isinstance(shards, int) or shards < 2):
-            raise DeclarationError(f"{key}: shards is a number from 2, or a field of whole numbers")
+        shards = self._shards(key)
         salt = self._field(key, key.salt, ("str",)) if key.salt is not None else None
         if salt is not None and shards is None:
             raise DeclarationError(f"{key}: a salt seasons shards, and there are none")
         split = key.partition
         return plan.KeyPlan(tuple(names[:split]), tuple(names[split:]), shards, salt, key.edge)
+
+    def _shards(self, key: Key[Any]) -> int | str | None:
+        shards = key.shards
+        if isinstance(shards, FieldSpec):
+            if not shards.frozen:
+                raise DeclarationError(f"{key}: {shards} must be frozen: a place never moves")
+            return self._field(key, shards, ("int",))
+        if shards is not None and shards < 2:
+            raise DeclarationError(f"{key}: shards is a number from 2, or a field of whole numbers")
+        return shards
 
     def _search(self, search: Search) -> plan.SearchPlan:
         fields = tuple(self._field(search, spec, ("str",)) for spec in search.fields)
@@ -162,11 +165,11 @@ class _Compiler:
 
     def _field(self, declaration: Declaration, spec: FieldSpec, kinds: tuple[str, ...]) -> str:
         if spec is created_at:
-            return spec.name
-        if not isinstance(spec, FieldSpec) or spec.entity != self.name:
+            return "created_at"
+        if spec.entity != self.name:
             raise DeclarationError(
                 f"{declaration} reads {spec}: an image knows only its own fields. Copy it: "
-                f"{getattr(spec, 'name', '...')}: ... = copied(..., {spec})"
+                f"{spec.name}: ... = copied(..., {spec})"
             )
         if spec.kind not in kinds:
             raise DeclarationError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar, TypeVarTuple, Unpack
+from typing import Any, Generic, Literal, TypeVar, TypeVarTuple
 
 from daicho.fields import DeclarationError, FieldSpec
 from daicho.plan import Bucket
@@ -112,7 +112,7 @@ class Declaration:
         return f"{self.entity}.{self.name}"
 
 
-class Key(Declaration, Generic[Unpack[Ts]]):
+class Key(Declaration, Generic[*Ts]):
     """The primary key: the first ``partition`` fields choose the item collection, others order it.
 
     ``partition=0`` puts all items of a tenant into one collection. ``shards`` spreads a
@@ -123,42 +123,45 @@ class Key(Declaration, Generic[Unpack[Ts]]):
     edge = False
 
     def __init__(
-        self, *parts: Unpack[Ts], partition: int = 1, shards: Any = None, salt: Any = None
+        self, *parts: *Ts, partition: int = 1, shards: Any = None, salt: Any = None
     ) -> None:
         self.parts = tuple(spec_of(part) for part in parts)
         if not self.parts:
             raise DeclarationError("a Key takes at least one field")
         if not 0 <= partition <= len(self.parts):
-            raise DeclarationError(f"a Key of {len(self.parts)} fields has no partition={partition}")
+            raise DeclarationError(
+                f"a Key of {len(self.parts)} fields has no partition={partition}"
+            )
         self.partition = partition
         self.shards: int | FieldSpec | None = shards
         self.salt: FieldSpec | None = salt
 
-    def __get__(self, instance: object, owner: type[E]) -> KeyOf[E, Unpack[Ts]]:
+    def __get__(self, instance: object, owner: type[E]) -> KeyOf[E, *Ts]:
         return KeyOf(owner, self)
 
 
-class Edge(Key[Unpack[Ts]]):
+class Edge(Key[*Ts]):
     """A relation between two items, readable from both ends (an adjacency list)."""
 
     edge = True
 
-    def __init__(self, *ends: Unpack[Ts]) -> None:
+    def __init__(self, *ends: *Ts) -> None:
         super().__init__(*ends)
         if len(self.parts) != 2:
             raise DeclarationError("an Edge has two ends")
 
-    def __get__(self, instance: object, owner: type[E]) -> EdgeOf[E, Unpack[Ts]]:
+    def __get__(self, instance: object, owner: type[E]) -> EdgeOf[E, *Ts]:
         return EdgeOf(owner, self)
 
 
-class KeyOf(Generic[E, Unpack[Ts]]):
+class KeyOf(Generic[E, *Ts]):
     """A key, asked: called with all values it is one item; `all` is a collection."""
 
-    def __init__(self, entity: type[E], key: Key[Unpack[Ts]]) -> None:
+    def __init__(self, entity: type[E], key: Key[*Ts]) -> None:
         self.entity, self.declaration = entity, key
 
-    def __call__(self, *parts: Unpack[Ts]) -> One[E]:
+    def __call__(self, *parts: *Ts) -> One[E]:
+        """The item with these values of the key's fields."""
         _counted(parts, len(self.declaration.parts), self.declaration)
         return One(self.entity, parts)
 
@@ -168,7 +171,7 @@ class KeyOf(Generic[E, Unpack[Ts]]):
         return Many(self.entity, "partition", "key", partition)
 
 
-class EdgeOf(KeyOf[E, Unpack[Ts]]):
+class EdgeOf(KeyOf[E, *Ts]):
     """An edge, asked: `all` from its near end, `inverse` from its far end."""
 
     def inverse(self, far_end: Any) -> Many[E]:
@@ -176,28 +179,29 @@ class EdgeOf(KeyOf[E, Unpack[Ts]]):
         return Many(self.entity, "inverse", "key", (far_end,))
 
 
-class Listing(Declaration, Generic[Unpack[Ts]]):
+class Listing(Declaration, Generic[*Ts]):
     """A sparse listing: only items that meet ``where`` and have every part are in it.
 
     Newest first, or by ``order``, highest first.
     """
 
-    def __init__(self, *partition: Unpack[Ts], order: Any = None, where: Any = True) -> None:
+    def __init__(self, *partition: *Ts, order: Any = None, where: Any = True) -> None:
         self.partition = tuple(PartSpec.of(part) for part in partition)
         self.order = None if order is None else spec_of(order)
         self.where = _condition(where)
 
-    def __get__(self, instance: object, owner: type[E]) -> ListingOf[E, Unpack[Ts]]:
+    def __get__(self, instance: object, owner: type[E]) -> ListingOf[E, *Ts]:
         return ListingOf(owner, self)
 
 
-class ListingOf(Generic[E, Unpack[Ts]]):
+class ListingOf(Generic[E, *Ts]):
     """A listing, asked."""
 
-    def __init__(self, entity: type[E], listing: Listing[Unpack[Ts]]) -> None:
+    def __init__(self, entity: type[E], listing: Listing[*Ts]) -> None:
         self.entity, self.declaration = entity, listing
 
-    def __call__(self, *partition: Unpack[Ts]) -> Many[E]:
+    def __call__(self, *partition: *Ts) -> Many[E]:
+        """The items listed under these values."""
         _counted(partition, len(self.declaration.partition), self.declaration)
         return Many(self.entity, "listing", self.declaration.name, partition)
 
@@ -227,6 +231,7 @@ class SearchOf(Generic[E]):
         self.entity, self.declaration = entity, search
 
     def __call__(self, keyword: str) -> Many[E]:
+        """The items that match a keyword."""
         return Many(self.entity, "search", self.declaration.name, (keyword,))
 
 
@@ -272,6 +277,7 @@ class AggregateOf:
         self.entity, self.declaration = entity, aggregate
 
     def __call__(self, *parts: Any) -> Figure:
+        """The figure of one group: the values of ``within``, then of ``by``."""
         declared = self.declaration
         _counted(parts, len(declared.within) + len(declared.by), declared)
         inner = len(declared.within)

@@ -6,20 +6,24 @@ Whatever it raises means that the image cannot be computed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal, Inexact
 from itertools import product
 
 from daicho import images, keys
 from daicho.images import Image
 from daicho.plan import AggregatePlan, Condition, EntityPlan, ListingPlan, Part, SearchPlan
 from daicho.search import grams
+from daicho.search.normalise import fold
 
 MOST_ROWS = 400
 """Derived items that one base item may have."""
 
 NO_SORT_PART = "-"
+
+# Decimal's own context would round sums to 28 digits; this one raises before it rounds.
+_EXACT = Context(prec=60, traps=[Inexact])
 
 
 class UnderivableError(ValueError):
@@ -50,10 +54,10 @@ class Amount:
     total: Decimal = Decimal(0)
 
     def __add__(self, other: Amount) -> Amount:
-        return Amount(self.items + other.items, self.total + other.total)
+        return Amount(self.items + other.items, _EXACT.add(self.total, other.total))
 
     def __neg__(self) -> Amount:
-        return Amount(-self.items, -self.total)
+        return Amount(-self.items, self.total.copy_negate())
 
     def __bool__(self) -> bool:
         return bool(self.items or self.total)
@@ -212,7 +216,7 @@ def part_text(plan: EntityPlan, part: Part, image: Image) -> str | None:
     if plain is None:
         return None
     if part.folded:
-        return grams.fold(plain) or None
+        return fold(plain) or None
     return bucket_text(part, plain)
 
 
@@ -299,7 +303,7 @@ def _text(plan: EntityPlan, image: Image, name: str) -> str | None:
     try:
         match plan.fields.get(name, "str"):
             case "int":
-                return keys.text_of(int(images.number(value["N"])))
+                return keys.text_of(images.whole(images.number(value["N"])))
             case "bool":
                 return keys.text_of(bool(value["BOOL"]))
             case _:
@@ -316,6 +320,3 @@ def _shard(plan: EntityPlan, image: Image, parts: list[str]) -> int:
         raise UnderivableError(f"{plan.name} has no number of shards")
     salt = [images.text(image, plan.key.salt) or ""] if plan.key.salt else []
     return keys.shard_of(number, *salt, *parts)
-
-
-Contributions = Mapping[str, Amount]

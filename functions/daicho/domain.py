@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar
 
 from daicho import compile as compiler
 from daicho.entity import Entity
@@ -145,4 +145,4 @@ class Daicho:
         Raises:
             KeyError: there is none.
         """
-        return cast(type[Entity], {each.__name__: each for each in self.entities}[name])
+        return {each.__name__: each for each in self.entities}[name]

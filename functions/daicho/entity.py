@@ -5,19 +5,21 @@ from __future__ import annotations
 import builtins
 import datetime as dt
 import difflib
+import inspect
 import sys
 import typing
 from collections.abc import Mapping
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, TypeVar, cast, dataclass_transform
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from daicho.declarations import Declaration, Expires, Key
+from daicho.declarations import Declaration, Expires, Key, Search
 from daicho.fields import MISSING, DeclarationError, FieldSpec, field, ref
+from daicho.search.normalise import FIELD_CODE_POINTS
 
 RESERVED = frozenset(
-    "PK SK GSI1PK GSI1SK GSI2PK GSI2SK GSI3PK GSI3SK "
-    "type version gen created_at ttl seq _ttl_expired".split()
+    ("PK", "SK", "GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "GSI3PK", "GSI3SK", "_ttl_expired")
+    + ("type", "version", "gen", "created_at", "ttl", "seq")
 )
 E = TypeVar("E", bound="Entity")
 
@@ -84,7 +86,10 @@ class Entity(metaclass=EntityMeta):
     @property
     def created_at(self) -> dt.datetime:
         """When the item was created, in UTC; set once, when it is first stored."""
-        return _stored(self, "_created_at")
+        moment: dt.datetime | None = self.__dict__["_created_at"]
+        if moment is None:
+            raise AttributeError(f"{type(self).__name__} has not been stored yet")
+        return moment
 
     @property
     def version(self) -> int:
@@ -116,13 +121,6 @@ def stored(cls: type[E], values: Mapping[str, Any], created_at: dt.datetime, ver
     item.__dict__["_created_at"] = created_at
     item.__dict__["_version"] = version
     return item
-
-
-def _stored(item: Entity, name: str) -> Any:
-    value = item.__dict__[name]
-    if value is None:
-        raise AttributeError(f"{type(item).__name__} has not been stored yet")
-    return value
 
 
 def _collect(cls: EntityMeta) -> None:
@@ -160,7 +158,7 @@ def _annotations(cls: EntityMeta) -> dict[str, Any]:
                 f"{cls.__name__}.{name} hides the type it is annotated with; import the module "
                 "instead (import datetime as dt; date: dt.date)"
             )
-    return {name: found[name] for name in found if name in cls.__dict__.get("__annotations__", {})}
+    return {name: found[name] for name in inspect.get_annotations(cls)}
 
 
 def _field(cls: EntityMeta, name: str, annotation: Any) -> FieldSpec:
@@ -174,17 +172,18 @@ def _field(cls: EntityMeta, name: str, annotation: Any) -> FieldSpec:
         value.__set_name__(cls, name)
         setattr(cls, name, value)
     value.annotation = annotation
-    if isinstance(annotation, FieldSpec):
-        raise DeclarationError(f"{cls.__name__}.{name} hides the type it is annotated with")
     return value
 
 
 def _model(cls: EntityMeta) -> type[BaseModel]:
-    key = cls.declarations_["key"]
-    assert isinstance(key, Key)
+    key = cast(Key[Any], cls.declarations_["key"])
+    searches = [each for each in cls.declarations_.values() if isinstance(each, Search)]
+    searched = {spec.name for search in searches for spec in search.fields}
     fields: dict[str, Any] = {}
     for name, spec in cls.fields_.items():
         limits = dict(spec.limits or {})
+        if spec.kind == "str" and not spec.literals and name in searched:
+            limits.setdefault("max_length", FIELD_CODE_POINTS)
         if spec in key.parts and spec.kind == "str" and not spec.literals:
             limits.setdefault("min_length", 1)  # an empty part would be no part
         if spec.role == "copied":

@@ -27,7 +27,9 @@ def locked(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
         known = ledger.entities.get(plan.name)
         changed = _first_change(plan, known[-1].plan) if known else plan.name
         if changed:
-            raise DeclarationError(f"{changed} changed without a new generation; run make generation")
+            raise DeclarationError(
+                f"{changed} changed without a new generation; run make generation"
+            )
     return ledger
 
 
@@ -53,7 +55,8 @@ def write(ledger: Ledger, path: Path) -> None:
 
 
 def _declared(plan: EntityPlan) -> dict[str, Any]:
-    return {each.name: each for each in (*plan.searches, *plan.listings, *plan.aggregates)}
+    declared: tuple[Any, ...] = (*plan.searches, *plan.listings, *plan.aggregates)
+    return {each.name: each for each in declared}
 
 
 def _unnumbered(declaration: Any) -> Any:

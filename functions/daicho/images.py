@@ -36,9 +36,20 @@ def text(image: Image, name: str) -> str | None:
 
 
 def integer(image: Image, name: str) -> int | None:
-    """A whole-number attribute, or None."""
+    """A whole-number attribute, or None.
+
+    Raises:
+        ValueError: the number is not whole.
+    """
     value = image.get(name)
-    return None if value is None or "NULL" in value else int(number(value["N"]))
+    return None if value is None or "NULL" in value else whole(number(value["N"]))
+
+
+def whole(value: Decimal) -> int:
+    """A number that must be whole, as int; ValueError if it is not."""
+    if value != value.to_integral_value():
+        raise ValueError(f"{value} is not a whole number")
+    return int(value)
 
 
 def from_value(value: AttributeValue) -> Any:

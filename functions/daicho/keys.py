@@ -14,7 +14,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import re
-from decimal import Decimal
+from decimal import Context, Decimal
 
 DELIMITER = "#"
 ESCAPE = "$"
@@ -26,6 +26,8 @@ SCORE_PLACES = 9
 
 _HIGHEST = 10**INTEGER_DIGITS - 1
 _SCORE_HIGHEST = 10 ** (INTEGER_DIGITS + SCORE_PLACES) - 1
+_EXACT = Context(prec=60)
+"""Wider than any DynamoDB number: the default context would round to 28 digits, unseen."""
 _TO_ESCAPE = re.compile(r"[\x00-$]")
 _ESCAPED = re.compile(r"\$([0-9A-F]{2})")
 
@@ -107,7 +109,7 @@ def inverted_score(total: int | Decimal) -> str:
     Raises:
         ValueError: a total that does not fit exactly.
     """
-    scaled = Decimal(total).scaleb(SCORE_PLACES)
+    scaled = Decimal(total).scaleb(SCORE_PLACES, _EXACT)
     whole = int(scaled)
     if whole != scaled or abs(whole) > _SCORE_HIGHEST:
         raise ValueError(f"a score has at most {INTEGER_DIGITS} digits and {SCORE_PLACES} places")

@@ -7,7 +7,6 @@ from datetime import timedelta
 
 from daicho import (
     Aggregate,
-
     Count,
     Domain,
     Edge,
@@ -15,7 +14,6 @@ from daicho import (
     Expires,
     Key,
     Listing,
-
     Search,
     copied,
     field,
