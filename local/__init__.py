@@ -1,0 +1,1 @@
+"""The laptop: the local AWS, its deployment, DynamoDB's TTL process, and demo data."""

@@ -1,0 +1,77 @@
+"""``python -m local``: what `make up`, `down`, `reset`, `demo-data` and `status` call."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from local import demo, expiry
+from local import up as commands
+from local.place import Place, Trouble
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="The local AWS.")
+
+
+@app.command()
+def up(
+    demo_data: Annotated[bool, typer.Option(help="Load the demo data.")] = True,
+) -> None:
+    """Start the local AWS, deploy, load demo data."""
+    commands.up(Place.find(), _say, with_demo=demo_data)
+
+
+@app.command()
+def down() -> None:
+    """Stop the local AWS; data and undelivered stream records stay."""
+    commands.down(Place.find(), _say)
+
+
+@app.command()
+def reset() -> None:
+    """Stop the local AWS and forget its data."""
+    commands.reset(Place.find(), _say)
+
+
+@app.command()
+def status() -> None:
+    """Say what runs, and where."""
+    commands.status(Place.find(), _say)
+
+
+@app.command(name="demo-data")
+def demo_data() -> None:
+    """Load the demo data; doing it twice changes nothing."""
+    place = Place.find()
+    loaded = demo.load(place, place.stack())
+    _say(f"{loaded} requests, all accepted.")
+
+
+@app.command()
+def expire(
+    every: Annotated[float, typer.Option(help="Seconds between sweeps; 0: one sweep.")] = 0,
+) -> None:
+    """Play DynamoDB's TTL process: once, or for ever."""
+    place = Place.find()
+    if every:
+        expiry.run(place, every)
+    else:
+        _say(f"{expiry.sweep_place(place)} expired")
+
+
+def _say(text: str) -> None:
+    typer.echo(text)
+
+
+def main() -> None:
+    """Run a command; trouble becomes one message."""
+    try:
+        app()
+    except Trouble as trouble:
+        typer.echo(f"daicho: {trouble}", err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""MiniStack with a stream that outlives a restart. Runs in MiniStack's own virtual environment.
+
+MiniStack keeps how far each event source mapping has read, but not the stream's records: after a
+restart the mappings skip as many new records as they had read old ones, and what was not yet
+delivered at the stop is lost. Here the records that some mapping has not yet handled are kept
+with the table, and so is the position at which they begin. Then a stop is what it is on AWS: a
+pause in delivery.
+
+Started as a program: ``python local/emulator.py FOLDER``; the folder only marks the process.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+KEPT = "daicho_stream"
+Scope = tuple[str, str, str]
+
+
+def positions(mappings: dict[Scope, Any], read: dict[Scope, int]) -> dict[Scope, int]:
+    """The lowest position that any mapping of a table has reached, by account, region, table."""
+    lowest: dict[Scope, int] = {}
+    for (account, region, uuid), mapping in mappings.items():
+        source = mapping.get("EventSourceArn", "")
+        if ":dynamodb:" not in source or "/stream/" not in source:
+            continue
+        table = (account, region, source.split("/stream/")[0].split("/")[-1])
+        position = read.get((account, region, uuid), 0)
+        lowest[table] = min(position, lowest.get(table, position))
+    return lowest
+
+
+def pending(
+    records: dict[Scope, list[Any]], trimmed: dict[Scope, int], lowest: dict[Scope, int]
+) -> dict[Scope, tuple[int, list[Any]]]:
+    """What is not yet delivered of each table: the position at which it begins, and the records."""
+    found = {}
+    for table, all_of_it in records.items():
+        begin = trimmed.get(table, 0)
+        at = min(max(lowest.get(table, begin + len(all_of_it)), begin), begin + len(all_of_it))
+        found[table] = (at, all_of_it[at - begin :])
+    # A table of which every record has expired still has its position.
+    for table, begin in trimmed.items():
+        found.setdefault(table, (begin, []))
+    return found
+
+
+def install(dynamodb: Any, functions: Any) -> None:
+    """Make MiniStack's DynamoDB save and restore the records that are not yet delivered."""
+    save: Callable[[], dict[str, Any]] = dynamodb.get_state
+    load: Callable[[Any], None] = dynamodb.load_persisted_state
+
+    def get_state() -> dict[str, Any]:
+        # The table first: a record without its item would derive what does not exist.
+        state = save()
+        lowest = positions(
+            dict(functions._esms._data), dict(functions._dynamodb_stream_positions._data)
+        )
+        left = pending(
+            dict(dynamodb._stream_records._data), dict(dynamodb._stream_trimmed._data), lowest
+        )
+        state[KEPT] = [[*table, at, records] for table, (at, records) in left.items()]
+        return state
+
+    def load_persisted_state(state: Any) -> None:
+        load(state)
+        for account, region, table, at, records in (state or {}).get(KEPT, []):
+            dynamodb._stream_records.set_scoped(account, region, table, records)
+            dynamodb._stream_trimmed.set_scoped(account, region, table, at)
+
+    dynamodb.get_state = get_state
+    dynamodb.load_persisted_state = load_persisted_state
+
+
+def main() -> None:
+    """Start MiniStack; its settings are environment variables (see `local.server`)."""
+    # Only in MiniStack's virtual environment: the tests of the functions above need neither.
+    from ministack import app  # noqa: PLC0415
+    from ministack.services import dynamodb, lambda_svc  # noqa: PLC0415
+
+    install(dynamodb, lambda_svc)
+    sys.argv[1:] = []
+    app.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""Where a copy of the local AWS lives: its folder, its port, and what follows from them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+
+ROOT = Path(__file__).parent.parent
+PROGRAMS = ROOT / ".local"
+"""What `make` installs for the local AWS; every copy shares it."""
+
+REGION = "us-east-1"
+ACCOUNT = "000000000000"
+API_ID = "da1c40ed"
+"""Pinned by a tag of the HTTP API at stage local: the URL is known before the deployment."""
+
+STANDARD_PORT = 4566
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+_AWS_FILES = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
+
+
+class Trouble(Exception):
+    """Something that the user must know, in a sentence."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """One copy of the local AWS."""
+
+    folder: Path
+    port: int
+
+    @classmethod
+    def find(cls, environ: Mapping[str, str] = os.environ) -> Place:
+        """The copy that ``DAICHO_LOCAL`` and ``PORT`` name; its last port, if none is named."""
+        folder = Path(environ.get("DAICHO_LOCAL") or PROGRAMS).expanduser().absolute()
+        given = environ.get("PORT") or _last_port(folder)
+        try:
+            port = int(given)
+        except ValueError:
+            raise Trouble(f"PORT is {given!r}; it must be a number") from None
+        if not 1024 <= port <= 65535:
+            raise Trouble(f"PORT is {port}; it must lie between 1024 and 65535")
+        return cls(folder, port)
+
+    @property
+    def endpoint(self) -> str:
+        """The local AWS. An address, not a name: that makes clients write S3 paths."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The deployed API."""
+        return f"http://localhost:{self.port}/_aws/execute-api/{API_ID}"
+
+    @property
+    def data(self) -> Path:
+        """Everything that `reset` forgets, apart from the log files."""
+        return self.folder / "data"
+
+    @property
+    def logs(self) -> Path:
+        """Log files and process ids."""
+        return self.folder / "log"
+
+    @property
+    def outputs(self) -> Path:
+        """What the deployment put out."""
+        return self.folder / "outputs.json"
+
+    @property
+    def stack_file(self) -> Path:
+        """All that a client needs: see `write_stack`."""
+        return self.folder / "stack.json"
+
+    def environment(self) -> dict[str, str]:
+        """The environment of programs that talk to the local AWS, and to nothing else."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+        return {
+            **kept,
+            **CREDENTIALS,
+            **_AWS_FILES,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_ENDPOINT_URL_S3": self.endpoint,
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "CDK_DEFAULT_ACCOUNT": ACCOUNT,
+            "CDK_DEFAULT_REGION": REGION,
+            "CDK_DISABLE_CLI_TELEMETRY": "true",
+        }
+
+    def session(self) -> boto3.Session:
+        """A session of the local AWS; its clients take ``endpoint_url=place.endpoint``."""
+        return boto3.Session("test", "test", region_name=REGION)
+
+    def stack(self) -> dict[str, Any]:
+        """What `make up` wrote.
+
+        Raises:
+            Trouble: it has never been deployed.
+        """
+        try:
+            found: dict[str, Any] = json.loads(self.stack_file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise Trouble(f"there is no {self.stack_file}; run make up first") from None
+        return found
+
+    def write_stack(self, stack: Mapping[str, Any]) -> None:
+        """Write the stack file whole or not at all; it holds tokens, so for the owner only."""
+        draft = self.stack_file.with_suffix(".tmp")
+        draft.touch(0o600)
+        draft.write_text(json.dumps(stack, indent=2) + "\n", encoding="utf-8")
+        draft.replace(self.stack_file)
+
+
+def _last_port(folder: Path) -> str:
+    try:
+        return (folder / "port").read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        return str(STANDARD_PORT)

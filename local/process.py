@@ -1,0 +1,111 @@
+"""Programs in the background: started, found again by their process id, stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from local.place import Trouble
+
+LINES_TO_SHOW = 15
+
+
+@dataclass(frozen=True)
+class Background:
+    """A program in the background.
+
+    ``mark`` stands in its command line: a process id alone may by now be another program's.
+    """
+
+    name: str
+    folder: Path
+    mark: str
+
+    @property
+    def log(self) -> Path:
+        """What it prints."""
+        return self.folder / f"{self.name}.log"
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id, if it runs."""
+        try:
+            pid = int(self._pid_file.read_text(encoding="ascii"))
+        except (FileNotFoundError, ValueError):
+            return None
+        return pid if self.mark in command_of(pid) else None
+
+    def start(self, command: Sequence[str | Path], environment: Mapping[str, str]) -> int:
+        """Start it, free of this terminal."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if self.log.exists():
+            self.log.replace(self.log.with_suffix(".log.1"))
+        with self.log.open("wb") as log:
+            process = subprocess.Popen(
+                command,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self._pid_file.write_text(str(process.pid), encoding="ascii")
+        return process.pid
+
+    def stop(self, seconds: float) -> bool:
+        """Ask it to end and wait; True if it ran. It is never killed: that would lose data.
+
+        Raises:
+            Trouble: it did not end.
+        """
+        pid = self.pid
+        if pid is None:
+            self._pid_file.unlink(missing_ok=True)
+            return False
+        os.kill(pid, signal.SIGTERM)
+        until = time.monotonic() + seconds
+        while self.mark in command_of(pid):
+            if time.monotonic() > until:
+                raise Trouble(f"{self.name} (process {pid}) does not end; see {self.log}")
+            time.sleep(0.1)
+        self._pid_file.unlink(missing_ok=True)
+        return True
+
+    def last_words(self) -> str:
+        """The end of its log."""
+        return tail(self.log)
+
+    @property
+    def _pid_file(self) -> Path:
+        return self.folder / f"{self.name}.pid"
+
+
+def command_of(pid: int) -> str:
+    """The command line of a process; empty if there is none, or it has ended."""
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)  # a child that has ended stays listed until it is asked after
+    try:
+        raw = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except FileNotFoundError:
+        if Path("/proc/self/cmdline").exists():
+            return ""
+    else:
+        return raw.replace(b"\0", b" ").decode(errors="replace")
+    shown = subprocess.run(
+        ["/bin/ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return shown.stdout
+
+
+def tail(log: Path, lines: int = LINES_TO_SHOW) -> str:
+    """The last lines of a log file."""
+    try:
+        return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+    except FileNotFoundError:
+        return ""

@@ -1,0 +1,130 @@
+"""The local AWS: MiniStack, started and stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import socket
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+from local.place import PROGRAMS, REGION, Place, Trouble
+from local.process import Background
+
+SECONDS_TO_START = 60
+SECONDS_TO_STOP = 120
+PROGRAM = Path(__file__).with_name("emulator.py")
+
+
+def ministack(place: Place) -> Background:
+    """MiniStack's process."""
+    return Background("ministack", place.logs, f"{PROGRAM} {place.folder}")
+
+
+@contextlib.contextmanager
+def alone(place: Place) -> Iterator[None]:
+    """Hold the folder, so that two commands do not start, stop or deploy at once.
+
+    Raises:
+        Trouble: another command holds it.
+    """
+    place.folder.mkdir(parents=True, exist_ok=True)
+    with (place.folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Trouble(f"another command is at work in {place.folder}") from None
+        yield
+
+
+def start(place: Place) -> bool:
+    """Start MiniStack unless it runs; True if it was started.
+
+    Raises:
+        Trouble: the port is taken, it runs on another port, or it does not come up.
+    """
+    process = ministack(place)
+    if process.pid is not None:
+        running = int((place.folder / "port").read_text(encoding="ascii"))
+        if running != place.port:
+            raise Trouble(
+                f"it runs on port {running} already; to move it: make down, then "
+                f"PORT={place.port} make up"
+            )
+        _wait_until_healthy(place, process)
+        return False
+    _check_port(place.port)
+    python = PROGRAMS / "ministack/bin/python"
+    if not python.exists():
+        raise Trouble(f"MiniStack is not installed at {python}; start it by make up")
+    for folder in ("state", "s3", "tmp"):
+        (place.data / folder).mkdir(parents=True, exist_ok=True)
+    (place.folder / "port").write_text(str(place.port), encoding="ascii")
+    process.start([python, PROGRAM, place.folder], _settings(place))
+    _wait_until_healthy(place, process)
+    return True
+
+
+def stop(place: Place) -> bool:
+    """Stop MiniStack cleanly, so that it writes down its state; True if it ran."""
+    return ministack(place).stop(SECONDS_TO_STOP)
+
+
+def healthy(place: Place) -> bool:
+    """Whether MiniStack answers."""
+    try:
+        with urllib.request.urlopen(  # noqa: S310 - a fixed http address of this machine
+            f"{place.endpoint}/_ministack/health", timeout=2
+        ) as answer:
+            return bool(json.load(answer))
+    except (OSError, ValueError):
+        return False
+
+
+def _settings(place: Place) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    return {
+        **kept,
+        "GATEWAY_PORT": str(place.port),
+        "BIND_HOST": "127.0.0.1",
+        "MINISTACK_REGION": REGION,
+        "PERSIST_STATE": "1",
+        "S3_PERSIST": "1",
+        "STATE_DIR": str(place.data / "state"),
+        "S3_DATA_DIR": str(place.data / "s3"),
+        "TMPDIR": str(place.data / "tmp"),
+        # Listeners of services that are not used here: they would take fixed ports.
+        "IOT_MTLS_ENABLED": "0",
+        "SFTP_ENABLED": "0",
+        # No Docker, even where there is one: functions run in processes.
+        "DOCKER_HOST": "unix:///nonexistent/docker.sock",
+        "LOG_LEVEL": os.environ.get("LOG_LEVEL", "INFO"),
+        "PYTHONDONTWRITEBYTECODE": "",
+    }
+
+
+def _check_port(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            raise Trouble(
+                f"port {port} is taken by another program; choose another: "
+                f"PORT={port + 34 if port < 65000 else 4600} make up"
+            ) from None
+
+
+def _wait_until_healthy(place: Place, process: Background) -> None:
+    until = time.monotonic() + SECONDS_TO_START
+    while not healthy(place):
+        if process.pid is None:
+            raise Trouble(f"MiniStack ended at its start:\n{process.last_words()}")
+        if time.monotonic() > until:
+            raise Trouble(f"MiniStack does not answer on port {place.port}; see {process.log}")
+        time.sleep(0.1)

@@ -1,0 +1,148 @@
+"""`make up` and its opposites."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from local import demo
+from local.deploy import bootstrap, deploy
+from local.place import REGION, ROOT, Place
+from local.process import Background
+from local.server import alone, ministack, start, stop
+from local.users import tokens
+
+SECONDS_BETWEEN_SWEEPS = 3
+SECONDS_TO_END_A_SWEEP = 60
+Say = Callable[[str], None]
+
+
+def ttl_player(place: Place) -> Background:
+    """The process that plays DynamoDB's TTL."""
+    return Background("expiry", place.logs, f"local expire --every {SECONDS_BETWEEN_SWEEPS}")
+
+
+def up(place: Place, say: Say, *, with_demo: bool = True) -> None:
+    """Start, deploy, and load; every step is left out, or costs little, if it is done."""
+    with alone(place):
+        with _step(say, f"the local AWS on port {place.port}"):
+            start(place)
+        with _step(say, "cdk bootstrap"):
+            bootstrap(place)
+        with _step(say, "cdk deploy (stage local)"):
+            outputs = deploy(place)
+        with _step(say, "users and tokens"):
+            place.write_stack(describe(place, outputs))
+            _start_ttl_player(place)
+        if with_demo:
+            with _step(say, "demo data"):
+                demo.load(place, place.stack())
+    say(goodbye(place))
+
+
+def describe(place: Place, outputs: dict[str, str]) -> dict[str, object]:
+    """The content of the stack file."""
+    functions = {
+        name: outputs[f"{name.capitalize()}FunctionName"]
+        for name in ("api", "project", "rollup", "archive")
+    }
+    return {
+        "url": place.url,
+        "tokens": tokens(place, outputs["UserPoolId"], outputs["UserPoolClientId"]),
+        "table": outputs["TableName"],
+        "bucket": outputs["ArchiveBucketName"],
+        "failures": outputs["FailureBucketName"],
+        "endpoint": place.endpoint,
+        "region": REGION,
+        "functions": functions,
+        "user_pool": outputs["UserPoolId"],
+        "client_id": outputs["UserPoolClientId"],
+    }
+
+
+def down(place: Place, say: Say) -> None:
+    """Stop everything; what is stored, and what is not yet delivered, stays."""
+    with alone(place):
+        ttl_player(place).stop(SECONDS_TO_END_A_SWEEP)
+        if ministack(place).pid is None:
+            say("The local AWS does not run.")
+            return
+        with _step(say, "stopping the local AWS"):
+            stop(place)
+    say("Stopped. Data and undelivered stream records stay: make up goes on from here.")
+
+
+def reset(place: Place, say: Say) -> None:
+    """Stop everything and forget the data; what was installed stays."""
+    down(place, lambda _: None)
+    for folder in (place.data, place.logs, place.folder / "cdk.out"):
+        shutil.rmtree(folder, ignore_errors=True)
+    for file in (place.stack_file, place.outputs, place.folder / "port"):
+        file.unlink(missing_ok=True)
+    say(f"Everything stored in {place.folder} is gone.")
+
+
+def status(place: Place, say: Say) -> None:
+    """Say what runs, and where."""
+    pid = ministack(place).pid
+    say(f"folder     {place.folder}")
+    say(f"local AWS  {f'{place.endpoint} (process {pid})' if pid else 'stopped'}")
+    player = ttl_player(place).pid
+    say(f"TTL        {f'played (process {player})' if player else 'stopped'}")
+    if place.stack_file.exists():
+        say(f"API        {place.stack()['url']}")
+
+
+def goodbye(place: Place) -> str:
+    """What `make up` ends with: lines that work when pasted."""
+    stack = place.stack()
+    tenant, other = list(stack["tokens"])[:2]
+    try:
+        file = place.stack_file.relative_to(ROOT)
+    except ValueError:
+        file = place.stack_file
+    read = f"""$(python3 -c 'import json; print(json.load(open("{file}"))["tokens"]["{other}"])')"""
+    calls = "\n".join(
+        f"""  curl -s -H "Authorization: Bearer $TOKEN" '{stack["url"]}{path}'"""
+        for path in demo.CALLS
+    )
+    return f"""
+Daicho is up.
+
+  URL={stack["url"]}
+  TOKEN={stack["tokens"][tenant]}
+
+{calls}
+
+The other tenant sees none of it:
+
+  TOKEN={read}
+
+Also: {stack["url"]}/docs · tokens (for a day), table and bucket: {file} · make down"""
+
+
+def _start_ttl_player(place: Place) -> None:
+    player = ttl_player(place)
+    # Started anew each time: the table's name may have changed, and so may its code.
+    player.stop(SECONDS_TO_END_A_SWEEP)
+    command = [sys.executable, "-m", "local", "expire", "--every", str(SECONDS_BETWEEN_SWEEPS)]
+    player.start(
+        command,
+        {
+            **place.environment(),
+            "DAICHO_LOCAL": str(place.folder),
+            "PORT": str(place.port),
+            "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "functions"))),
+        },
+    )
+
+
+@contextmanager
+def _step(say: Say, what: str) -> Iterator[None]:
+    began = time.monotonic()
+    yield
+    say(f"  {what} … {time.monotonic() - began:.1f} s")

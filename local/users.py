@@ -1,0 +1,44 @@
+"""The demo tenants' users, and their tokens."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from local.place import Place
+
+if TYPE_CHECKING:
+    from mypy_boto3_cognito_idp import CognitoIdentityProviderClient
+
+TENANTS = ("acme", "globex")
+PASSWORD = "Only-on-this-laptop-1"  # noqa: S105 - it opens nothing but the local AWS
+
+
+def tokens(place: Place, pool: str, client_id: str) -> dict[str, str]:
+    """An ID token of each demo tenant; its user is created if it is not there."""
+    cognito = place.session().client("cognito-idp", endpoint_url=place.endpoint)
+    return {tenant: _token(cognito, pool, client_id, tenant) for tenant in TENANTS}
+
+
+def _token(cognito: CognitoIdentityProviderClient, pool: str, client_id: str, tenant: str) -> str:
+    name = f"demo-{tenant}"
+    with contextlib.suppress(cognito.exceptions.UsernameExistsException):
+        cognito.admin_create_user(
+            UserPoolId=pool,
+            Username=name,
+            MessageAction="SUPPRESS",
+            UserAttributes=[
+                {"Name": "email", "Value": f"demo@{tenant}.example"},
+                {"Name": "email_verified", "Value": "true"},
+                {"Name": "custom:tenant", "Value": tenant},
+            ],
+        )
+    cognito.admin_set_user_password(
+        UserPoolId=pool, Username=name, Password=PASSWORD, Permanent=True
+    )
+    answer = cognito.initiate_auth(
+        ClientId=client_id,
+        AuthFlow="USER_PASSWORD_AUTH",
+        AuthParameters={"USERNAME": name, "PASSWORD": PASSWORD},
+    )
+    return answer["AuthenticationResult"]["IdToken"]
