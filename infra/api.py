@@ -7,7 +7,7 @@ import json
 from aws_cdk import Duration, Tags
 from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_logs as logs
-from aws_cdk.aws_apigatewayv2_authorizers import HttpJwtAuthorizer
+from aws_cdk.aws_apigatewayv2_authorizers import HttpUserPoolAuthorizer
 from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
 from constructs import Construct
 
@@ -62,10 +62,8 @@ class Api(Construct):
             "Http",
             api_name=f"Daicho-{settings.stage}",
             create_default_stage=False,
-            default_authorizer=HttpJwtAuthorizer(
-                "Tenant",
-                auth.pool.user_pool_provider_url,
-                jwt_audience=[auth.client.user_pool_client_id],
+            default_authorizer=HttpUserPoolAuthorizer(
+                "Tenant", auth.pool, user_pool_clients=[auth.client]
             ),
         )
         if settings.api_id:

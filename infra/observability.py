@@ -1,7 +1,7 @@
 """What to look at, and what raises an alarm.
 
-Every alarm watches one metric as it is: the local AWS refuses alarms with metric math, and a
-plain one is easier to understand at night.
+Every alarm watches one metric as it is: the local AWS refuses alarms with metric math (a label
+makes it of any metric), and a plain one is easier to understand at night.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Observability(Construct):
 
         each = self._functions.items()
         board.add_widgets(
-            graph("How late (ms)", *(self._age(name) for name in CONSUMERS)),
+            graph("How late (ms)", *(self._age(name).with_(label=name) for name in CONSUMERS)),
             graph("Rollup lag (s)", self._lag()),
             graph("Failure bucket", self._put),
         )
@@ -138,7 +138,10 @@ class Observability(Construct):
         board.add_widgets(
             graph("API requests", self._api.metric_count(), self._api.metric_client_error()),
             graph("API latency, p95", self._api.metric_latency(statistic="p95")),
-            graph("Table throttles", *self._throttled().values()),
+            graph(
+                "Table throttles",
+                *(metric.with_(label=name) for name, metric in self._throttled().items()),
+            ),
         )
 
     def _alarm(
@@ -175,9 +178,7 @@ class Observability(Construct):
         return self._functions[name].metric(metric, period=FIVE, statistic="Sum")
 
     def _age(self, name: str) -> cloudwatch.Metric:
-        return self._functions[name].metric(
-            "IteratorAge", label=name, period=FIVE, statistic="Maximum"
-        )
+        return self._functions[name].metric("IteratorAge", period=FIVE, statistic="Maximum")
 
     def _lag(self) -> cloudwatch.Metric:
         """What the rollup itself reports: the age of the oldest dirty mark that it found."""
@@ -198,7 +199,6 @@ class Observability(Construct):
                 namespace="AWS/DynamoDB",
                 metric_name=f"{kind.capitalize()}ThrottleEvents",
                 dimensions_map=dimensions,
-                label=f"{place} {kind}",
                 statistic="Sum",
                 period=FIVE,
             )
