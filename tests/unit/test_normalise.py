@@ -1,0 +1,39 @@
+import sys
+import unicodedata
+
+import pytest
+
+from daicho.search.normalise import fold
+from daicho.search.unicode14 import is_assigned
+
+
+@pytest.mark.parametrize(
+    ("text", "normal"),
+    [
+        ("Ｌｅｄ　Ｚｅｐｐｅｌｉｎ", "led zeppelin"),
+        ("Zéppelin", "zeppelin"),
+        ("ﾊﾝｶｸ がぎ ひらがな", "ハンカク ガギ ヒラガナ"),
+        ("か\u3099", "ガ"),
+        ("Straße", "strasse"),
+        ("İstanbul", "istanbul"),
+        ("  a \t b\n", "a b"),
+        ("ΆΛΦΑ й", "αλφα и"),
+        ("", ""),
+    ],
+)
+def test_fold(text: str, normal: str) -> None:
+    assert fold(text) == normal
+    assert fold(normal) == normal
+
+
+def test_what_unicode_14_does_not_assign_passes_unchanged() -> None:
+    assert fold("A\U0001fae8B") == "a\U0001fae8b"
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="Python 3.11 carries Unicode 14")
+def test_the_table_of_assigned_code_points_is_unicode_14() -> None:
+    assert unicodedata.unidata_version == "14.0.0"
+    wrong = [
+        c for c in map(chr, range(0x110000)) if is_assigned(c) != (unicodedata.category(c) != "Cn")
+    ]
+    assert wrong == []
