@@ -57,7 +57,7 @@ class Amount:
         return Amount(self.items + other.items, _EXACT.add(self.total, other.total))
 
     def __neg__(self) -> Amount:
-        return Amount(-self.items, self.total.copy_negate())
+        return Amount(-self.items, _EXACT.minus(self.total))
 
     def __bool__(self) -> bool:
         return bool(self.items or self.total)

@@ -1,42 +1,15 @@
-"""Requests to DynamoDB as its API wants them, and its errors in our words: no I/O here."""
+"""Requests to DynamoDB as its API wants them: no I/O here, and no botocore."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
-
 from daicho.derive import ItemKey
-from daicho.errors import (
-    ConditionFailedError,
-    RefusedError,
-    StoreError,
-    ThrottledError,
-    UnavailableError,
-)
 from daicho.images import AttributeValue, Image
 
 NOTHING: Mapping[str, Any] = {}
-THROTTLES = frozenset(
-    {
-        "LimitExceededException",
-        "ProvisionedThroughputExceededException",
-        "RequestLimitExceeded",
-        "SlowDown",
-        "ThrottlingException",
-        "TooManyRequestsException",
-    }
-)
-REFUSALS = frozenset(
-    {
-        "ItemCollectionSizeLimitExceededException",
-        "SerializationException",
-        "ValidationException",
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -147,30 +120,3 @@ def expressions(
     if values:
         found["ExpressionAttributeValues"] = dict(values)
     return found
-
-
-@contextmanager
-def translated(doing: str) -> Iterator[None]:
-    """Turn what botocore raises into our errors: the one place that does."""
-    try:
-        yield
-    except ClientError as error:
-        raise _of_answer(error, doing) from error
-    except ParamValidationError as error:
-        raise RefusedError(f"{doing}: {error}") from error
-    except BotoCoreError as error:  # no connection, no answer, no credentials yet
-        raise UnavailableError(f"{doing}: {error}") from error
-
-
-def _of_answer(error: ClientError, doing: str) -> StoreError:
-    code = error.response.get("Error", {}).get("Code", "")
-    message = f"{doing}: {error}"
-    if code == "ConditionalCheckFailedException":
-        return ConditionFailedError(message, error.response.get("Item"))  # type: ignore[arg-type]
-    if code in THROTTLES:
-        return ThrottledError(message)
-    if code in REFUSALS:
-        return RefusedError(message)
-    # All else may pass: a server's error, a conflict with a transaction, and also a grant or key
-    # that somebody is about to repair. Giving up at once would burn the mapping's retries.
-    return UnavailableError(message)

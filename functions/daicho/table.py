@@ -19,9 +19,10 @@ from botocore.config import Config
 
 from daicho.derive import ItemKey, key_of
 from daicho.errors import UnprocessedError
+from daicho.faults import translated
 from daicho.images import AttributeValue, Image
 from daicho.patience import Patience
-from daicho.requests import NOTHING, Page, Query, expressions, key_image, translated
+from daicho.requests import NOTHING, Page, Query, expressions, key_image
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

@@ -1,0 +1,137 @@
+"""What each record changes: pure, and all of it before any write (EXACTNESS rule 2)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from daicho import derive, images
+from daicho.derive import Amount, ItemKey, Row
+from daicho.images import Image
+from daicho.plan import EntityPlan, Ledger, NewerGenerationError
+from daicho.stream.deadline import deadline
+from daicho.stream.records import StreamRecord
+from daicho.tally import slots
+
+SECONDS_A_RECORD = 1.0
+_log = logging.getLogger(__name__)
+
+Rows = Mapping[ItemKey, Row]
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A record, and everything that follows from it.
+
+    ``before`` and ``after`` are the derived items of its images, ``deltas`` the amount that it
+    adds to each slot; none of them is zero.
+    """
+
+    record: StreamRecord
+    before: Rows
+    after: Rows
+    deltas: Mapping[ItemKey, Amount]
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The record at which a batch ends, and why: what lies before it is finished first."""
+
+    record: StreamRecord
+    why: Literal["newer", "poison"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An image with the plan of its generation; no plan and no image where nothing existed."""
+
+    plan: EntityPlan | None = None
+    image: Image | None = None
+
+    @property
+    def rows(self) -> Rows:
+        """The image's derived items; an absent image derives none (rule 7)."""
+        if self.plan is None or self.image is None:
+            return {}
+        return derive.rows(self.plan, self.image)
+
+    @property
+    def amounts(self) -> Mapping[str, Amount]:
+        """The image's contributions by tally."""
+        if self.plan is None or self.image is None:
+            return {}
+        return derive.contributions(self.plan, self.image)
+
+
+def compute(
+    records: Iterable[StreamRecord], ledger: Ledger
+) -> tuple[tuple[Computed, ...], Stop | None]:
+    """Compute record after record, up to the first that stops the batch."""
+    done: list[Computed] = []
+    for record in records:
+        if record.entity is None:
+            continue  # a derived item or a slot: the mapping's filter keeps most of them away
+        try:
+            with deadline(SECONDS_A_RECORD):
+                done.append(compute_one(record, ledger))
+        except Exception as error:  # whatever it is: the same code on the same image fails always
+            return tuple(done), stop_at(record, ledger, error)
+    return tuple(done), None
+
+
+def stop_at(record: StreamRecord, ledger: Ledger, error: Exception) -> Stop:
+    """Decide what a record that could not be computed means: the only place that does.
+
+    Of a newer generation (rule 3): the code is older than the image, a deploy will better it.
+    An entity that no generation knows is of a newer ledger too, since the mapping's filter names
+    it. All else is poison; it ends the batch, so that Lambda bisects it out and keeps it whole in
+    the on-failure bucket.
+    """
+    newer = isinstance(error, NewerGenerationError) or record.entity not in ledger.entities
+    _log.error(
+        "record of a newer generation" if newer else "record cannot be computed",
+        exc_info=error,
+        extra={"seq": record.seq, "shard": record.shard, "item": [record.key.pk, record.key.sk]},
+    )
+    return Stop(record, "newer" if newer else "poison")
+
+
+def compute_one(record: StreamRecord, ledger: Ledger) -> Computed:
+    """Everything that follows from one record, or an exception: never a part.
+
+    Each image is read by the plan of its own generation, so that the difference is between what
+    was derived and counted of the old one and what is to be of the new one.
+    """
+    old, new = _reading(record.old, ledger), _reading(record.new, ledger)
+    deltas: dict[ItemKey, Amount] = {}
+
+    def add(key: ItemKey, amount: Amount) -> None:
+        deltas[key] = deltas.get(key, Amount()) + amount
+
+    kept = _kept_aggregates(old.plan) if record.expired else frozenset()
+    for tally, amount in old.amounts.items():
+        add(slots.slot_key(tally, record.shard), -amount)
+        if kept and slots.TallyName.parse(tally).aggregate in kept:
+            # What expired goes on counting, in a slot that no recount of what lives touches.
+            add(slots.kept_key(tally, record.shard), amount)
+    for tally, amount in new.amounts.items():
+        add(slots.slot_key(tally, record.shard), amount)
+    # Only a record whose own delta is zero takes no part (rule 10).
+    changed = {key: delta for key, delta in deltas.items() if delta}
+    return Computed(record, old.rows, new.rows, changed)
+
+
+def _reading(image: Image | None, ledger: Ledger) -> Reading:
+    if image is None:
+        return Reading()
+    generation = images.integer(image, "gen")
+    if generation is None:
+        raise derive.UnderivableError("an image without a generation")
+    return Reading(ledger.plan(image["type"]["S"], generation), image)
+
+
+def _kept_aggregates(plan: EntityPlan | None) -> frozenset[str]:
+    aggregates = plan.aggregates if plan else ()
+    return frozenset(each.name for each in aggregates if each.on_expiry == "keep")

@@ -1,0 +1,114 @@
+"""Stream records, read from the event that Lambda hands to a consumer of the table's stream."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from daicho.derive import ItemKey, key_of
+from daicho.errors import DaichoError
+from daicho.images import Image
+
+NUMBER_DIGITS = 40
+SINGLE_SHARD = "single"
+"""The shard of a stream that has only one and does not name it (the local AWS)."""
+
+EXPIRED_MARK = "_ttl_expired"
+TTL_PROCESS = ("Service", "dynamodb.amazonaws.com")
+
+
+class EventError(DaichoError):
+    """An event that is not what the mapping was set up to send."""
+
+
+@dataclass(frozen=True)
+class StreamRecord:
+    """One change of one item.
+
+    ``seq`` is its number as it is compared and stored, ``number`` as the stream wrote it. An
+    image is None where the item did not exist. ``expired``: DynamoDB's TTL process removed it.
+    """
+
+    seq: str
+    number: str
+    shard: str
+    key: ItemKey
+    old: Image | None
+    new: Image | None
+    expired: bool
+    at: dt.datetime
+
+    @property
+    def entity(self) -> str | None:
+        """The entity's name; None of what is no base item."""
+        image = self.new if self.new is not None else self.old
+        return None if image is None else image.get("type", {}).get("S")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The records of one invocation, in the stream's order, each once."""
+
+    shard: str
+    records: tuple[StreamRecord, ...]
+
+    @classmethod
+    def parse(cls, event: Mapping[str, Any], *, emulated: bool = False) -> Batch:
+        """Read an event.
+
+        The mapping has a tumbling window so that events name their shard: the slots of an
+        aggregate are told apart by it (rule 9), so an event without one cannot be counted.
+        ``emulated``: the local AWS, whose stream has one shard that events do not name, and
+        where what plays the TTL process marks an item before it removes it.
+
+        Raises:
+            EventError: no shard, or a record without a number or key.
+        """
+        shard = SINGLE_SHARD if emulated else event.get("shardId")
+        if not shard:
+            raise EventError("the event names no shard: the mapping has lost its tumbling window")
+        try:
+            read = [_record(each, shard, emulated) for each in event.get("Records") or ()]
+        except (KeyError, TypeError, AttributeError) as error:
+            raise EventError(f"no record of a table's stream: {error!r}") from error
+        once = {record.seq: record for record in read}
+        return cls(shard, tuple(once[seq] for seq in sorted(once)))
+
+
+def sequence(label: str, number: str) -> str:
+    """A number as it is compared: padded, behind the label of its stream (rule 1).
+
+    A stream that was enabled anew, or a restored table's, may number from the start again; its
+    label, the time it was enabled at, sorts behind the earlier one's.
+    """
+    return f"{label}#{number.zfill(NUMBER_DIGITS)}"
+
+
+def _record(each: Mapping[str, Any], shard: str, emulated: bool) -> StreamRecord:
+    change = each["dynamodb"]
+    label = each["eventSourceARN"].rsplit("/", 1)[-1]
+    old, new = change.get("OldImage") or None, change.get("NewImage") or None
+    removed = each["eventName"] == "REMOVE"
+    by = each.get("userIdentity") or {}
+    expired = removed and (by.get("type"), by.get("principalId")) == TTL_PROCESS
+    if emulated:
+        expired = removed and EXPIRED_MARK in (old or {})
+        old, new = _unmarked(old), _unmarked(new)
+    return StreamRecord(
+        seq=sequence(label, change["SequenceNumber"]),
+        number=change["SequenceNumber"],
+        shard=shard,
+        key=key_of(change["Keys"]),
+        old=old,
+        new=new,
+        expired=expired,
+        at=dt.datetime.fromtimestamp(float(change["ApproximateCreationDateTime"]), dt.UTC),
+    )
+
+
+def _unmarked(image: Image | None) -> Image | None:
+    if image is None:
+        return None
+    return {name: value for name, value in image.items() if name != EXPIRED_MARK}
