@@ -17,10 +17,9 @@ from daicho.declarations import Declaration, Expires, Key, Search
 from daicho.fields import MISSING, DeclarationError, FieldSpec, field, ref
 from daicho.search.normalise import FIELD_CODE_POINTS
 
-RESERVED = frozenset(
-    ("PK", "SK", "GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "GSI3PK", "GSI3SK", "_ttl_expired")
-    + ("type", "version", "gen", "created_at", "ttl", "seq")
-)
+_INDEX_KEYS = tuple(f"GSI{number}{end}" for number in (1, 2, 3) for end in ("PK", "SK"))
+_KEPT = ("type", "version", "gen", "created_at", "ttl", "seq", "_ttl_expired")
+RESERVED = frozenset(("PK", "SK", *_INDEX_KEYS, *_KEPT))
 E = TypeVar("E", bound="Entity")
 
 
