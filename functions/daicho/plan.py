@@ -204,6 +204,18 @@ class Ledger:
             raise NewerGenerationError(f"{name} generation {generation}")
         raise UnknownEntityError(f"{name} has no generation {generation}")
 
+    def aggregate(self, entity: str, name: str, since: int) -> tuple[EntityPlan, AggregatePlan]:
+        """The aggregate that a tally's key names, by the newest plan that has it.
+
+        Raises:
+            UnknownEntityError: none has.
+        """
+        for each in reversed(self._of(entity)):
+            for aggregate in each.plan.aggregates:
+                if (aggregate.name, aggregate.since) == (name, since):
+                    return each.plan, aggregate
+        raise UnknownEntityError(f"{entity} never had an aggregate {name!r} since {since}")
+
     def types(self) -> tuple[str, ...]:
         """The names of all entities."""
         return tuple(sorted(self.entities))

@@ -127,3 +127,35 @@ def adding(
             ":one": {"N": "1"},
         },
     )
+
+
+def totalling(tally: str, amount: Amount, revision: int, place: ItemKey | None) -> Change:
+    """Write a total over the one of ``revision``, and its place in the ranking (rule 12).
+
+    ``place`` is None where the aggregate has no ranking or nothing is left to rank: then the
+    total leaves the index, so that a chart lists only members that exist.
+    """
+    values = {
+        ":items": images.to_value(amount.items),
+        ":total": images.to_value(amount.total),
+        ":new": images.to_value(revision + 1),
+    }
+    setting, removing = "SET #items = :items, #total = :total, rev = :new", ""
+    if place is None:
+        removing = " REMOVE GSI3PK, GSI3SK"
+    else:
+        setting += ", GSI3PK = :gsi3pk, GSI3SK = :gsi3sk"
+        values |= {":gsi3pk": {"S": place.pk}, ":gsi3sk": {"S": place.sk}}
+    if revision:
+        values[":rev"] = images.to_value(revision)
+    unchanged = "rev = :rev" if revision else "attribute_not_exists(rev)"
+    return Change(total_key(tally), setting + removing, unchanged, values)
+
+
+def cleaning(key: ItemKey, revision: int) -> Change:
+    """Take a slot's dirty mark away if nothing was counted since it was read (rule 12).
+
+    By revision and never by time: clocks of two functions tell nothing about who read what.
+    """
+    values = {":rev": images.to_value(revision), ":one": {"N": "1"}}
+    return Change(key, "REMOVE GSI2PK, GSI2SK ADD rev :one", "rev = :rev", values, {})
