@@ -14,6 +14,7 @@ from pathlib import Path
 from local.place import Trouble
 
 LINES_TO_SHOW = 15
+SECONDS_TO_SHOW = 2
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,12 @@ class Background:
                 start_new_session=True,
             )
         self._pid_file.write_text(str(process.pid), encoding="ascii")
+        # A new program has no command line for an instant: then it would seem not to run.
+        until = time.monotonic() + SECONDS_TO_SHOW
+        while self.pid is None and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.001)
+        # From here on it is on its own; without this, Popen would warn that it still runs.
+        process.returncode = 0
         return process.pid
 
     def stop(self, seconds: float) -> bool:

@@ -1,0 +1,42 @@
+"""The deployed local stack: a copy of its own, or the one that ``DAICHO_STACK`` names."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local import up as commands
+from local.place import PROGRAMS, Place
+from tests.dynoxide import free_port
+
+
+@pytest.fixture(scope="session")
+def place() -> Iterator[Place | None]:
+    """The copy that was brought up for the tests; None if they run on another one.
+
+    It has its own folder and port, so that the user's stays as it is. Its log files stay behind.
+    """
+    if os.environ.get("DAICHO_STACK"):
+        yield None
+        return
+    place = Place(PROGRAMS / "e2e", free_port())
+    commands.reset(place, print)
+    try:
+        commands.up(place, print)
+        yield place
+    finally:
+        commands.down(place, print)
+
+
+@pytest.fixture(scope="session")
+def stack(place: Place | None) -> dict[str, Any]:
+    """The stack file: url, tokens, table, bucket, endpoint, region, functions."""
+    if place is not None:
+        return place.stack()
+    given: dict[str, Any] = json.loads(Path(os.environ["DAICHO_STACK"]).read_text("utf-8"))
+    return given

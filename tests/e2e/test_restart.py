@@ -1,0 +1,49 @@
+"""A stop of the local AWS is a pause: nothing stored is lost, and nothing undelivered."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import httpx
+import pytest
+
+from local import up as commands
+from local.place import REGION, Place
+
+SECONDS_TO_DELIVER = 60
+
+
+def test_a_second_up_is_quick_and_loses_no_stream_record(
+    place: Place | None, stack: dict[str, Any]
+) -> None:
+    if place is None:
+        pytest.skip("it stops the local AWS, and this one is somebody's own")
+    headers = {"authorization": f"Bearer {stack['tokens']['acme']}"}
+    with httpx.Client(base_url=stack["url"], headers=headers, timeout=60) as api:
+        before = api.get("/songs/heroes").json()
+        _switch_projector(place, stack, on=False)
+        try:
+            body = {"name": "Zadie Undelivered"}
+            assert api.put("/artists/undelivered", json=body).is_success
+            commands.down(place, print)
+            began = time.monotonic()
+            commands.up(place, print)
+            assert time.monotonic() - began < 60
+            assert api.get("/songs/heroes").json() == before
+            assert api.get("/artists?name=zadie").json()["items"] == []
+        finally:
+            _switch_projector(place, stack, on=True)
+        until = time.monotonic() + SECONDS_TO_DELIVER
+        while not (found := api.get("/artists?name=zadie").json()["items"]):
+            assert time.monotonic() < until, "the record of the write before the stop is lost"
+            time.sleep(0.5)
+        assert [artist["id"] for artist in found] == ["undelivered"]
+
+
+def _switch_projector(place: Place, stack: dict[str, Any], *, on: bool) -> None:
+    client = place.session().client("lambda", endpoint_url=stack["endpoint"], region_name=REGION)
+    mappings = client.list_event_source_mappings(FunctionName=stack["functions"]["project"])
+    for mapping in mappings["EventSourceMappings"]:
+        client.update_event_source_mapping(UUID=mapping["UUID"], Enabled=on)
+    client.close()

@@ -1,0 +1,32 @@
+"""What is said when the local AWS cannot start."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from local.place import Place, Trouble
+from local.server import alone, healthy, start
+
+
+def test_a_taken_port_is_named_with_the_way_out(tmp_path: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(Trouble, match=rf"port {port} is taken .*PORT=\d+ make up"):
+            start(Place(tmp_path, port))
+
+
+def test_two_commands_do_not_work_in_one_folder(tmp_path: Path) -> None:
+    place = Place(tmp_path, 4600)
+    with alone(place), pytest.raises(Trouble, match="another command is at work"), alone(place):
+        pass
+
+
+def test_nothing_there_is_not_healthy(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        assert not healthy(Place(tmp_path, free.getsockname()[1]))
