@@ -7,6 +7,7 @@ botocore.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from http import HTTPStatus
 
 from daicho.images import Image
 
@@ -53,3 +54,63 @@ class ConditionFailedError(StoreError):
     def __init__(self, message: str, item: Image | None) -> None:
         super().__init__(message)
         self.item = item
+
+
+class Refusal(DaichoError):
+    """What a caller asked for cannot be had, in the words of a problem document (RFC 9457).
+
+    ``field`` names what of the request is at fault, where one thing is.
+    """
+
+    status = 400
+
+    def __init__(self, detail: str, *, field: str | None = None) -> None:
+        super().__init__(detail)
+        self.detail, self.field = detail, field
+
+    @property
+    def title(self) -> str:
+        """The status in words."""
+        return HTTPStatus(self.status).phrase
+
+
+class BadCursor(Refusal):
+    """A cursor of another question or tenant, or none that was ever given."""
+
+    def __init__(self, detail: str = "this cursor belongs to no page of this list") -> None:
+        super().__init__(detail, field="cursor")
+
+
+class NotFound(Refusal):
+    """No such item, or it has expired."""
+
+    status = 404
+
+
+class Conflict(Refusal):
+    """What stands there already forbids it."""
+
+    status = 409
+
+
+class PreconditionFailed(Refusal):
+    """The item is not of the version that the caller knows."""
+
+    status = 412
+
+
+class Invalid(Refusal):
+    """A value that its declaration, or DynamoDB, has no place for."""
+
+    status = 422
+
+
+class ReferenceNotFound(Invalid):
+    """``field`` refers to an item that does not exist."""
+
+
+def refuse(status: int, detail: str, *, field: str | None = None) -> Refusal:
+    """The error that a domain's function raises: ``raise refuse(422, "no such candidate")``."""
+    refusal = Refusal(detail, field=field)
+    refusal.status = status
+    return refusal
