@@ -110,7 +110,10 @@ class ReferenceNotFound(Invalid):
 
 
 def refuse(status: int, detail: str, *, field: str | None = None) -> Refusal:
-    """The error that a domain's function raises: ``raise refuse(422, "no such candidate")``."""
+    """Make what a domain's function raises.
+
+    ``raise refuse(422, "no such candidate", field="candidate")``
+    """
     refusal = Refusal(detail, field=field)
     refusal.status = status
     return refusal
