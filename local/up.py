@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from local import demo
 from local.deploy import bootstrap, deploy
@@ -101,28 +102,29 @@ def goodbye(place: Place) -> str:
     """What `make up` ends with: lines that work when pasted."""
     stack = place.stack()
     tenant, other = list(stack["tokens"])[:2]
-    try:
-        file = place.stack_file.relative_to(ROOT)
-    except ValueError:
-        file = place.stack_file
-    read = f"""$(python3 -c 'import json; print(json.load(open("{file}"))["tokens"]["{other}"])')"""
-    calls = "\n".join(
-        f"""  curl -s -H "Authorization: Bearer $TOKEN" '{stack["url"]}{path}'"""
-        for path in demo.CALLS
-    )
+    file = _seen_from_here(place.stack_file)
+    read = f"""import json; print(json.load(open("{file}"))["tokens"]["{other}"])"""
+    bearer = '-H "Authorization: Bearer $TOKEN"'
+    calls = "\n".join(f'  curl -s {bearer} "$URL{path}"' for path in demo.CALLS)
     return f"""
-Daicho is up.
+Daicho is up. Paste:
 
   URL={stack["url"]}
   TOKEN={stack["tokens"][tenant]}
 
 {calls}
 
-The other tenant sees none of it:
+That was {tenant}; {other} sees none of it:
 
-  TOKEN={read}
+  TOKEN=$({_seen_from_here(Path(sys.executable))} -c '{read}')
 
-Also: {stack["url"]}/docs · tokens (for a day), table and bucket: {file} · make down"""
+In {file}: both tokens (good for a day), the table, the bucket.
+In a browser: {stack["url"]}/docs
+To stop: make down"""
+
+
+def _seen_from_here(path: Path) -> Path:
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
 def _start_ttl_player(place: Place) -> None:
