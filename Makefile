@@ -68,7 +68,7 @@ integration: $(TOOLS) ## Handlers over Dynoxide
 delivery: $(TOOLS) ## The stream path under faults
 	$(call run_tests,delivery,-n 2)
 
-infra: $(TOOLS) ## The synthesised template
+infra: $(TOOLS) build/.layer ## The synthesised template
 	$(call run_tests,infra)
 
 e2e: $(TOOLS) .local/.ministack .local/.layer ## Over HTTP, on a local stack of its own
