@@ -6,6 +6,7 @@ be cut off anywhere: whatever is not done keeps its marks, and the next run find
 
 from __future__ import annotations
 
+import datetime as dt
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -60,6 +61,12 @@ class Report:
     slots_read: int = 0
     oldest_mark: str | None = None
     finished: bool = True
+
+    def age_of_oldest_mark(self, now: dt.datetime) -> float:
+        """Seconds for which the mark that stood longest had stood; 0 if there was none."""
+        if self.oldest_mark is None:
+            return 0.0
+        return max(0.0, (now - dt.datetime.fromisoformat(self.oldest_mark)).total_seconds())
 
 
 @dataclass(frozen=True)

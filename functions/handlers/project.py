@@ -1,0 +1,41 @@
+"""Lambda `project`: keeps derived items and aggregates up with the table's stream."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from daicho.plan import Ledger
+from daicho.settings import Settings
+from daicho.stream.project import Projector
+from daicho.stream.records import Batch
+from daicho.table import open_table
+from handlers.consumer import Context, Handler, answer, patience_of
+
+WRITES_AT_ONCE = 8
+
+
+def build(environ: Mapping[str, str], ledger: Ledger | None = None) -> Handler:
+    """Wire the function up."""
+    settings = Settings.parse(environ, "DIRTY_SHARDS")
+    table = open_table(settings.table_name, attempts=2, connections=WRITES_AT_ONCE)
+    shards, threads = settings.dirty_shards, WRITES_AT_ONCE
+    known = Ledger.load() if ledger is None else ledger
+    projector = Projector(table, known, dirty_shards=shards, threads=threads)
+
+    def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        batch = Batch.parse(event, emulated=settings.emulated_stream)
+        lowest = projector.project(batch, patience_of(context))
+        return answer(lowest, emulated=settings.emulated_stream)
+
+    return handler
+
+
+@cache
+def __getattr__(name: str) -> Handler:
+    """Build ``handler`` when it is asked for: Lambda does so at its init, an import does not."""
+    if name != "handler":
+        raise AttributeError(name)
+    return build(os.environ)
