@@ -1,0 +1,150 @@
+"""Synthesises a stage as ``cdk synth`` would, and finds things in its template."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+
+from daicho.plan import (
+    AggregatePlan,
+    EntityPlan,
+    ExpiryPlan,
+    Generation,
+    KeyPlan,
+    Ledger,
+    Part,
+    SearchPlan,
+)
+from infra.settings import ROOT, STAGES, Settings
+from infra.stack import DaichoStack
+
+Resource = dict[str, Any]
+API_URL = "http://localhost:4566/_aws/execute-api/da1c40ed"
+
+
+def entity(name: str, **declared: Any) -> Generation:
+    plan = EntityPlan(
+        name=name, fields={"id": "str"}, key=KeyPlan(partition=("id",), sort=()), **declared
+    )
+    return Generation(1, plan)
+
+
+SEARCH = SearchPlan(name="search", since=1, fields=("id",), steps=(1, 2, 3))
+COUNT = AggregatePlan(
+    name="chart", since=1, measure="count", field=None, by=(Part("id"),), within=()
+)
+# Song and Download derive, Message and Reading expire into the archive, Note does neither.
+# Reading derived something once, so images in the table may still have to be projected.
+LEDGER = Ledger(
+    {
+        "Download": (entity("Download", aggregates=(COUNT,)),),
+        "Message": (entity("Message", expires=ExpiryPlan(604_800, archive=True)),),
+        "Note": (entity("Note", expires=ExpiryPlan(60, archive=False)),),
+        "Reading": (
+            entity("Reading", searches=(SEARCH,)),
+            replace(entity("Reading", expires=ExpiryPlan(60, archive=True)), number=2),
+        ),
+        "Song": (entity("Song", searches=(SEARCH,)),),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Synthesis:
+    """What one synthesis has written."""
+
+    folder: Path
+    name: str
+
+    @cached_property
+    def template(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.folder / f"{self.name}.template.json").read_text())
+        return found
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.folder / "validation-report.json").read_text())
+        return found
+
+    def resources(self, kind: str) -> dict[str, Resource]:
+        """By logical id; ``kind`` without its leading ``AWS::``."""
+        resources: dict[str, Resource] = self.template["Resources"]
+        return {id: each for id, each in resources.items() if each["Type"] == f"AWS::{kind}"}
+
+    def only(self, kind: str) -> Resource:
+        (found,) = self.resources(kind).values()
+        return found
+
+    def function(self, name: str) -> Resource:
+        """The function whose handler is ``handlers.<name>.handler``."""
+        found: Resource = self.template["Resources"][self.function_id(name)]
+        return found
+
+    def function_id(self, name: str) -> str:
+        (found,) = (
+            id
+            for id, each in self.resources("Lambda::Function").items()
+            if each["Properties"]["Handler"] == f"handlers.{name}.handler"
+        )
+        return found
+
+    def environment(self, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = self.function(name)["Properties"]["Environment"]["Variables"]
+        return found
+
+    def mapping(self, name: str) -> dict[str, Any]:
+        """The properties of the event source mapping of a function."""
+        found: dict[str, Any]
+        (found,) = (
+            each["Properties"]
+            for each in self.resources("Lambda::EventSourceMapping").values()
+            if each["Properties"]["FunctionName"] == {"Ref": self.function_id(name)}
+        )
+        return found
+
+    def filters(self, name: str) -> list[dict[str, Any]]:
+        written: list[dict[str, str]] = self.mapping(name)["FilterCriteria"]["Filters"]
+        return [json.loads(each["Pattern"]) for each in written]
+
+    def bucket_id(self, name: str) -> str:
+        (found,) = (id for id in self.resources("S3::Bucket") if id.startswith(f"Buckets{name}"))
+        return found
+
+
+def context() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((ROOT / "cdk.json").read_text())["context"]
+    return found
+
+
+def settings_of(stage: str, folder: Path, **changes: Any) -> Settings:
+    """The stage's own settings; on AWS with a layer that nobody had to build."""
+    given: dict[str, Any]
+    if stage == "local":
+        given = {"local_layer": "/layer/python", "api_url": API_URL}
+    else:
+        layer = folder / "layer"
+        (layer / "python").mkdir(parents=True, exist_ok=True)
+        given = {"layer": layer}
+    return replace(STAGES[stage], **{**given, **changes})
+
+
+def synthesise(
+    stage: str,
+    folder: Path,
+    *,
+    ledger: Ledger = LEDGER,
+    also: Callable[[DaichoStack], object] | None = None,
+    **changes: Any,
+) -> Synthesis:
+    """Synthesise a stage into ``folder``; ``also`` may add to the stack what a test is about."""
+    out = folder / "out"
+    app = cdk.App(outdir=str(out), context=context(), analytics_reporting=False)
+    stack = DaichoStack(app, settings=settings_of(stage, folder, **changes), ledger=ledger)
+    if also:
+        also(stack)
+    app.synth()
+    return Synthesis(out, stack.stack_name)

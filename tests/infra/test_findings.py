@@ -1,0 +1,54 @@
+"""cdk-nag: nothing open, and nothing acknowledged that is not found."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aws_cdk import aws_sns as sns
+from constructs import IConstruct
+
+from infra import findings
+from tests.infra.synthesis import Synthesis, synthesise
+
+PACK = "AwsSolutions"
+
+
+def solutions(stage: Synthesis) -> dict[str, Any]:
+    report: dict[str, Any]
+    (report,) = (each for each in stage.report["pluginReports"] if each["pluginName"] == PACK)
+    return report
+
+
+def test_nothing_is_open(on_aws: Synthesis) -> None:
+    report = solutions(on_aws)
+    assert report["conclusion"] == "success"
+    assert report["violations"] == []
+
+
+def test_an_open_finding_stops_the_synthesis(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match=r"ValidationFailed: ERROR .* SNS Topic"):
+        synthesise("dev", tmp_path, also=lambda stack: sns.Topic(stack, "Open"))
+
+
+@pytest.mark.parametrize("options", [{"customer_managed_key": True}, {"alarm_email": "a@b.c"}])
+def test_no_option_opens_a_finding(tmp_path: Path, options: dict[str, Any]) -> None:
+    assert solutions(synthesise("prod", tmp_path, **options))["violations"] == []
+
+
+def test_every_acknowledgement_answers_a_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: set[tuple[str, str]] = set()
+
+    def record(construct: IConstruct, *, rule: str, reason: str) -> None:
+        made.add((f"{PACK}::{PACK}-{rule}", construct.node.path))
+        acknowledge(construct, rule=rule, reason=reason)
+
+    acknowledge = findings.acknowledge
+    for module in ("api", "auth", "functions"):
+        monkeypatch.setattr(f"infra.{module}.acknowledge", record)
+    stage = synthesise("prod", tmp_path)
+
+    found = solutions(stage)["suppressedViolations"]
+    assert {(each["acknowledgedId"], each["acknowledgedAt"]) for each in found} == made
+    assert all(each["reason"].endswith(".") for each in found)

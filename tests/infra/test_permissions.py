@@ -1,0 +1,135 @@
+"""Least privilege: the policies hold what `infra.grants` lists, and nothing else."""
+
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra import grants
+from tests.infra.synthesis import Synthesis, synthesise
+
+GRANTED = {
+    "api": grants.API,
+    "project": grants.PROJECT,
+    "rollup": grants.ROLLUP,
+    "archive": grants.ARCHIVE,
+}
+Allowed = dict[str, set[str]]  # resource, as text, to actions
+
+
+def statements(stage: Synthesis) -> list[dict[str, Any]]:
+    return [
+        statement
+        for policy in stage.resources("IAM::Policy").values()
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+    ]
+
+
+def as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def text(resource: Any) -> str:
+    return resource if isinstance(resource, str) else json.dumps(resource, sort_keys=True)
+
+
+def allowed(stage: Synthesis, role: str) -> Allowed:
+    found: Allowed = defaultdict(set)
+    for policy in stage.resources("IAM::Policy").values():
+        if {"Ref": role} not in policy["Properties"]["Roles"]:
+            continue
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
+            assert statement["Effect"] == "Allow"
+            for resource in as_list(statement["Resource"]):
+                found[text(resource)].update(as_list(statement["Action"]))
+    return dict(found)
+
+
+def role_of(stage: Synthesis, function: str) -> str:
+    role: str = stage.function(function)["Properties"]["Role"]["Fn::GetAtt"][0]
+    return role
+
+
+def arn(id: str, below: str = "", attribute: str = "Arn") -> str:
+    whole = {"Fn::GetAtt": [id, attribute]}
+    return text({"Fn::Join": ["", [whole, below]]} if below else whole)
+
+
+def expected(stage: Synthesis, name: str) -> Allowed:
+    listed = GRANTED[name]
+    (table,) = stage.resources("DynamoDB::Table")
+    failures = stage.bucket_id("Failures")
+    log_group = stage.function(name)["Properties"]["LoggingConfig"]["LogGroup"]["Ref"]
+    found: Allowed = {
+        "*": {"xray:PutTraceSegments", "xray:PutTelemetryRecords"},
+        arn(log_group): {"logs:CreateLogStream", "logs:PutLogEvents"},
+        arn(table): {f"dynamodb:{action}" for action in listed.table},
+    }
+    for index, actions in listed.indexes.items():
+        found[arn(table, f"/index/{index}")] = {f"dynamodb:{action}" for action in actions}
+    if listed.archive:
+        objects = arn(stage.bucket_id("Archive"), "/entity=*")
+        found[objects] = {f"s3:{action}" for action in listed.archive}
+    if listed.stream:
+        found["*"].add("dynamodb:ListStreams")
+        found[arn(table, attribute="StreamArn")] = {
+            "dynamodb:DescribeStream",
+            "dynamodb:GetRecords",
+            "dynamodb:GetShardIterator",
+        }
+        found[arn(failures, "/*")] = {"s3:PutObject"}
+        found[arn(failures)] = {"s3:ListBucket"}
+    return found
+
+
+@pytest.mark.parametrize("name", GRANTED)
+def test_a_function_may_do_what_is_listed_and_nothing_else(any_stage: Synthesis, name: str) -> None:
+    assert allowed(any_stage, role_of(any_stage, name)) == expected(any_stage, name)
+
+
+def test_no_action_holds_a_wildcard(any_stage: Synthesis) -> None:
+    actions = {action for each in statements(any_stage) for action in as_list(each["Action"])}
+    assert actions
+    assert not [action for action in actions if "*" in action]
+
+
+def test_each_function_has_a_role_of_its_own_without_managed_policies(
+    any_stage: Synthesis,
+) -> None:
+    assert len({role_of(any_stage, name) for name in GRANTED}) == len(GRANTED)
+    roles = any_stage.resources("IAM::Role").values()
+    assert not [each for each in roles if "ManagedPolicyArns" in each["Properties"]]
+    assert len(roles) == len(GRANTED) + 1  # and the schedule's
+
+
+def test_the_schedule_may_only_start_the_rollup(any_stage: Synthesis) -> None:
+    target = any_stage.only("Scheduler::Schedule")["Properties"]["Target"]
+    rollup = {"Fn::GetAtt": [any_stage.function_id("rollup"), "Arn"]}
+    role = target["RoleArn"]["Fn::GetAtt"][0]
+
+    assert target["Arn"] == rollup
+    assert allowed(any_stage, role) == {text(rollup): {"lambda:InvokeFunction"}}
+    trust = any_stage.resources("IAM::Role")[role]["Properties"]["AssumeRolePolicyDocument"]
+    assert trust["Statement"][0]["Condition"] == {
+        "StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}
+    }
+
+
+def test_a_customer_managed_key_comes_with_just_its_use(tmp_path: Path) -> None:
+    stage = synthesise("prod", tmp_path, customer_managed_key=True)
+    (key,) = stage.resources("KMS::Key")
+    whole = {"Fn::GetAtt": [key, "Arn"]}
+
+    for name in GRANTED:
+        assert allowed(stage, role_of(stage, name))[text(whole)] == {
+            f"kms:{action}" for action in grants.KEY
+        }
+    table = stage.only("DynamoDB::Table")["Properties"]
+    assert table["SSESpecification"]["KMSMasterKeyId"] == whole
+    for bucket in ("Archive", "Failures"):
+        properties = stage.resources("S3::Bucket")[stage.bucket_id(bucket)]["Properties"]
+        (rule,) = properties["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+        assert rule["ServerSideEncryptionByDefault"]["KMSMasterKeyID"] == whole
+    assert stage.resources("KMS::Key")[key]["Properties"]["EnableKeyRotation"] is True

@@ -1,0 +1,193 @@
+"""What answers and what watches: functions, API, users, schedule, alarms, outputs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.infra.synthesis import API_URL, Synthesis, synthesise
+
+FUNCTIONS = ("api", "project", "rollup", "archive")
+OUTPUTS = {
+    "ApiUrl",
+    "TableName",
+    "ArchiveBucketName",
+    "FailureBucketName",
+    "UserPoolId",
+    "UserPoolClientId",
+    "ApiFunctionName",
+    "ProjectFunctionName",
+    "RollupFunctionName",
+    "ArchiveFunctionName",
+}
+
+
+def alarms(stage: Synthesis) -> list[dict[str, Any]]:
+    return [each["Properties"] for each in stage.resources("CloudWatch::Alarm").values()]
+
+
+def watched(stage: Synthesis, metric: str) -> list[dict[str, Any]]:
+    return [each for each in alarms(stage) if each.get("MetricName") == metric]
+
+
+def about(alarm: dict[str, Any], name: str) -> Any:
+    (value,) = (each["Value"] for each in alarm["Dimensions"] if each["Name"] == name)
+    return value
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_is_made_alike(any_stage: Synthesis, name: str) -> None:
+    properties = any_stage.function(name)["Properties"]
+    assert properties["Runtime"] == "python3.14"
+    assert properties["Architectures"] == ["arm64"]
+    assert properties["TracingConfig"] == {"Mode": "Active"}
+    assert properties["LoggingConfig"]["LogFormat"] == "JSON"
+    environment = any_stage.environment(name)
+    (table,) = any_stage.resources("DynamoDB::Table")
+    assert environment["TABLE_NAME"] == {"Ref": table}
+    assert environment["STAGE"] == any_stage.name.removeprefix("Daicho-")
+    assert environment["POWERTOOLS_SERVICE_NAME"] == name
+    assert environment["POWERTOOLS_METRICS_NAMESPACE"] == "Daicho"
+
+
+def test_functions_share_one_package_without_caches(prod: Synthesis) -> None:
+    codes = [prod.function(name)["Properties"]["Code"] for name in FUNCTIONS]
+    assert len({json.dumps(code, sort_keys=True) for code in codes}) == 1
+    folder = prod.folder / f"asset.{codes[0]['S3Key'].removesuffix('.zip')}"
+    assert (folder / "generations.json").exists()
+    assert (folder / "daicho" / "plan.py").exists()
+    assert not [*folder.rglob("__pycache__"), *folder.rglob("*.pyc")]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_layer_is_attached_on_aws_and_a_path_at_local(
+    local: Synthesis, prod: Synthesis, name: str
+) -> None:
+    (layer,) = prod.resources("Lambda::LayerVersion")
+    assert prod.function(name)["Properties"]["Layers"] == [{"Ref": layer}]
+    assert "PYTHONPATH" not in prod.environment(name)
+    assert not local.resources("Lambda::LayerVersion")
+    assert "Layers" not in local.function(name)["Properties"]
+    assert local.environment(name)["PYTHONPATH"] == "/layer/python"
+
+
+def test_dirty_marks_are_spread_on_aws(local: Synthesis, prod: Synthesis) -> None:
+    for name in ("api", "project", "rollup"):
+        assert local.environment(name)["DIRTY_SHARDS"] == "1"
+        assert prod.environment(name)["DIRTY_SHARDS"] == "16"
+
+
+def test_every_route_but_the_documentation_asks_for_a_token(any_stage: Synthesis) -> None:
+    (authorizer,) = any_stage.resources("ApiGatewayV2::Authorizer")
+    routes = {
+        each["Properties"]["RouteKey"]: each["Properties"]
+        for each in any_stage.resources("ApiGatewayV2::Route").values()
+    }
+    for key in ("GET /docs", "GET /openapi.json"):
+        assert routes.pop(key)["AuthorizationType"] == "NONE"
+    assert set(routes) == {"ANY /{proxy+}"}
+    for each in routes.values():
+        assert each["AuthorizationType"] == "JWT"
+        assert each["AuthorizerId"] == {"Ref": authorizer}
+
+
+def test_tokens_are_those_of_the_pool_for_its_client(any_stage: Synthesis) -> None:
+    (pool,) = any_stage.resources("Cognito::UserPool")
+    (client,) = any_stage.resources("Cognito::UserPoolClient")
+    jwt = any_stage.only("ApiGatewayV2::Authorizer")["Properties"]["JwtConfiguration"]
+    assert jwt["Audience"] == [{"Ref": client}]
+    assert {"Ref": pool} in jwt["Issuer"]["Fn::Join"][1]
+
+
+def test_nobody_chooses_their_own_tenant(any_stage: Synthesis) -> None:
+    pool = any_stage.only("Cognito::UserPool")["Properties"]
+    client = any_stage.only("Cognito::UserPoolClient")["Properties"]
+    assert pool["AdminCreateUserConfig"] == {"AllowAdminCreateUserOnly": True}
+    assert "custom:tenant" in client["ReadAttributes"]
+    assert client["WriteAttributes"] == ["email"]
+    assert set(client["ExplicitAuthFlows"]) == {
+        "ALLOW_USER_PASSWORD_AUTH",
+        "ALLOW_USER_SRP_AUTH",
+        "ALLOW_REFRESH_TOKEN_AUTH",
+    }
+
+
+def test_requests_are_throttled_and_logged(any_stage: Synthesis) -> None:
+    stage = any_stage.only("ApiGatewayV2::Stage")["Properties"]
+    assert stage["DefaultRouteSettings"]["ThrottlingRateLimit"] > 0
+    assert stage["DefaultRouteSettings"]["ThrottlingBurstLimit"] > 0
+    written = json.loads(stage["AccessLogSettings"]["Format"])
+    assert {"requestId", "route", "status", "tenant"} <= set(written)
+
+
+def test_the_local_api_has_a_fixed_address(local: Synthesis, prod: Synthesis) -> None:
+    assert local.only("ApiGatewayV2::Api")["Properties"]["Tags"] == {"ms-custom-id": "da1c40ed"}
+    assert "Tags" not in prod.only("ApiGatewayV2::Api")["Properties"]
+    assert local.environment("api")["API_URL"] == API_URL
+    assert prod.environment("api")["API_URL"] == ""
+    assert local.template["Outputs"]["ApiUrl"]["Value"] == API_URL
+
+
+def test_the_rollup_runs_each_minute_and_is_not_repeated(any_stage: Synthesis) -> None:
+    schedule = any_stage.only("Scheduler::Schedule")["Properties"]
+    assert schedule["ScheduleExpression"] == "rate(1 minute)"
+    assert schedule.get("State", "ENABLED") == "ENABLED"
+    assert schedule["Target"]["RetryPolicy"]["MaximumRetryAttempts"] == 0
+    invocation = any_stage.only("Lambda::EventInvokeConfig")["Properties"]
+    assert invocation["FunctionName"] == {"Ref": any_stage.function_id("rollup")}
+    assert invocation["MaximumRetryAttempts"] == 0
+
+
+def test_the_outputs_are_those_that_others_read(any_stage: Synthesis) -> None:
+    assert set(any_stage.template["Outputs"]) == OUTPUTS
+
+
+def test_no_alarm_needs_metric_math(any_stage: Synthesis) -> None:
+    assert not [each for each in alarms(any_stage) if "Metrics" in each]
+
+
+def test_every_alarm_says_what_it_means(any_stage: Synthesis) -> None:
+    for each in alarms(any_stage):
+        assert each["AlarmDescription"].startswith("Daicho: ")
+        assert each["AlarmDescription"].endswith(".")
+
+
+def test_the_alarms_watch_what_can_go_wrong(any_stage: Synthesis) -> None:
+    for metric, names in {
+        "IteratorAge": ("project", "archive"),
+        "DestinationDeliveryFailures": ("project", "archive"),
+        "Errors": FUNCTIONS,
+        "Throttles": FUNCTIONS,
+        "Invocations": ("rollup",),
+    }.items():
+        found = [about(each, "FunctionName")["Ref"] for each in watched(any_stage, metric)]
+        assert sorted(found) == sorted(any_stage.function_id(name) for name in names), metric
+    for metric in ("RollupLag", "5xx"):
+        assert len(watched(any_stage, metric)) == 1
+    for metric in ("ReadThrottleEvents", "WriteThrottleEvents"):
+        assert len(watched(any_stage, metric)) == 2  # the table, and its postings
+
+
+def test_consumers_are_late_long_before_the_stream_forgets(any_stage: Synthesis) -> None:
+    for each in watched(any_stage, "IteratorAge"):
+        assert each["Threshold"] <= 3600 * 1000
+        assert each["Statistic"] == "Maximum"
+
+
+def test_an_object_in_the_failure_bucket_raises_an_alarm(any_stage: Synthesis) -> None:
+    (alarm,) = watched(any_stage, "PutRequests")
+    failures = any_stage.bucket_id("Failures")
+    bucket = any_stage.resources("S3::Bucket")[failures]["Properties"]
+    assert about(alarm, "BucketName") == {"Ref": failures}
+    # S3 counts requests only where it is asked to, under this name.
+    assert bucket["MetricsConfigurations"] == [{"Id": about(alarm, "FilterId")}]
+    assert alarm["Threshold"] == 1
+
+
+def test_alarms_tell_somebody_who_has_an_address(prod: Synthesis, tmp_path: Path) -> None:
+    assert not prod.resources("SNS::Topic")
+    told = synthesise("prod", tmp_path, alarm_email="ops@example.com")
+    (topic,) = told.resources("SNS::Topic")
+    assert told.only("SNS::Subscription")["Properties"]["Endpoint"] == "ops@example.com"
+    assert all(each["AlarmActions"] == [{"Ref": topic}] for each in alarms(told))

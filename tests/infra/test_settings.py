@@ -1,0 +1,43 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.settings import Settings, SettingsError
+from tests.infra.synthesis import synthesise
+
+
+def read(**context: Any) -> Settings:
+    return Settings.from_context(context.get)
+
+
+def test_without_a_stage_it_is_dev() -> None:
+    assert read().stage == "dev"
+    assert read().account is None
+
+
+def test_options_come_from_the_context() -> None:
+    settings = read(stage="prod", account="123456789012", region="eu-west-1", alarm_email="a@b.c")
+    assert (settings.account, settings.region) == ("123456789012", "eu-west-1")
+    assert settings.alarm_email == "a@b.c"
+    assert settings.retain
+
+
+@pytest.mark.parametrize(
+    ("context", "message"),
+    [
+        ({"stage": "production"}, "stage is 'production'; the stages are local, dev, prod"),
+        ({"stage": "local"}, "stage local needs local_layer; stage local needs api_url"),
+        ({"stage": "prod", "api_url": "http://x"}, "api_url is for stage local only"),
+        ({"account": "123456789012"}, "account and region go together"),
+    ],
+)
+def test_what_is_wrong_is_said_at_once(context: dict[str, str], message: str) -> None:
+    with pytest.raises(SettingsError) as raised:
+        read(**context)
+    assert str(raised.value) == message
+
+
+def test_a_layer_that_was_not_built_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="missing holds no layer: build it with `make layer`"):
+        synthesise("dev", tmp_path, layer=tmp_path / "missing")

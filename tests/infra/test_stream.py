@@ -1,0 +1,139 @@
+"""The two consumers: their mappings, and the filters that follow from the plan."""
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from daicho.plan import Ledger
+from infra.filters import PATTERN_CHARACTERS, FilterError, archive_filters, project_filters
+from tests.infra.synthesis import COUNT, LEDGER, SEARCH, Synthesis, entity, synthesise
+
+CONSUMERS = ("project", "archive")
+BY_TTL = {"type": ["Service"], "principalId": ["dynamodb.amazonaws.com"]}
+
+
+def image(which: str, types: list[str], **more: Any) -> dict[str, Any]:
+    return {"dynamodb": {which: {"type": {"S": types}, **more}}}
+
+
+def test_the_stream_has_two_consumers_and_room_for_no_third(any_stage: Synthesis) -> None:
+    mappings = any_stage.resources("Lambda::EventSourceMapping").values()
+    assert {each["Properties"]["FunctionName"]["Ref"] for each in mappings} == {
+        any_stage.function_id(name) for name in CONSUMERS
+    }
+    assert len(mappings) == len(CONSUMERS)
+
+
+@pytest.mark.parametrize("name", CONSUMERS)
+def test_a_consumer_reads_from_the_oldest_record_on(any_stage: Synthesis, name: str) -> None:
+    (table,) = any_stage.resources("DynamoDB::Table")
+    mapping = any_stage.mapping(name)
+    assert mapping["EventSourceArn"] == {"Fn::GetAtt": [table, "StreamArn"]}
+    assert mapping["StartingPosition"] == "TRIM_HORIZON"
+    assert mapping.get("Enabled", True)
+
+
+@pytest.mark.parametrize("name", CONSUMERS)
+def test_retries_are_bounded_and_what_is_discarded_is_kept(any_stage: Synthesis, name: str) -> None:
+    mapping = any_stage.mapping(name)
+    failures = any_stage.bucket_id("Failures")
+    assert mapping["MaximumRetryAttempts"] == 300
+    assert mapping["MaximumRecordAgeInSeconds"] == 22 * 3600  # within the stream's 24 hours
+    assert mapping["BisectBatchOnFunctionError"] is True
+    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert mapping["DestinationConfig"] == {
+        "OnFailure": {"Destination": {"Fn::GetAtt": [failures, "Arn"]}}
+    }
+    assert any_stage.function(name)["Properties"]["Timeout"] == 300
+
+
+@pytest.mark.parametrize("name", CONSUMERS)
+def test_events_carry_their_shard_and_come_one_batch_at_a_time(
+    any_stage: Synthesis, name: str
+) -> None:
+    mapping = any_stage.mapping(name)
+    assert 0 < mapping["TumblingWindowInSeconds"] <= 900  # without a window no shardId
+    assert mapping["ParallelizationFactor"] == 1
+
+
+def test_the_projector_follows_at_once_and_the_archive_gathers(prod: Synthesis) -> None:
+    project, archive = (prod.mapping(name) for name in CONSUMERS)
+    assert (project["BatchSize"], project["MaximumBatchingWindowInSeconds"]) == (1000, 0)
+    assert (archive["BatchSize"], archive["MaximumBatchingWindowInSeconds"]) == (10_000, 300)
+
+
+def test_only_the_emulated_stream_is_told_so(any_stage: Synthesis) -> None:
+    emulated = "true" if any_stage.name == "Daicho-local" else "false"
+    for name in CONSUMERS:
+        assert any_stage.environment(name)["EMULATED_STREAM"] == emulated
+
+
+def test_the_projector_wakes_for_what_derives_in_any_generation(any_stage: Synthesis) -> None:
+    types = ["Download", "Reading", "Song"]
+    assert any_stage.filters("project") == [image("NewImage", types), image("OldImage", types)]
+
+
+def test_the_archive_wakes_for_the_ttl_deletions_of_what_it_keeps(on_aws: Synthesis) -> None:
+    assert on_aws.filters("archive") == [
+        {
+            "eventName": ["REMOVE"],
+            "userIdentity": BY_TTL,
+            **image("OldImage", ["Message", "Reading"]),
+        }
+    ]
+
+
+def test_the_local_archive_wakes_for_marked_deletions(local: Synthesis) -> None:
+    mark = {"N": [{"exists": True}]}
+    assert local.filters("archive") == [
+        {"eventName": ["REMOVE"], **image("OldImage", ["Message", "Reading"], _ttl_expired=mark)}
+    ]
+
+
+def test_a_new_entity_changes_filters_and_nothing_else(dev: Synthesis, tmp_path: Path) -> None:
+    added = Ledger({**LEDGER.entities, "Vote": (entity("Vote", aggregates=(COUNT,)),)})
+    after = synthesise("dev", tmp_path, ledger=added)
+    types = ["Download", "Reading", "Song", "Vote"]
+    assert after.filters("project") == [image("NewImage", types), image("OldImage", types)]
+
+    assert _but_for_filters(after) == _but_for_filters(dev)
+
+
+def _but_for_filters(stage: Synthesis) -> dict[str, Any]:
+    resources: dict[str, Any] = deepcopy(stage.template["Resources"])
+    for each in resources.values():
+        each["Properties"].pop("FilterCriteria", None)
+    return resources
+
+
+def test_a_plan_that_declares_nothing_still_gives_valid_mappings(tmp_path: Path) -> None:
+    empty = synthesise("local", tmp_path, ledger=Ledger({}))
+    # Lambda takes no empty list; no entity has an empty name.
+    assert empty.filters("project") == [image("NewImage", [""]), image("OldImage", [""])]
+    (pattern,) = empty.filters("archive")
+    assert pattern["dynamodb"]["OldImage"]["type"] == {"S": [""]}
+
+
+def test_a_filter_that_is_too_long_fails_with_its_length() -> None:
+    types = [f"Entity{number:03}" for number in range(400)]
+    longest = len(project_filters(types[:300])[0])
+    assert longest <= PATTERN_CHARACTERS
+    with pytest.raises(FilterError, match=r"would be \d{4} characters long, and Lambda takes 4096"):
+        project_filters(types)
+    with pytest.raises(FilterError):
+        archive_filters(types, emulated=False)
+
+
+def test_the_committed_plan_synthesises(tmp_path: Path) -> None:
+    ledger = Ledger.load()
+    stage = synthesise("local", tmp_path, ledger=ledger)
+    expected = list(ledger.derived_types) or [""]
+    assert stage.filters("project")[0] == image("NewImage", expected)
+
+
+def test_the_fixture_would_notice_a_forgotten_generation() -> None:
+    old, new = LEDGER.entities["Reading"]
+    assert old.plan.searches == (SEARCH,)
+    assert not new.plan.derives
