@@ -22,6 +22,7 @@ MARK = "_ttl_expired"
 REST = 10
 """Between two sweeps it rests this many times as long as a sweep took: at most a tenth of a core
 goes into it, however large the table is."""
+FAILURES = 100
 
 
 def sweep(dynamodb: DynamoDBClient, table: str, now: float | None = None) -> int:
@@ -36,15 +37,18 @@ def sweep_place(place: Place) -> int:
 
 
 def run(place: Place, every: float) -> None:
-    """Sweep for ever; what fails (the local AWS restarts) is tried again."""
+    """Sweep until the local AWS has not answered for a while; a single failure is nothing."""
     dynamodb, table = _client(place), place.stack()["table"]
-    while True:
+    failures = 0
+    while failures < FAILURES:
         began = time.monotonic()
         try:
             deleted = sweep(dynamodb, table)
         except Exception as error:  # nobody watches: say it and go on
+            failures += 1
             print(f"{type(error).__name__}: {error}", flush=True)  # noqa: T201 - its log file
         else:
+            failures = 0
             if deleted:
                 print(f"expired {deleted}", flush=True)  # noqa: T201
         time.sleep(max(every, REST * (time.monotonic() - began)))

@@ -42,6 +42,11 @@ class Background:
             return None
         return pid if self.mark in command_of(pid) else None
 
+    @property
+    def ended_by_itself(self) -> bool:
+        """Whether it ended without being stopped: killed, crashed, or the machine went down."""
+        return self._pid_file.exists() and self.pid is None
+
     def start(self, command: Sequence[str | Path], environment: Mapping[str, str]) -> int:
         """Start it, free of this terminal."""
         self.folder.mkdir(parents=True, exist_ok=True)

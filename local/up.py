@@ -30,6 +30,9 @@ def ttl_player(place: Place) -> Background:
 def up(place: Place, say: Say, *, with_demo: bool = True) -> None:
     """Start, deploy, and load; every step is left out, or costs little, if it is done."""
     with alone(place):
+        if ministack(place).ended_by_itself:
+            say("  The local AWS ended without make down: what it had not written down is lost.")
+            say("  If something is odd now: make reset, then make up.")
         with _step(say, f"the local AWS on port {place.port}"):
             start(place)
         with _step(say, "cdk bootstrap"):

@@ -19,6 +19,7 @@ def test_it_starts_runs_and_stops(tmp_path: Path) -> None:
     assert sleeper.pid == pid
     assert sleeper.stop(10)
     assert sleeper.pid is None
+    assert not sleeper.ended_by_itself
 
 
 def test_another_program_under_its_process_id_is_not_it(tmp_path: Path) -> None:
@@ -34,3 +35,4 @@ def test_its_last_words_are_kept(tmp_path: Path) -> None:
     while talker.pid is not None:
         time.sleep(0.01)
     assert talker.last_words() == "too early"
+    assert talker.ended_by_itself
