@@ -75,15 +75,18 @@ e2e: $(TOOLS) .local/.ministack .local/.layer ## Over HTTP, on a local stack of 
 	$(call run_tests,e2e)
 
 ##@ Build and deploy
-.PHONY: layer synth deploy
+.PHONY: layer synth bootstrap deploy
 layer: build/.layer ## What the Lambda layer holds, for AWS
 
 synth: $(TOOLS) build/.layer ## The templates of all stages
 	node_modules/.bin/cdk synth --quiet -c stage=dev
 	node_modules/.bin/cdk synth --quiet -c stage=prod
 
-deploy: $(TOOLS) build/.layer ## To a real account: make deploy STAGE=dev
-	node_modules/.bin/cdk deploy -c stage=$(or $(STAGE),dev)
+bootstrap: $(TOOLS) build/.layer ## Prepare a real account for CDK, once for each Region
+	node_modules/.bin/cdk bootstrap -c stage=$(or $(STAGE),dev) $(CONTEXT)
+
+deploy: $(TOOLS) build/.layer ## To a real account: make deploy STAGE=prod CONTEXT='-c alarm_email=me@example.com'
+	node_modules/.bin/cdk deploy -c stage=$(or $(STAGE),dev) $(CONTEXT)
 
 ##@ Generate
 .PHONY: generation openapi docs lock
