@@ -79,8 +79,8 @@ e2e: $(TOOLS) .local/.ministack .local/.layer ## Over HTTP, on a local stack of 
 layer: build/.layer ## What the Lambda layer holds, for AWS
 
 synth: $(TOOLS) build/.layer ## The templates of all stages
-	node_modules/.bin/cdk synth --quiet -c stage=dev
-	node_modules/.bin/cdk synth --quiet -c stage=prod
+	node_modules/.bin/cdk synth --quiet -c stage=dev --output cdk.out/dev
+	node_modules/.bin/cdk synth --quiet -c stage=prod --output cdk.out/prod
 
 bootstrap: $(TOOLS) build/.layer ## Prepare a real account for CDK, once for each Region
 	node_modules/.bin/cdk bootstrap -c stage=$(or $(STAGE),dev) $(CONTEXT)
