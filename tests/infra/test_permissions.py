@@ -95,6 +95,12 @@ def test_no_action_holds_a_wildcard(any_stage: Synthesis) -> None:
     assert not [action for action in actions if "*" in action]
 
 
+def test_nobody_scans(any_stage: Synthesis) -> None:
+    # A condition on leading keys would hold vacuously for a Scan: it reads every tenant.
+    actions = {action for each in statements(any_stage) for action in as_list(each["Action"])}
+    assert "dynamodb:Scan" not in actions
+
+
 def test_each_function_has_a_role_of_its_own_without_managed_policies(
     any_stage: Synthesis,
 ) -> None:

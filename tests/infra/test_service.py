@@ -182,7 +182,7 @@ def test_an_object_in_the_failure_bucket_raises_an_alarm(any_stage: Synthesis) -
     assert about(alarm, "BucketName") == {"Ref": failures}
     # S3 counts requests only where it is asked to, under this name.
     assert bucket["MetricsConfigurations"] == [{"Id": about(alarm, "FilterId")}]
-    assert alarm["Threshold"] == 1
+    assert (alarm["Threshold"], alarm["EvaluationPeriods"]) == (1, 1)
 
 
 def test_alarms_tell_somebody_who_has_an_address(prod: Synthesis, tmp_path: Path) -> None:

@@ -1,0 +1,103 @@
+"""What is granted is what is called: no action that nobody uses, no call that would be refused.
+
+The stream functions say what they need of the table and the bucket as protocols, and mypy holds
+them to it. The API's code has the whole table, so its calls are looked up in its source.
+"""
+
+import ast
+import importlib
+from pathlib import Path
+
+import pytest
+
+from infra import grants
+from infra.settings import ROOT
+
+CODE = ROOT / "functions"
+TABLE = {
+    "get": "GetItem",
+    "batch_get": "BatchGetItem",
+    "query": "Query",
+    "pages": "Query",
+    "put": "PutItem",
+    "update": "UpdateItem",
+    "delete": "DeleteItem",
+    "batch_write": "BatchWriteItem",
+}
+BUCKET = {"create": "PutObject", "metadata": "GetObject"}
+
+
+def needed(protocol: str, calls: dict[str, str]) -> set[str]:
+    """The actions behind the methods of a protocol; ``module:name``."""
+    module, name = protocol.split(":")
+    found = vars(getattr(importlib.import_module(module), name))
+    return {calls[method] for method in found if not method.startswith("_")}
+
+
+def imported(path: Path) -> set[Path]:
+    """The files of ours that a file imports."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names.update(each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+            names.update(f"{node.module}.{each.name}" for each in node.names)
+    candidates = (CODE / f"{name.replace('.', '/')}.py" for name in names)
+    return {each for each in candidates if each.exists()}
+
+
+def reached(start: Path) -> set[Path]:
+    found: set[Path] = set()
+    waiting = {start}
+    while waiting:
+        found |= waiting
+        waiting = {each for path in waiting for each in imported(path)} - found
+    return found
+
+
+def called_on_table(path: Path) -> set[str]:
+    """The methods called on something that is named ``table``, ``_table`` or ``store``."""
+    return {
+        node.func.attr
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and _name(node.func.value).lstrip("_") in ("table", "store")
+    }
+
+
+def _name(node: ast.expr) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) else ""
+
+
+@pytest.mark.parametrize(
+    ("protocol", "granted"),
+    [
+        ("daicho.stream.project:Store", grants.PROJECT),
+        ("daicho.tally.rollup:Store", grants.ROLLUP),
+        ("daicho.archive.archiver:Store", grants.ARCHIVE),
+    ],
+)
+def test_a_stream_function_is_granted_what_it_needs_of_the_table(
+    protocol: str, granted: grants.Grants
+) -> None:
+    assert set(granted.table) == needed(protocol, TABLE)
+
+
+def test_the_archive_is_granted_what_it_needs_of_the_bucket() -> None:
+    assert set(grants.ARCHIVE.archive) == needed("daicho.archive.archiver:Objects", BUCKET)
+
+
+def test_the_api_is_granted_what_its_code_calls() -> None:
+    files = reached(CODE / "daicho" / "book.py") - {CODE / "daicho" / "table.py"}
+    calls = {method for path in files for method in called_on_table(path)}
+    assert {TABLE[method] for method in calls} == set(grants.API.table)
+
+
+def test_an_index_is_only_queried() -> None:
+    for each in (grants.API, grants.PROJECT, grants.ROLLUP, grants.ARCHIVE):
+        assert set(each.indexes) <= set(grants.INDEXES)
+        assert set(each.indexes.values()) <= {("Query",)}
