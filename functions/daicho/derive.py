@@ -22,6 +22,9 @@ MOST_ROWS = 400
 
 NO_SORT_PART = "-"
 
+NEWEST = ("created_at",)
+"""The order of searches, and of listings that say nothing else."""
+
 # Decimal's own context would round sums to 28 digits; this one raises before it rounds.
 _EXACT = Context(prec=60, traps=[Inexact])
 
@@ -109,10 +112,10 @@ def rows(plan: EntityPlan, image: Image) -> dict[ItemKey, Row]:
     base = key_of(image)
     tenant = keys.parse(base.pk)[0]
     owner = keys.check_partition(derived_partition(base, plan.name))
-    own_key = tuple(_key_text(plan, image, n) for n in (*plan.key.partition, *plan.key.sort))
+    own_key = _own_key(plan, image)
     found: dict[ItemKey, Row] = {}
     for search in plan.searches:
-        order = keys.check_sort(keys.render(*_order(plan, image, ("created_at",)), *own_key))
+        order = keys.check_sort(order_key(plan, image, NEWEST))
         for gram, rest in _postings(search, image):
             key = ItemKey(owner, keys.check_sort(sort_key(search, gram, rest)))
             shard = keys.shard_of(search.shards, *own_key)
@@ -120,9 +123,9 @@ def rows(plan: EntityPlan, image: Image) -> dict[ItemKey, Row]:
                 keys.check_partition(gram_list(tenant, plan, search, gram, shard)), order
             )
     for listing in plan.listings:
-        for parts in _listing_parts(plan, listing, image):
+        for parts in listed(plan, listing, image):
             key = ItemKey(owner, keys.check_sort(sort_key(listing, *parts)))
-            order = keys.check_sort(keys.render(*_order(plan, image, listing.order), *own_key))
+            order = keys.check_sort(order_key(plan, image, listing.order))
             found[key] = Row(
                 keys.check_partition(listing_list(tenant, plan, listing, parts)), order
             )
@@ -206,6 +209,15 @@ def ranking_partition(
     return keys.render(tenant, f"{plan.name}.{aggregate.name}", str(aggregate.since), *within)
 
 
+def field_text(plan: EntityPlan, image: Image, name: str) -> str:
+    """A key field's component.
+
+    Raises:
+        UnderivableError: the image has no value there, or one of another type.
+    """
+    return _key_text(plan, image, name)
+
+
 def part_text(plan: EntityPlan, part: Part, image: Image) -> str | None:
     """The component that a part gives, or None if the image has no value there.
 
@@ -241,9 +253,14 @@ def search_values(search: SearchPlan, image: Image) -> list[str]:
     return [value for value in values if value]
 
 
-def _listing_parts(
-    plan: EntityPlan, listing: ListingPlan, image: Image
-) -> Iterator[tuple[str, ...]]:
+def order_key(plan: EntityPlan, image: Image, order: tuple[str, ...]) -> str:
+    """Where an image stands in a list that is ordered by these fields: its own key comes last."""
+    fields = (_key_text(plan, image, name) for name in order)
+    return keys.render(*fields, *_own_key(plan, image))
+
+
+def listed(plan: EntityPlan, listing: ListingPlan, image: Image) -> Iterator[tuple[str, ...]]:
+    """The partitions of a listing that an image stands in: none, one, or each of a set."""
     if _holds(plan, listing.where, image) and all(
         _text(plan, image, name) is not None for name in listing.order
     ):
@@ -266,7 +283,7 @@ def _combinations(
 
 def _members(image: Image, name: str) -> list[str]:
     value = image.get(name)
-    return [] if value is None else list(value["SS"])
+    return [] if value is None or "NULL" in value else list(value["SS"])
 
 
 def _holds(plan: EntityPlan, where: Condition | None, image: Image) -> bool:
@@ -284,8 +301,8 @@ def _measure(aggregate: AggregatePlan, image: Image) -> Amount | None:
     return Amount(1, measured)
 
 
-def _order(plan: EntityPlan, image: Image, names: tuple[str, ...]) -> list[str]:
-    return [_key_text(plan, image, name) for name in names]
+def _own_key(plan: EntityPlan, image: Image) -> tuple[str, ...]:
+    return tuple(_key_text(plan, image, n) for n in (*plan.key.partition, *plan.key.sort))
 
 
 def _key_text(plan: EntityPlan, image: Image, name: str) -> str:

@@ -17,6 +17,8 @@ AttributeValue = Mapping[str, Any]
 Image = Mapping[str, AttributeValue]
 
 ITEM_BYTES = 400 * 1024
+SMALLEST, LARGEST = -130, 125
+"""Powers of ten between which DynamoDB keeps a number."""
 _EXACT = Context(prec=38, traps=[Inexact, Rounded, Overflow, InvalidOperation])
 
 
@@ -160,6 +162,8 @@ def _number_text(value: Decimal) -> str:
         _EXACT.create_decimal(value.normalize(_EXACT) if value else value)
     except (Inexact, Rounded, Overflow) as error:
         raise ValueError("DynamoDB keeps 38 digits of a number") from error
+    if value and not SMALLEST <= value.adjusted() <= LARGEST:
+        raise ValueError(f"DynamoDB keeps numbers from 1e{SMALLEST} to below 1e{LARGEST + 1}")
     return format(value, "f") if -30 < value.adjusted() < 38 else str(value)
 
 

@@ -1,0 +1,149 @@
+"""Figures and rankings, read: totals as they were rolled up last, or the slots summed live."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from daicho import derive, images, keys
+from daicho.cursor import Position
+from daicho.derive import Amount, ItemKey
+from daicho.errors import Invalid
+from daicho.plan import AggregatePlan, EntityPlan
+from daicho.questions import Score
+from daicho.requests import Query
+from daicho.table import Table
+from daicho.tally import slots
+from daicho.tally.reading import live_amount, rolled_up_amount
+
+MOST_RANKS = 10_000
+"""Up to here a rank is counted; beyond it is None: "more than"."""
+
+MOST_LIVE = 100
+"""Members of a ranking that are summed live."""
+
+INDEX = "GSI3"
+
+
+@dataclass(frozen=True)
+class Group:
+    """What is asked for: an aggregate within some values, as key text."""
+
+    tenant: str
+    plan: EntityPlan
+    aggregate: AggregatePlan
+    within: tuple[str, ...]
+
+    @property
+    def ranking(self) -> str:
+        """The partition of GSI3 that its members are ranked in."""
+        return derive.ranking_partition(self.tenant, self.plan, self.aggregate, self.within)
+
+    def tally(self, by: tuple[str, ...]) -> str:
+        """The partition of one member's slots and total."""
+        return derive.tally_partition(self.tenant, self.plan, self.aggregate, self.within, by)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Reads tallies of a table."""
+
+    table: Table
+
+    def score(self, group: Group, by: tuple[str, ...], *, live: bool, ranked: bool) -> Score:
+        """One member's score; zero where nothing was counted."""
+        tally = group.tally(by)
+        amount = live_amount(self.table, tally) if live else rolled_up_amount(self.table, tally)
+        rank = self._rank(group, by, amount) if ranked and amount.items > 0 else None
+        return Score(by, amount.items, plain(amount.total), rank)
+
+    def top(
+        self, group: Group, start: Position | None, limit: int
+    ) -> tuple[list[Score], Position | None]:
+        """A page of the ranking as rolled up last, highest first, ties by id."""
+        query = Query(group.ranking, INDEX, limit=limit + 1)
+        if start is not None:
+            # One row more, because the bound is inclusive: the row shown last comes again.
+            query = replace(query, low=start.order, limit=limit + 2)
+        before = 0 if start is None else start.list
+        scores: list[Score] = []
+        last = start
+        for page in self.table.pages(query):
+            for row in page.items:
+                order = row[f"{INDEX}SK"]["S"]
+                if start is not None and order <= start.order:
+                    continue
+                if len(scores) == limit:
+                    return self._with_items(group, scores), last
+                total = plain(images.number(row["total"]["N"]))
+                rank = before + len(scores) + 1
+                counted = int(total) if group.aggregate.measure == "count" else 0
+                scores.append(Score(_by(order), counted, total, rank))
+                last = Position(order, rank)
+        return self._with_items(group, scores), None
+
+    def live(
+        self, group: Group, start: Position | None, limit: int
+    ) -> tuple[list[Score], Position | None]:
+        """The ranking with every member summed as it stands now.
+
+        Members are found through the ranking as rolled up last, so one that was counted for the
+        first time since then is not in it yet; who knows the members asks for each figure live.
+
+        Raises:
+            Invalid: over 100 members.
+        """
+        query = Query(group.ranking, INDEX, limit=MOST_LIVE + 1)
+        rows = [row for page in self.table.pages(query) for row in page.items][: MOST_LIVE + 1]
+        if len(rows) > MOST_LIVE:
+            raise Invalid(f"only up to {MOST_LIVE} are counted live", field="live")
+        members = {_by(row[f"{INDEX}SK"]["S"]) for row in rows}
+        amounts = {by: live_amount(self.table, group.tally(by)) for by in members}
+        ranked = sorted(
+            (order_of(amount, by), by) for by, amount in amounts.items() if amount.items > 0
+        )
+        scores = [
+            (order, Score(by, amounts[by].items, plain(amounts[by].total), rank))
+            for rank, (order, by) in enumerate(ranked, 1)
+        ]
+        left = [each for each in scores if start is None or each[0] > start.order]
+        page = [score for _, score in left[:limit]]
+        return page, Position(left[limit - 1][0], limit) if len(left) > limit else None
+
+    def _rank(self, group: Group, by: tuple[str, ...], amount: Amount) -> int | None:
+        query = Query(group.ranking, INDEX, below=order_of(amount, by), count_only=True)
+        ahead = 0
+        for page in self.table.pages(query):
+            ahead += page.count
+            if ahead >= MOST_RANKS:
+                return None
+        return ahead + 1
+
+    def _with_items(self, group: Group, scores: list[Score]) -> list[Score]:
+        # The index projects the total alone, which for a count is the number of items too.
+        if group.aggregate.measure == "count" or not scores:
+            return scores
+        totals: dict[ItemKey, Score] = {
+            slots.total_key(group.tally(each.by)): each for each in scores
+        }
+        found = self.table.batch_get(totals).whole()
+        return [
+            replace(score, items=slots.amount_of(found.get(key)).items)
+            for key, score in totals.items()
+        ]
+
+
+def order_of(amount: Amount, by: Iterable[str]) -> str:
+    """Where a total stands in its ranking."""
+    return keys.render(keys.inverted_score(amount.total), *by)
+
+
+def plain(total: Decimal) -> Any:
+    """A total as int if it is whole."""
+    return int(total) if total == total.to_integral_value() else total
+
+
+def _by(order: str) -> tuple[str, ...]:
+    return keys.parse(order)[1:]

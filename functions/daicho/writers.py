@@ -1,0 +1,271 @@
+"""Writing: builds a write, asks DynamoDB, and makes sense of a refusal."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from daicho import derive, images, writing
+from daicho.entity import Entity, values_of
+from daicho.errors import (
+    ConditionFailedError,
+    Conflict,
+    Invalid,
+    NotFound,
+    PreconditionFailed,
+    ReferenceNotFound,
+)
+from daicho.images import AttributeValue, Image
+from daicho.places import Places, described
+from daicho.plan import Generation, Ledger
+from daicho.questions import One
+from daicho.table import Table
+
+E = TypeVar("E", bound=Entity)
+Fields = dict[str, AttributeValue]
+ATTEMPTS = 8
+"""How often a write is tried that others get ahead of."""
+
+_WAITING = "an expired item of this key waits for the archive; try again later"
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Writes a tenant's items."""
+
+    table: Table
+    ledger: Ledger
+    tenant: str
+    places: Places
+    clock: Callable[[], dt.datetime]
+
+    def create(self, item: E) -> E:
+        """See `Book.create`."""
+        entity, now = type(item), self.clock()
+        image = self.drafted(entity, self.fields(item), now)
+        try:
+            self._create(entity, image, now)
+        except ConditionFailedError as refused:
+            raise Conflict(self._why_taken(entity, refused.item, now)) from refused
+        return writing.item_of(entity, image)
+
+    def put(self, item: E, *, if_match: int | None, if_none_match: bool) -> E:
+        """See `Book.put`."""
+        entity, now = type(item), self.clock()
+        image = self.drafted(entity, self.fields(item), now)
+        if if_none_match:
+            try:
+                self._create(entity, image, now)
+            except ConditionFailedError as refused:
+                raise PreconditionFailed(self._why_taken(entity, refused.item, now)) from refused
+            return writing.item_of(entity, image)
+        fresh, there = image, None
+        for _ in range(ATTEMPTS):
+            try:
+                return self._replace(entity, image, there, now, if_match)
+            except ConditionFailedError as refused:
+                there = refused.item
+            if there is None or writing.expired(there, _seconds(now)):
+                self._check_vacant(entity, there, if_match)
+                image = fresh
+                if there is not None and self._put_over(image, there):
+                    return writing.item_of(entity, image)
+                there = None
+                continue
+            if _is_done(entity, there, image, if_match):
+                return writing.item_of(entity, there)
+            if if_match is not None and writing.version_of(there) != if_match:
+                raise PreconditionFailed(f"the item is of version {writing.version_of(there)}")
+            # Another's frozen fields than those that were checked: what results has these.
+            image = self.drafted(entity, self._kept(entity, image, there), now)
+        raise Conflict("others were faster, again and again")
+
+    def change(self, one: One[E], changes: Mapping[str, Any], *, if_match: int | None) -> E:
+        """See `Book.change`."""
+        entity, now = one.entity, self.clock()
+        key = self.places.key(one)
+        for _ in range(ATTEMPTS):
+            there = None if key is None else self.table.get(key, consistent=True)
+            if there is None or writing.expired(there, _seconds(now)):
+                raise NotFound(f"no {described(one)}")
+            version = writing.version_of(there)
+            if if_match is not None and version != if_match:
+                raise PreconditionFailed(f"the item is of version {version}")
+            fields = self._changed(entity, there, changes)
+            created = dt.datetime.fromisoformat(images.text(there, "created_at") or "")
+            image = self.drafted(entity, fields, created)
+            kept: dict[str, AttributeValue | None] = {"created_at": there["created_at"]}
+            write = self._replacement(entity, image, kept, None, version)
+            try:
+                return writing.item_of(entity, self._update(image, write))
+            except ConditionFailedError as refused:
+                if refused.item is not None and _is_done(entity, refused.item, image, version):
+                    return writing.item_of(entity, refused.item)
+        raise Conflict("others were faster, again and again")
+
+    def delete(self, one: One[E], *, if_match: int | None) -> None:
+        """See `Book.delete`."""
+        key, now = self.places.key(one), _seconds(self.clock())
+        if key is None:
+            raise NotFound(f"no {described(one)}")
+        try:
+            self.table.delete(key, **writing.removal(now, if_match).conditions)
+        except ConditionFailedError as refused:
+            if refused.item is None or writing.expired(refused.item, now):
+                raise NotFound(f"no {described(one)}") from refused
+            version = writing.version_of(refused.item)
+            raise PreconditionFailed(f"the item is of version {version}") from refused
+
+    def fields(self, item: Entity) -> Fields:
+        """The attribute values of a new item, with what is copied into it.
+
+        Raises:
+            ReferenceNotFound: names the field that refers to nothing.
+        """
+        entity, values = type(item), values_of(item)
+        copies = [spec for spec in entity.fields_.values() if spec.role == "copied"]
+        fields = writing.values_image(entity, values | {spec.name: None for spec in copies})
+        for spec in copies:
+            through: str = spec.target.name
+            value = fields.get(through, writing.NULL)
+            if spec.source is None or value == writing.NULL:
+                continue
+            image = self.places.reference(spec, value)
+            if image is None:
+                target = spec.target.target.__name__
+                raise ReferenceNotFound(f"there is no {target} {values[through]}", field=through)
+            fields[spec.name] = image.get(spec.source.name, writing.NULL)
+        return fields
+
+    def drafted(self, entity: type[Entity], fields: Fields, created: dt.datetime) -> Fields:
+        """The whole image of an item of version 1, checked.
+
+        Raises:
+            Invalid: it cannot be stored, or not be derived.
+        """
+        current = self._current(entity)
+        image = writing.complete(self.tenant, current, fields, created)
+        writing.check(current.plan, image)
+        return image
+
+    def _create(self, entity: type[Entity], image: Image, now: dt.datetime) -> None:
+        """Put a new item; a refusal by what this very write put there is none.
+
+        The SDK repeats a write whose answer was lost.
+        """
+        over = self._expiring(entity) and not self._archived(entity)
+        write = writing.creation(image, _seconds(now), replaces_expired=over)
+        try:
+            self.table.put(image, **write.conditions)
+        except ConditionFailedError as refused:
+            if refused.item != image:
+                raise
+
+    def _replace(
+        self,
+        entity: type[E],
+        image: Image,
+        onto: Image | None,
+        now: dt.datetime,
+        if_match: int | None,
+    ) -> E:
+        """Write ``image`` on what is there, or on nothing unless it was made for ``onto``."""
+        frozen, seen = self._frozen(entity), image if onto is None else onto
+        kept = {name: seen.get(name) for name in frozen}
+        if onto is not None:
+            kept["created_at"] = onto["created_at"]
+        until = _seconds(now) if self._expiring(entity) else None
+        write = self._replacement(entity, image, kept, until, if_match)
+        if onto is not None and if_match is None:
+            write.condition = f"attribute_exists({write.name('PK')}) AND ({write.condition})"
+        return writing.item_of(entity, self._update(image, write))
+
+    def _kept(self, entity: type[Entity], image: Image, there: Image) -> Fields:
+        fields = {name: dict(image[name]) for name in entity.fields_ if name in image}
+        return fields | {name: dict(there[name]) for name in self._frozen(entity) if name in there}
+
+    def _frozen(self, entity: type[Entity]) -> tuple[str, ...]:
+        return writing.frozen_fields(entity, self._current(entity).plan)
+
+    def _replacement(
+        self,
+        entity: type[Entity],
+        image: Image,
+        kept: Mapping[str, AttributeValue | None],
+        now: int | None,
+        if_match: int | None,
+    ) -> writing.Write:
+        absent = [name for name in entity.fields_ if name not in image]
+        plan = self._current(entity).plan
+        return writing.replacement(
+            image, plan, absent=absent, kept=kept, now=now, if_match=if_match
+        )
+
+    def _update(self, image: Image, write: writing.Write) -> Image:
+        key = derive.key_of(image)
+        new = self.table.update(key, write.update, **write.conditions, returns="ALL_NEW")
+        return image if new is None else new
+
+    def _put_over(self, image: Image, there: Image) -> bool:
+        """Put a new item over the expired one that was seen; False if that is gone or changed."""
+        try:
+            self.table.put(image, **writing.exactly(there).conditions)
+        except ConditionFailedError:
+            return False
+        return True
+
+    def _check_vacant(
+        self, entity: type[Entity], there: Image | None, if_match: int | None
+    ) -> None:
+        if if_match is not None:
+            raise PreconditionFailed("there is no such item")
+        if there is not None and self._archived(entity):
+            raise Conflict(_WAITING)
+
+    def _why_taken(self, entity: type[Entity], there: Image | None, now: dt.datetime) -> str:
+        if there is not None and writing.expired(there, _seconds(now)):
+            return _WAITING
+        return f"there is such an item of {entity.__name__} already"
+
+    def _changed(self, entity: type[E], there: Image, changes: Mapping[str, Any]) -> Fields:
+        """The fields of an item with some of them changed."""
+        before = writing.item_of(entity, there)
+        try:
+            after = values_of(entity(**(values_of(before) | dict(changes))))
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise Invalid(first["msg"], field=".".join(map(str, first["loc"]))) from error
+        inside = writing.key_fields(self._current(entity).plan)
+        fields = writing.values_image(entity, after)
+        for name, spec in entity.fields_.items():
+            if spec.frozen or name in inside:
+                if name in changes and after[name] != values_of(before)[name]:
+                    raise Invalid("is set once, when the item is created", field=name)
+                if name in there:
+                    fields[name] = dict(there[name])
+        return fields
+
+    def _current(self, entity: type[Entity]) -> Generation:
+        return self.ledger.current(entity.__name__)
+
+    def _expiring(self, entity: type[Entity]) -> bool:
+        generations = self.ledger.entities[entity.__name__]
+        return any(each.plan.expires is not None for each in generations)
+
+    def _archived(self, entity: type[Entity]) -> bool:
+        return entity.__name__ in self.ledger.archived_types
+
+
+def _is_done(entity: type[Entity], there: Image, image: Image, if_match: int | None) -> bool:
+    """Whether a refused write had been done already, and its answer was lost."""
+    if if_match is None or writing.version_of(there) != if_match + 1:
+        return False
+    return writing.same_fields(entity, there, image)
+
+
+def _seconds(now: dt.datetime) -> int:
+    return int(now.timestamp())
