@@ -22,7 +22,9 @@ class Auth(Construct):
             self_sign_up_enabled=False,
             sign_in_aliases=cognito.SignInAliases(username=True, email=True),
             account_recovery=cognito.AccountRecovery.EMAIL_ONLY,
-            custom_attributes={"tenant": cognito.StringAttribute(min_len=1, max_len=64)},
+            custom_attributes={
+                "tenant": cognito.StringAttribute(min_len=1, max_len=64, mutable=False)
+            },
             password_policy=cognito.PasswordPolicy(
                 min_length=12,
                 require_digits=True,

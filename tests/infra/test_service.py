@@ -104,6 +104,8 @@ def test_nobody_chooses_their_own_tenant(any_stage: Synthesis) -> None:
     pool = any_stage.only("Cognito::UserPool")["Properties"]
     client = any_stage.only("Cognito::UserPoolClient")["Properties"]
     assert pool["AdminCreateUserConfig"] == {"AllowAdminCreateUserOnly": True}
+    (tenant,) = (each for each in pool["Schema"] if each["Name"] == "tenant")
+    assert tenant["Mutable"] is False
     assert "custom:tenant" in client["ReadAttributes"]
     assert client["WriteAttributes"] == ["email"]
     assert set(client["ExplicitAuthFlows"]) == {

@@ -1,7 +1,7 @@
 """The templates as committed: a change of infrastructure shows in review, line by line.
 
 They are synthesised from a plan of their own, so that declaring an entity changes none of them.
-`make snapshot` writes them anew.
+``python -m pytest tests/infra --snapshot`` writes them anew.
 """
 
 import json
@@ -28,7 +28,7 @@ def test_the_template_is_as_committed(on_aws: Synthesis, request: pytest.Fixture
     if request.config.getoption("--snapshot", default=False):
         path.parent.mkdir(exist_ok=True)
         path.write_text(found)
-    assert path.read_text() == found, "the template has changed: look, then `make snapshot`"
+    assert path.read_text() == found, "the template has changed: look, then run pytest --snapshot"
 
 
 def test_assets_do_not_reach_the_snapshot(on_aws: Synthesis) -> None:

@@ -64,6 +64,12 @@ def test_the_projector_follows_at_once_and_the_archive_gathers(prod: Synthesis) 
     assert (archive["BatchSize"], archive["MaximumBatchingWindowInSeconds"]) == (10_000, 300)
 
 
+def test_the_api_is_deployed_after_the_consumers_and_their_filters(any_stage: Synthesis) -> None:
+    before = set(any_stage.function("api")["DependsOn"])
+    assert set(any_stage.resources("Lambda::EventSourceMapping")) <= before
+    assert {any_stage.function_id(name) for name in CONSUMERS} <= before
+
+
 def test_only_the_emulated_stream_is_told_so(any_stage: Synthesis) -> None:
     emulated = "true" if any_stage.name == "Daicho-local" else "false"
     for name in CONSUMERS:
