@@ -1,0 +1,44 @@
+"""The deployed API as a client sees it, and waiting for what follows from a write."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import httpx
+
+T = TypeVar("T")
+PATIENCE = 60.0
+
+
+@contextmanager
+def client(stack: dict[str, Any], tenant: str) -> Iterator[httpx.Client]:
+    """A client with a tenant's token."""
+    headers = {"authorization": f"Bearer {stack['tokens'][tenant]}"}
+    with httpx.Client(base_url=stack["url"], headers=headers, timeout=60) as api:
+        yield api
+
+
+def eventually(read: Callable[[], T], holds: Callable[[T], bool], seconds: float = PATIENCE) -> T:
+    """What ``read`` gives once it ``holds``; what it gave last, after ``seconds``."""
+    until = time.monotonic() + seconds
+    while not holds(found := read()) and time.monotonic() < until:
+        time.sleep(0.3)
+    return found
+
+
+def everything(api: httpx.Client, path: str, **parameters: Any) -> list[dict[str, Any]]:
+    """All pages of a list."""
+    items: list[dict[str, Any]] = []
+    cursor: str | None = None
+    while True:
+        asked = parameters | ({"cursor": cursor} if cursor else {})
+        answer = api.get(path, params=asked)
+        assert answer.status_code == 200, answer.text
+        page = answer.json()
+        items += page["items"]
+        cursor = page["cursor"]
+        if cursor is None:
+            return items
