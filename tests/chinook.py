@@ -1,7 +1,7 @@
 """The Chinook sample database as our music library: rows to load, answers to compare with.
 
 Chinook has no release years and its genres belong to tracks: a song's year is 1960 + AlbumId mod
-60, an album's genre its lowest GenreId. Where the file is absent the tests that want it are skipped.
+60, an album's genre its lowest GenreId. Where the file is absent, tests that want it are skipped.
 Source: lerocha/chinook-database.
 """
 
