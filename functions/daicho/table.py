@@ -208,11 +208,14 @@ def open_table(
     attempts: int = 3,
     timeout: float = 5.0,
     connections: int = 16,
+    endpoint: str | None = None,
+    region: str | None = None,
 ) -> Table:
     """A table behind a client whose patience is bounded.
 
     One call takes at most ``attempts`` × (1 + ``timeout``) seconds, and the SDK's pauses between
-    (botocore 1.44 changed the default number of attempts, so it is set here).
+    (botocore 1.44 changed the default number of attempts, so it is set here). ``endpoint`` and
+    ``region`` are for programs outside Lambda; else the environment says them.
     """
     config = Config(
         retries={"mode": "standard", "total_max_attempts": attempts},
@@ -221,7 +224,8 @@ def open_table(
         max_pool_connections=connections,
         parameter_validation=False,  # the requests are ours; it costs a third of a call's CPU
     )
-    return Table(boto3.client("dynamodb", config=config), name)
+    client = boto3.client("dynamodb", config=config, endpoint_url=endpoint, region_name=region)
+    return Table(client, name)
 
 
 def _chunks(values: Iterable[T], size: int) -> Iterator[list[T]]:

@@ -1,0 +1,184 @@
+"""``daicho docs``: the table of access patterns, from the declarations and the routes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cli.asked import asked_by
+from cli.declared import DOCS, discovered, ledger, write_or_check
+from daicho.domain import Daicho
+from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, Part, SearchPlan
+
+HEAD = """# Access patterns
+
+Made by `make docs` from the declarations in [`functions/domains`](../functions/domains): not to be
+edited.
+
+`{x}` is the value of x, escaped; `t` is the tenant of the token; components are joined by `#`.
+Read units are for items of up to 4 KB, strongly consistent (1) or not (½); a page is 100 items.
+Lists in the table are strongly consistent. Through GSI2 come keys only, newest first or highest
+first, about 15 rows a unit; the items are fetched and shown if they still stand there.
+"""
+COLUMNS = ("route", "question", "index", "key", "reads")
+
+Row = tuple[str, ...]
+
+
+def docs(
+    check: Annotated[bool, typer.Option(help="Only compare with the file: exit code 1.")] = False,
+    path: Annotated[Path, typer.Option(help="The file to write.")] = DOCS / "access-patterns.md",
+) -> None:
+    """Write the table of access patterns: route, question, index, key and what it reads."""
+    text = access_patterns(discovered(), ledger())
+    write_or_check(path, text, check=check, make="make docs")
+
+
+def access_patterns(daicho: Daicho, known: Ledger) -> str:
+    """The page as Markdown."""
+    from daicho.web.mounting import operations  # noqa: PLC0415  # Powertools takes half a second
+
+    functions = {
+        route.function.__name__: route.function
+        for domain in daicho.domains
+        for route in domain.routes
+    }
+    sections: dict[str, list[Row]] = {domain.name: [] for domain in daicho.domains}
+    for operation in operations(daicho):
+        for choice in operation.choices:
+            asked = "&".join(f"{name}=" for name in sorted(choice.needed))
+            route = f"`{operation.method} {operation.path}{'?' + asked if asked else ''}`"
+            function = functions.get(choice.name)
+            if function is None:
+                row: Row = (f"`{choice.name}`", *_described(choice.name, daicho, known))
+            else:
+                row = _row_of(function, daicho, known)
+            sections.setdefault(operation.tag, []).append((route, *row))
+    pages = [HEAD]
+    for name, rows in sections.items():
+        pages.append(f"## {name.capitalize()}\n\n" + "\n".join(_table(rows)) + "\n")
+    return "\n".join(pages)
+
+
+def _row_of(function: Callable[..., Any], daicho: Daicho, known: Ledger) -> tuple[str, ...]:
+    """A domain's function: what it is for, and each declaration that it asks."""
+    said = (inspect.getdoc(function) or "").split("\n")[0].rstrip(".")
+    names = asked_by(function)
+    described = [_described(name, daicho, known) for name in names]
+    cells = ("<br>".join(column) for column in zip(*described, strict=True))
+    asked = ", ".join(f"`{name}`" for name in names)
+    return (": ".join(filter(None, [said, asked])), *cells)
+
+
+def _described(name: str, daicho: Daicho, known: Ledger) -> tuple[str, str, str]:
+    entity, _, rest = name.partition(".")
+    copies = {
+        str(spec.target) for spec in daicho.entity(entity).fields_.values() if spec.role == "copied"
+    }
+    return _Described(known.current(entity).plan, len(copies)).row(rest)
+
+
+def _table(rows: list[Row]) -> Iterator[str]:
+    for cells in (COLUMNS, ("---",) * len(COLUMNS), *rows):
+        yield f"| {' | '.join(cells)} |"
+
+
+@dataclass(frozen=True)
+class _Described:
+    plan: EntityPlan
+    copies: int
+
+    def row(self, rest: str) -> tuple[str, str, str]:
+        """Index, key and reads; ``rest`` is a verb, or a declaration and how it is asked."""
+        name, _, way = rest.partition(".")
+        key = self.plan.key
+        if name == "key" and way == "all":
+            number = "its" if isinstance(key.shards, str) else key.shards
+            shards = "" if key.shards is None else f", merged over {number} shards"
+            return "table", f"PK `{self._partition()}`{shards}", "1 an item of 4 KB, less if small"
+        if name == "key" and way == "inverse":
+            far = "#".join(f"{{{field}}}" for field in key.sort)
+            return "GSI1", f"GSI1PK `t#{self.plan.name}#{far}`", "½ for 4 KB of the page"
+        declared: tuple[Any, ...] = (
+            *self.plan.searches,
+            *self.plan.listings,
+            *self.plan.aggregates,
+        )
+        found = next((each for each in declared if each.name == name), None)
+        match found:
+            case SearchPlan():
+                return self._search(found)
+            case ListingPlan():
+                return self._listing(found)
+            case AggregatePlan():
+                return self._ranking(found) if way == "top" else self._figure(found)
+        return "table", f"PK `{self._partition()}`, SK `{self._sort()}`", self._verb(name)
+
+    def _partition(self) -> str:
+        key = self.plan.key
+        parts = [f"{{{field}}}" for field in key.partition]
+        shard = [] if key.shards is None else ["{shard}"]
+        return "#".join(["t", self.plan.name, *parts, *shard])
+
+    def _sort(self) -> str:
+        return "#".join(f"{{{field}}}" for field in self.plan.key.sort) or "-"
+
+    def _search(self, search: SearchPlan) -> tuple[str, str, str]:
+        shards = f", of 0 or 1 also its shard of {search.shards}" if search.shards > 1 else ""
+        lengths = ", ".join(map(str, search.steps))
+        return (
+            "GSI2",
+            f"GSI2PK `{self._head(search)}#{{gram}}`; grams of {lengths} code points{shards}",
+            "7 a page for the keys, ½ an item",
+        )
+
+    def _listing(self, listing: ListingPlan) -> tuple[str, str, str]:
+        where = listing.where
+        only = f" where {where.field} is {' or '.join(where.one_of)}" if where else ""
+        order = listing.order[0].replace("_", " ")
+        return (
+            "GSI2",
+            f"GSI2PK `{self._parts(self._head(listing), listing.partition)}`"
+            f"{only}, by {order} descending",
+            "7 a page for the keys, ½ an item",
+        )
+
+    def _ranking(self, aggregate: AggregatePlan) -> tuple[str, str, str]:
+        partition = self._parts(self._head(aggregate), aggregate.within)
+        return "GSI3", f"GSI3PK `{partition}`, by total descending", "3 a page; live: 1 a member"
+
+    def _figure(self, aggregate: AggregatePlan) -> tuple[str, str, str]:
+        head = self._head(aggregate).replace("#", "#+", 1)
+        partition = self._parts(head, (*aggregate.within, *aggregate.by))
+        rank = "; a rank counts in GSI3: 1 for 50 before it" if aggregate.ranked else ""
+        return "table", f"PK `{partition}`, SK `total`", f"½; live: 1{rank}"
+
+    def _head(self, declared: SearchPlan | ListingPlan | AggregatePlan) -> str:
+        return f"t#{self.plan.name}.{declared.name}#{declared.since}"
+
+    @staticmethod
+    def _parts(head: str, parts: tuple[Part, ...]) -> str:
+        shown = [
+            f"{{{part.bucket or ('folded' if part.folded else 'each')} of {part.field}}}"
+            if part.bucket or part.folded or part.each
+            else f"{{{part.field}}}"
+            for part in parts
+        ]
+        return "#".join([head, *shown])
+
+    def _verb(self, verb: str) -> str:
+        copied = f", but {self.copies} for what it copies" if self.copies else ""
+        match verb:
+            case "GET" | "key":
+                return "1"
+            case "DELETE":
+                return "none: one conditional write"
+            case "POST" | "PUT" | "write":
+                return f"none{copied}: one conditional write"
+            case _:
+                return "1, then one conditional write"

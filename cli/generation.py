@@ -1,0 +1,36 @@
+"""``daicho generation``: a new generation for every entity whose declarations changed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cli.declared import discovered, ledger
+from daicho.generations import write
+from daicho.plan import LOCK_FILE, Ledger
+
+
+def generation(
+    check: Annotated[
+        bool, typer.Option(help="Only say whether one is needed: exit code 1.")
+    ] = False,
+    unreleased: Annotated[
+        bool, typer.Option(help="Forget all generations and begin at 1: nothing is deployed yet.")
+    ] = False,
+) -> None:
+    """Append what changed to functions/generations.json, the lock file of all declarations."""
+    before = Ledger() if unreleased else ledger()
+    after = discovered().appended(before)
+    changed = [
+        f"{name} {generations[-1].number}"
+        for name, generations in after.entities.items()
+        if generations != before.entities.get(name)
+    ]
+    if check:
+        if changed:
+            typer.echo(f"a new generation is needed: {', '.join(changed)}", err=True)
+            raise typer.Exit(1)
+    elif changed or unreleased:
+        write(after, LOCK_FILE)
+    typer.echo(f"generations: {', '.join(changed)}" if changed else "no declaration changed")

@@ -1,0 +1,157 @@
+"""``daicho load``: a file of rows into the table."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from cli.declared import ROOT, discovered
+from cli.loading.batches import Batches, Pace
+from cli.loading.loader import Loader, rejected_of
+from cli.loading.prepare import Preparer
+from cli.loading.rows import is_array
+from cli.loading.state import ChangedError, State, Target
+from daicho import keys
+from daicho.book import utc_now
+from daicho.entity import Entity
+from daicho.errors import StoreError
+from daicho.plan import Ledger
+from daicho.table import Table, open_table
+
+STACK_FILE = ROOT / ".local" / "stack.json"
+SHOWN_REJECTS = 10
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Where the table is. Without an endpoint it is AWS, as the environment says."""
+
+    table: str
+    endpoint: str | None = None
+    region: str | None = None
+
+    @classmethod
+    def find(cls, table: str | None, endpoint: str | None) -> Connection:
+        """As asked for, or as the local stack says that `make up` has deployed."""
+        if table is not None:
+            return cls(table, endpoint)
+        if not STACK_FILE.exists():
+            _exit("no local stack is up (make up): name a --table")
+        stack = json.loads(STACK_FILE.read_text(encoding="utf-8"))
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            os.environ.setdefault(name, "test")  # the local AWS takes any
+        return cls(stack["table"], endpoint or stack["endpoint"], stack["region"])
+
+    def open(self, writers: int) -> Table:
+        """The table, with patience for a program that may wait."""
+        return open_table(
+            self.table,
+            attempts=5,
+            timeout=30.0,
+            connections=writers + 4,
+            endpoint=self.endpoint,
+            region=self.region,
+        )
+
+
+def load(
+    entity: Annotated[str, typer.Argument(help="The entity's name: Song.")],
+    file: Annotated[
+        Path, typer.Argument(help="A JSON array or NDJSON.", exists=True, dir_okay=False)
+    ],
+    tenant: Annotated[str, typer.Option(help="Whose items they become.")],
+    table: Annotated[str | None, typer.Option(help="Default: the local stack's.")] = None,
+    endpoint: Annotated[str | None, typer.Option(help="Of a DynamoDB that is not AWS's.")] = None,
+    rate: Annotated[float | None, typer.Option(min=1, help="Items a second at most.")] = None,
+    writers: Annotated[int, typer.Option(min=1, max=64, help="Batches at once.")] = 4,
+    again: Annotated[bool, typer.Option(help="Begin anew, whatever was loaded before.")] = False,
+) -> None:
+    """Load the rows of FILE as items of ENTITY.
+
+    An item that is there already is replaced. A load that was cut off goes on where it was when
+    it is called again. Rows that the entity refuses are put aside in FILE.rejected.ndjson, the
+    rest is loaded; the exit code is then 3.
+    """
+    kind = _entity(entity)
+    _check_tenant(tenant)
+    connection = Connection.find(table, endpoint)
+    target = Target(connection.endpoint or "aws", connection.table, tenant, entity)
+    state_file = target.state_file(file)
+    try:
+        state = State.open(state_file, file, keys.instant(utc_now()), anew=again)
+    except ChangedError as error:
+        _exit(f"{error}; --again begins anew")
+    if state.finished:
+        typer.echo(f"{file} was loaded before: {_counted(state)}. --again loads it once more.")
+        raise typer.Exit(3 if state.rejected else 0)
+    opened = connection.open(writers)
+    preparer = Preparer(opened, discovered().locked(Ledger.load()), tenant, kind, state)
+    loader = Loader(file, state_file, state, preparer, Batches(opened, writers, Pace(rate)))
+    try:
+        _run(loader)
+    except StoreError as error:
+        _exit(f"{error}\nStopped at line {state.line}. The same command goes on from there.")
+    _report(loader)
+
+
+def _run(loader: Loader) -> None:
+    whole = loader.source.stat().st_size
+    if is_array(loader.source):
+        whole = len(loader.source.read_text(encoding="utf-8", errors="surrogateescape"))
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[loaded]:,} items"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(loader.source.name, total=whole, loaded=loader.state.loaded)
+        loader.run(lambda loaded, end: bar.update(task, completed=end, loaded=loaded))
+
+
+def _report(loader: Loader) -> None:
+    state = loader.state
+    typer.echo(f"{loader.source}: {_counted(state)}")
+    if not state.rejected:
+        return
+    for each in islice(rejected_of(loader.rejects), SHOWN_REJECTS):
+        error = each["error"]
+        where = f"{error['field']}: " if error["field"] else ""
+        typer.echo(f"  line {each['line']}: {where}{error['detail']}", err=True)
+    if state.rejected > SHOWN_REJECTS:
+        typer.echo(f"  and {state.rejected - SHOWN_REJECTS:,} more", err=True)
+    typer.echo(f"put aside in {loader.rejects}", err=True)
+    raise typer.Exit(3)
+
+
+def _counted(state: State) -> str:
+    rejected = f", {state.rejected:,} rejected" if state.rejected else ""
+    return f"{state.loaded:,} items loaded{rejected}"
+
+
+def _entity(name: str) -> type[Entity]:
+    daicho = discovered()
+    try:
+        return daicho.entity(name)
+    except KeyError:
+        known = ", ".join(sorted(each.__name__ for each in daicho.entities))
+        _exit(f"no entity is called {name}; there are {known}")
+
+
+def _check_tenant(tenant: str) -> None:
+    if not tenant or not tenant.isprintable():
+        _exit("a tenant has a name")
+
+
+def _exit(message: str) -> NoReturn:
+    typer.echo(message, err=True)
+    raise typer.Exit(1)

@@ -1,0 +1,1 @@
+"""Bulk loading: rows of a file to items of a table."""

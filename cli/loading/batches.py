@@ -1,0 +1,91 @@
+"""Writing blocks of items: interleaved over partition keys, in batches, at a bounded rate.
+
+Rows that come sorted by partition key would make one of DynamoDB's partitions work while all
+others idle. Source: "Distributing write activity efficiently during data upload" (seed 002).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import islice, zip_longest
+from threading import Lock
+
+from daicho.derive import key_of
+from daicho.images import Image
+from daicho.patience import Patience
+from daicho.table import WRITE_AT_ONCE, Table
+
+PATIENCE_SECONDS = 60.0
+_NOTHING: Image = {}
+
+
+def interleaved(items: Iterable[Image]) -> list[Image]:
+    """The first item of every partition, then the second of every one, and so on.
+
+    An item that comes twice is written once, as it came last.
+    """
+    collections: dict[str, dict[str, Image]] = {}
+    for item in items:
+        key = key_of(item)
+        collections.setdefault(key.pk, {})[key.sk] = item
+    rounds = zip_longest(*(each.values() for each in collections.values()), fillvalue=_NOTHING)
+    return [item for each in rounds for item in each if item is not _NOTHING]
+
+
+@dataclass
+class Pace:
+    """Lets so many items a second pass, of all writers together; None: as many as come."""
+
+    rate: float | None
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    _free: float = field(default=0.0, init=False)
+    _lock: Lock = field(default_factory=Lock, init=False)
+
+    def wait(self, items: int) -> None:
+        """Wait until these may go."""
+        if self.rate is None:
+            return
+        with self._lock:
+            now = self.clock()
+            begin = max(self._free, now)
+            self._free = begin + items / self.rate
+        if begin > now:
+            self.sleep(begin - now)
+
+
+@dataclass
+class Batches:
+    """Writes blocks of items with several writers at once."""
+
+    table: Table
+    writers: int
+    pace: Pace
+
+    def write(self, items: Iterable[Image]) -> Iterator[int]:
+        """Write a block, and say after each batch how many it held.
+
+        Raises:
+            daicho.errors.StoreError: DynamoDB refused, or left items unprocessed for a minute.
+        """
+        with ThreadPoolExecutor(self.writers) as pool:
+            try:
+                yield from pool.map(self._write, chunks(interleaved(items)))
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+
+    def _write(self, batch: list[Image]) -> int:
+        self.pace.wait(len(batch))
+        self.table.batch_write(batch, patience=Patience.seconds(PATIENCE_SECONDS))
+        return len(batch)
+
+
+def chunks(items: Iterable[Image]) -> Iterator[list[Image]]:
+    """Batches of the size that BatchWriteItem takes."""
+    each = iter(items)
+    while some := list(islice(each, WRITE_AT_ONCE)):
+        yield some

@@ -1,0 +1,111 @@
+"""Rows of a file: a JSON array, or NDJSON, which is read as a stream. Each knows its line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+ARRAY = b"["
+_MARK = "\ufeff"
+_BLANK = re.compile(r"[ \t\r\n]*")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: its line, its values or what is wrong, and where the file goes on behind it."""
+
+    line: int
+    end: int
+    end_line: int
+    values: dict[str, Any] | None
+    raw: str = ""
+    problem: str = ""
+
+
+def read(path: Path, start: int = 0, line: int = 1) -> Iterator[Row]:
+    """The rows of a file from a place on that an earlier row's ``end`` named.
+
+    Places are bytes in NDJSON, characters in a JSON array.
+    """
+    return _array(path, start, line) if is_array(path) else _lines(path, start, line)
+
+
+def is_array(path: Path) -> bool:
+    """Whether the file holds one JSON array."""
+    with path.open("rb") as file:
+        return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(ARRAY)
+
+
+def _lines(path: Path, start: int, line: int) -> Iterator[Row]:
+    with path.open("rb") as file:
+        file.seek(start)
+        for number, content in enumerate(file, line):
+            start += len(content)
+            text = content.decode("utf-8", "backslashreplace").strip().removeprefix(_MARK)
+            if text:
+                yield _row(number, start, text, valid=_is_utf8(content))
+
+
+def _array(path: Path, start: int, line: int) -> Iterator[Row]:
+    # Only a whole array is valid JSON, so it is read whole: NDJSON is the form for big files.
+    text = path.read_text(encoding="utf-8", errors="surrogateescape")
+    decoder = json.JSONDecoder(parse_constant=_refuse)
+    place, before = (start, ",") if start else (text.index("["), "[")
+    line = line if start else text.count("\n", 0, place) + 1
+    while True:
+        mark = _behind_blanks(text, place)
+        if text[mark : mark + 1] == "]" and not text[mark + 1 :].strip():
+            return
+        begin = _behind_blanks(text, mark + 1)
+        if before == "[" and text[begin : begin + 1] == "]" and not text[begin + 1 :].strip():
+            return
+        line += text.count("\n", place, begin)
+        try:
+            if text[mark : mark + 1] != before:
+                raise ValueError(f"no {before!r} between rows")
+            values, place = decoder.raw_decode(text, begin)
+        except (ValueError, RecursionError) as error:
+            # Nobody can say where the next row begins.
+            problem = f"not JSON, nor is what follows: {error}"
+            yield Row(line, len(text), line, None, text[begin : begin + 1000], problem)
+            return
+        end_line = line + text.count("\n", begin, place)
+        yield _checked(line, place, end_line, values, text[begin:place])
+        line, before = end_line, ","
+
+
+def _behind_blanks(text: str, place: int) -> int:
+    found = _BLANK.match(text, place)
+    return found.end() if found else place
+
+
+def _row(line: int, end: int, text: str, *, valid: bool) -> Row:
+    if not valid:
+        return Row(line, end, line + 1, None, text, "not UTF-8")
+    try:
+        values = json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        return Row(line, end, line + 1, None, text, f"not JSON: {error}")
+    return _checked(line, end, line + 1, values, text)
+
+
+def _checked(line: int, end: int, end_line: int, values: Any, text: str) -> Row:
+    if not isinstance(values, dict):
+        return Row(line, end, end_line, None, text, "no JSON object")
+    return Row(line, end, end_line, values, text)
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")

@@ -1,0 +1,82 @@
+"""What a load has done, in a file beside its input: a load that was cut off goes on from there."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+FORM = 1
+
+
+class ChangedError(Exception):
+    """The file is not what it was when its load began."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a file is loaded as, and where to."""
+
+    endpoint: str
+    table: str
+    tenant: str
+    entity: str
+
+    def state_file(self, source: Path) -> Path:
+        """Each target has a state of its own, so a file may be loaded to several."""
+        text = json.dumps(dataclasses.astuple(self))
+        digest = hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
+        return source.with_name(f"{source.name}.load-{digest}.json")
+
+
+@dataclass
+class State:
+    """How far a load has come. ``end`` and ``line``: where the rows that are done end.
+
+    ``id`` seeds the ids that rows lack and ``started`` is their creation, so that a row which is
+    written again after a cut is the same item.
+    """
+
+    id: str
+    started: str
+    digest: str
+    end: int = 0
+    line: int = 1
+    loaded: int = 0
+    rejected: int = 0
+    rejected_bytes: int = 0
+    finished: bool = False
+
+    @classmethod
+    def open(cls, path: Path, source: Path, now: str, *, anew: bool = False) -> State:
+        """The state of an earlier load, or a new one.
+
+        Raises:
+            ChangedError: the file has changed since.
+        """
+        digest = digest_of(source)
+        if anew or not path.exists():
+            return cls(secrets.token_hex(16), now, digest)
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content.pop("form") != FORM:
+            raise ChangedError(f"{path.name} is of another version of this command")
+        state = cls(**content)
+        if state.digest != digest:
+            raise ChangedError(f"{source.name} has changed since its load began")
+        return state
+
+    def save(self, path: Path) -> None:
+        """Write the state; a crash leaves the one before."""
+        draft = path.with_name(path.name + ".draft")
+        content = {"form": FORM, **dataclasses.asdict(self)}
+        draft.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        draft.replace(path)
+
+
+def digest_of(path: Path) -> str:
+    """A digest of a file's whole content."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
