@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from daicho.declarations import one_of as one_of
     from daicho.domain import Domain as Domain
     from daicho.entity import Entity as Entity
+    from daicho.errors import Conflict as Conflict
     from daicho.errors import refuse as refuse
     from daicho.fields import copied as copied
     from daicho.fields import created_at as created_at
     from daicho.fields import field as field
+    from daicho.fields import now as now
     from daicho.fields import ref as ref
     from daicho.fields import refs as refs
     from daicho.fields import uid as uid
@@ -45,8 +47,8 @@ _HOMES = {
     ),
     "domain": ("Domain",),
     "entity": ("Entity",),
-    "errors": ("refuse",),
-    "fields": ("copied", "created_at", "field", "ref", "refs", "uid"),
+    "errors": ("Conflict", "refuse"),
+    "fields": ("copied", "created_at", "field", "now", "ref", "refs", "uid"),
     "questions": ("Score",),
 }  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -71,17 +71,25 @@ class FieldSpec:
 
 
 def field(
-    *, default: Any = MISSING, frozen: bool = False, hidden: bool = False, **limits: Any
+    *,
+    default: Any = MISSING,
+    factory: Callable[[], Any] | None = None,
+    frozen: bool = False,
+    hidden: bool = False,
+    **limits: Any,
 ) -> Any:
     """A field that a declaration reads.
 
     Args:
         default: the value where none is given; without it the field is required.
+        factory: makes the value where none is given (`now`, say).
         frozen: set when the item is created, never changed.
         hidden: never shown by the API (a salt, say).
         limits: what Pydantic's ``Field`` takes: ``max_length``, ``pattern``, ``ge``, ``le``...
     """
-    return FieldSpec(default=default, frozen=frozen, hidden=hidden, limits=limits or None)
+    return FieldSpec(
+        default=default, factory=factory, frozen=frozen, hidden=hidden, limits=limits or None
+    )
 
 
 def uid(factory: Callable[[], Any] | None = None, **options: Any) -> Any:
@@ -89,8 +97,8 @@ def uid(factory: Callable[[], Any] | None = None, **options: Any) -> Any:
 
     ``factory`` makes it another way (a random salt, say); ``options`` are those of `field`.
     """
-    spec: FieldSpec = field(frozen=True, **options)
-    spec.role, spec.factory = "uid", factory or new_id
+    spec: FieldSpec = field(frozen=True, factory=factory or new_id, **options)
+    spec.role = "uid"
     return spec
 
 
@@ -105,17 +113,26 @@ def refs(target: type) -> Any:
 
 
 def copied(reference: Any, source: Any) -> Any:
-    """A snapshot of the referenced item's field, taken once, when the item is created."""
+    """A snapshot of the referenced item's field, taken once, when the item is created.
+
+    It is hidden where the other is.
+    """
     if not isinstance(reference, FieldSpec) or reference.role != "ref":
         raise DeclarationError("copied() reads through a ref of the same entity")
     if not isinstance(source, FieldSpec):
         raise DeclarationError(f"copied() takes a field of another entity, not {source!r}")
-    return FieldSpec(role="copied", target=reference, source=source, frozen=True)
+    hidden = source.hidden
+    return FieldSpec(role="copied", target=reference, source=source, frozen=True, hidden=hidden)
 
 
 def new_id() -> str:
     """A ULID in lower case: 26 characters that sort by the time they were made."""
     return str(ULID()).lower()
+
+
+def now() -> dt.datetime:
+    """This moment, in UTC."""
+    return dt.datetime.now(dt.UTC)
 
 
 created_at: Any = FieldSpec(name="created_at", entity="Entity", annotation=dt.datetime)

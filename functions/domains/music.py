@@ -1,34 +1,15 @@
-"""The music library (seed 004), and what is downloaded from it (seed 002, aggregation)."""
+"""The music library (seed 004): adjacency lists, read from both ends."""
 
 from __future__ import annotations
 
-import datetime as dt
-from datetime import timedelta
-
-from daicho import (
-    Aggregate,
-    Count,
-    Domain,
-    Edge,
-    Entity,
-    Expires,
-    Key,
-    Listing,
-    Search,
-    copied,
-    field,
-    folded,
-    month,
-    ref,
-    uid,
-)
+from daicho import Book, Domain, Edge, Entity, Key, Listing, Page, Search, field, folded, ref, uid
 
 
 class Artist(Entity):
     """Somebody who makes songs and albums."""
 
     id: str = uid()
-    name: str = field()
+    name: str = field(min_length=1)
     career_start: int | None = None
 
     key = Key(id)
@@ -42,7 +23,7 @@ class Album(Entity):
     id: str = uid()
     title: str
     artist: str = ref(Artist)
-    genre: str = field()
+    genre: str = field(min_length=1)
     studio: str | None = None
 
     key = Key(id)
@@ -54,9 +35,9 @@ class Song(Entity):
     """A song of an artist; its album and a note are optional."""
 
     id: str = uid()
-    title: str = field()
+    title: str = field(min_length=1)
     artist: str = ref(Artist)
-    released: int = field()
+    released: int = field(ge=0, le=9999)
     album: str | None = None
     note: str | None = None
 
@@ -85,28 +66,30 @@ class Track(Entity):
     key = Edge(playlist, song)
 
 
-class Download(Entity):
-    """One download of a song; the song's artist is copied, because an image knows only itself."""
-
-    song: str = ref(Song)
-    id: str = uid()
-    at: dt.datetime = field()
-    artist: str = copied(song, Song.artist)
-
-    key = Key(song, id)
-    chart = Aggregate(Count(), song, within=month(at), ranked=True, on_expiry="keep")
-    artists = Aggregate(Count(), artist, within=month(at), ranked=True, on_expiry="keep")
-    expires = Expires(timedelta(days=400), archive=True)
-
-
-domain = Domain("music", Artist, Album, Song, Playlist, Track, Download)
+domain = Domain("music", Artist, Album, Song, Playlist, Track)
 domain.resource("/artists/{id}", Artist, "POST PUT GET PATCH DELETE")
 domain.resource("/albums/{id}", Album, "POST PUT GET PATCH DELETE")
 domain.resource("/songs/{id}", Song, "POST PUT GET PATCH DELETE")
 domain.resource("/playlists/{id}", Playlist, "POST PUT GET PATCH DELETE")
-domain.resource("/playlists/{playlist}/songs/{song}", Track, "PUT DELETE LIST")
-domain.resource("/songs/{song}/downloads/{id}", Download, "POST GET PATCH DELETE LIST")
-domain.answer("/charts/{month}", Download.chart.top)
-domain.answer("/charts/{month}/{song}", Download.chart)
-domain.answer("/artist-charts/{month}", Download.artists.top)
-domain.answer("/artist-charts/{month}/{artist}", Download.artists)
+domain.resource("/playlists/{playlist}/songs/{song}", Track, "PUT GET DELETE LIST")
+
+
+@domain.route("GET", "/songs?artist=&released=")
+def songs_of_year(
+    book: Book, artist: str, released: int, limit: int, cursor: str | None
+) -> Page[Song]:
+    """Songs of the artists of a name, released in a year."""
+    lists = [Song.of_year(id, released) for id in _called(book, artist)]
+    return book.page(*lists, limit=limit, cursor=cursor) if lists else Page([], None)
+
+
+@domain.route("GET", "/songs?artist=")
+def songs_of_artist(book: Book, artist: str, limit: int, cursor: str | None) -> Page[Song]:
+    """Songs of the artists of a name."""
+    lists = [Song.of_artist(id) for id in _called(book, artist)]
+    return book.page(*lists, limit=limit, cursor=cursor) if lists else Page([], None)
+
+
+def _called(book: Book, name: str) -> list[str]:
+    """Ids of the artists of a name: names are not unique, and change."""
+    return [artist.id for artist in book.page(Artist.named(name)).items]

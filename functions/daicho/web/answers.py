@@ -1,0 +1,238 @@
+"""Declarations as queries: what parameters each takes, and what it answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from types import MethodType
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field, create_model
+
+from daicho.declarations import (
+    Aggregate,
+    AggregateOf,
+    Count,
+    EdgeOf,
+    KeyOf,
+    Listing,
+    ListingOf,
+    PartSpec,
+    SearchOf,
+)
+from daicho.entity import Entity
+from daicho.fields import DeclarationError
+from daicho.questions import Many, One, Score
+from daicho.web import models, replies
+from daicho.web.operations import Call, Choice, Parameter, Reply
+from daicho.web.wire import Month, in_text
+
+MOST_ITEMS = 100
+LONGEST_KEYWORD = 64
+
+LIMIT = Parameter(
+    "limit",
+    Annotated[in_text(int), Field(ge=1, le=MOST_ITEMS)],
+    "How many items at most.",
+    default=MOST_ITEMS,
+)
+CURSOR = Parameter("cursor", str, "Where the page before ended.")
+LIVE = Parameter(
+    "live", in_text(bool), "Sum up now instead of reading the rolled-up total.", default=False
+)
+PAGING = (LIMIT, CURSOR)
+
+
+class Mounted:
+    """A declaration, asked: its parameters in order, and the choice that it makes of them."""
+
+    def __init__(self, asked: Any) -> None:
+        """Read ``Song.of_artist``, ``Track.key.inverse``, ``Download.chart.top``...
+
+        Raises:
+            DeclarationError: nothing that can be asked over HTTP.
+        """
+        owner = asked.__self__ if isinstance(asked, MethodType) else asked
+        way = asked.__name__ if isinstance(asked, MethodType) else ""
+        if not isinstance(owner, AggregateOf | KeyOf | ListingOf | SearchOf):
+            raise DeclarationError(f"{asked!r} is no declaration: domain.answer(path, Song.titled)")
+        self.owner, self.way, self.asked = owner, way, asked
+        self.entity: type[Entity] = owner.entity
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """What tells it from every other: ``("Download.chart", "top")``."""
+        return str(self.owner.declaration), self.way
+
+    @property
+    def name(self) -> str:
+        """``Download.chart.top``."""
+        return ".".join(filter(None, self.identity))
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The values that it is asked with, in order."""
+        owner = self.owner
+        match owner, self.way:
+            case SearchOf(), "":
+                fields = owner.declaration.fields
+                name = fields[0].name if len(fields) == 1 else "q"
+                described = f"The beginning of any word of {' or '.join(f.name for f in fields)}."
+                keyword = Annotated[str, Field(max_length=LONGEST_KEYWORD)]
+                return (Parameter(name, keyword, described),)
+            case ListingOf(), "":
+                return _parts(self.entity, owner.declaration.partition)
+            case AggregateOf(), "":
+                declared = owner.declaration
+                return _parts(self.entity, (*declared.within, *declared.by))
+            case AggregateOf(), "top":
+                return _parts(self.entity, owner.declaration.within)
+            case EdgeOf(), "inverse":
+                return _fields(self.entity, (owner.declaration.parts[1].name,))
+            case KeyOf(), "all":
+                names = models.key_names(self.entity)[: owner.declaration.partition]
+                return _fields(self.entity, names)
+            case KeyOf(), "":
+                return _fields(self.entity, models.key_names(self.entity))
+        raise DeclarationError(f"{self.name} cannot be asked over HTTP")
+
+    @property
+    def flag(self) -> str | None:
+        """The parameter that asks for a listing with a condition: ``?open=true``."""
+        declared = self.owner.declaration
+        if isinstance(declared, Listing) and declared.where is not None:
+            return declared.name
+        return None
+
+    @property
+    def returns(self) -> Any:
+        """The model of the answer."""
+        match self.owner, self.way:
+            case AggregateOf(), "":
+                return _score_model(self.owner.declaration, alone=True)
+            case AggregateOf(), _:
+                return models.page_of(_score_model(self.owner.declaration, alone=False))
+            case KeyOf(), "":
+                return models.reading(self.entity)
+        return models.page_of(models.reading(self.entity))
+
+    def choice(self, inside: tuple[str, ...], fixed: Mapping[str, str]) -> Choice:
+        """The query on a path with the variables ``inside``; the others are its parameters.
+
+        ``fixed`` are parameters with the one value that asks for it.
+        """
+        flags = tuple(
+            Parameter(name, only(value), f"Always {value}.") for name, value in fixed.items()
+        )
+        asked_by = tuple(each for each in self.parameters if each.name not in inside)
+        optional: tuple[Parameter, ...] = PAGING
+        if isinstance(self.owner, AggregateOf):
+            optional = (*PAGING, LIVE) if self.way else (LIVE,)
+        elif isinstance(self.owner, KeyOf) and not self.way:
+            optional = ()
+        searches = isinstance(self.owner, SearchOf)
+        required = (*asked_by, *flags)
+        return Choice(self.name, self._answer(), self.returns, required, optional, searches)
+
+    def _answer(self) -> Callable[[Call], Reply]:
+        names = tuple(each.name for each in self.parameters)
+        asked: Any = self.asked
+        declared = self.owner.declaration
+        if isinstance(declared, Aggregate):
+            if self.way:
+                return _ranking(asked, names, declared)
+            return _figure(asked, names, declared)
+
+        def answer(call: Call) -> Reply:
+            question: One[Any] | Many[Any] = asked(*(call.values[name] for name in names))
+            if isinstance(question, One):
+                return replies.item(call, call.book.get(question))
+            return replies.items(call, question)
+
+        return answer
+
+
+def _parts(entity: type[Entity], parts: tuple[PartSpec, ...]) -> tuple[Parameter, ...]:
+    """Parameters are called by their field, a month by ``month``, if that is one only."""
+    buckets = [part.bucket for part in parts]
+    return tuple(
+        Parameter(
+            part_name(part) if buckets.count(part.bucket) == 1 else part.field.name,
+            _part_type(entity, part),
+        )
+        for part in parts
+    )
+
+
+def part_name(part: PartSpec) -> str:
+    """What a component of a listing or an aggregate is called on the wire."""
+    return part.bucket or part.field.name
+
+
+def _part_type(entity: type[Entity], part: PartSpec) -> Any:
+    if part.bucket == "month":
+        return Month
+    if part.bucket == "day":
+        return Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
+    if part.each:
+        return str
+    return models.parameter_type(entity, part.field.name)
+
+
+def _fields(entity: type[Entity], names: tuple[str, ...]) -> tuple[Parameter, ...]:
+    return tuple(Parameter(name, models.parameter_type(entity, name)) for name in names)
+
+
+def only(value: str) -> Any:
+    """The type of a parameter that has one value."""
+    return Annotated[str, Field(pattern=f"^{value}$")]
+
+
+def _ranking(asked: Any, names: tuple[str, ...], declared: Aggregate) -> Callable[[Call], Reply]:
+    def answer(call: Call) -> Reply:
+        values = call.values
+        question = asked(*(values[name] for name in names))
+        page = call.book.top(
+            question, limit=values["limit"], cursor=values["cursor"], live=values["live"]
+        )
+        return replies.listed(
+            [json.dumps(score_values(declared, each, ranked=True)) for each in page.items],
+            page.cursor,
+        )
+
+    return answer
+
+
+def _figure(asked: Any, names: tuple[str, ...], declared: Aggregate) -> Callable[[Call], Reply]:
+    def answer(call: Call) -> Reply:
+        question = asked(*(call.values[name] for name in names))
+        score = call.book.read(question, live=call.values["live"], ranked=declared.ranked)
+        found = score_values(declared, score, ranked=declared.ranked)
+        return Reply(200, json.dumps(found, ensure_ascii=False))
+
+    return answer
+
+
+def score_values(declared: Aggregate, score: Score, *, ranked: bool) -> dict[str, Any]:
+    """A score by the names of what it is grouped by: song, count, rank; or total."""
+    names = [part_name(part) for part in declared.by]
+    found: dict[str, Any] = dict(zip(names, score.by, strict=False))
+    found["count"] = score.items
+    if not isinstance(declared.measure, Count):
+        total = score.total
+        found["total"] = str(total) if isinstance(total, Decimal) else total
+    if ranked:
+        found["rank"] = score.rank
+    return found
+
+
+def _score_model(declared: Aggregate, *, alone: bool) -> type[BaseModel]:
+    fields: dict[str, Any] = {part_name(part): (str, ...) for part in declared.by}
+    fields["count"] = (int, ...)
+    if not isinstance(declared.measure, Count):
+        fields["total"] = (int | str, ...)
+    if declared.ranked:
+        fields["rank"] = (int | None if alone else int, ...)
+    words = "".join(word.title() for word in declared.name.split("_"))
+    return create_model(f"{declared.entity}{words}", **fields)

@@ -1,0 +1,114 @@
+"""The API of a `Daicho`: events of API Gateway in, answers out, and nothing escapes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.exceptions import NotFoundError
+from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+
+from daicho.errors import Refusal, ThrottledError, UnavailableError
+from daicho.web import problems
+from daicho.web.endpoint import Endpoint, response
+from daicho.web.incoming import Incoming
+from daicho.web.mounting import operations
+from daicho.web.operations import Reply
+from daicho.web.problems import HttpError
+from daicho.web.resolver import Resolver
+
+if TYPE_CHECKING:
+    from daicho.book import Book
+    from daicho.domain import Daicho
+
+OPEN = ("/docs", "/openapi.json")
+"""Paths without a token: the API's own description."""
+
+logger = logging.getLogger(__name__)
+
+
+class Api:
+    """Answers requests. Safe to share by threads, if the books are."""
+
+    def __init__(
+        self, daicho: Daicho, open_book: Callable[[str], Book], *, server: str = ""
+    ) -> None:
+        """``open_book`` gives the book of a tenant; ``server`` is the address to be called at."""
+        self.operations = operations(daicho)
+        self.resolver = Resolver()
+        for operation in self.operations:
+            endpoint = Endpoint(operation, open_book, self._incoming)
+            self.resolver.route(
+                operation.path.replace("{", "<").replace("}", ">"), operation.method,
+                operation_id=operation.id, tags=[operation.tag],
+            )(endpoint)  # fmt: skip
+        self._handle_errors()
+
+    def __call__(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+        """Answer an event."""
+        incoming = Incoming(event)
+        try:
+            if event.get("rawPath") not in OPEN:
+                _ = incoming.tenant
+            incoming.check()
+        except HttpError as error:
+            return _plain(_problem(error))
+        return self.resolver.answer(incoming, context)
+
+    def _incoming(self) -> Incoming:
+        return self.resolver.current_event.incoming
+
+    def _handle_errors(self) -> None:
+        handle = self.resolver.exception_handler
+        handle(HttpError)(lambda error: response(_problem(error)))
+        handle(RequestValidationError)(lambda error: response(_problem(_invalid(error))))
+        handle(ValidationError)(lambda error: response(_problem(_invalid(error))))
+        handle(Refusal)(lambda error: response(_problem(_refused(error))))
+        handle(ThrottledError)(lambda error: response(_busy(429, error)))
+        handle(UnavailableError)(lambda error: response(_busy(503, error)))
+        handle(NotFoundError)(lambda _: response(_problem(self._nowhere())))
+        handle(Exception)(self._unexpected)
+
+    def _nowhere(self) -> HttpError:
+        event = self.resolver.current_event
+        methods = self.resolver.allowed(event.path)
+        if methods:
+            allow = {"Allow": ", ".join(methods)}
+            return HttpError(405, f"{event.path} takes {allow['Allow']}", headers=allow)
+        return HttpError(404, f"nothing is at {event.path}")
+
+    def _unexpected(self, error: Exception) -> Response[str]:
+        request = self._incoming().id
+        logger.error("unexpected error", exc_info=error, extra={"request_id": request})
+        return response(_problem(HttpError(500, f"unexpected error; request {request}")))
+
+
+def _invalid(error: RequestValidationError | ValidationError) -> HttpError:
+    return problems.of_validation(error.errors())
+
+
+def _refused(error: Refusal) -> HttpError:
+    named = [(error.field, error.detail)] if error.field else []
+    return HttpError(error.status, error.detail, named)
+
+
+def _busy(status: int, error: UnavailableError) -> Reply:
+    logger.warning("the table did not answer: %s", error)
+    detail = "too many requests at once; try again" if status == 429 else "try again"
+    return _problem(HttpError(status, detail, headers={"Retry-After": "1"}))
+
+
+def _problem(error: HttpError) -> Reply:
+    return Reply(error.status, error.body, error.headers, problems.CONTENT_TYPE)
+
+
+def _plain(reply: Reply) -> dict[str, Any]:
+    return {
+        "statusCode": reply.status,
+        "headers": {"Content-Type": reply.content_type, **reply.headers},
+        "body": reply.body,
+        "isBase64Encoded": False,
+    }

@@ -1,0 +1,71 @@
+"""Preconditions: an ETag is an item's version (RFC 9110, section 13)."""
+
+from __future__ import annotations
+
+import re
+
+from daicho.entity import Entity
+from daicho.web.operations import Parameter
+from daicho.web.problems import HttpError
+
+IF_MATCH = Parameter("If-Match", str, "The ETag of the item as you know it: else 412.", "header")
+IF_NONE_MATCH = Parameter(
+    "If-None-Match", str, "The ETag of the item as you have it: 304 if it is still so.", "header"
+)
+CREATE_ONLY = Parameter(
+    "If-None-Match", str, "`*`: only if there is no such item yet, else 412.", "header"
+)
+_TAG = re.compile(r'(W/)?"([\x21\x23-\x7e]*)"')
+_LIST = re.compile(rf"\s*{_TAG.pattern}\s*(?:,\s*{_TAG.pattern}\s*)*")
+
+
+def etag_of(item: Entity) -> str:
+    """The item's version in quotes."""
+    return f'"{item.version}"'
+
+
+def versions_of(if_match: str) -> list[int] | None:
+    """The versions that an If-Match admits; None for ``*``: any.
+
+    Raises:
+        HttpError: 400, it is neither ``*`` nor a list of ETags.
+    """
+    if if_match.strip() == "*":
+        return None
+    # If-Match compares strongly: a weak tag, or one that is no version of ours, never matches.
+    return [
+        int(tag)
+        for weak, tag in _tags(if_match, "If-Match")
+        if not weak and tag.isascii() and tag.isdigit() and len(tag) < 19
+    ]
+
+
+def matches_any(if_none_match: str, tag: str) -> bool:
+    """Whether one of the listed ETags is ``tag``, by weak comparison.
+
+    Raises:
+        HttpError: 400, it is neither ``*`` nor a list of ETags.
+    """
+    if if_none_match.strip() == "*":
+        return True
+    return any(f'"{each}"' == tag for _, each in _tags(if_none_match, "If-None-Match"))
+
+
+def creates_only(if_none_match: str | None) -> bool:
+    """Whether a PUT must find nothing: ``If-None-Match: *`` is all that it may say.
+
+    Raises:
+        HttpError: 400, anything else.
+    """
+    if if_none_match is None:
+        return False
+    if if_none_match.strip() != "*":
+        raise HttpError(400, "PUT takes If-None-Match: * only", [("If-None-Match", "must be *")])
+    return True
+
+
+def _tags(header: str, name: str) -> list[tuple[str, str]]:
+    if not _LIST.fullmatch(header):
+        message = 'must be an ETag in double quotes, as in "3", or *'
+        raise HttpError(400, f"{name} {message}", [(name, message)])
+    return [(found[1] or "", found[2]) for found in _TAG.finditer(header)]

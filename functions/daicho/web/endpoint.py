@@ -1,0 +1,116 @@
+"""An operation as a function with the signature that Powertools validates requests by."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Body, Header, Path, Query
+from pydantic import BaseModel, WrapValidator
+
+from daicho.web.incoming import Incoming
+from daicho.web.operations import REQUIRED, Call, Choice, Operation, Parameter, Reply
+from daicho.web.problems import HttpError
+
+if TYPE_CHECKING:
+    from daicho.book import Book
+
+BODY = "body_"
+KINDS = {"path": Path, "query": Query, "header": Header}
+Opener = Callable[[str], "Book"]
+Keyword = inspect.Parameter.KEYWORD_ONLY
+
+
+class Endpoint:
+    """Answers an operation. Models are made when the first request needs them, not at the start."""
+
+    def __init__(
+        self, operation: Operation, open_book: Opener, current: Callable[[], Incoming]
+    ) -> None:
+        self.operation, self._open_book, self._current = operation, open_book, current
+        self.__name__ = operation.id
+
+    @cached_property
+    def __signature__(self) -> inspect.Signature:
+        operation = self.operation
+        query = operation.parameters.values()
+        needed = frozenset.intersection(*(each.needed for each in operation.choices))
+        given = [
+            *(_parameter(each) for each in operation.variables),
+            *(_parameter(each, told=each.name in needed) for each in query),
+            *(_parameter(each) for each in operation.headers),
+        ]
+        if operation.body is not None:
+            model: Any = operation.body
+            annotation = Annotated[model, WrapValidator(_strictly(model)), Body()]
+            given.append(inspect.Parameter(BODY, Keyword, annotation=annotation))
+        return inspect.Signature(given)
+
+    def __call__(self, **values: Any) -> Response[str]:
+        """Answer a request whose values are valid, each for itself."""
+        incoming, operation = self._current(), self.operation
+        if operation.role and operation.role not in incoming.roles:
+            raise HttpError(403, f"this takes the role {operation.role!r}")
+        choice = self._chosen(frozenset(incoming.query))
+        parameters = (*operation.variables, *operation.parameters.values(), *operation.headers)
+        named = {
+            each.name: values[_argument(each)]
+            for each in parameters
+            if each.place != "query" or each.name in choice.allowed
+        }
+        call = Call(self._open_book(incoming.tenant), named, values.get(BODY))
+        return response(choice.answer(call))
+
+    def _chosen(self, given: frozenset[str]) -> Choice:
+        choice = self.operation.meant(given)
+        if choice is not None:
+            return choice
+        choices = self.operation.choices
+        known = frozenset().union(*(each.allowed for each in choices))
+        unknown = [(name, "unknown parameter") for name in sorted(given - known)]
+        detail = "; ".join(f"unknown parameter {name!r}" for name, _ in unknown)
+        if any(each.needed for each in choices):
+            asked = " or ".join(str(each) if each.needed else "no parameter" for each in choices)
+            detail += f"{'; ' if detail else ''}ask with {asked}"
+        raise HttpError(400, detail, unknown)
+
+
+def response(reply: Reply) -> Response[str]:
+    """A reply as Powertools has it."""
+    content_type = None if reply.body is None else reply.content_type
+    return Response(reply.status, content_type, reply.body, dict(reply.headers))
+
+
+def _parameter(parameter: Parameter, *, told: bool = False) -> inspect.Parameter:
+    """A parameter that may be missing is None then, unless it has a default."""
+    annotation, default = parameter.annotation, parameter.default
+    if parameter.place == "path" or default is REQUIRED:
+        default = inspect.Parameter.empty
+    elif default is None:
+        annotation = annotation | None
+    kind = KINDS[parameter.place](
+        alias=parameter.name if parameter.place != "path" else None,
+        description=parameter.description or None,
+    )
+    return inspect.Parameter(
+        _argument(parameter), Keyword, annotation=Annotated[annotation, kind], default=default
+    )
+
+
+def _argument(parameter: Parameter) -> str:
+    """The name of the argument: a body, a query and a path may all have the same names in them."""
+    if parameter.place == "path":
+        return parameter.name
+    return f"{parameter.place}_{parameter.name.lower().replace('-', '_')}"
+
+
+def _strictly(model: type[BaseModel]) -> Callable[[Any, Any], BaseModel]:
+    """Read the body's text by JSON's types, and refuse what the model does not know."""
+
+    def read(text: Any, _handler: Any) -> BaseModel:
+        return model.model_validate_json(text, strict=True, extra="forbid")
+
+    return read

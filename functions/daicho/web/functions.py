@@ -1,0 +1,181 @@
+"""A domain's own functions as operations: what their signatures say is what requests must say.
+
+A function takes the ``book``, the path's variables, a body (a Pydantic model), headers by name
+(``idempotency_key``), and query parameters: those that its path names or that have no default
+must be given. It returns an item, a page, a model, or None.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from pydantic import BaseModel, TypeAdapter
+
+from daicho.domain import Resource, Route
+from daicho.entity import Entity
+from daicho.fields import DeclarationError
+from daicho.web import models, replies
+from daicho.web.answers import CURSOR, LIMIT, only
+from daicho.web.conditions import IF_MATCH, IF_NONE_MATCH
+from daicho.web.operations import (
+    REQUIRED,
+    Call,
+    Choice,
+    Operation,
+    Parameter,
+    Reply,
+    variables_of,
+)
+from daicho.web.wire import in_text
+
+Homes = Mapping[type[Entity], Resource]
+IDEMPOTENCY_KEY = Parameter(
+    "Idempotency-Key", str, "One for each thing done; a repeat does it once.", "header"
+)
+HEADERS = {
+    "idempotency_key": IDEMPOTENCY_KEY,
+    "if_match": IF_MATCH,
+    "if_none_match": IF_NONE_MATCH,
+}
+PAGING = {"limit": LIMIT, "cursor": CURSOR}
+
+
+def operation(tag: str, route: Route, homes: Homes) -> Operation:
+    """The operation of a route.
+
+    Raises:
+        DeclarationError: the function does not take what its path names.
+    """
+    path, _, query = route.path.partition("?")
+    told = dict(parse_qsl(query, keep_blank_values=True))
+    signature = _Signature(route.function, path, told)
+    returns = signature.returns
+    answer = _answerer(route, signature, homes)
+    choice = Choice(
+        route.function.__name__, answer, model_of(returns), signature.required, signature.optional
+    )
+    status = 204 if returns is None else 201 if _creates(route, returns) else 200
+    return Operation(
+        route.method,
+        path,
+        tag,
+        [choice],
+        signature.variables,
+        signature.headers,
+        signature.body,
+        status,
+        also=(201,) if route.method == "PUT" and returns is not None else (),
+        errors=(409, 413, 415) if signature.body else (),
+        role=route.role,
+    )
+
+
+def model_of(returns: Any) -> Any:
+    """The model of what a function returns; an entity is shown by its reading model."""
+    if isinstance(returns, type) and issubclass(returns, Entity):
+        return models.reading(returns)
+    if _page_item(returns):
+        return models.page_of(models.reading(_page_item(returns)))
+    return returns
+
+
+class _Signature:
+    """A function's parameters by where they come from."""
+
+    def __init__(self, function: Callable[..., Any], path: str, told: Mapping[str, str]) -> None:
+        hints = typing.get_type_hints(function, include_extras=True)
+        self.returns = hints.get("return")
+        self.returns = None if self.returns is type(None) else self.returns
+        self.body: type[BaseModel] | None = None
+        self.names: dict[str, str] = {}
+        self.body_name = ""
+        variables: dict[str, Parameter] = {}
+        headers, required, optional = [], [], []
+        for name, parameter in inspect.signature(function).parameters.items():
+            hint, default = hints.get(name), parameter.default
+            if name == "book":
+                continue
+            if isinstance(hint, type) and issubclass(hint, BaseModel):
+                self.body, self.body_name = hint, name
+                continue
+            if name in HEADERS:
+                must = default is inspect.Parameter.empty
+                found = HEADERS[name]
+                headers.append(_required(found) if must else found)
+            elif name in variables_of(path):
+                found = variables[name] = Parameter(name, in_text(hint), place="path")
+            elif name in PAGING:
+                found = PAGING[name]
+                optional.append(found)
+            elif name in told or default is inspect.Parameter.empty:
+                found = Parameter(name, _not_none(in_text(hint)))
+                required.append(found)
+            else:
+                found = Parameter(name, _not_none(in_text(hint)), default=default)
+                optional.append(found)
+            self.names[name] = found.name
+        for name, value in told.items():
+            if value and name not in self.names:
+                required.append(Parameter(name, only(value)))
+        missing = {*variables_of(path), *(n for n, value in told.items() if not value)}
+        missing -= set(self.names)
+        if missing:
+            raise DeclarationError(f"{path}: {function.__name__} takes no {sorted(missing)[0]!r}")
+        self.variables = tuple(variables[name] for name in variables_of(path))
+        self.headers, self.required, self.optional = (
+            tuple(headers), tuple(required), tuple(optional),
+        )  # fmt: skip
+
+
+def _answerer(route: Route, signature: _Signature, homes: Homes) -> Callable[[Call], Reply]:
+    returns: Any = signature.returns
+    adapter: TypeAdapter[Any] | None = TypeAdapter(returns) if _is_plain(returns) else None
+
+    def answer(call: Call) -> Reply:
+        values = {name: call.values[wire] for name, wire in signature.names.items()}
+        if signature.body is not None:
+            values[signature.body_name] = call.body
+        found = route.function(call.book, **values)
+        if returns is None:
+            return replies.NOTHING
+        if adapter is not None:
+            return Reply(200, adapter.dump_json(found).decode())
+        if not isinstance(found, Entity):
+            return replies.listed([models.text_of(each) for each in found.items], found.cursor)
+        if route.method == "GET":
+            return replies.item(call, found)
+        keys, home = models.key_names(type(found)), homes.get(type(found))
+        where = home.path if home else f"{route.path}/{{{keys[-1]}}}"
+        return replies.written(found, location=replies.location(where, keys, found))
+
+    return answer
+
+
+def _creates(route: Route, returns: Any) -> bool:
+    return route.method == "POST" and isinstance(returns, type) and issubclass(returns, Entity)
+
+
+def _page_item(returns: Any) -> Any:
+    """The entity of ``Page[Entity]``, or None."""
+    (inner, *_) = typing.get_args(returns) or (None,)
+    return inner if isinstance(inner, type) and issubclass(inner, Entity) else None
+
+
+def _is_plain(returns: Any) -> bool:
+    entity = isinstance(returns, type) and issubclass(returns, Entity)
+    return returns is not None and not entity and not _page_item(returns)
+
+
+def _not_none(annotation: Any) -> Any:
+    """A parameter is given or left out: it is never None."""
+    inner = [each for each in typing.get_args(annotation) if each is not type(None)]
+    union = type(None) in typing.get_args(annotation)
+    return typing.Union[tuple(inner)] if union else annotation  # noqa: UP007
+
+
+def _required(header: Parameter) -> Parameter:
+    return Parameter(header.name, header.annotation, header.description, "header", REQUIRED)

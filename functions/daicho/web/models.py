@@ -1,0 +1,121 @@
+"""Models of an entity on the wire: what may be written, and what is shown.
+
+Write models leave out what the path says, what is made (``uid``) and what is copied. They forbid
+what they do not know.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from daicho.declarations import Key
+from daicho.entity import Entity, values_of
+from daicho.fields import MISSING, FieldSpec
+from daicho.web.wire import in_json, in_text, shown
+
+T = TypeVar("T")
+STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class PageModel(BaseModel, Generic[T]):
+    """A page of a list. ``cursor`` is null at the end."""
+
+    items: list[T]
+    cursor: str | None
+
+
+def key_names(entity: type[Entity]) -> tuple[str, ...]:
+    """The fields of an entity's key, partition first."""
+    return tuple(spec.name for spec in key_of(entity).parts)
+
+
+def key_of(entity: type[Entity]) -> Key[Any]:
+    """An entity's key as it is declared."""
+    key = entity.declarations_["key"]
+    assert isinstance(key, Key)  # noqa: S101  # an entity without one fails when it is defined
+    return key
+
+
+def creation(entity: type[Entity], name: str, outside: Iterable[str]) -> type[BaseModel]:
+    """What POST and PUT take: all that the path (``outside``) does not say and nothing makes."""
+    fields: dict[str, Any] = {}
+    for each, spec in _writable(entity, outside).items():
+        if spec.factory is not None:
+            default = Field(default_factory=spec.factory)
+        elif spec.default is not MISSING:
+            default = Field(default=spec.default)
+        else:
+            default = Field()
+        fields[each] = (_typed(entity, each, in_json), default)
+    return create_model(name, __config__=STRICT, **fields)
+
+
+def change(entity: type[Entity]) -> type[BaseModel]:
+    """What PATCH takes: any of what may change; null where the field admits None."""
+    # The default only says that a field may be left out: a null is still validated.
+    fields: dict[str, Any] = {
+        each: (_typed(entity, each, in_json), Field(default=None))
+        for each, spec in _writable(entity, key_names(entity)).items()
+        if not spec.frozen
+    }
+    return create_model(f"{entity.__name__}Change", __config__=STRICT, **fields)
+
+
+@cache
+def reading(entity: type[Entity]) -> type[BaseModel]:
+    """What is shown of an item: all but hidden fields."""
+    fields: dict[str, Any] = {
+        name: (shown(spec.annotation | None if spec.role == "copied" else spec.annotation), ...)
+        for name, spec in entity.fields_.items()
+        if not spec.hidden
+    }
+    fields |= {"created_at": (dt.datetime, ...), "version": (int, ...)}
+    return create_model(entity.__name__, __doc__=entity.__doc__, **fields)
+
+
+def page_of(model: Any) -> Any:
+    """The model of a list's page."""
+    return PageModel[model]
+
+
+def text_of(item: Entity) -> str:
+    """An item as JSON."""
+    entity = type(item)
+    values: dict[str, Any] = {
+        name: sorted(value) if isinstance(value, set | frozenset) else value
+        for name, value in values_of(item).items()
+        if not entity.fields_[name].hidden
+    }
+    values |= {"created_at": item.created_at, "version": item.version}
+    return reading(entity).model_construct(**values).model_dump_json(warnings=False)
+
+
+def given(body: BaseModel) -> dict[str, Any]:
+    """The values that a body gives, and nothing that it leaves out."""
+    return {name: getattr(body, name) for name in body.model_fields_set}
+
+
+def parameter_type(entity: type[Entity], name: str) -> Any:
+    """The type of a field where it stands in a path or a query."""
+    return _typed(entity, name, in_text)
+
+
+def _typed(entity: type[Entity], name: str, as_written: Callable[[Any], Any]) -> Any:
+    """The field's type with the limits that the entity's own model puts on it."""
+    found = entity.model_.model_fields[name]
+    inner = as_written(entity.fields_[name].annotation)
+    return Annotated[(inner, *found.metadata)] if found.metadata else inner
+
+
+def _writable(entity: type[Entity], outside: Iterable[str]) -> dict[str, FieldSpec]:
+    left_out = set(outside)
+    return {
+        name: spec
+        for name, spec in entity.fields_.items()
+        if name not in left_out and spec.role not in ("copied", "uid")
+    }

@@ -1,0 +1,81 @@
+"""Answers: items, pages of them, and nothing."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Iterable, Sequence
+from urllib.parse import quote, urlencode
+
+from daicho.entity import Entity
+from daicho.questions import Many
+from daicho.web import models
+from daicho.web.conditions import IF_NONE_MATCH, etag_of, matches_any
+from daicho.web.operations import VARIABLE, Call, Reply, variables_of
+
+MOST_BYTES = 5_000_000
+"""Of an answer: Lambda hands on 6 MB, and an emoji of JSON is longer than one of UTF-8."""
+
+NOTHING = Reply(204)
+
+
+def item(call: Call, found: Entity) -> Reply:
+    """An item that was asked for; 304 if the caller has this version already."""
+    tag = etag_of(found)
+    known = call.values.get(IF_NONE_MATCH.name)
+    if known is not None and matches_any(known, tag):
+        return Reply(304, headers={"ETag": tag})
+    return Reply(200, models.text_of(found), {"ETag": tag})
+
+
+def changed(found: Entity) -> Reply:
+    """An item after a change."""
+    return Reply(200, models.text_of(found), {"ETag": etag_of(found)})
+
+
+def written(found: Entity, *, location: str | None = None) -> Reply:
+    """An item that was written: 201 and where it is, if it was not there before."""
+    headers = {"ETag": etag_of(found)}
+    if found.version == 1 and location:
+        headers["Location"] = location
+    return Reply(201 if found.version == 1 else 200, models.text_of(found), headers)
+
+
+def items(call: Call, *questions: Many[Entity]) -> Reply:
+    """A page of a list; shorter than asked for where its items are so large that it must be."""
+    limit: int = call.values["limit"]
+    while True:
+        page = call.book.page(*questions, limit=limit, cursor=call.values["cursor"])
+        reply = listed([models.text_of(each) for each in page.items], page.cursor)
+        if len(reply.body or "") < MOST_BYTES // 2 or _fits(reply) or limit == 1:
+            return reply
+        limit = max(1, limit // 4)
+
+
+def listed(texts: Sequence[str], cursor: str | None) -> Reply:
+    """A page of what is JSON already."""
+    return Reply(200, f'{{"items":[{",".join(texts)}],"cursor":{json.dumps(cursor)}}}')
+
+
+def location(path: str, keys: Iterable[str], item: Entity) -> str:
+    """Where an item is: its path filled in, and key fields that it does not name as parameters."""
+    inside = variables_of(path)
+    values = {name: _plain(getattr(item, name)) for name in (*inside, *keys)}
+    filled = VARIABLE.sub(lambda found: quote(values[found[1]], safe=""), path)
+    outside = {name: values[name] for name in keys if name not in inside}
+    return f"{filled}?{urlencode(outside)}" if outside else filled
+
+
+def _plain(value: object) -> str:
+    """A value as a path or a query writes it."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case dt.date():
+            return value.isoformat()
+        case _:
+            return str(value)
+
+
+def _fits(reply: Reply) -> bool:
+    return len((reply.body or "").encode()) <= MOST_BYTES

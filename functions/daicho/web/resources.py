@@ -1,0 +1,131 @@
+"""The operations of a resource: its verbs, and the members of its sets of references."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from daicho.domain import Resource
+from daicho.entity import Entity
+from daicho.fields import MISSING, DeclarationError
+from daicho.web import models, verbs
+from daicho.web.answers import Mounted
+from daicho.web.conditions import CREATE_ONLY, IF_MATCH, IF_NONE_MATCH
+from daicho.web.operations import Choice, Operation, Parameter, variables_of
+
+
+def operations(tag: str, resource: Resource) -> Iterator[Operation]:
+    """The operations of a resource's verbs, and of its sets of references if it may be changed.
+
+    Raises:
+        DeclarationError: the path names something that is no field of the key.
+    """
+    for name in variables_of(resource.path):
+        if name not in models.key_names(resource.entity):
+            raise DeclarationError(
+                f"{resource.path}: {name} is no key field of {resource.entity.__name__}"
+            )
+    for verb in resource.verbs:
+        yield _verb(tag, resource, verb)
+    if {"PUT", "PATCH"} & set(resource.verbs):
+        yield from _members(tag, resource)
+
+
+def asked(entity: type[Entity], name: str) -> Any:
+    """A declaration, asked: what ``Song.titled`` gives."""
+    return getattr(entity, name)
+
+
+def variables(entity: type[Entity], path: str) -> tuple[Parameter, ...]:
+    """The variables of a path, which are fields of the entity."""
+    return tuple(
+        Parameter(name, models.parameter_type(entity, name), place="path")
+        for name in variables_of(path)
+    )
+
+
+def _verb(tag: str, resource: Resource, verb: str) -> Operation:
+    entity, path = resource.entity, resource.path
+    if verb == "LIST":
+        return listing(tag, resource.collection, Mounted(asked(entity, "key").all))
+    if verb == "POST":
+        return _post(tag, resource)
+    required, optional = _outside(entity, path)
+    does = {"PUT": verbs.put, "GET": verbs.get, "PATCH": verbs.patch, "DELETE": verbs.delete}
+    shown = None if verb == "DELETE" else models.reading(entity)
+    choice = Choice(f"{entity.__name__}.{verb}", does[verb](resource), shown, required, optional)
+    made = Operation(verb, path, tag, [choice], variables(entity, path), (IF_MATCH,))
+    match verb:
+        case "PUT":
+            made.headers = (IF_MATCH, CREATE_ONLY)
+            made.body = models.creation(entity, f"{entity.__name__}Write", models.key_names(entity))
+            made.also, made.errors = (201,), (409, 412, 413, 415)
+        case "GET":
+            made.headers, made.also = (IF_NONE_MATCH,), (304,)
+        case "PATCH":
+            made.body, made.errors = models.change(entity), (409, 412, 413, 415)
+        case "DELETE":
+            made.status, made.errors = 204, (412,)
+    return made
+
+
+def _outside(entity: type[Entity], path: str) -> tuple[tuple[Parameter, ...], ...]:
+    """Key fields that are not in the path: those that must be given, and those with a default."""
+    found = [
+        Parameter(name, models.parameter_type(entity, name), default=entity.fields_[name].default)
+        for name in models.key_names(entity)
+        if name not in variables_of(path)
+    ]
+    required = tuple(replace(each, default=None) for each in found if each.default is MISSING)
+    return required, tuple(each for each in found if each.default is not MISSING)
+
+
+def _post(tag: str, resource: Resource) -> Operation:
+    entity, collection = resource.entity, resource.collection
+    name = f"New{entity.__name__}"
+    return Operation(
+        "POST",
+        collection,
+        tag,
+        [Choice(f"{entity.__name__}.POST", verbs.post(resource), models.reading(entity))],
+        variables(entity, collection),
+        body=models.creation(entity, name, variables_of(collection)),
+        status=201,
+        errors=(409, 413, 415),
+    )
+
+
+def _members(tag: str, resource: Resource) -> Iterator[Operation]:
+    entity = resource.entity
+    for spec in entity.fields_.values():
+        if spec.role != "refs":
+            continue
+        variable = spec.target.__name__.lower()
+        member = Parameter(variable, Annotated[str, Field(min_length=1)], place="path")
+        path = f"{resource.path}/{spec.name}/{{{variable}}}"
+        inside = (*variables(entity, resource.path), member)
+        for method, does in (("PUT", verbs.join), ("DELETE", verbs.leave)):
+            choice = Choice(f"{spec}.{method}", does(resource, spec.name, variable))
+            yield Operation(method, path, tag, [choice], inside, status=204, errors=(412,))
+
+
+def listing(
+    tag: str, path: str, mounted: Mounted, fixed: dict[str, str] | None = None
+) -> Operation:
+    """A declaration as the query of a path.
+
+    Raises:
+        DeclarationError: the path names something that the declaration does not take.
+    """
+    typed = {each.name: each for each in mounted.parameters}
+    for name in variables_of(path):
+        if name not in typed:
+            raise DeclarationError(f"{path}: {name} is nothing that {mounted.name} takes")
+    inside = tuple(
+        Parameter(name, typed[name].annotation, place="path") for name in variables_of(path)
+    )
+    choice = mounted.choice(variables_of(path), fixed or {})
+    return Operation("GET", path, tag, [choice], inside)

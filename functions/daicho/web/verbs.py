@@ -1,0 +1,142 @@
+"""What the verbs of a resource do: POST, PUT, GET, PATCH, DELETE, and membership of `refs`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from daicho.domain import Resource
+from daicho.entity import Entity
+from daicho.errors import PreconditionFailed
+from daicho.questions import One
+from daicho.web import models, replies
+from daicho.web.conditions import CREATE_ONLY, IF_MATCH, creates_only, versions_of
+from daicho.web.operations import Answerer, Call, Reply
+
+ATTEMPTS = 5
+"""How often a change of a set is tried where others change the item at the same time."""
+
+
+def post(resource: Resource) -> Answerer:
+    """Create an item whose id is made."""
+
+    def answer(call: Call) -> Reply:
+        made = call.book.create(_item(resource.entity, call))
+        return replies.written(made, location=location_of(resource, made))
+
+    return answer
+
+
+def put(resource: Resource) -> Answerer:
+    """Create an item or replace it."""
+
+    def answer(call: Call) -> Reply:
+        item = _item(resource.entity, call)
+        only_new = creates_only(call.values.get(CREATE_ONLY.name))
+        one = _one(resource.entity, call.values)
+        version = _known_version(call, one)
+        written = call.book.put(item, if_match=version, if_none_match=only_new)
+        return replies.written(written, location=location_of(resource, written))
+
+    return answer
+
+
+def get(resource: Resource) -> Answerer:
+    """Show an item."""
+    return lambda call: replies.item(call, call.book.get(_one(resource.entity, call.values)))
+
+
+def patch(resource: Resource) -> Answerer:
+    """Change some fields of an item."""
+
+    def answer(call: Call) -> Reply:
+        one = _one(resource.entity, call.values)
+        changes = models.given(call.body) if call.body else {}
+        return replies.changed(call.book.change(one, changes, if_match=_known_version(call, one)))
+
+    return answer
+
+
+def delete(resource: Resource) -> Answerer:
+    """Remove an item."""
+
+    def answer(call: Call) -> Reply:
+        one = _one(resource.entity, call.values)
+        call.book.delete(one, if_match=_known_version(call, one))
+        return replies.NOTHING
+
+    return answer
+
+
+def join(resource: Resource, name: str, variable: str) -> Answerer:
+    """Put the id of another item into a set of references."""
+    target: type[Entity] = resource.entity.fields_[name].target
+
+    def answer(call: Call) -> Reply:
+        member: str = call.values[variable]
+        call.book.get(One(target, (member,)))
+        return _changed_set(resource.entity, name, call, lambda members: members | {member})
+
+    return answer
+
+
+def leave(resource: Resource, name: str, variable: str) -> Answerer:
+    """Take an id out of a set of references."""
+
+    def answer(call: Call) -> Reply:
+        member: str = call.values[variable]
+        return _changed_set(resource.entity, name, call, lambda members: members - {member})
+
+    return answer
+
+
+def location_of(resource: Resource, item: Entity) -> str:
+    """Where an item is: its path, and key fields that are not in it as parameters."""
+    return replies.location(resource.path, models.key_names(resource.entity), item)
+
+
+def _changed_set(
+    entity: type[Entity], name: str, call: Call, change: Callable[[set[str]], set[str]]
+) -> Reply:
+    one = _one(entity, call.values)
+    for attempt in range(1, ATTEMPTS + 1):
+        item = call.book.get(one)
+        members: set[str] = getattr(item, name)
+        wanted = change(members)
+        if wanted == members:
+            break
+        try:
+            call.book.change(one, {name: wanted}, if_match=item.version)
+            break
+        except PreconditionFailed:
+            if attempt == ATTEMPTS:
+                raise
+    return replies.NOTHING
+
+
+def _item(entity: type[Entity], call: Call) -> Entity:
+    """The item of path, query and body."""
+    named = {name: value for name, value in call.values.items() if name in entity.fields_}
+    return entity(**named, **(models.given(call.body) if call.body else {}))
+
+
+def _one(entity: type[Entity], values: Mapping[str, Any]) -> One[Entity]:
+    return One(entity, tuple(values[name] for name in models.key_names(entity)))
+
+
+def _known_version(call: Call, one: One[Entity]) -> int | None:
+    """The version that If-Match asks for, None without one.
+
+    Raises:
+        PreconditionFailed: no version that the caller knows is the item's.
+    """
+    given = call.values.get(IF_MATCH.name)
+    if given is None:
+        return None
+    versions = versions_of(given)
+    if versions is not None and len(versions) == 1:
+        return versions[0]
+    found = call.book.find(one)
+    if found is None or (versions is not None and found.version not in versions):
+        raise PreconditionFailed("the item is of another version", field=IF_MATCH.name)
+    return found.version

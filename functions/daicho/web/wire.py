@@ -1,0 +1,123 @@
+"""Values on the wire: how JSON and query strings may write a field's type.
+
+Bodies are read in Pydantic's strict JSON mode, where ``"5"`` is no number and ``1`` no truth. Two
+things are left over that it lets pass: an instant written as a number of seconds or without a time
+zone, and numbers that DynamoDB cannot hold.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import types
+import typing
+from decimal import Decimal
+from typing import Annotated, Any, Union
+
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from daicho.images import to_value
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_INTEGER = re.compile(r"-?\d{1,40}", re.ASCII)
+_ISO = re.compile(
+    r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?([Zz]|[+-]\d\d:?\d\d)", re.ASCII
+)
+
+
+def _instant_text(value: Any) -> Any:
+    if isinstance(value, str) and not _ISO.fullmatch(value):
+        raise PydanticCustomError(
+            "instant", "Input should be a date and time with a time zone: 2026-11-21T01:05:40Z"
+        )
+    return value
+
+
+def _in_utc(value: dt.datetime) -> dt.datetime:
+    try:
+        return value.astimezone(dt.UTC)
+    except OverflowError:
+        raise PydanticCustomError("instant", "Input should be a year from 1 to 9999 UTC") from None
+
+
+def _day_text(value: Any) -> Any:
+    if isinstance(value, str) and not _DATE.fullmatch(value):
+        raise PydanticCustomError("day", "Input should be a day: 2026-11-21")
+    return value
+
+
+def _holdable(value: Any) -> Any:
+    try:
+        to_value(value)
+    except ValueError as error:
+        raise PydanticCustomError(
+            "number", "Input does not fit: {why}", {"why": str(error)}
+        ) from None
+    return value
+
+
+def _integer_text(value: Any) -> Any:
+    if isinstance(value, str) and not _INTEGER.fullmatch(value):
+        raise PydanticCustomError("int_parsing", "Input should be a whole number")
+    return value
+
+
+def _truth_text(value: Any) -> Any:
+    if isinstance(value, str) and value not in ("true", "false"):
+        raise PydanticCustomError("bool_parsing", "Input should be true or false")
+    return value
+
+
+Instant = Annotated[dt.datetime, BeforeValidator(_instant_text), AfterValidator(_in_utc)]
+Day = Annotated[dt.date, BeforeValidator(_day_text)]
+Month = Annotated[str, Field(pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])$", examples=["2026-11"])]
+
+_IN_JSON: dict[Any, Any] = {
+    dt.datetime: Instant,
+    dt.date: Day,
+    int: Annotated[int, AfterValidator(_holdable)],
+    float: Annotated[float, Field(allow_inf_nan=False), AfterValidator(_holdable)],
+    Decimal: Annotated[Decimal, Field(allow_inf_nan=False), AfterValidator(_holdable)],
+}
+_IN_TEXT: dict[Any, Any] = {
+    **_IN_JSON,
+    int: Annotated[int, BeforeValidator(_integer_text), AfterValidator(_holdable)],
+    bool: Annotated[bool, BeforeValidator(_truth_text)],
+}
+
+
+def in_json(annotation: Any) -> Any:
+    """The type as a body's field."""
+    return _replaced(annotation, _IN_JSON)
+
+
+def in_text(annotation: Any) -> Any:
+    """The type as a component of a path or as a query parameter."""
+    return _replaced(annotation, _IN_TEXT)
+
+
+def shown(annotation: Any) -> Any:
+    """The type as it is answered: sets become lists, so that their order can be fixed."""
+    return _replaced(annotation, {set[str]: list[str]})
+
+
+def admits_none(annotation: Any) -> bool:
+    """Whether None is a value of the type."""
+    return annotation is None or type(None) in typing.get_args(annotation)
+
+
+def _replaced(annotation: Any, by: dict[Any, Any]) -> Any:
+    try:
+        if annotation in by:
+            return by[annotation]
+    except TypeError:  # metadata need not be hashable
+        pass
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated:
+        return Annotated[(_replaced(inner[0], by), *inner[1:])]
+    if origin in (Union, types.UnionType):
+        return Union[tuple(_replaced(each, by) for each in inner)]  # noqa: UP007
+    if origin in (list, set, dict, tuple):
+        return origin[tuple(_replaced(each, by) for each in inner)]
+    return annotation

@@ -1,0 +1,34 @@
+"""Downloads of songs, and the charts of a month (seed 002, aggregation)."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from daicho import Aggregate, Count, Domain, Entity, Expires, Key, month
+from daicho.fields import copied, field, now, ref, uid
+from domains.music import Song
+
+EARLIEST = dt.datetime(1990, 1, 1, tzinfo=dt.UTC)
+LATEST = dt.datetime(2100, 1, 1, tzinfo=dt.UTC)
+
+
+class Download(Entity):
+    """One download of a song; the song's artist is copied, because an image knows only itself."""
+
+    song: str = ref(Song)
+    id: str = uid()
+    at: dt.datetime = field(factory=now, ge=EARLIEST, lt=LATEST)
+    artist: str = copied(song, Song.artist)
+
+    key = Key(song, id)
+    chart = Aggregate(Count(), song, within=month(at), ranked=True, on_expiry="keep")
+    artists = Aggregate(Count(), artist, within=month(at), ranked=True, on_expiry="keep")
+    expires = Expires(dt.timedelta(days=400), archive=True)
+
+
+domain = Domain("downloads", Download)
+domain.resource("/songs/{song}/downloads/{id}", Download, "POST GET PATCH DELETE LIST")
+domain.answer("/charts/{month}", Download.chart.top)
+domain.answer("/charts/{month}/{song}", Download.chart)
+domain.answer("/artist-charts/{month}", Download.artists.top)
+domain.answer("/artist-charts/{month}/{artist}", Download.artists)
