@@ -75,8 +75,11 @@ e2e: $(TOOLS) .local/.ministack .local/.layer ## Over HTTP, on a local stack of 
 	$(call run_tests,e2e)
 
 ##@ Build and deploy
-.PHONY: layer synth bootstrap deploy
+.PHONY: layer snapshot synth bootstrap deploy
 layer: build/.layer ## What the Lambda layer holds, for AWS
+
+snapshot: $(VENV)/.requirements ## Write the template snapshots of tests/infra again
+	$(PYTEST) tests/infra/test_snapshot.py --snapshot -q
 
 synth: $(TOOLS) build/.layer ## The templates of all stages
 	node_modules/.bin/cdk synth --quiet -c stage=dev --output cdk.out/dev
