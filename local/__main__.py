@@ -45,7 +45,7 @@ def demo_data() -> None:
     """Load the demo data; doing it twice changes nothing."""
     place = Place.find()
     loaded = demo.load(place, place.stack())
-    _say(f"{loaded} requests, all accepted.")
+    _say(f"{loaded} items are new; the others were there.")
 
 
 @app.command()

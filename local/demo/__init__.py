@@ -1,8 +1,8 @@
 """Demo data, one file a tenant, loaded over HTTP: a smoke test of the deployment as well.
 
-Doing it twice changes nothing. What has an id of ours is put; what gets its id from the API is
-posted once: what was posted is remembered beside the data, and each request carries an
-``Idempotency-Key`` of its own in case it was stopped in between.
+Doing it twice changes nothing, nor what somebody has made of it since. What has an id of ours is
+put only where nothing is; the rest is sent once: what was sent is remembered beside the data, and
+each request carries an ``Idempotency-Key`` of its own in case it was stopped in between.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from local.place import Place, Trouble
 HERE = Path(__file__).parent
 PARALLEL = 6
 SECONDS_TO_SETTLE = 60
+THERE_ALREADY = 412
 
 CALLS = (
     "/artists?name=dav",
@@ -46,14 +47,14 @@ class Request:
 
 
 @dataclass
-class Posted:
-    """What was posted before, by the request's name: the ids that the API gave."""
+class Sent:
+    """What was sent before, by the request's name: the ids that the API gave."""
 
     file: Path
     ids: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, file: Path) -> Posted:
+    def read(cls, file: Path) -> Sent:
         """What an earlier run remembered."""
         return cls(file, json.loads(file.read_text("utf-8")) if file.exists() else {})
 
@@ -64,91 +65,101 @@ class Posted:
 
 
 def load(place: Place, stack: Mapping[str, Any]) -> int:
-    """Load every tenant's data and wait until all of `CALLS` answer; the number of requests."""
-    sent = 0
-    posted = Posted.read(place.data / "demo.json")
+    """Load every tenant's data and wait until all of `CALLS` answer; how much was new."""
+    sent = Sent.read(place.data / "demo.json")
+    new = 0
     try:
         for tenant, token in stack["tokens"].items():
             data = json.loads((HERE / f"{tenant}.json").read_text("utf-8"))
-            headers = {"authorization": f"Bearer {token}"}
-            with httpx.Client(base_url=stack["url"], headers=headers, timeout=60) as api:
-                for step in steps(data):
-                    sent += _send(api, tenant, step, posted)
-                sent += _polls(api, tenant, data.get("polls", {}), posted)
+            with _api(stack, token) as api:
+                new += Loader(api, tenant, sent).load(data)
     finally:
-        posted.write()
+        sent.write()
     _settle(place, stack)
-    return sent
+    return new
 
 
 def steps(data: Mapping[str, Any]) -> Iterator[list[Request]]:
-    """The requests of one tenant; those of one step do not depend on each other."""
+    """The requests of one tenant, its polls apart; those of one step do not need each other."""
     for kind in ("artists", "albums", "songs", "playlists"):
-        yield [Request("PUT", f"/{kind}/{id}", body) for id, body in data.get(kind, {}).items()]
+        yield [Request("PUT", f"/{kind}/{id}", body) for id, body in data[kind].items()]
     yield [
         Request("PUT", f"/playlists/{playlist}/songs/{song}", track)
-        for playlist, tracks in data.get("tracks", {}).items()
+        for playlist, tracks in data["tracks"].items()
         for song, track in tracks.items()
     ]
     yield [
         Request("POST", f"/songs/{song}/downloads", {"at": at}, once=f"download {song} {at}")
-        for song, moments in data.get("downloads", {}).items()
+        for song, moments in data["downloads"].items()
         for at in moments
     ]
     yield [
         Request("POST", "/messages", message, once=f"message {number}")
-        for number, message in enumerate(data.get("messages", []))
+        for number, message in enumerate(data["messages"])
     ]
 
 
-def _polls(api: httpx.Client, tenant: str, polls: Mapping[str, Any], posted: Posted) -> int:
-    sent = 0
-    for name, poll in polls.items():
-        opening = Request("POST", "/polls", poll["poll"], once=f"poll {name}")
-        sent += _send(api, tenant, [opening], posted)
-        id = posted.ids[f"{tenant}: poll {name}"]
-        sent += _send(
-            api,
-            tenant,
-            [
-                Request("PUT", f"/polls/{id}/votes/{voter}", {"candidate": candidate})
+@dataclass(frozen=True)
+class Loader:
+    """Sends one tenant's data."""
+
+    api: httpx.Client
+    tenant: str
+    sent: Sent
+
+    def load(self, data: Mapping[str, Any]) -> int:
+        """Send everything; how much was new."""
+        new = sum(self._send(step) for step in steps(data))
+        for name, poll in data["polls"].items():
+            new += self._send([Request("POST", "/polls", poll["poll"], once=f"poll {name}")])
+            id = self.sent.ids[f"{self.tenant}: poll {name}"]
+            votes = [
+                Request(
+                    "PUT", f"/polls/{id}/votes/{voter}", {"candidate": candidate}, f"{id} {voter}"
+                )
                 for voter, candidate in poll["votes"].items()
-            ],
-            posted,
-        )
-    return sent
+            ]
+            new += self._send(votes)
+        return new
 
+    def _send(self, requests: list[Request]) -> int:
+        unsent = [each for each in requests if f"{self.tenant}: {each.once}" not in self.sent.ids]
+        with ThreadPoolExecutor(PARALLEL) as pool:
+            answers = list(pool.map(self._one, unsent))
+        for request, answer in zip(unsent, answers, strict=True):
+            if answer.is_error and answer.status_code != THERE_ALREADY:
+                raise Trouble(
+                    f"demo data of {self.tenant}: {request.method} {request.path} was answered "
+                    f"{answer.status_code}: {answer.text[:500]}"
+                )
+            if request.once is not None:
+                given = answer.json() if answer.content else {}
+                self.sent.ids[f"{self.tenant}: {request.once}"] = str(given.get("id", ""))
+        return sum(answer.is_success for answer in answers)
 
-def _send(api: httpx.Client, tenant: str, requests: list[Request], posted: Posted) -> int:
-    fresh = [r for r in requests if r.once is None or f"{tenant}: {r.once}" not in posted.ids]
-    with ThreadPoolExecutor(PARALLEL) as pool:
-        answers = list(pool.map(lambda request: _one(api, tenant, request), fresh))
-    for request, answer in zip(fresh, answers, strict=True):
-        if answer.is_error:
-            raise Trouble(
-                f"demo data of {tenant}: {request.method} {request.path} was answered "
-                f"{answer.status_code}: {answer.text[:500]}"
+    def _one(self, request: Request) -> httpx.Response:
+        if request.once is None:
+            headers = {"if-none-match": "*"}
+        else:
+            headers = {"idempotency-key": f"demo {self.tenant} {request.once}"}
+        try:
+            return self.api.request(
+                request.method, request.path, json=request.body, headers=headers
             )
-        if request.once is not None:
-            posted.ids[f"{tenant}: {request.once}"] = str(answer.json().get("id", ""))
-    return len(fresh)
+        except httpx.HTTPError as error:
+            raise Trouble(f"{request.method} {request.path}: {error!r}") from error
 
 
-def _one(api: httpx.Client, tenant: str, request: Request) -> httpx.Response:
-    once = {"idempotency-key": f"demo {tenant} {request.once}"} if request.once else {}
-    try:
-        return api.request(request.method, request.path, json=request.body, headers=once)
-    except httpx.HTTPError as error:
-        raise Trouble(f"{request.method} {request.path}: {error!r}") from error
+def _api(stack: Mapping[str, Any], token: str) -> httpx.Client:
+    headers = {"authorization": f"Bearer {token}"}
+    return httpx.Client(base_url=stack["url"], headers=headers, timeout=60)
 
 
 def _settle(place: Place, stack: Mapping[str, Any]) -> None:
     """Wait until the stream has brought what the printed calls show."""
-    token = next(iter(stack["tokens"].values()))
-    headers = {"authorization": f"Bearer {token}"}
     functions = place.session().client("lambda", endpoint_url=place.endpoint)
     until = time.monotonic() + SECONDS_TO_SETTLE
-    with httpx.Client(base_url=stack["url"], headers=headers, timeout=60) as api:
+    with _api(stack, next(iter(stack["tokens"].values()))) as api:
         for call in CALLS:
             while not (answer := api.get(call)).is_success or not answer.json()["items"]:
                 if answer.is_client_error or time.monotonic() > until:

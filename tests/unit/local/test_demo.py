@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from local.demo import HERE, Posted, steps
+from local.demo import HERE, Sent, steps
 from local.users import TENANTS
 
 
@@ -40,11 +40,11 @@ def test_what_gets_its_id_from_the_api_is_sent_once(data: dict[str, Any]) -> Non
     assert len(names) == len(set(names))
 
 
-def test_what_was_posted_is_remembered(tmp_path: Path) -> None:
-    posted = Posted.read(tmp_path / "data/demo.json")
-    posted.ids["acme: message 0"] = "42"
-    posted.write()
-    assert Posted.read(tmp_path / "data/demo.json").ids == {"acme: message 0": "42"}
+def test_what_was_sent_is_remembered(tmp_path: Path) -> None:
+    sent = Sent.read(tmp_path / "data/demo.json")
+    sent.ids["acme: message 0"] = "42"
+    sent.write()
+    assert Sent.read(tmp_path / "data/demo.json").ids == {"acme: message 0": "42"}
 
 
 def test_the_first_tenant_has_the_tables_of_the_seed() -> None:
