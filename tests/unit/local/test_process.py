@@ -18,7 +18,7 @@ def test_it_starts_runs_and_stops(tmp_path: Path) -> None:
     pid = sleeper.start([sys.executable, "-c", SLEEP], os.environ)
     assert sleeper.pid == pid
     assert sleeper.stop(10)
-    assert sleeper.pid is None
+    assert not sleeper.stop(10)
     assert not sleeper.ended_by_itself
 
 
