@@ -27,11 +27,17 @@ _ISO = re.compile(
 
 
 def _instant_text(value: Any) -> Any:
-    if isinstance(value, str) and not _ISO.fullmatch(value):
-        raise PydanticCustomError(
-            "instant", "Input should be a date and time with a time zone: 2026-11-21T01:05:40Z"
-        )
-    return value
+    # What a validator in front hands on is no JSON any more, so strict mode wants the value itself.
+    if not isinstance(value, str):
+        return value
+    try:
+        if _ISO.fullmatch(value):
+            return dt.datetime.fromisoformat(value.upper())
+    except ValueError:
+        pass
+    raise PydanticCustomError(
+        "instant", "Input should be a date and time with a time zone: 2026-11-21T01:05:40Z"
+    )
 
 
 def _in_utc(value: dt.datetime) -> dt.datetime:
@@ -42,9 +48,14 @@ def _in_utc(value: dt.datetime) -> dt.datetime:
 
 
 def _day_text(value: Any) -> Any:
-    if isinstance(value, str) and not _DATE.fullmatch(value):
-        raise PydanticCustomError("day", "Input should be a day: 2026-11-21")
-    return value
+    if not isinstance(value, str):
+        return value
+    try:
+        if _DATE.fullmatch(value):
+            return dt.date.fromisoformat(value)
+    except ValueError:
+        pass
+    raise PydanticCustomError("day", "Input should be a day: 2026-11-21")
 
 
 def _holdable(value: Any) -> Any:
