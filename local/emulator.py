@@ -6,6 +6,8 @@ delivered at the stop is lost. Here the records that some mapping has not yet ha
 with the table, and so is the position at which they begin. Then a stop is what it is on AWS: a
 pause in delivery.
 
+And a function may answer HTTP with no body at all, as on AWS; MiniStack would break off.
+
 Started as a program: ``python local/emulator.py FOLDER``; the folder only marks the process.
 """
 
@@ -47,7 +49,7 @@ def pending(
     return found
 
 
-def install(dynamodb: Any, functions: Any) -> None:
+def keep_stream(dynamodb: Any, functions: Any) -> None:
     """Make MiniStack's DynamoDB save and restore the records that are not yet delivered."""
     save: Callable[[], dict[str, Any]] = dynamodb.get_state
     load: Callable[[Any], None] = dynamodb.load_persisted_state
@@ -74,13 +76,24 @@ def install(dynamodb: Any, functions: Any) -> None:
     dynamodb.load_persisted_state = load_persisted_state
 
 
+def allow_no_body(app: Any) -> None:
+    """Let a function's answer have ``"body": null``: an empty body."""
+    send_response: Callable[..., Any] = app._send_response
+
+    async def _send_response(send: Any, status: int, headers: Any, body: Any, **more: Any) -> Any:
+        return await send_response(send, status, headers, b"" if body is None else body, **more)
+
+    app._send_response = _send_response
+
+
 def main() -> None:
     """Start MiniStack; its settings are environment variables (see `local.server`)."""
     # Only in MiniStack's virtual environment: the tests of the functions above need neither.
     from ministack import app  # noqa: PLC0415
     from ministack.services import dynamodb, lambda_svc  # noqa: PLC0415
 
-    install(dynamodb, lambda_svc)
+    keep_stream(dynamodb, lambda_svc)
+    allow_no_body(app)
     sys.argv[1:] = []
     app.main()
 
