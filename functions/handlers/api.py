@@ -6,9 +6,6 @@ import os
 from collections.abc import Mapping
 from functools import cache
 
-from aws_lambda_powertools import Logger, Metrics, Tracer
-from aws_lambda_powertools.logging import correlation_paths
-
 import domains
 from daicho.book import Book
 from daicho.domain import Daicho
@@ -17,20 +14,17 @@ from daicho.settings import Settings
 from daicho.table import open_table
 from daicho.web.api import Api
 from handlers.consumer import Handler
+from handlers.observed import observed
 
 
-def build(environ: Mapping[str, str], daicho: Daicho | None = None) -> Handler:
+def build(environ: Mapping[str, str], ledger: Ledger | None = None) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ)
     table = open_table(settings.table_name)
-    known = Daicho.discover(domains) if daicho is None else daicho
-    ledger = known.locked(Ledger.load())
-    api = Api(known, lambda tenant: Book(table, ledger, tenant), server=settings.api_url)
-    logger, metrics, tracer = Logger("daicho"), Metrics(), Tracer()
-    logged = logger.inject_lambda_context(correlation_id_path=correlation_paths.API_GATEWAY_HTTP)
-    measured = metrics.log_metrics(capture_cold_start_metric=True)
-    handler: Handler = tracer.capture_lambda_handler(logged(measured(api)))
-    return handler
+    daicho = Daicho.discover(domains)
+    known = daicho.locked(Ledger.load() if ledger is None else ledger)
+    api = Api(daicho, lambda tenant: Book(table, known, tenant), server=settings.api_url)
+    return observed(api, traced=settings.stage != "local")
 
 
 @cache

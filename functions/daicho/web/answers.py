@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import cache
 from types import MethodType
 from typing import Annotated, Any
 
+from annotated_types import Ge, Le
 from pydantic import BaseModel, Field, create_model
 
 from daicho.declarations import (
@@ -22,18 +24,18 @@ from daicho.declarations import (
     SearchOf,
 )
 from daicho.entity import Entity
-from daicho.fields import DeclarationError
+from daicho.fields import DeclarationError, FieldSpec
 from daicho.questions import Many, One, Score
 from daicho.web import models, replies
 from daicho.web.operations import Call, Choice, Parameter, Reply
-from daicho.web.wire import Month, in_text
+from daicho.web.wire import Month, in_text, limited
 
 MOST_ITEMS = 100
 LONGEST_KEYWORD = 64
 
 LIMIT = Parameter(
     "limit",
-    Annotated[in_text(int), Field(ge=1, le=MOST_ITEMS)],
+    limited(in_text(int), [Ge(1), Le(MOST_ITEMS)]),
     "How many items at most.",
     default=MOST_ITEMS,
 )
@@ -98,6 +100,28 @@ class Mounted:
         raise DeclarationError(f"{self.name} cannot be asked over HTTP")
 
     @property
+    def said(self) -> str:
+        """What it answers, in words."""
+        entity = self.entity.__name__
+        named = " and ".join(each.name for each in self.parameters) or "tenant"
+        match self.owner, self.way:
+            case SearchOf(), _:
+                fields = self.owner.declaration.fields
+                return f"Find {entity} by the beginning of any word of {_listed(fields)}"
+            case ListingOf(), _:
+                declared = self.owner.declaration
+                order = f"by {declared.order.name}" if declared.order else "newest first"
+                flagged = f", {declared.name}" if self.flag else ""
+                return f"List {entity} of a {named}{flagged}, {order}"
+            case AggregateOf(), "top":
+                return f"Rank {_listed([p.field for p in self.owner.declaration.by])} of a {named}"
+            case AggregateOf(), _:
+                return f"Count {entity} of a {named}"
+            case KeyOf(), "":
+                return f"Show one {entity}"
+        return f"List {entity} of a {named}"
+
+    @property
     def flag(self) -> str | None:
         """The parameter that asks for a listing with a condition: ``?open=true``."""
         declared = self.owner.declaration
@@ -110,9 +134,9 @@ class Mounted:
         """The model of the answer."""
         match self.owner, self.way:
             case AggregateOf(), "":
-                return _score_model(self.owner.declaration, alone=True)
+                return _score_model(self.owner.declaration)
             case AggregateOf(), _:
-                return models.page_of(_score_model(self.owner.declaration, alone=False))
+                return models.page_of(_score_model(self.owner.declaration))
             case KeyOf(), "":
                 return models.reading(self.entity)
         return models.page_of(models.reading(self.entity))
@@ -133,7 +157,9 @@ class Mounted:
             optional = ()
         searches = isinstance(self.owner, SearchOf)
         required = (*asked_by, *flags)
-        return Choice(self.name, self._answer(), self.returns, required, optional, searches)
+        return Choice(
+            self.name, self.said, self._answer(), self.returns, required, optional, searches
+        )
 
     def _answer(self) -> Callable[[Call], Reply]:
         names = tuple(each.name for each in self.parameters)
@@ -184,6 +210,10 @@ def _fields(entity: type[Entity], names: tuple[str, ...]) -> tuple[Parameter, ..
     return tuple(Parameter(name, models.parameter_type(entity, name)) for name in names)
 
 
+def _listed(fields: Sequence[FieldSpec]) -> str:
+    return " or ".join(each.name for each in fields)
+
+
 def only(value: str) -> Any:
     """The type of a parameter that has one value."""
     return Annotated[str, Field(pattern=f"^{value}$")]
@@ -227,12 +257,13 @@ def score_values(declared: Aggregate, score: Score, *, ranked: bool) -> dict[str
     return found
 
 
-def _score_model(declared: Aggregate, *, alone: bool) -> type[BaseModel]:
+@cache
+def _score_model(declared: Aggregate) -> type[BaseModel]:
     fields: dict[str, Any] = {part_name(part): (str, ...) for part in declared.by}
     fields["count"] = (int, ...)
     if not isinstance(declared.measure, Count):
         fields["total"] = (int | str, ...)
     if declared.ranked:
-        fields["rank"] = (int | None if alone else int, ...)
+        fields["rank"] = (int | None, ...)
     words = "".join(word.title() for word in declared.name.split("_"))
     return create_model(f"{declared.entity}{words}", **fields)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.event_handler import Response
@@ -16,6 +18,7 @@ from daicho.web import problems
 from daicho.web.endpoint import Endpoint, response
 from daicho.web.incoming import Incoming
 from daicho.web.mounting import operations
+from daicho.web.openapi import described, openapi, page
 from daicho.web.operations import Reply
 from daicho.web.problems import HttpError
 from daicho.web.resolver import Resolver
@@ -23,6 +26,8 @@ from daicho.web.resolver import Resolver
 if TYPE_CHECKING:
     from daicho.book import Book
     from daicho.domain import Daicho
+
+__all__ = ["Api", "openapi"]
 
 OPEN = ("/docs", "/openapi.json")
 """Paths without a token: the API's own description."""
@@ -41,10 +46,10 @@ class Api:
         self.resolver = Resolver()
         for operation in self.operations:
             endpoint = Endpoint(operation, open_book, self._incoming)
-            self.resolver.route(
-                operation.path.replace("{", "<").replace("}", ">"), operation.method,
-                operation_id=operation.id, tags=[operation.tag],
-            )(endpoint)  # fmt: skip
+            self.resolver.route(operation.path, operation.method, operation_id=operation.id)(
+                endpoint
+            )
+        self._describe(server)
         self._handle_errors()
 
     def __call__(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
@@ -57,6 +62,19 @@ class Api:
         except HttpError as error:
             return _plain(_problem(error))
         return self.resolver.answer(incoming, context)
+
+    def _describe(self, server: str) -> None:
+        """Serve the API's description, and a page to try it on: nothing of it is elsewhere."""
+        text = cache(lambda: json.dumps(described(self.operations, server=server)))
+
+        def openapi_json() -> Response[str]:
+            return Response(200, "application/json", text(), compress=True)
+
+        def docs() -> Response[str]:
+            return Response(200, "text/html; charset=utf-8", page(text()), compress=True)
+
+        for path, answer in zip(OPEN, (docs, openapi_json), strict=True):
+            self.resolver.get(path, include_in_schema=False)(answer)
 
     def _incoming(self) -> Incoming:
         return self.resolver.current_event.incoming

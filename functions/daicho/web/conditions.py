@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Annotated
+
+from annotated_types import MaxLen, MinLen
 
 from daicho.entity import Entity
 from daicho.web.operations import Parameter
@@ -14,6 +17,12 @@ IF_NONE_MATCH = Parameter(
 )
 CREATE_ONLY = Parameter(
     "If-None-Match", str, "`*`: only if there is no such item yet, else 412.", "header"
+)
+IDEMPOTENCY_KEY = Parameter(
+    "Idempotency-Key",
+    Annotated[str, MinLen(1), MaxLen(255)],
+    "Yours for this one thing: sent again with it, the request does nothing twice.",
+    "header",
 )
 _TAG = re.compile(r'(W/)?"([\x21\x23-\x7e]*)"')
 _LIST = re.compile(rf"\s*{_TAG.pattern}\s*(?:,\s*{_TAG.pattern}\s*)*")

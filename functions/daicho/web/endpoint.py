@@ -37,10 +37,9 @@ class Endpoint:
     def __signature__(self) -> inspect.Signature:
         operation = self.operation
         query = operation.parameters.values()
-        needed = frozenset.intersection(*(each.needed for each in operation.choices))
         given = [
             *(_parameter(each) for each in operation.variables),
-            *(_parameter(each, told=each.name in needed) for each in query),
+            *(_parameter(each) for each in query),
             *(_parameter(each) for each in operation.headers),
         ]
         if operation.body is not None:
@@ -84,13 +83,11 @@ def response(reply: Reply) -> Response[str]:
     return Response(reply.status, content_type, reply.body, dict(reply.headers))
 
 
-def _parameter(parameter: Parameter, *, told: bool = False) -> inspect.Parameter:
-    """A parameter that may be missing is None then, unless it has a default."""
+def _parameter(parameter: Parameter) -> inspect.Parameter:
+    """A parameter that is missing is None then, unless it has a default."""
     annotation, default = parameter.annotation, parameter.default
     if parameter.place == "path" or default is REQUIRED:
         default = inspect.Parameter.empty
-    elif default is None:
-        annotation = annotation | None
     kind = KINDS[parameter.place](
         alias=parameter.name if parameter.place != "path" else None,
         description=parameter.description or None,

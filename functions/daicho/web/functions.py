@@ -20,7 +20,7 @@ from daicho.entity import Entity
 from daicho.fields import DeclarationError
 from daicho.web import models, replies
 from daicho.web.answers import CURSOR, LIMIT, only
-from daicho.web.conditions import IF_MATCH, IF_NONE_MATCH
+from daicho.web.conditions import IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH
 from daicho.web.operations import (
     REQUIRED,
     Call,
@@ -33,9 +33,6 @@ from daicho.web.operations import (
 from daicho.web.wire import in_text
 
 Homes = Mapping[type[Entity], Resource]
-IDEMPOTENCY_KEY = Parameter(
-    "Idempotency-Key", str, "One for each thing done; a repeat does it once.", "header"
-)
 HEADERS = {
     "idempotency_key": IDEMPOTENCY_KEY,
     "if_match": IF_MATCH,
@@ -55,8 +52,14 @@ def operation(tag: str, route: Route, homes: Homes) -> Operation:
     signature = _Signature(route.function, path, told)
     returns = signature.returns
     answer = _answerer(route, signature, homes)
+    said = (inspect.getdoc(route.function) or route.function.__name__).split("\n")[0].rstrip(".")
     choice = Choice(
-        route.function.__name__, answer, model_of(returns), signature.required, signature.optional
+        route.function.__name__,
+        said,
+        answer,
+        model_of(returns),
+        signature.required,
+        signature.optional,
     )
     status = 204 if returns is None else 201 if _creates(route, returns) else 200
     return Operation(

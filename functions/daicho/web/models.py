@@ -9,24 +9,16 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from daicho.declarations import Key
 from daicho.entity import Entity, values_of
 from daicho.fields import MISSING, FieldSpec
-from daicho.web.wire import in_json, in_text, shown
+from daicho.web.wire import in_json, in_text, limited, shown
 
-T = TypeVar("T")
 STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
-
-
-class PageModel(BaseModel, Generic[T]):
-    """A page of a list. ``cursor`` is null at the end."""
-
-    items: list[T]
-    cursor: str | None
 
 
 def key_names(entity: type[Entity]) -> tuple[str, ...]:
@@ -78,9 +70,12 @@ def reading(entity: type[Entity]) -> type[BaseModel]:
     return create_model(entity.__name__, __doc__=entity.__doc__, **fields)
 
 
-def page_of(model: Any) -> Any:
+@cache
+def page_of(model: type[BaseModel]) -> type[BaseModel]:
     """The model of a list's page."""
-    return PageModel[model]
+    fields: dict[str, Any] = {"items": (list[model], ...), "cursor": (str | None, ...)}  # type: ignore[valid-type]
+    said = "A page of a list; the cursor is null at the end, and only there."
+    return create_model(f"{model.__name__}Page", __doc__=said, **fields)
 
 
 def text_of(item: Entity) -> str:
@@ -108,8 +103,7 @@ def parameter_type(entity: type[Entity], name: str) -> Any:
 def _typed(entity: type[Entity], name: str, as_written: Callable[[Any], Any]) -> Any:
     """The field's type with the limits that the entity's own model puts on it."""
     found = entity.model_.model_fields[name]
-    inner = as_written(entity.fields_[name].annotation)
-    return Annotated[(inner, *found.metadata)] if found.metadata else inner
+    return limited(as_written(entity.fields_[name].annotation), found.metadata)
 
 
 def _writable(entity: type[Entity], outside: Iterable[str]) -> dict[str, FieldSpec]:

@@ -62,10 +62,11 @@ Answerer = Callable[[Call], Reply]
 class Choice:
     """One of the queries of an operation: it is meant when exactly its parameters are given.
 
-    ``returns`` is the model of its answer, None for nothing.
+    ``returns`` is the model of its answer, None for nothing; ``said`` is what it does, in words.
     """
 
     name: str
+    said: str
     answer: Answerer
     returns: Any = None
     required: tuple[Parameter, ...] = ()

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 CONTENT_TYPE = "application/problem+json"
+_TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
 PLACES = ("body", "query", "path", "header")
 
 
@@ -51,11 +52,16 @@ class HttpError(Exception):
         return body(self.status, self.detail, self.errors)
 
 
+def title(status: int) -> str:
+    """A status in the words of RFC 9110, whatever Python's version has for it."""
+    return _TITLES.get(status) or HTTPStatus(status).phrase
+
+
 def body(status: int, detail: str, errors: Iterable[tuple[str, str]] = ()) -> str:
     """A problem document."""
     document: dict[str, Any] = {
         "type": "about:blank",
-        "title": HTTPStatus(status).phrase,
+        "title": title(status),
         "status": status,
         "detail": detail,
     }

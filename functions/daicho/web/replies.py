@@ -33,12 +33,11 @@ def changed(found: Entity) -> Reply:
     return Reply(200, models.text_of(found), {"ETag": etag_of(found)})
 
 
-def written(found: Entity, *, location: str | None = None) -> Reply:
+def written(found: Entity, *, location: str | None = None, created: bool | None = None) -> Reply:
     """An item that was written: 201 and where it is, if it was not there before."""
-    headers = {"ETag": etag_of(found)}
-    if found.version == 1 and location:
-        headers["Location"] = location
-    return Reply(201 if found.version == 1 else 200, models.text_of(found), headers)
+    new = found.version == 1 if created is None else created
+    headers = {"ETag": etag_of(found)} | ({"Location": location} if new and location else {})
+    return Reply(201 if new else 200, models.text_of(found), headers)
 
 
 def items(call: Call, *questions: Many[Entity]) -> Reply:

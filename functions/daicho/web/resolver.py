@@ -85,7 +85,7 @@ class Resolver(APIGatewayHttpResolver):
         if rule == ".*":  # what Powertools routes an unknown path by
             return re.compile(rule)
         pattern, at = "", 0
-        for found in VARIABLE.finditer(rule.replace("<", "{").replace(">", "}")):
+        for found in VARIABLE.finditer(rule):
             pattern += re.escape(rule[at : found.start()]) + f"(?P<{found[1]}>[^/]+)"
             at = found.end()
         return re.compile(rf"{pattern}{re.escape(rule[at:])}\Z", re.DOTALL)

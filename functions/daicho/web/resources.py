@@ -13,8 +13,15 @@ from daicho.entity import Entity
 from daicho.fields import MISSING, DeclarationError
 from daicho.web import models, verbs
 from daicho.web.answers import Mounted
-from daicho.web.conditions import CREATE_ONLY, IF_MATCH, IF_NONE_MATCH
+from daicho.web.conditions import CREATE_ONLY, IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH
 from daicho.web.operations import Choice, Operation, Parameter, variables_of
+
+VERBS = {
+    "PUT": ("Create or replace one {}", verbs.put),
+    "GET": ("Show one {}", verbs.get),
+    "PATCH": ("Change some fields of one {}", verbs.patch),
+    "DELETE": ("Remove one {}", verbs.delete),
+}
 
 
 def operations(tag: str, resource: Resource) -> Iterator[Operation]:
@@ -54,9 +61,10 @@ def _verb(tag: str, resource: Resource, verb: str) -> Operation:
     if verb == "POST":
         return _post(tag, resource)
     required, optional = _outside(entity, path)
-    does = {"PUT": verbs.put, "GET": verbs.get, "PATCH": verbs.patch, "DELETE": verbs.delete}
+    said, does = VERBS[verb]
     shown = None if verb == "DELETE" else models.reading(entity)
-    choice = Choice(f"{entity.__name__}.{verb}", does[verb](resource), shown, required, optional)
+    name = entity.__name__
+    choice = Choice(f"{name}.{verb}", said.format(name), does(resource), shown, required, optional)
     made = Operation(verb, path, tag, [choice], variables(entity, path), (IF_MATCH,))
     match verb:
         case "PUT":
@@ -85,14 +93,17 @@ def _outside(entity: type[Entity], path: str) -> tuple[tuple[Parameter, ...], ..
 
 def _post(tag: str, resource: Resource) -> Operation:
     entity, collection = resource.entity, resource.collection
-    name = f"New{entity.__name__}"
+    name = entity.__name__
+    said = f"Create one {name}; its id is made"
+    choice = Choice(f"{name}.POST", said, verbs.post(resource), models.reading(entity))
     return Operation(
         "POST",
         collection,
         tag,
-        [Choice(f"{entity.__name__}.POST", verbs.post(resource), models.reading(entity))],
+        [choice],
         variables(entity, collection),
-        body=models.creation(entity, name, variables_of(collection)),
+        (IDEMPOTENCY_KEY,) if verbs.made_id(resource) else (),
+        body=models.creation(entity, f"New{name}", variables_of(collection)),
         status=201,
         errors=(409, 413, 415),
     )
@@ -108,7 +119,8 @@ def _members(tag: str, resource: Resource) -> Iterator[Operation]:
         path = f"{resource.path}/{spec.name}/{{{variable}}}"
         inside = (*variables(entity, resource.path), member)
         for method, does in (("PUT", verbs.join), ("DELETE", verbs.leave)):
-            choice = Choice(f"{spec}.{method}", does(resource, spec.name, variable))
+            said = f"{'Add to' if method == 'PUT' else 'Remove from'} {spec.name}"
+            choice = Choice(f"{spec}.{method}", said, does(resource, spec.name, variable))
             yield Operation(method, path, tag, [choice], inside, status=204, errors=(412,))
 
 

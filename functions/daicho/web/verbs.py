@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from daicho.domain import Resource
 from daicho.entity import Entity
-from daicho.errors import PreconditionFailed
+from daicho.errors import Conflict, PreconditionFailed, refuse
 from daicho.questions import One
 from daicho.web import models, replies
-from daicho.web.conditions import CREATE_ONLY, IF_MATCH, creates_only, versions_of
+from daicho.web.conditions import CREATE_ONLY, IDEMPOTENCY_KEY, IF_MATCH, creates_only, versions_of
 from daicho.web.operations import Answerer, Call, Reply
 
 ATTEMPTS = 5
@@ -19,12 +21,29 @@ ATTEMPTS = 5
 
 def post(resource: Resource) -> Answerer:
     """Create an item whose id is made."""
+    name = made_id(resource)
 
     def answer(call: Call) -> Reply:
-        made = call.book.create(_item(resource.entity, call))
-        return replies.written(made, location=location_of(resource, made))
+        once = call.values.get(IDEMPOTENCY_KEY.name)
+        ids = {name: _id_of(once)} if name and once else {}
+        item = _item(resource.entity, call, **ids)
+        try:
+            made = call.book.create(item)
+        except Conflict:
+            there = call.book.find(_one(resource.entity, vars(item))) if ids else None
+            if there is None:
+                raise
+            _check_same(there, call)
+            made = there
+        return replies.written(made, location=location_of(resource, made), created=True)
 
     return answer
+
+
+def made_id(resource: Resource) -> str | None:
+    """The key field that POST makes, if it makes one."""
+    names = models.key_names(resource.entity)
+    return next((n for n in names if resource.entity.fields_[n].role == "uid"), None)
 
 
 def put(resource: Resource) -> Answerer:
@@ -114,10 +133,24 @@ def _changed_set(
     return replies.NOTHING
 
 
-def _item(entity: type[Entity], call: Call) -> Entity:
+def _item(entity: type[Entity], call: Call, **made: str) -> Entity:
     """The item of path, query and body."""
     named = {name: value for name, value in call.values.items() if name in entity.fields_}
-    return entity(**named, **(models.given(call.body) if call.body else {}))
+    return entity(**named, **made, **(models.given(call.body) if call.body else {}))
+
+
+def _id_of(idempotency_key: str) -> str:
+    """The id of what is created under a key: always the same, as long as a ULID."""
+    digest = hashlib.blake2b(idempotency_key.encode(), digest_size=16).digest()
+    return base64.b32encode(digest).decode().rstrip("=").lower()
+
+
+def _check_same(there: Entity, call: Call) -> None:
+    """Refuse a key that was used for something else. What has changed since cannot be compared."""
+    asked = models.given(call.body) if call.body else {}
+    if there.version == 1 and any(getattr(there, n) != value for n, value in asked.items()):
+        name = IDEMPOTENCY_KEY.name
+        raise refuse(422, f"another thing was created under this {name}", field=name)
 
 
 def _one(entity: type[Entity], values: Mapping[str, Any]) -> One[Entity]:

@@ -11,6 +11,7 @@ import datetime as dt
 import re
 import types
 import typing
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Annotated, Any, Union
 
@@ -80,8 +81,11 @@ def _truth_text(value: Any) -> Any:
     return value
 
 
-Instant = Annotated[dt.datetime, BeforeValidator(_instant_text), AfterValidator(_in_utc)]
-Day = Annotated[dt.date, BeforeValidator(_day_text)]
+_INSTANT_EXAMPLE = Field(examples=["2026-11-21T01:05:40.123456Z"])
+Instant = Annotated[
+    dt.datetime, BeforeValidator(_instant_text), AfterValidator(_in_utc), _INSTANT_EXAMPLE
+]
+Day = Annotated[dt.date, BeforeValidator(_day_text), Field(examples=["2026-11-21"])]
 Month = Annotated[str, Field(pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])$", examples=["2026-11"])]
 
 _IN_JSON: dict[Any, Any] = {
@@ -111,6 +115,16 @@ def in_text(annotation: Any) -> Any:
 def shown(annotation: Any) -> Any:
     """The type as it is answered: sets become lists, so that their order can be fixed."""
     return _replaced(annotation, {set[str]: list[str]})
+
+
+def limited(annotation: Any, limits: Sequence[Any]) -> Any:
+    """The type with limits, which stand before its validators: JSON Schema shows them then."""
+    if not limits:
+        return annotation
+    if typing.get_origin(annotation) is Annotated:
+        inner, *more = typing.get_args(annotation)
+        return Annotated[(inner, *limits, *more)]
+    return Annotated[(annotation, *limits)]
 
 
 def admits_none(annotation: Any) -> bool:

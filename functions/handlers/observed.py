@@ -1,0 +1,32 @@
+"""What is seen of the API from outside: structured logs, metrics, traces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from aws_lambda_powertools import Logger, Metrics, Tracer
+from aws_lambda_powertools.logging import correlation_paths, utils
+from aws_lambda_powertools.metrics import MetricUnit
+
+from handlers.consumer import Context, Handler
+
+
+def observed(answer: Handler, *, traced: bool) -> Handler:
+    """Log under the request's id, count answers by class, and trace calls of the table."""
+    logger = Logger()
+    utils.copy_config_to_registered_loggers(source_logger=logger, include={"daicho"})
+    metrics = Metrics()
+    tracer = Tracer(disabled=not traced, patch_modules=["botocore"])
+
+    @tracer.capture_lambda_handler(capture_response=False)
+    @logger.inject_lambda_context(correlation_id_path=correlation_paths.API_GATEWAY_HTTP)
+    @metrics.log_metrics(capture_cold_start_metric=True)
+    def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        answered = answer(event, context)
+        name = f"Answered{answered['statusCode'] // 100}xx"
+        metrics.add_metric(name=name, unit=MetricUnit.Count, value=1)
+        return answered
+
+    seen: Handler = handler
+    return seen
