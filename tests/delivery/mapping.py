@@ -57,6 +57,14 @@ class Delivery:
         self.table, self.bucket = MemoryTable(), MemoryBucket()
         self.ledger: Ledger = OLD_LEDGER
         self.faults = Faults.drawn(self.rng)
+        self.habits = [
+            ("abandon", self.rng.choice((0, 4, 12))),
+            ("repeat", self.rng.choice((0, 4, 12))),
+            ("rollup", self.rng.choice((0, 4, 30))),
+            ("zombie", self.rng.choice((10, 40))),
+            ("upgrade", 2),
+            ("step", 60),
+        ]
         self.consumers = [
             Consumer(name, line)
             for name in ("project", "archive")
@@ -103,19 +111,21 @@ class Delivery:
         self._note(f"deploy, projector {'new' if self.ledger is LEDGER else 'old'}")
 
     def _advance(self) -> None:
-        draw = self.rng.random()
-        if draw < 0.06:
-            self._abandon(self.rng.choice(self.consumers))
-        elif draw < 0.12 and len(self.zombies) < MOST_ZOMBIES:
-            self._repeat(self.rng.choice(self.consumers))
-        elif 0.12 <= draw < 0.15 and len(self.zombies) < MOST_ZOMBIES:
-            self.zombies.append(self._start("rollup"))
-        elif draw < 0.35 and self.zombies:
-            self._step_zombie(self.rng.choice(self.zombies))
-        elif draw < 0.37:
-            self.ledger = LEDGER if self.world.newest_generation == 2 else self.ledger
-        else:
-            self._step(self.rng.choice(self.consumers))
+        consumer = self.rng.choice(self.consumers)
+        crowded = len(self.zombies) >= MOST_ZOMBIES
+        match self.rng.choices(*zip(*self.habits, strict=True))[0]:
+            case "abandon":
+                self._abandon(consumer)
+            case "repeat" if not crowded:
+                self._repeat(consumer)
+            case "rollup" if not crowded:
+                self.zombies.append(self._start("rollup"))
+            case "zombie" if self.zombies:
+                self._step_zombie(self.rng.choice(self.zombies))
+            case "upgrade" if self.world.newest_generation == 2:
+                self.ledger = LEDGER
+            case _:
+                self._step(consumer)
 
     def _step(self, consumer: Consumer) -> None:
         """Begin the next batch, or let the one under way do its next operation."""

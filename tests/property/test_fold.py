@@ -1,0 +1,89 @@
+"""Whatever the boundaries of batches, folding gives what a plain recomputation gives."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daicho.derive import Amount, ItemKey, Row
+from daicho.stream.compute import Computed, compute
+from daicho.stream.fold import DerivedWrite, fold, total
+from daicho.stream.records import Batch
+from tests.delivery.world import World
+from tests.ledgers import LEDGER
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[World, list[Batch]]:
+    """Some writes, and their records of each shard cut into batches anywhere."""
+    world = World(random.Random(draw(st.integers(0, 2**32))))
+    world.newest_generation = draw(st.sampled_from((1, 2)))
+    for _ in range(draw(st.integers(1, 25))):
+        world.write()
+    batches: list[Batch] = []
+    for line in world.lines:
+        for shard, records in line:
+            left = list(records)
+            while left:
+                size = draw(st.integers(1, len(left)))
+                batches.append(Batch.parse({"shardId": shard, "Records": left[:size]}))
+                del left[:size]
+    return world, batches
+
+
+def computed(batch: Batch) -> Sequence[Computed]:
+    found, stop = compute(batch.records, LEDGER)
+    assert stop is None
+    return found
+
+
+@given(histories())
+def test_derived_items_are_those_of_the_base_items(history: tuple[World, list[Batch]]) -> None:
+    world, batches = history
+    rows: dict[ItemKey, Row] = {}
+    for batch in batches:
+        for write in fold(computed(batch)):
+            if isinstance(write, DerivedWrite):
+                rows.pop(write.key, None)
+                rows |= {} if write.row is None else {write.key: write.row}
+    assert rows == world.rows()
+
+
+@given(histories())
+def test_amounts_are_those_of_the_base_items(history: tuple[World, list[Batch]]) -> None:
+    world, batches = history
+    amounts: dict[str, Amount] = {}
+    for batch in batches:
+        for write in fold(computed(batch)):
+            if not isinstance(write, DerivedWrite):
+                tally = write.key.pk
+                amounts[tally] = amounts.get(tally, Amount()) + total(write.parts)
+    assert {tally: amount for tally, amount in amounts.items() if amount} == world.amounts()
+
+
+@given(histories())
+def test_no_two_writes_of_a_batch_touch_one_item(history: tuple[World, list[Batch]]) -> None:
+    _, batches = history
+    for batch in batches:
+        keys = [write.key for write in fold(computed(batch))]
+        assert len(keys) == len(set(keys))
+
+
+@given(histories())
+def test_a_write_stands_for_records_of_its_batch(history: tuple[World, list[Batch]]) -> None:
+    _, batches = history
+    for batch in batches:
+        numbers = {record.seq for record in batch.records}
+        for write in fold(computed(batch)):
+            assert write.lowest in numbers
+            if isinstance(write, DerivedWrite):
+                assert write.lowest <= write.seq
+                assert write.seq in numbers
+            else:
+                in_order = [part.seq for part in write.parts]
+                assert in_order == sorted(set(in_order))
+                assert numbers.issuperset(in_order)
+                assert all(part.amount for part in write.parts)

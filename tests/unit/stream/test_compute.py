@@ -1,0 +1,165 @@
+"""What one record changes, and what ends a batch."""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+import time
+from decimal import Decimal
+
+import pytest
+
+from daicho import derive
+from daicho.derive import Amount, ItemKey, key_of
+from daicho.images import Image
+from daicho.plan import Ledger
+from daicho.stream.compute import compute, compute_one
+from daicho.stream.deadline import TooLongError, deadline
+from daicho.stream.records import StreamRecord, sequence
+from daicho.tally.slots import kept_key, slot_key
+from tests.ledgers import LEDGER, OLD_LEDGER, image, tally
+
+SONG = {"id": "1", "name": "ab", "artist": "x", "seconds": 3}
+DOWNLOAD = {"song": "1", "id": "1", "at": "2026-11-01T00:00:00.000000Z"}
+ONE = Amount(1, Decimal(1))
+
+
+def record(
+    number: int, old: Image | None, new: Image | None, *, expired: bool = False
+) -> StreamRecord:
+    return StreamRecord(
+        seq=sequence("label", str(number)),
+        number=str(number),
+        shard="s",
+        key=key_of(new or old or {}),
+        old=old,
+        new=new,
+        expired=expired,
+        at=dt.datetime(2026, 11, 21, tzinfo=dt.UTC),
+    )
+
+
+def test_each_image_is_read_by_its_own_generation() -> None:
+    old, new = image("Song", SONG, gen=1), image("Song", {**SONG, "artist": "y"}, gen=2)
+    found = compute_one(record(1, old, new), LEDGER)
+    assert found.deltas == {
+        slot_key(tally("Song", "length", 2, "y"), "s"): Amount(1, Decimal(3)),
+    }
+    assert set(found.after) - set(found.before) == {
+        key for key in found.after if key.sk.startswith("of_artist#2")
+    }
+
+
+def test_an_item_that_moves_between_groups_leaves_one_and_joins_the_other() -> None:
+    old, new = image("Song", SONG, gen=2), image("Song", {**SONG, "artist": "y"}, gen=2)
+    assert compute_one(record(1, old, new), LEDGER).deltas == {
+        slot_key(tally("Song", "length", 2, "x"), "s"): Amount(-1, Decimal(-3)),
+        slot_key(tally("Song", "length", 2, "y"), "s"): Amount(1, Decimal(3)),
+    }
+
+
+def test_what_expires_goes_on_counting_where_it_is_kept() -> None:
+    old = image("Download", DOWNLOAD)
+    chart = tally("Download", "chart", 1, "2026-11", "1")
+    alive = tally("Download", "alive", 1, "1")
+    assert compute_one(record(1, old, None, expired=True), LEDGER).deltas == {
+        slot_key(chart, "s"): -ONE,
+        kept_key(chart, "s"): ONE,
+        slot_key(alive, "s"): -ONE,
+    }
+    assert compute_one(record(1, old, None), LEDGER).deltas == {
+        slot_key(chart, "s"): -ONE,
+        slot_key(alive, "s"): -ONE,
+    }
+
+
+def test_sums_beyond_28_digits_are_exact() -> None:
+    most = 10**19 - 1
+    many = [
+        record(n, None, image("Song", {**SONG, "id": str(n), "seconds": most}, gen=2))
+        for n in range(11)
+    ]
+    found, _ = compute(many, LEDGER)
+    key = slot_key(tally("Song", "length", 2, "x"), "s")
+    total = sum((each.deltas[key] for each in found), Amount())
+    assert total == Amount(11, Decimal(11 * most))
+
+
+def test_a_newer_generation_ends_the_batch() -> None:
+    older, newer = image("Song", SONG, gen=1), image("Song", SONG, gen=2)
+    done, stop = compute(
+        [record(1, None, older), record(2, older, newer), record(3, newer, None)], OLD_LEDGER
+    )
+    assert [each.record.number for each in done] == ["1"]
+    assert stop is not None
+    assert (stop.record.number, stop.why) == ("2", "newer")
+
+
+def test_an_entity_that_no_ledger_knows_is_newer_too() -> None:
+    without = Ledger({"Song": LEDGER.entities["Song"]})
+    _, stop = compute([record(1, None, image("Download", DOWNLOAD))], without)
+    assert stop is not None
+    assert stop.why == "newer"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"seconds": {"S": "three"}},
+        {"seconds": {"N": "1e30"}},
+        {"name": {"N": "1"}},
+        {"gen": {"N": "0"}},
+        {"gen": {"NULL": True}},
+        {"artist": {"S": "x" * 2000}},
+        {"PK": {"N": "1"}},
+    ],
+)
+def test_what_cannot_be_computed_is_poison(broken: Image) -> None:
+    good = image("Song", SONG, gen=2)
+    poison = record(2, None, good)
+    object.__setattr__(poison, "new", {**good, **broken})
+    done, stop = compute([record(1, None, good), poison, record(3, good, None)], LEDGER)
+    assert [each.record.number for each in done] == ["1"]
+    assert stop is not None
+    assert (stop.record.number, stop.why) == ("2", "poison")
+
+
+def test_a_record_has_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hang(*_: object) -> None:
+        time.sleep(5)
+
+    monkeypatch.setattr("daicho.stream.compute.SECONDS_A_RECORD", 0.02)
+    monkeypatch.setattr(derive, "rows", hang)
+    began = time.monotonic()
+    _, stop = compute([record(1, None, image("Song", SONG))], LEDGER)
+    assert time.monotonic() - began < 1
+    assert stop is not None
+    assert stop.why == "poison"
+
+
+def test_a_deadline_leaves_no_timer_behind() -> None:
+    with pytest.raises(TooLongError), deadline(0.01):
+        time.sleep(1)
+    with deadline(0.01):
+        pass
+    time.sleep(0.03)
+
+
+def test_other_threads_have_no_deadline() -> None:
+    passed: list[bool] = []
+
+    def work() -> None:
+        with deadline(0.001):
+            time.sleep(0.01)
+        passed.append(True)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert passed
+
+
+def test_what_is_no_base_item_is_passed_over() -> None:
+    slot = {"PK": {"S": "t#+Song.count#1"}, "SK": {"S": "total"}, "items": {"N": "1"}}
+    assert compute([record(1, None, slot)], LEDGER) == ((), None)
+    assert key_of(slot) == ItemKey("t#+Song.count#1", "total")

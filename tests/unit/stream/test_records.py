@@ -1,0 +1,80 @@
+"""Reading Lambda's events."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from daicho.derive import ItemKey
+from daicho.stream.records import SINGLE_SHARD, Batch, EventError, sequence
+
+EVENTS = Path(__file__).parents[2] / "events"
+
+
+def event(name: str) -> Any:
+    return json.loads((EVENTS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def test_a_record_of_each_kind() -> None:
+    batch = Batch.parse(event("stream"))
+    inserted, modified, removed = batch.records
+    assert batch.shard == inserted.shard == "shardId-00000001732147200000-5c7b5f6e"
+    assert inserted.key == ItemKey("acme#Song#1", "-")
+    assert (inserted.old, inserted.entity) == (None, "Song")
+    assert modified.old is not None
+    assert modified.new is not None
+    assert removed.new is None
+    assert not removed.expired
+    assert removed.number == "900000000003102976300"
+    assert removed.seq == "2026-11-21T00:00:00.000#" + "900000000003102976300".zfill(40)
+    assert removed.at.isoformat() == "2026-11-21T01:05:43+00:00"
+
+
+def test_only_dynamodb_itself_expires_items() -> None:
+    batch = Batch.parse(event("expiry"))
+    assert [record.expired for record in batch.records] == [True, False]
+
+
+def test_the_emulated_stream_marks_what_expired() -> None:
+    batch = Batch.parse(event("emulated"), emulated=True)
+    marking, removing, deleting = batch.records
+    assert batch.shard == SINGLE_SHARD
+    assert (marking.expired, removing.expired, deleting.expired) == (False, True, False)
+    for record in batch.records:
+        for image in (record.old, record.new):
+            assert "_ttl_expired" not in (image or {})
+    assert marking.old == marking.new
+
+
+def test_without_a_shard_nothing_can_be_counted() -> None:
+    lacking = {name: value for name, value in event("stream").items() if name != "shardId"}
+    with pytest.raises(EventError, match="shard"):
+        Batch.parse(lacking)
+
+
+def test_the_end_of_a_window_has_no_records() -> None:
+    assert Batch.parse(event("window_end")).records == ()
+
+
+def test_records_come_in_order_and_once() -> None:
+    given = event("stream")
+    given["Records"] = [given["Records"][n] for n in (2, 0, 1, 0)]
+    numbers = [record.number for record in Batch.parse(given).records]
+    assert numbers == sorted(numbers)
+    assert len(numbers) == 3
+
+
+@pytest.mark.parametrize("lost", ["dynamodb", "eventSourceARN", "eventName"])
+def test_an_event_that_is_no_stream_record(lost: str) -> None:
+    given = event("stream")
+    del given["Records"][0][lost]
+    with pytest.raises(EventError, match="no record"):
+        Batch.parse(given)
+
+
+def test_numbers_compare_by_value_within_a_stream_and_by_stream_first() -> None:
+    assert sequence("2026-01-01", "99") < sequence("2026-01-01", "100")
+    assert sequence("2026-01-01", "100") < sequence("2026-01-02", "1")
