@@ -17,7 +17,8 @@ def observed(answer: Handler, *, traced: bool) -> Handler:
     logger = Logger()
     utils.copy_config_to_registered_loggers(source_logger=logger, include={"daicho"})
     metrics = Metrics()
-    tracer = Tracer(disabled=not traced, patch_modules=["botocore"])
+    # None: not where there is no X-Ray, that is, anywhere but in Lambda.
+    tracer = Tracer(disabled=None if traced else True, patch_modules=["botocore"])
 
     @tracer.capture_lambda_handler(capture_response=False)
     @logger.inject_lambda_context(correlation_id_path=correlation_paths.API_GATEWAY_HTTP)

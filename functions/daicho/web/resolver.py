@@ -41,9 +41,15 @@ class Event(APIGatewayProxyEventV2):
         return dict(self.incoming.query)
 
     @property
+    def headers(self) -> dict[str, str]:
+        """The headers; the type of the body is JSON, or `Incoming.check` has refused it."""
+        headers = {**self.incoming.headers, "content-type": "application/json"}
+        return cast(dict[str, str], CaseInsensitiveDict(headers))  # type: ignore[no-untyped-call]
+
+    @property
     def resolved_headers_field(self) -> dict[str, Any]:
         """One value a name, commas and all."""
-        return cast(dict[str, Any], CaseInsensitiveDict(self.incoming.headers))  # type: ignore[no-untyped-call]
+        return self.headers
 
 
 class Resolver(APIGatewayHttpResolver):

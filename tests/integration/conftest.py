@@ -1,0 +1,27 @@
+"""The deployment that a module's tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from mypy_boto3_dynamodb import DynamoDBClient
+
+from tests.client import Client
+from tests.served import Served, serving_on
+
+
+@pytest.fixture(scope="module")
+def served(dynamo: str, dynamodb: DynamoDBClient) -> Iterator[Served]:
+    with serving_on(dynamo, dynamodb) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def acme(served: Served) -> Client:
+    return served.client("acme")
+
+
+@pytest.fixture(scope="module")
+def globex(served: Served) -> Client:
+    return served.client("globex")
