@@ -24,6 +24,7 @@ Shard = tuple[str, list[dict[str, Any]]]
 FLAVOURS = (
     ("Song",),
     ("Download",),
+    ("Download",),
     ("Order",),
     ("Song", "Download", "Order"),
 )
@@ -49,9 +50,8 @@ class World:
         self._clock = BEGAN
         # Short schedules about one thing find most; some mix.
         self._entities = self.rng.choice(FLAVOURS)
-        self._actions = ("put", "put", "put", "touch", "delete", "expire", "expire")[
-            self.rng.randint(0, 2) : self.rng.randint(5, 7)
-        ]
+        often = self.rng.choice(("put", "touch", "delete", "expire"))
+        self._actions = ("put", "put", "put", "touch", "delete", "expire", *([often] * 3))
 
     def write(self) -> str:
         """Change one item; gives a line that says what was done."""

@@ -1,0 +1,154 @@
+"""Archive chains, over a table and a bucket in memory."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+
+from daicho.archive import chain as chains
+from daicho.archive.archiver import Archiver, BrokenChainError
+from daicho.errors import UnavailableError
+from daicho.images import Image
+from daicho.patience import Patience
+from daicho.stream.records import Batch, StreamRecord, sequence
+from tests.delivery.memory import MemoryBucket, MemoryTable
+from tests.ledgers import LEDGER, image
+
+LABEL = "2026-11-21T00:00:00.000"
+DAY = 86400
+MIDNIGHT = 1795219200  # 2026-11-21
+TTL = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
+PATIENCE = Patience(lambda: 300.0, reserve=20, sleep=lambda _: None)
+
+
+def download(number: int) -> Image:
+    return image("Download", {"song": "1", "id": str(number), "at": "2026-11-01T00:00:00.000000Z"})
+
+
+def batch(*numbers: int, at: int = MIDNIGHT, shard: str = "s", **changed: Any) -> Batch:
+    records = []
+    for number in numbers:
+        old = {**download(number), **changed}
+        change = {
+            "Keys": {"PK": old["PK"], "SK": old["SK"]},
+            "SequenceNumber": str(number),
+            "ApproximateCreationDateTime": at,
+            "OldImage": old,
+        }
+        records.append(
+            {
+                "eventName": "REMOVE",
+                "eventSourceARN": f"arn:…/stream/{LABEL}",
+                "dynamodb": change,
+                "userIdentity": TTL,
+            }
+        )
+    return Batch.parse({"shardId": shard, "Records": records})
+
+
+def archive(table: Any, bucket: Any, given: Batch) -> str | None:
+    return Archiver(table, bucket, LEDGER).archive(given, PATIENCE)
+
+
+def rows(bucket: MemoryBucket) -> list[Any]:
+    return [
+        json.loads(line)
+        for name in sorted(bucket.objects)
+        for line in gzip.decompress(bucket.objects[name][0]).splitlines()
+    ]
+
+
+def numbers(bucket: MemoryBucket) -> list[int]:
+    return sorted(int(row["seq"].rsplit("#")[-1]) for row in rows(bucket))
+
+
+def test_a_row_holds_the_item_exactly() -> None:
+    bucket = MemoryBucket()
+    odd: dict[str, Any] = {
+        "n": {"N": "0.12345678901234567890123456789012345678"},
+        "b": {"B": "AAE="},
+    }
+    assert archive(MemoryTable(), bucket, batch(7, **odd)) is None
+    (row,) = rows(bucket)
+    assert row == {
+        "tenant": "t",
+        "entity": "Download",
+        "gen": 1,
+        "deleted_at": "2026-11-21T00:00:00.000000Z",
+        "seq": sequence(LABEL, "7"),
+        "item": {**download(7), **odd},
+    }
+    assert list(bucket.objects) == ["entity=Download/dt=2026-11-21/s_0.json.gz"]
+
+
+def test_each_link_is_named_by_the_watermark_before_it() -> None:
+    table, bucket = MemoryTable(), MemoryBucket()
+    archive(table, bucket, batch(1, 2))
+    archive(table, bucket, batch(3))
+    name = f"entity=Download/dt=2026-11-21/s_{LABEL}_{'2'.zfill(40)}.json.gz"
+    assert list(bucket.objects)[1] == name
+    assert bucket.objects[name][1] == {"last": sequence(LABEL, "3")}
+
+
+@pytest.mark.parametrize("again", [(1,), (1, 2), (1, 2, 3), (2, 3), (3, 4)])
+@pytest.mark.parametrize("forgetful", [False, True])
+def test_whatever_comes_again_is_archived_once(again: tuple[int, ...], forgetful: bool) -> None:
+    table, bucket = MemoryTable(), MemoryBucket()
+    archive(table, bucket, batch(1, 2))
+    if forgetful:
+        table.items.clear()  # the link was written, its watermark was not
+    archive(table, bucket, batch(*again))
+    assert numbers(bucket) == sorted({1, 2, *again})
+
+
+def test_days_shards_and_entities_have_their_own_chains() -> None:
+    table, bucket = MemoryTable(), MemoryBucket()
+    archive(table, bucket, batch(1))
+    archive(table, bucket, batch(2, at=MIDNIGHT + DAY))
+    archive(table, bucket, batch(3, shard="s1"))
+    assert sorted(bucket.objects) == [
+        "entity=Download/dt=2026-11-21/s1_0.json.gz",
+        "entity=Download/dt=2026-11-21/s_0.json.gz",
+        "entity=Download/dt=2026-11-22/s_0.json.gz",
+    ]
+
+
+@pytest.mark.parametrize("gen", [{"N": "9"}, {"S": "one"}, {"N": "x"}, {"NULL": True}])
+def test_what_no_plan_can_read_is_archived_all_the_same(gen: Image) -> None:
+    bucket = MemoryBucket()
+    archive(MemoryTable(), bucket, batch(1, gen=gen))
+    assert rows(bucket)[0]["item"]["gen"] == gen
+
+
+def test_only_what_expired_and_is_to_be_kept_is_archived() -> None:
+    (expired,) = batch(1).records
+    (song,) = batch(1, type={"S": "Song"}, gen={"N": "1"}).records
+    deleted = StreamRecord(**{**vars(expired), "expired": False})
+    assert chains.is_archived(expired, LEDGER)
+    assert not chains.is_archived(deleted, LEDGER)
+    assert not chains.is_archived(song, LEDGER)
+
+
+def test_the_same_records_give_the_same_bytes() -> None:
+    assert chains.body(batch(1, 2).records) == chains.body(batch(2, 1).records)
+
+
+def test_what_could_not_be_archived_is_reported_lowest_first() -> None:
+    class Gone(MemoryBucket):
+        def create(self, key: str, body: bytes, metadata: Any) -> bool:
+            raise UnavailableError(key)
+
+    times = iter([300.0] * 40 + [1.0] * 40)
+    waning = Patience(lambda: next(times), reserve=20, sleep=lambda _: None)
+    archiver = Archiver(MemoryTable(), Gone(), LEDGER)
+    assert archiver.archive(batch(12, 9), waning) == "9"
+
+
+def test_something_else_under_a_link_s_name_is_an_error() -> None:
+    bucket = MemoryBucket()
+    bucket.create("entity=Download/dt=2026-11-21/s_0.json.gz", b"", {})
+    with pytest.raises(BrokenChainError):
+        archive(MemoryTable(), bucket, batch(1))

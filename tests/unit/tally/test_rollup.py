@@ -1,0 +1,190 @@
+"""Rollup and readings, over a table in memory."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from daicho import keys
+from daicho.derive import Amount, ItemKey
+from daicho.errors import ThrottledError
+from daicho.images import Image
+from daicho.patience import Patience
+from daicho.tally import reading, slots
+from daicho.tally.rollup import Report, Rollup
+from tests.delivery.memory import MemoryTable
+from tests.ledgers import LEDGER, tally
+
+NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
+CHART = tally("Download", "chart", 1, "2026-11", "1")
+COUNT = tally("Song", "count", 1)
+AMPLE = Patience(lambda: 60.0, reserve=1)
+
+
+def count(
+    table: MemoryTable, key: ItemKey, amount: int, number: int = 1, *, minutes: int = 0
+) -> None:
+    seq = f"{number:03d}"
+    now = NOW + dt.timedelta(minutes=minutes)
+    change = slots.adding(key, Amount(amount, Decimal(amount)), seq, seq, dirty_shards=4, now=now)
+    apply(table, change)
+
+
+def apply(table: MemoryTable, change: slots.Change) -> None:
+    table.update(
+        change.key,
+        change.update,
+        condition=change.condition,
+        names=change.names,
+        values=change.values,
+    )
+
+
+def rollup(table: Any) -> Report:
+    return Rollup(table, LEDGER, dirty_shards=4).run(AMPLE)
+
+
+def total(table: MemoryTable, name: str) -> Image:
+    return table.items[slots.total_key(name)]
+
+
+def dirty(table: MemoryTable) -> list[ItemKey]:
+    return [key for key, item in table.items.items() if "GSI2PK" in item]
+
+
+def test_a_total_is_the_sum_of_all_slots_and_leaves_no_mark() -> None:
+    table = MemoryTable()
+    count(table, slots.slot_key(CHART, "s0"), 2)
+    count(table, slots.slot_key(CHART, "s1"), 3)
+    count(table, slots.kept_key(CHART, "s1"), 4)
+    assert rollup(table) == Report(1, 0, 3, keys.instant(NOW))
+    assert reading.rolled_up_amount(table, CHART) == Amount(9, Decimal(9))
+    assert reading.live_amount(table, CHART) == Amount(9, Decimal(9))
+    assert dirty(table) == []
+    assert rollup(table) == Report()
+
+
+def test_a_ranked_total_has_its_place_highest_first_and_ties_by_member() -> None:
+    table = MemoryTable()
+    for song, amount in (("b", 2), ("a", 2), ("c", 10)):
+        name = tally("Download", "chart", 1, "2026-11", song)
+        count(table, slots.slot_key(name, "s"), amount)
+    rollup(table)
+    placed = [item for item in table.items.values() if "GSI3PK" in item]
+    assert {item["GSI3PK"]["S"] for item in placed} == {"t#Download.chart#1#2026-11"}
+    placed.sort(key=lambda item: str(item["GSI3SK"]["S"]))
+    assert [keys.parse(item["PK"]["S"])[-1] for item in placed] == ["c", "a", "b"]
+
+
+def test_what_has_no_members_left_is_not_ranked() -> None:
+    table = MemoryTable()
+    key = slots.slot_key(CHART, "s")
+    count(table, key, 1, 1)
+    rollup(table)
+    assert "GSI3PK" in total(table, CHART)
+    count(table, key, -1, 2)
+    rollup(table)
+    assert "GSI3PK" not in total(table, CHART)
+    assert reading.rolled_up_amount(table, CHART) == Amount()
+
+
+def test_what_is_not_ranked_has_no_place() -> None:
+    table = MemoryTable()
+    count(table, slots.slot_key(COUNT, "s"), 1)
+    rollup(table)
+    assert "GSI3PK" not in total(table, COUNT)
+
+
+def test_a_slot_that_moved_meanwhile_keeps_its_mark() -> None:
+    class Moving(MemoryTable):
+        moved = False
+
+        def update(self, key: ItemKey, update: str, **named: Any) -> None:
+            super().update(key, update, **named)
+            if key.sk == slots.TOTAL and not self.moved:
+                self.moved = True
+                count(self, slots.slot_key(COUNT, "s0"), 1, 2)
+
+    table = Moving()
+    count(table, slots.slot_key(COUNT, "s0"), 1)
+    count(table, slots.slot_key(COUNT, "s1"), 1)
+    rollup(table)
+    assert dirty(table) == [slots.slot_key(COUNT, "s0")]
+    assert reading.rolled_up_amount(table, COUNT).items == 2
+    rollup(table)
+    assert (dirty(table), reading.rolled_up_amount(table, COUNT).items) == ([], 3)
+
+
+def test_a_total_that_another_rollup_wrote_meanwhile_is_not_overwritten() -> None:
+    class Racing(MemoryTable):
+        raced = False
+
+        def pages(self, query: Any) -> Any:
+            found = list(super().pages(query))
+            if query.partition == COUNT and not self.raced:
+                self.raced = True
+                count(self, slots.slot_key(COUNT, "s"), 1, 2)
+                rollup(self)
+            return iter(found)
+
+    table = Racing()
+    count(table, slots.slot_key(COUNT, "s"), 1)
+    rollup(table)
+    assert reading.rolled_up_amount(table, COUNT).items == 2
+    assert dirty(table) == []
+
+
+def test_one_tally_that_fails_stops_no_other() -> None:
+    class Throttling(MemoryTable):
+        def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
+            if key.pk == CHART:
+                raise ThrottledError("hot")
+            return super().get(key, consistent=consistent)
+
+    table = Throttling()
+    unknown = tally("Song", "gone", 1)
+    for name in (CHART, unknown, COUNT):
+        count(table, slots.slot_key(name, "s"), 1)
+    report = rollup(table)
+    assert (report.rolled, report.failed) == (1, 2)
+    assert reading.rolled_up_amount(table, COUNT).items == 1
+    assert {key.pk for key in dirty(table)} == {CHART, unknown}
+
+
+def test_what_there_is_no_time_for_stays_dirty() -> None:
+    table = MemoryTable()
+    count(table, slots.slot_key(COUNT, "s"), 1)
+    report = Rollup(table, LEDGER, dirty_shards=4).run(Patience(lambda: 1.0, reserve=2))
+    assert not report.finished
+    assert len(dirty(table)) == 1
+
+
+def test_the_age_of_the_oldest_mark() -> None:
+    table = MemoryTable()
+    count(table, slots.slot_key(COUNT, "s"), 1, minutes=-5)
+    count(table, slots.slot_key(CHART, "s"), 1, minutes=-1)
+    count(table, slots.slot_key(COUNT, "s"), 1, 2)  # the mark stays the first one's
+    assert rollup(table).age_of_oldest_mark(NOW) == 300
+    assert Report().age_of_oldest_mark(NOW) == 0
+
+
+def test_threads_roll_up_what_one_does() -> None:
+    table = MemoryTable()
+    for song in "abcdefgh":
+        name = tally("Download", "chart", 1, "2026-11", song)
+        count(table, slots.slot_key(name, "s"), 1)
+    assert Rollup(table, LEDGER, dirty_shards=4, threads=4).run(AMPLE).rolled == 8
+
+
+@pytest.mark.parametrize("text", ["t#Song.count#1", "t#+Song#1", "t#+Song.count", "t"])
+def test_only_a_tally_is_read_as_one(text: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        slots.TallyName.parse(text)
+
+
+def test_a_tally_says_what_it_is_of() -> None:
+    name = slots.TallyName.parse(tally("Song", "length", 2, "x#y", tenant="a$"))
+    assert name == slots.TallyName("a$", "Song", "length", 2, ("x#y",))
