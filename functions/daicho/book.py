@@ -167,7 +167,8 @@ class Book:
         """
         group = self._group(figure.entity, figure.aggregate, figure.within)
         by = part_texts(figure.entity, group.plan, group.aggregate.by, figure.by)
-        fitting(figure.aggregate, group.tally(by), keys.check_partition)
+        parts = (*group.aggregate.within, *group.aggregate.by)
+        fitting(_last(parts, figure.aggregate), group.tally(by), keys.check_partition)
         return self._figures.score(group, by, live=live, ranked=ranked and group.aggregate.ranked)
 
     def top(
@@ -189,7 +190,8 @@ class Book:
         """
         _check_limit(limit)
         group = self._group(ranking.entity, ranking.aggregate, ranking.within)
-        partition = fitting(ranking.aggregate, group.ranking, keys.check_partition)
+        name = _last(group.aggregate.within, ranking.aggregate)
+        partition = fitting(name, group.ranking, keys.check_partition)
         binding = Binding(self.tenant, ("live" if live else "top", partition))
         start: Position | None = binding.read(cursor)
         read = self._figures.live if live else self._figures.top
@@ -213,6 +215,11 @@ class Book:
 
     def _now(self) -> int:
         return int(self._clock().timestamp())
+
+
+def _last(parts: Sequence[plan.Part], otherwise: str) -> str:
+    """The field that a key which is too long is blamed on."""
+    return parts[-1].field if parts else otherwise
 
 
 def _check_limit(limit: int) -> None:

@@ -1,0 +1,107 @@
+"""Requests drawn from the API's own description, and spoilt: never a 5xx, always a problem."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import domains
+from daicho.domain import Daicho
+from daicho.plan import Ledger
+from daicho.web.api import openapi
+from tests.client import Client, segment
+from tests.served import Served
+
+SPEC = openapi(Daicho.discover(domains), Ledger.load())
+ROUTES = sorted((path, method) for path, item in SPEC["paths"].items() for method in item)
+SCHEMAS = SPEC["components"]["schemas"]
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+nasty = st.one_of(
+    st.sampled_from(
+        [
+            *("", " ", "#", "$23", "%", "a#b", "../..", "null", "-1", "0", "1" * 30, "true"),
+            *("2026-11", "2026-11-21T01:05:40Z", "\u0000", "\ud7ff", "😀", "é", "ﬀ", "\u200f"),
+            *("x" * 1_030, "*", '"1"', "W/", "acme", "exact"),
+        ]
+    ),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=40),
+)
+numbers = st.one_of(st.integers(), st.floats(allow_nan=False), st.just(10**400))
+leaves = st.none() | st.booleans() | numbers | nasty
+anything = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(nasty, inner, max_size=3),
+    max_leaves=8,
+)
+headers = st.fixed_dictionaries(
+    {},
+    optional={
+        "if_match": nasty,
+        "if_none_match": nasty,
+        "idempotency_key": nasty,
+        "accept_encoding": st.just("gzip"),
+    },
+)
+
+
+def body_for(draw: Draw, schema: dict[str, Any]) -> Any:
+    """The example of a body, some of its fields spoilt."""
+    named = SCHEMAS[schema["$ref"].rsplit("/", 1)[1]]
+    body = dict(named["examples"][0])
+    for name in draw(st.lists(st.sampled_from(sorted(named["properties"])), max_size=2)):
+        body[name] = draw(anything)
+    if draw(st.integers(0, 4)) == 0:
+        body[draw(nasty)] = draw(anything)
+    return body
+
+
+@st.composite
+def requests(draw: Draw) -> dict[str, Any]:
+    path, method = draw(st.sampled_from(ROUTES))
+    described = SPEC["paths"][path][method]
+    query: list[str] = []
+    for parameter in described.get("parameters", ()):
+        name, place = parameter["name"], parameter["in"]
+        fits = st.sampled_from(["2026-11", "x", "5"])
+        if place == "path":
+            path = path.replace(f"{{{name}}}", segment(draw(fits | nasty)))
+        elif place == "query" and (parameter["required"] or draw(st.booleans())):
+            query.append(f"{name}={segment(draw(fits | nasty))}")
+    if draw(st.integers(0, 9)) == 0:
+        query.append(draw(st.text(st.characters(max_codepoint=126), max_size=20)))
+    raw: str | bytes | None = None
+    if "requestBody" in described:
+        schema = described["requestBody"]["content"]["application/json"]["schema"]
+        text = json.dumps(body_for(draw, schema))
+        raw = draw(st.sampled_from([text] * 8 + [text[:-1], text.encode(), "", text * 2]))
+    return {
+        "method": method.upper(),
+        "url": f"{path}?{'&'.join(query)}" if query else path,
+        "raw": raw,
+        **draw(headers),
+    }
+
+
+@settings(
+    max_examples=1_500,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(requests(), st.sampled_from(["acme", "globex"]))
+def test_no_request_breaks_the_api(served: Served, request: dict[str, Any], tenant: str) -> None:
+    client = Client(served.handler, tenant)
+    answer = client(request.pop("method"), request.pop("url"), **request)
+    assert answer.status < 500, (answer.request, answer.text)
+    if answer.status >= 400:
+        assert answer.headers["Content-Type"] == "application/problem+json"
+        assert answer.json["status"] == answer.status
+    elif answer.text:
+        assert answer.json is not None
+
+
+def test_what_the_fuzz_wrote_can_be_derived(served: Served) -> None:
+    served.catch_up()

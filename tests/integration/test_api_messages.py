@@ -1,0 +1,38 @@
+"""Messages over the real handlers: newest first, gone when they expire."""
+
+from __future__ import annotations
+
+from daicho.derive import ItemKey
+from daicho.keys import render
+from tests.client import Client
+from tests.served import Served
+
+
+def test_messages_come_newest_first(served: Served, acme: Client, globex: Client) -> None:
+    sent = [acme.good("POST", "/messages", {"text": f"number {n}"})["id"] for n in range(7)]
+    globex.good("POST", "/messages", {"text": "theirs", "sender": "them"})
+    served.catch_up()
+    assert [each["id"] for each in acme.everything("/messages", limit=2)] == sent[::-1]
+    assert [each["text"] for each in globex.everything("/messages")] == ["theirs"]
+    assert acme.good("GET", f"/messages/{sent[0]}")["text"] == "number 0"
+    assert acme("DELETE", f"/messages/{sent[0]}").status == 204
+    assert [each["id"] for each in acme.everything("/messages", limit=2)] == sent[:0:-1]
+
+
+def test_an_expired_message_is_gone_before_it_is_deleted(served: Served, acme: Client) -> None:
+    id = acme.good("POST", "/messages", {"text": "soon gone"})["id"]
+    served.catch_up()
+    key = ItemKey(render("acme", "Message", id), "-")
+    names, values = {"#ttl": "ttl"}, {":past": {"N": "1000000000"}}
+    served.table.update(key, "SET #ttl = :past", names=names, values=values)
+    assert served.table.get(key) is not None
+    assert acme("GET", f"/messages/{id}").status == 404
+    assert id not in [each["id"] for each in acme.everything("/messages")]
+    assert acme("DELETE", f"/messages/{id}").status == 404
+
+
+def test_a_text_has_its_limits(acme: Client) -> None:
+    for text in ("", "x" * 10_001, None, 5, ["x"]):
+        answer = acme("POST", "/messages", {"text": text})
+        assert (answer.status, answer.fields) == (422, {"text"})
+    assert acme("PUT", "/messages/mine", {"text": "x"}).status == 405
