@@ -75,7 +75,7 @@ class Delivery:
 
     def run(self) -> list[str]:
         """Play it; gives what differs from the oracle at the end."""
-        self._play(self.rng.randint(3, 14))
+        self._play(self.rng.choice((4, 8, 14)))
         self._deploy()
         while self.rng.random() < 0.98 and not self._at_end():
             self._advance()

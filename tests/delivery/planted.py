@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
-MOST_SCHEDULES = 2_000
+MOST_SCHEDULES = 4_000
 
 
 @dataclass(frozen=True)
@@ -36,16 +36,20 @@ def faults() -> list[Fault]:
         return [Fault(**each) for each in tomllib.load(file)["fault"]]
 
 
+def planted(fault: Fault) -> str:
+    """The text of the fault's file with the fault in it."""
+    text = (ROOT / "functions/daicho" / fault.file).read_text(encoding="utf-8")
+    if text.count(fault.right) != 1:
+        raise ValueError(f"{fault.name}: {fault.file} holds {fault.right!r} not just once")
+    return text.replace(fault.right, fault.wrong)
+
+
 def schedules_to_find(fault: Fault, most: int = MOST_SCHEDULES) -> int | None:
     """Plant a fault in a copy of the library; the number of schedules until one differs."""
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder, "daicho")
         shutil.copytree(ROOT / "functions/daicho", library)
-        file = library / fault.file
-        text = file.read_text(encoding="utf-8")
-        if text.count(fault.right) != 1:
-            raise ValueError(f"{fault.name}: {fault.file} holds {fault.right!r} not just once")
-        file.write_text(text.replace(fault.right, fault.wrong), encoding="utf-8")
+        (library / fault.file).write_text(planted(fault), encoding="utf-8")
         done = subprocess.run(
             [sys.executable, "-m", "tests.delivery.planted", "--find", str(most)],
             cwd=ROOT,

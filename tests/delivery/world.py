@@ -50,15 +50,18 @@ class World:
         self._clock = BEGAN
         # Short schedules about one thing find most; some mix.
         self._entities = self.rng.choice(FLAVOURS)
+        self._lines_used = self.rng.choice((1, 1, 2))
         often = self.rng.choice(("put", "touch", "delete", "expire"))
         self._actions = ("put", "put", "put", "touch", "delete", "expire", *([often] * 3))
 
     def write(self) -> str:
         """Change one item; gives a line that says what was done."""
+        action = self.rng.choice(self._actions)
         item = self._drawn()
+        if action != "put" and self.items:
+            item = self.rng.choice(list(self.items.values()))
         key = key_of(item)
         old = self.items.get(key)
-        action = self.rng.choice(self._actions)
         if old is None or action == "put":
             self.items[key] = item
             self._record(key, old, item)
@@ -116,7 +119,7 @@ class World:
         name = "INSERT" if old is None else "REMOVE" if new is None else "MODIFY"
         record = {"eventName": name, "eventSourceARN": ARN, "dynamodb": change}
         record |= {"userIdentity": TTL_PROCESS} if expired else {}
-        line = self.lines[zlib.crc32(f"{key}".encode()) % len(self.lines)]
+        line = self.lines[zlib.crc32(f"{key}".encode()) % self._lines_used]
         line[-1][1].append(record)
 
     def _generation(self, entity: str) -> int:
