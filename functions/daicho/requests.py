@@ -58,7 +58,7 @@ class Query:
 
     def _bound(self) -> tuple[str, dict[str, AttributeValue]]:
         given = (self.prefix is not None, self.low is not None, self.high is not None)
-        values = {
+        values: dict[str, AttributeValue] = {
             f":{name}": {"S": value}
             for name in ("prefix", "low", "high", "below")
             if (value := getattr(self, name)) is not None
