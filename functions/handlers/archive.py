@@ -21,7 +21,7 @@ def build(environ: Mapping[str, str], ledger: Ledger | None = None) -> Handler:
     settings = Settings.parse(environ, "ARCHIVE_BUCKET")
     table = open_table(settings.table_name, attempts=2)
     bucket = open_bucket(settings.archive_bucket, attempts=2)
-    archiver = Archiver(table, bucket, Ledger.load() if ledger is None else ledger)
+    archiver = Archiver(table, bucket, ledger or Ledger.load())
 
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         batch = Batch.parse(event, emulated=settings.emulated_stream)

@@ -14,16 +14,15 @@ from daicho.stream.records import Batch
 from daicho.table import open_table
 from handlers.consumer import Context, Handler, answer, patience_of
 
-WRITES_AT_ONCE = 8
+AT_ONCE = 8
 
 
 def build(environ: Mapping[str, str], ledger: Ledger | None = None) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "DIRTY_SHARDS")
-    table = open_table(settings.table_name, attempts=2, connections=WRITES_AT_ONCE)
-    shards, threads = settings.dirty_shards, WRITES_AT_ONCE
-    known = Ledger.load() if ledger is None else ledger
-    projector = Projector(table, known, dirty_shards=shards, threads=threads)
+    table = open_table(settings.table_name, attempts=2, connections=AT_ONCE)
+    known, shards = ledger or Ledger.load(), settings.dirty_shards
+    projector = Projector(table, known, dirty_shards=shards, threads=AT_ONCE)
 
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         batch = Batch.parse(event, emulated=settings.emulated_stream)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import cache
 from typing import Any
 
@@ -16,28 +14,20 @@ from daicho.tally.rollup import Rollup
 from handlers.consumer import Context, Handler, patience_of
 from handlers.telemetry import emit
 
-TALLIES_AT_ONCE = 8
+AT_ONCE = 8
 
 
 def build(environ: Mapping[str, str], ledger: Ledger | None = None) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "DIRTY_SHARDS")
-    table = open_table(settings.table_name, connections=TALLIES_AT_ONCE)
-    shards, threads = settings.dirty_shards, TALLIES_AT_ONCE
-    known = Ledger.load() if ledger is None else ledger
-    rollup = Rollup(table, known, dirty_shards=shards, threads=threads)
+    table = open_table(settings.table_name, connections=AT_ONCE)
+    known, shards = ledger or Ledger.load(), settings.dirty_shards
+    rollup = Rollup(table, known, dirty_shards=shards, threads=AT_ONCE)
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        began = dt.datetime.now(dt.UTC)
         report = rollup.run(patience_of(context))
-        metrics = {
-            "RollupLag": report.age_of_oldest_mark(began),
-            "TalliesRolledUp": report.rolled,
-            "TalliesFailed": report.failed,
-            "SlotsRead": report.slots_read,
-        }
-        emit(metrics, seconds=frozenset({"RollupLag"}))
-        return asdict(report)
+        emit(report.counts(), {"RollupLag": report.age_of_oldest_mark()})
+        return dict(vars(report))
 
     return handler
 

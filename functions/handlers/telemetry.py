@@ -13,19 +13,25 @@ import sys
 import time
 from collections.abc import Mapping
 
+NONE: Mapping[str, float] = {}
 
-def emit(metrics: Mapping[str, float], *, seconds: frozenset[str] = frozenset()) -> None:
-    """Write metrics, dimensioned by service; those named in ``seconds`` are times."""
+
+def emit(counts: Mapping[str, int], seconds: Mapping[str, float] = NONE) -> None:
+    """Write metrics, dimensioned by service."""
     service = os.environ.get("POWERTOOLS_SERVICE_NAME", "daicho")
-    namespace = os.environ.get("POWERTOOLS_METRICS_NAMESPACE", "Daicho")
-    definitions = [
-        {"Name": name, "Unit": "Seconds" if name in seconds else "Count"} for name in metrics
-    ]
-    directive = {"Namespace": namespace, "Dimensions": [["service"]], "Metrics": definitions}
+    directive = {
+        "Namespace": os.environ.get("POWERTOOLS_METRICS_NAMESPACE", "Daicho"),
+        "Dimensions": [["service"]],
+        "Metrics": [
+            *({"Name": name, "Unit": "Count"} for name in counts),
+            *({"Name": name, "Unit": "Seconds"} for name in seconds),
+        ],
+    }
     line = {
         "_aws": {"Timestamp": time.time_ns() // 1_000_000, "CloudWatchMetrics": [directive]},
         "service": service,
-        **metrics,
+        **counts,
+        **seconds,
     }
     sys.stdout.write(json.dumps(line) + "\n")
     sys.stdout.flush()

@@ -62,10 +62,19 @@ class Report:
     oldest_mark: str | None = None
     finished: bool = True
 
-    def age_of_oldest_mark(self, now: dt.datetime) -> float:
+    def counts(self) -> dict[str, int]:
+        """What the run did, by metric."""
+        return {
+            "TalliesRolledUp": self.rolled,
+            "TalliesFailed": self.failed,
+            "SlotsRead": self.slots_read,
+        }
+
+    def age_of_oldest_mark(self, now: dt.datetime | None = None) -> float:
         """Seconds for which the mark that stood longest had stood; 0 if there was none."""
         if self.oldest_mark is None:
             return 0.0
+        now = now or dt.datetime.now(dt.UTC)
         return max(0.0, (now - dt.datetime.fromisoformat(self.oldest_mark)).total_seconds())
 
 
