@@ -90,7 +90,10 @@ class _Signature:
     """A function's parameters by where they come from."""
 
     def __init__(self, function: Callable[..., Any], path: str, told: Mapping[str, str]) -> None:
-        hints = typing.get_type_hints(function, include_extras=True)
+        try:
+            hints = typing.get_type_hints(function, include_extras=True)
+        except NameError as error:
+            raise DeclarationError(f"{function.__name__}: {error}") from error
         self.returns = hints.get("return")
         self.returns = None if self.returns is type(None) else self.returns
         self.body: type[BaseModel] | None = None

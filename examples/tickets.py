@@ -1,0 +1,31 @@
+"""Tickets of a help desk: found by title, queued by team, their effort ranked by month."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Literal
+
+from daicho import Aggregate, Domain, Entity, Key, Listing, Search, Sum, month, one_of
+from daicho.fields import field, uid
+
+
+class Ticket(Entity):
+    """Something that a team is asked to do."""
+
+    id: str = uid()
+    title: str = field()
+    team: str = field(min_length=1)
+    state: Literal["open", "done"] = field(default="open")
+    opened: dt.date = field()
+    minutes: int = field(default=0, ge=0)
+    note: str | None = None
+
+    key = Key(id)
+    search = Search(title)
+    queue = Listing(team, where=one_of(state, "open"))
+    effort = Aggregate(Sum(minutes), team, within=month(opened), ranked=True)
+
+
+domain = Domain("tickets", Ticket)
+domain.resource("/tickets/{id}", Ticket, "POST PUT GET PATCH DELETE")
+domain.answer("/effort/{month}", Ticket.effort.top)

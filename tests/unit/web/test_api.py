@@ -1,0 +1,171 @@
+"""Queries, sets of references, figures, roles, and what goes wrong within: over a book of toys."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from daicho import Domain
+from daicho.errors import (
+    BadCursor,
+    Invalid,
+    RefusedError,
+    ThrottledError,
+    UnavailableError,
+    refuse,
+)
+from daicho.questions import Many
+from daicho.web.openapi import page
+from tests.client import Client
+from tests.unit.web.toys import Category, Contact, FakeBook, Link, Order, serve
+
+
+@pytest.fixture
+def book() -> FakeBook:
+    return FakeBook()
+
+
+@pytest.fixture
+def client(book: FakeBook) -> Client:
+    return serve(book=book)
+
+
+@pytest.mark.parametrize(
+    ("url", "question"),
+    [
+        ("/contacts?q=ann%20b", Contact.search("ann b")),
+        ("/contacts?q=", Contact.search("")),
+        ("/contacts?firms=true", Contact.firms()),
+        ("/categories", Category.key.all()),
+        ("/categories/c%231/contacts", Contact.in_category("c#1")),
+        ("/orders?date=2026-11-21", Many(Order, "partition", "key", (None,))),
+        ("/contacts/ann/orders", Order.of_customer("ann")),
+        ("/customers/ann/orders?open=true", Order.open("ann")),
+        ("/orders/o/contacts", Link.key.inverse("o")),
+    ],
+)
+def test_queries_ask_their_declarations(
+    client: Client, book: FakeBook, url: str, question: Any
+) -> None:
+    sign = "&" if "?" in url else "?"
+    assert client.good("GET", f"{url}{sign}limit=3&cursor=c") == {"items": [], "cursor": None}
+    asked, *options = book.asked
+    assert (asked.entity, asked.by, asked.name) == (question.entity, question.by, question.name)
+    assert question.parts in ((None,), asked.parts)
+    assert options == [3, "c"]
+
+
+@pytest.mark.parametrize(
+    ("url", "status"),
+    [
+        ("/contacts", 400),
+        ("/contacts?q=x&firms=true", 400),
+        ("/contacts?q=x&company=y", 400),
+        ("/contacts?firms=false", 422),
+        ("/contacts?firms", 422),
+        ("/customers/ann/orders", 400),
+        ("/customers/ann/orders?open=1", 422),
+        ("/orders", 400),
+        ("/orders?date=21.11.2026", 422),
+        ("/revenue/2026-00", 422),
+    ],
+)
+def test_queries_that_are_none(client: Client, book: FakeBook, url: str, status: int) -> None:
+    assert client("GET", url).status == status
+    assert book.asked == []
+
+
+def test_a_count_stands_beside_the_items(client: Client) -> None:
+    client.good("PUT", "/contacts/count", {"name": "Countess"})
+    assert client.good("GET", "/contacts/count") == {"count": 7}
+
+
+def test_a_ranking_has_the_names_of_its_parts(client: Client, book: FakeBook) -> None:
+    assert client.good("GET", "/revenue/2026-11?limit=5&live=true")["items"] == [
+        {"customer": "ann", "count": 2, "total": "12.5", "rank": 1}
+    ]
+    assert book.asked[1] == {"limit": 5, "cursor": None, "live": True}
+
+
+def test_membership_of_a_set(client: Client, book: FakeBook) -> None:
+    client.good("PUT", "/contacts/1", {"name": "Ann", "categories": ["a"]})
+    link = "/contacts/1/categories/b"
+    assert client("PUT", link).status == 404  # there is no such category
+    book.create(Category(id="b", name="B"))
+    for _ in range(2):
+        assert client("PUT", link).status == 204
+        assert client.good("GET", "/contacts/1")["categories"] == ["a", "b"]
+    assert client.good("GET", "/contacts/1")["version"] == 2  # the repeat changed nothing
+    for _ in range(2):
+        assert client("DELETE", link).status == 204
+        assert client.good("GET", "/contacts/1")["categories"] == ["a"]
+    assert client("PUT", "/contacts/none/categories/b").status == 404
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (ThrottledError("slow down"), 429),
+        (UnavailableError("no answer"), 503),
+        (RefusedError("a bug"), 500),
+        (RuntimeError("internals"), 500),
+        (RecursionError(), 500),
+        (BadCursor(), 400),
+        (Invalid("no", field="name"), 422),
+        (refuse(418, "a teapot"), 418),
+    ],
+)
+def test_what_goes_wrong_within(
+    caplog: pytest.LogCaptureFixture, error: Exception, status: int
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        answer = serve(book=FakeBook(fails=error))("GET", "/contacts/1")
+    assert answer.status == status
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert "internals" not in answer.text
+    assert "slow" not in answer.text
+    if status in (429, 503):
+        assert answer.headers["Retry-After"] == "1"
+    if status == 500:
+        (record,) = [each for each in caplog.records if each.levelno == logging.ERROR]
+        assert record.exc_info
+        assert record.__dict__["request_id"] in answer.json["detail"]
+
+
+def test_a_role_is_asked_for() -> None:
+    domain = Domain("admin")
+
+    @domain.route("DELETE", "/tenant", role="admin")
+    def delete(book: Any) -> None:
+        return None
+
+    client = serve(domain)
+    assert client("DELETE", "/tenant").status == 403
+    for claims in ({"custom:role": "admin"}, {"cognito:groups": "[staff admin]"}):
+        assert Client(client.handler, "acme", claims)("DELETE", "/tenant").status == 204
+    for claims in ({"custom:role": "administrator"}, {"cognito:groups": "[adminx]"}):
+        assert Client(client.handler, "acme", claims)("DELETE", "/tenant").status == 403
+
+
+def test_the_description_needs_no_token_and_the_page_nothing_else(client: Client) -> None:
+    nobody = Client(client.handler, None)
+    described = nobody("GET", "/openapi.json")
+    assert described.json["openapi"].startswith("3.1")
+    shown = nobody("GET", "/docs")
+    assert shown.headers["Content-Type"].startswith("text/html")
+    assert "get_contacts_by_customer_orders" in shown.text
+    around = page("{}").replace(page("{}")[page("{}").index("<style>") :], "")
+    assert "http:" not in around and "https:" not in around
+    assert nobody("GET", "/docs", accept_encoding="gzip").headers["Content-Encoding"] == "gzip"
+
+
+def test_an_answer_too_large_for_lambda_comes_in_more_pages(client: Client, book: FakeBook) -> None:
+    for number in range(30):
+        book.create(Contact(id=str(number), name="n", nickname="題" * 100_000))
+    answer = client("GET", "/contacts?q=")
+    assert answer.status == 200
+    assert len(answer.text.encode()) < 6_000_000
+    assert 0 < len(answer.json["items"]) < 30
+    assert answer.json["cursor"] == "more"
