@@ -258,7 +258,8 @@ def _at_fault(plan: EntityPlan, image: Image) -> str | None:
     for kind in alone:
         for declared in getattr(plan, kind):
             one = replace(plan, **(alone | {kind: (declared,)}))
-            field = _longest(image, _fields_of(declared))
+            # A derived item's keys hold the key of the item too.
+            field = _longest(image, (*_fields_of(declared), *key_fields(plan)))
             try:
                 derived = len(derive.rows(one, image)) + len(derive.contributions(one, image))
             except (ValueError, ArithmeticError, LookupError):
