@@ -19,9 +19,10 @@ from tests.ledgers import LEDGER
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[World, list[Batch]]:
     """Some writes, and their records of each shard cut into batches anywhere."""
-    world = World(random.Random(draw(st.integers(0, 2**32))))
+    # A seed of many bits: Hypothesis likes small ones, and would draw the same few worlds.
+    world = World(random.Random(draw(st.binary(min_size=8, max_size=8))))
     world.newest_generation = draw(st.sampled_from((1, 2)))
-    for _ in range(draw(st.integers(1, 25))):
+    for _ in range(draw(st.sampled_from((3, 8, 15)))):
         world.write()
     batches: list[Batch] = []
     for line in world.lines:
