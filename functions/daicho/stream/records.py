@@ -42,9 +42,9 @@ class StreamRecord:
 
     @property
     def entity(self) -> str | None:
-        """The entity's name; None of what is no base item."""
-        image = self.new if self.new is not None else self.old
-        return None if image is None else image.get("type", {}).get("S")
+        """The entity's name; None of what is no base item, neither now nor before."""
+        names = [image.get("type", {}).get("S") for image in (self.new, self.old) if image]
+        return next(filter(None, names), None)
 
 
 @dataclass(frozen=True)

@@ -112,11 +112,13 @@ def test_an_entity_that_no_ledger_knows_is_newer_too() -> None:
         {"gen": {"NULL": True}},
         {"artist": {"S": "x" * 2000}},
         {"PK": {"N": "1"}},
+        {"type": {"N": "1"}},
     ],
 )
 def test_what_cannot_be_computed_is_poison(broken: Image) -> None:
     good = image("Song", SONG, gen=2)
     poison = record(2, None, good)
+    object.__setattr__(poison, "old", good)
     object.__setattr__(poison, "new", {**good, **broken})
     done, stop = compute([record(1, None, good), poison, record(3, good, None)], LEDGER)
     assert [each.record.number for each in done] == ["1"]
