@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from daicho import Book, Domain, Edge, Entity, Key, Listing, Page, Search, field, folded, ref, uid
+from daicho import Book, Domain, Edge, Entity, Key, Listing, Page, Search, folded, refuse
+from daicho.fields import field, ref, uid
 
 
 class Artist(Entity):
@@ -92,4 +93,7 @@ def songs_of_artist(book: Book, artist: str, limit: int, cursor: str | None) -> 
 
 def _called(book: Book, name: str) -> list[str]:
     """Ids of the artists of a name: names are not unique, and change."""
-    return [artist.id for artist in book.page(Artist.named(name)).items]
+    page = book.page(Artist.named(name))
+    if page.cursor:
+        raise refuse(422, "too many artists are called so; ask by id", field="artist")
+    return [artist.id for artist in page.items]

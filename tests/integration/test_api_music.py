@@ -6,6 +6,10 @@ from typing import Any
 
 import pytest
 
+from daicho.book import Book
+from daicho.cursor import Binding, Position
+from daicho.plan import Ledger
+from domains.music import Artist, Song, Track
 from tests.client import Client, segment
 from tests.served import Served
 
@@ -160,3 +164,28 @@ def test_a_cursor_is_good_for_its_tenant_and_question_only(acme: Client, globex:
     ):
         answer = client("GET", f"{url}{'&' if '?' in url else '?'}cursor={cursor}")
         assert (answer.status, answer.fields) == (400, {"cursor"}), url
+
+
+@pytest.mark.parametrize(
+    "order", ["", "~", "acme#Song#heroes", "acme", "globex#Song", "\U0010ffff", "#"]
+)
+@pytest.mark.parametrize("list", [0, 1, -1, 10**9])
+def test_a_forged_cursor_leads_nowhere_else(
+    served: Served, globex: Client, order: str, list: int
+) -> None:
+    # Who computes the digest of a cursor of their own chooses where to go on in their own list.
+    book = Book(served.table, Ledger.load(), "globex")
+    for url, question in (
+        ("/artists/1/songs", Song.of_artist("1")),
+        ("/playlists/p1/songs", Track.key.all("p1")),
+        ("/songs/heroes/playlists", Track.key.inverse("heroes")),
+        ("/artists?name=dav", Artist.search("dav")),
+    ):
+        asked = book._lists.asked([question]).question
+        forged = Binding("globex", asked).write(Position(order, list))
+        sign = "&" if "?" in url else "?"
+        answer = globex("GET", f"{url}{sign}cursor={forged}")
+        assert answer.status in {200, 400}, answer.text
+        if answer.status == 200:
+            assert ids(answer.json["items"]) <= {"theirs", "1"}
+            assert len(answer.json["items"]) <= 1

@@ -20,7 +20,11 @@ from pydantic_core import PydanticCustomError
 
 from daicho.images import to_value
 
+FLOAT_DIGITS = 15
+"""A float keeps that many digits of any decimal number."""
+
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_DECIMAL = re.compile(r"-?\d{1,40}(\.\d{1,140})?([Ee][+-]?\d{1,3})?", re.ASCII)
 _INTEGER = re.compile(r"-?\d{1,40}", re.ASCII)
 _ISO = re.compile(
     r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?([Zz]|[+-]\d\d:?\d\d)", re.ASCII
@@ -59,6 +63,20 @@ def _day_text(value: Any) -> Any:
     raise PydanticCustomError("day", "Input should be a day: 2026-11-21")
 
 
+def _exact(value: Any) -> Any:
+    """A decimal as it was sent; one that JSON's number has rounded already is refused."""
+    if isinstance(value, str) and _DECIMAL.fullmatch(value):
+        return Decimal(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Decimal(value)
+    if not isinstance(value, float):
+        return value
+    exact = Decimal(repr(value))
+    if exact.is_finite() and len(exact.as_tuple().digits) > FLOAT_DIGITS:
+        raise PydanticCustomError("decimal", "Input has too many digits for a number: send text")
+    return exact
+
+
 def _holdable(value: Any) -> Any:
     try:
         to_value(value)
@@ -93,7 +111,9 @@ _IN_JSON: dict[Any, Any] = {
     dt.date: Day,
     int: Annotated[int, AfterValidator(_holdable)],
     float: Annotated[float, Field(allow_inf_nan=False), AfterValidator(_holdable)],
-    Decimal: Annotated[Decimal, Field(allow_inf_nan=False), AfterValidator(_holdable)],
+    Decimal: Annotated[
+        Decimal, Field(allow_inf_nan=False), BeforeValidator(_exact), AfterValidator(_holdable)
+    ],
 }
 _IN_TEXT: dict[Any, Any] = {
     **_IN_JSON,

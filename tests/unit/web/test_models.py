@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -109,6 +110,11 @@ def test_numbers_are_exact(client: Client) -> None:
     for credit in ("0.1", "12345678901234567890.123456789", "-0.000001"):
         made = client.good("POST", "/contacts", {"name": "Ann", "credit": credit})
         assert made["credit"] == credit
+    for number in ("0.1", "-1234567.891", "12345678901234567890"):
+        made = client.good("PATCH", f"/contacts/{made['id']}", {"credit": json.loads(number)})
+        assert made["credit"] == number
+    rounded = '{"credit": 12345678901234567890.5}'
+    assert client("PATCH", f"/contacts/{made['id']}", raw=rounded).fields == {"credit"}
 
 
 def test_key_fields_outside_the_path_are_parameters(client: Client, book: FakeBook) -> None:
