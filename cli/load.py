@@ -39,13 +39,13 @@ class Connection:
     region: str | None = None
 
     @classmethod
-    def find(cls, table: str | None, endpoint: str | None) -> Connection:
+    def find(cls, table: str | None, endpoint: str | None, stack_file: Path) -> Connection:
         """As asked for, or as the local stack says that `make up` has deployed."""
         if table is not None:
             return cls(table, endpoint)
-        if not STACK_FILE.exists():
-            _exit("no local stack is up (make up): name a --table")
-        stack = json.loads(STACK_FILE.read_text(encoding="utf-8"))
+        if not stack_file.exists():
+            _exit(f"there is no {stack_file} (make up writes it): name a --table")
+        stack = json.loads(stack_file.read_text(encoding="utf-8"))
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
             os.environ.setdefault(name, "test")  # the local AWS takes any
         return cls(stack["table"], endpoint or stack["endpoint"], stack["region"])
@@ -62,7 +62,7 @@ class Connection:
         )
 
 
-def load(
+def load(  # noqa: PLR0913, PLR0917  # the command's options
     entity: Annotated[str, typer.Argument(help="The entity's name: Song.")],
     file: Annotated[
         Path, typer.Argument(help="A JSON array or NDJSON.", exists=True, dir_okay=False)
@@ -70,6 +70,7 @@ def load(
     tenant: Annotated[str, typer.Option(help="Whose items they become.")],
     table: Annotated[str | None, typer.Option(help="Default: the local stack's.")] = None,
     endpoint: Annotated[str | None, typer.Option(help="Of a DynamoDB that is not AWS's.")] = None,
+    stack: Annotated[Path, typer.Option(help="What names the default table.")] = STACK_FILE,
     rate: Annotated[float | None, typer.Option(min=1, help="Items a second at most.")] = None,
     writers: Annotated[int, typer.Option(min=1, max=64, help="Batches at once.")] = 4,
     again: Annotated[bool, typer.Option(help="Begin anew, whatever was loaded before.")] = False,
@@ -82,7 +83,7 @@ def load(
     """
     kind = _entity(entity)
     _check_tenant(tenant)
-    connection = Connection.find(table, endpoint)
+    connection = Connection.find(table, endpoint, stack)
     target = Target(connection.endpoint or "aws", connection.table, tenant, entity)
     state_file = target.state_file(file)
     try:

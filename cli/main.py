@@ -16,3 +16,6 @@ app.command()(load.load)
 app.command()(generation.generation)
 app.command()(docs.docs)
 app.command()(openapi.openapi)
+
+if __name__ == "__main__":
+    app()

@@ -15,7 +15,7 @@ from cli.loading.rows import Row
 from cli.loading.state import State
 from daicho.entity import Entity
 from daicho.errors import Refusal
-from daicho.fields import FieldSpec
+from daicho.fields import FieldSpec, now
 from daicho.images import AttributeValue, Image
 from daicho.places import Places
 from daicho.plan import Ledger
@@ -69,8 +69,10 @@ class Preparer:
         for name, spec in self.entity.fields_.items():
             if spec.role == "copied" and name in values:
                 raise RejectedError(f"is copied from {spec.source}: leave it out", name)
-            if spec.role == "uid" and name not in values:
+            if name not in values and spec.role == "uid":
                 values[name] = self._made(row.line, name)
+            elif name not in values and spec.factory is now:
+                values[name] = self._started
         try:
             item = self.entity(**values)
             return self._writer.drafted(self.entity, self._writer.fields(item), created)
