@@ -5,8 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Literal
 
-from daicho import Aggregate, Domain, Entity, Key, Listing, Search, Sum, month, one_of
-from daicho.fields import field, uid
+from daicho import Aggregate, Domain, Entity, Key, Listing, Search, Sum, field, month, one_of, uid
 
 
 class Ticket(Entity):
