@@ -94,7 +94,9 @@ def _record(each: Mapping[str, Any], shard: str, emulated: bool) -> StreamRecord
     by = each.get("userIdentity") or {}
     expired = removed and (by.get("type"), by.get("principalId")) == TTL_PROCESS
     if emulated:
-        expired = removed and EXPIRED_MARK in (old or {})
+        # The mark is the expiry that it was set for: a renewed item's is another.
+        mark = (old or {}).get(EXPIRED_MARK)
+        expired = removed and mark is not None and mark == (old or {}).get("ttl")
         old, new = _unmarked(old), _unmarked(new)
     return StreamRecord(
         seq=sequence(label, change["SequenceNumber"]),

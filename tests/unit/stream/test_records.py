@@ -78,3 +78,10 @@ def test_an_event_that_is_no_stream_record(lost: str) -> None:
 def test_numbers_compare_by_value_within_a_stream_and_by_stream_first() -> None:
     assert sequence("2026-01-01", "99") < sequence("2026-01-01", "100")
     assert sequence("2026-01-01", "100") < sequence("2026-01-02", "1")
+
+
+def test_the_mark_of_an_item_that_was_renewed_says_nothing() -> None:
+    renewed = event("emulated")
+    old = renewed["Records"][1]["dynamodb"]["OldImage"]
+    old["ttl"] = {"N": str(int(old["ttl"]["N"]) + 86_400)}
+    assert not Batch.parse(renewed, emulated=True).records[1].expired
