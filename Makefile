@@ -40,6 +40,12 @@ demo-data: $(VENV)/.requirements ## Load the demo data once more
 status: $(VENV)/.requirements ## Say what runs, and where
 	@$(BIN)/python -m local status
 
+##@ Measure
+.PHONY: bench
+bench: $(TOOLS) ## Capacity units of writes and pages, on Dynoxide
+	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
+		$(BIN)/python -m bench.units
+
 ##@ Test
 .PHONY: test lint format unit property integration delivery infra e2e
 test: lint unit property integration delivery infra e2e ## Everything, from nothing
@@ -53,8 +59,7 @@ format: $(VENV)/.requirements ## Let ruff format and fix
 	$(BIN)/ruff format $(CODE)
 	$(BIN)/ruff check --fix $(CODE)
 
-# Exit code 5 of pytest: a folder that has no tests yet.
-run_tests = $(PYTEST) tests/$(1) -q $(2) || [ $$? -eq 5 ]
+run_tests = $(PYTEST) tests/$(1) -q $(2)
 
 unit: $(VENV)/.requirements ## The pure parts
 	$(call run_tests,unit)
