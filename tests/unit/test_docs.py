@@ -1,0 +1,47 @@
+"""What the docs say is there: their links, their examples, their commands."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")], key=str)
+LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]+)?\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as code hosts make them."""
+    found = HEADING.findall(CODE.sub("", page.read_text("utf-8")))
+    return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in found}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target, anchor in LINK.findall(page.read_text("utf-8")):
+        if target.startswith("http"):
+            continue
+        file = (page.parent / target).resolve()
+        assert file.exists(), f"{page.name}: {target}"
+        if anchor and file.suffix == ".md":
+            assert anchor[1:] in anchors(file), f"{page.name}: {target}{anchor}"
+
+
+def test_the_readme_shows_the_tested_example() -> None:
+    example = (ROOT / "examples/tickets.py").read_text("utf-8")
+    assert f"```python\n{example}```" in (ROOT / "README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
+def test_every_make_target_that_is_named_exists(page: Path) -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"^([a-z0-9-]+):", makefile, re.MULTILINE))
+    text = page.read_text("utf-8")
+    named = set(re.findall(r"`make ([a-z0-9-]+)", text))
+    for block in CODE.findall(text):
+        named |= set(re.findall(r"^make ([a-z0-9-]+)", block, re.MULTILINE))
+    assert named <= targets, f"{page.name}: {named - targets}"
