@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from aws_lambda_powertools import Logger, Metrics, Tracer
+from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.logging import correlation_paths, utils
 from aws_lambda_powertools.metrics import MetricUnit
 
@@ -17,10 +17,7 @@ def observed(answer: Handler, *, traced: bool) -> Handler:
     logger = Logger()
     utils.copy_config_to_registered_loggers(source_logger=logger, include={"daicho"})
     metrics = Metrics()
-    # None: not where there is no X-Ray, that is, anywhere but in Lambda.
-    tracer = Tracer(disabled=None if traced else True, patch_modules=["botocore"])
 
-    @tracer.capture_lambda_handler(capture_response=False)
     @logger.inject_lambda_context(correlation_id_path=correlation_paths.API_GATEWAY_HTTP)
     @metrics.log_metrics(capture_cold_start_metric=True)
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
@@ -29,5 +26,14 @@ def observed(answer: Handler, *, traced: bool) -> Handler:
         metrics.add_metric(name=name, unit=MetricUnit.Count, value=1)
         return answered
 
-    seen: Handler = handler
+    seen: Handler = _traced(handler) if traced else handler
+    return seen
+
+
+def _traced(handler: Handler) -> Handler:
+    # X-Ray's SDK takes as long to import as pydantic and boto3's session together.
+    from aws_lambda_powertools import Tracer  # noqa: PLC0415
+
+    tracer = Tracer(patch_modules=["botocore"])
+    seen: Handler = tracer.capture_lambda_handler(capture_response=False)(handler)
     return seen

@@ -10,8 +10,8 @@ import pytest
 import domains
 from daicho.domain import Daicho
 from daicho.plan import Ledger
-from daicho.web.api import openapi
 from daicho.web.mounting import operations
+from daicho.web.openapi import openapi
 from daicho.web.operations import VARIABLE, Operation
 from tests.client import Answer, Client, segment
 from tests.served import Served

@@ -13,7 +13,7 @@ import domains
 from daicho import derive
 from daicho.domain import Daicho
 from daicho.plan import Ledger
-from daicho.web.api import openapi
+from daicho.web.openapi import openapi
 from tests.client import Client, segment
 from tests.served import Served
 

@@ -18,7 +18,6 @@ from daicho.web import problems
 from daicho.web.endpoint import Endpoint, response
 from daicho.web.incoming import Incoming
 from daicho.web.mounting import operations
-from daicho.web.openapi import described, openapi, page
 from daicho.web.operations import Reply
 from daicho.web.problems import HttpError
 from daicho.web.resolver import Resolver
@@ -26,8 +25,6 @@ from daicho.web.resolver import Resolver
 if TYPE_CHECKING:
     from daicho.book import Book
     from daicho.domain import Daicho
-
-__all__ = ["Api", "openapi"]
 
 OPEN = ("/docs", "/openapi.json")
 """Paths without a token: the API's own description."""
@@ -65,12 +62,19 @@ class Api:
 
     def _describe(self, server: str) -> None:
         """Serve the API's description, and a page to try it on: nothing of it is elsewhere."""
-        text = cache(lambda: json.dumps(described(self.operations, server=server)))
+
+        @cache
+        def text() -> str:
+            from daicho.web.openapi import described  # noqa: PLC0415  # seldom asked for
+
+            return json.dumps(described(self.operations, server=server))
 
         def openapi_json() -> Response[str]:
             return Response(200, "application/json", text(), compress=True)
 
         def docs() -> Response[str]:
+            from daicho.web.openapi import page  # noqa: PLC0415  # seldom asked for
+
             return Response(200, "text/html; charset=utf-8", page(text()), compress=True)
 
         for path, answer in zip(OPEN, (docs, openapi_json), strict=True):
