@@ -11,7 +11,6 @@ import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -148,7 +147,9 @@ def page_costs(house: House) -> str:
             printed.add_row(f"{size:,}", label, *row)
         ours.append(pages[0][0].reads)
     console.print(printed)
+    cost = ours[-1] * DOLLARS_A_MILLION_READS
     return (
+        f"a million pages cost {cost:.2f} dollars; "
         f"page 1, units at {SIZES[-1]:,} over units at {SIZES[0]:,}: {ours[-1] / ours[0]:.2f}; "
         f"seed 001's way takes {last_ratio:.0f} times ours at {SIZES[-1]:,}"
     )
@@ -241,8 +242,6 @@ def main() -> None:
     with serving() as endpoint:
         write_costs(House(endpoint))
         figure = page_costs(House(endpoint))
-    reads = Decimal("50.5") * Decimal(str(DOLLARS_A_MILLION_READS))
-    console.print(f"A million pages of {PAGE} rows at 50.5 units cost {reads:.2f} dollars.")
     console.print(figure)
 
 
