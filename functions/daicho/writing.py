@@ -281,7 +281,7 @@ def _fields_of(declared: SearchPlan | ListingPlan | AggregatePlan) -> tuple[str,
 
 
 def _longest(image: Image, names: Iterable[str]) -> str | None:
-    sizes = {name: images.size_of({name: image[name]}) for name in names if name in image}
+    sizes = {n: images.size_of({n: image[n]}) for n in sorted(names) if n in image}
     return max(sizes, key=lambda name: sizes[name], default=None)
 
 
