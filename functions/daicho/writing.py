@@ -259,7 +259,8 @@ def _at_fault(plan: EntityPlan, image: Image) -> str | None:
         for declared in getattr(plan, kind):
             one = replace(plan, **(alone | {kind: (declared,)}))
             # A derived item's keys hold the key of the item too.
-            field = _longest(image, (*_fields_of(declared), *key_fields(plan)))
+            blameable = {*_fields_of(declared), *key_fields(plan)} - {"created_at"}
+            field = _longest(image, blameable)
             try:
                 derived = len(derive.rows(one, image)) + len(derive.contributions(one, image))
             except (ValueError, ArithmeticError, LookupError):
