@@ -9,6 +9,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from tests.client import Client
 from tests.served import Served, serving_on
+from tests.shelf import Shelf
 
 
 @pytest.fixture(scope="module")
@@ -25,3 +26,8 @@ def acme(served: Served) -> Client:
 @pytest.fixture(scope="module")
 def globex(served: Served) -> Client:
     return served.client("globex")
+
+
+@pytest.fixture
+def shelf(dynamodb: DynamoDBClient, table_name: str) -> Shelf:
+    return Shelf(dynamodb, table_name)
