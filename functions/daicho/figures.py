@@ -56,7 +56,8 @@ class Figures:
         """One member's score; zero where nothing was counted."""
         tally = group.tally(by)
         amount = live_amount(self.table, tally) if live else rolled_up_amount(self.table, tally)
-        rank = self._rank(group, by, amount) if ranked and amount.items > 0 else None
+        placed = ranked and amount.items > 0
+        rank = self._rank(group, by, amount, live=live) if placed else None
         return Score(by, amount.items, plain(amount.total), rank)
 
     def top(
@@ -112,9 +113,14 @@ class Figures:
         page = [score for _, score in left[:limit]]
         return page, Position(left[limit - 1][0], limit) if len(left) > limit else None
 
-    def _rank(self, group: Group, by: tuple[str, ...], amount: Amount) -> int | None:
-        query = Query(group.ranking, INDEX, below=order_of(amount, by), count_only=True)
+    def _rank(self, group: Group, by: tuple[str, ...], amount: Amount, *, live: bool) -> int | None:
+        own = order_of(amount, by)
+        query = Query(group.ranking, INDEX, below=own, count_only=True)
         ahead = 0
+        if live:
+            # The index has its score as rolled up last: it is not ahead of itself.
+            last = rolled_up_amount(self.table, group.tally(by))
+            ahead = -1 if last.items > 0 and order_of(last, by) < own else 0
         for page in self.table.pages(query):
             ahead += page.count
             if ahead >= MOST_RANKS:
@@ -137,7 +143,7 @@ class Figures:
 
 def order_of(amount: Amount, by: Iterable[str]) -> str:
     """Where a total stands in its ranking."""
-    return keys.render(keys.inverted_score(amount.total), *by)
+    return keys.render(keys.ranking_score(amount.total), *by)
 
 
 def plain(total: Decimal) -> Any:

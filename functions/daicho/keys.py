@@ -118,6 +118,15 @@ def inverted_score(total: int | Decimal) -> str:
     return f"-{_SCORE_HIGHEST - whole:0{width}d}" if whole > 0 else f"{-whole:0{width}d}"
 
 
+def ranking_score(total: int | Decimal) -> str:
+    """`inverted_score` of a sum: one past its width stands at the end of the ranking.
+
+    Each value that is summed fits, but nothing bounds how many there are.
+    """
+    most = Decimal(_SCORE_HIGHEST).scaleb(-SCORE_PLACES, _EXACT)
+    return inverted_score(max(-most, min(most, Decimal(total))))
+
+
 def shard_of(shards: int, *parts: str) -> int:
     """The calculated suffix of ``parts``: 0 to ``shards`` - 1, alike on every machine.
 

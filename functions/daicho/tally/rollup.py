@@ -189,5 +189,5 @@ def ranking_place(
     split = len(aggregate.within)
     return ItemKey(
         derive.ranking_partition(name.tenant, plan, aggregate, name.parts[:split]),
-        keys.render(keys.inverted_score(amount.total), *name.parts[split:]),
+        keys.render(keys.ranking_score(amount.total), *name.parts[split:]),
     )
