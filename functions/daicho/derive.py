@@ -6,10 +6,11 @@ Whatever it raises means that the image cannot be computed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact
 from itertools import product
+from typing import Any
 
 from daicho import images, keys
 from daicho.images import Image
@@ -18,7 +19,7 @@ from daicho.search import grams
 from daicho.search.normalise import fold
 
 MOST_ROWS = 400
-"""Derived items that one base item may have."""
+"""Derived items that one base item may have, and groups that it may count in."""
 
 NO_SORT_PART = "-"
 
@@ -129,8 +130,8 @@ def rows(plan: EntityPlan, image: Image) -> dict[ItemKey, Row]:
             found[key] = Row(
                 keys.check_partition(listing_list(tenant, plan, listing, parts)), order
             )
-    if len(found) > MOST_ROWS:
-        raise UnderivableError(f"{plan.name} derives {len(found)} items; at most {MOST_ROWS}")
+            _check_few(plan, found)  # here too: the product of two sets may have no end
+    _check_few(plan, found)
     return found
 
 
@@ -138,6 +139,9 @@ def contributions(plan: EntityPlan, image: Image) -> dict[str, Amount]:
     """What a base item contributes: the tally's partition key, and the amount.
 
     A pure function of the image, so that old and new image give the exact difference.
+
+    Raises:
+        UnderivableError: over 400 groups, each of which is a write.
     """
     if not plan.aggregates:
         return {}
@@ -154,6 +158,7 @@ def contributions(plan: EntityPlan, image: Image) -> dict[str, Amount]:
                 tally = keys.check_partition(tally_partition(tenant, plan, aggregate, within, by))
                 keys.check_sort(keys.render("0" * 29, *by))
                 found[tally] = found.get(tally, Amount()) + amount
+                _check_few(plan, found)
     return found
 
 
@@ -241,6 +246,11 @@ def bucket_text(part: Part, plain: str) -> str:
             return plain[:10]
         case None:
             return plain
+
+
+def _check_few(plan: EntityPlan, found: Mapping[Any, object]) -> None:
+    if len(found) > MOST_ROWS:
+        raise UnderivableError(f"{plan.name} derives too many items or groups; at most {MOST_ROWS}")
 
 
 def _postings(search: SearchPlan, image: Image) -> set[tuple[str, str]]:

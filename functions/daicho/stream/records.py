@@ -64,7 +64,7 @@ class Batch:
         where what plays the TTL process marks an item before it removes it.
 
         Raises:
-            EventError: no shard, or a record without a number or key.
+            EventError: no shard, or a record without a number, key or old image.
         """
         shard = SINGLE_SHARD if emulated else event.get("shardId")
         if not shard:
@@ -91,6 +91,9 @@ def _record(each: Mapping[str, Any], shard: str, emulated: bool) -> StreamRecord
     label = each["eventSourceARN"].rsplit("/", 1)[-1]
     old, new = change.get("OldImage") or None, change.get("NewImage") or None
     removed = each["eventName"] == "REMOVE"
+    if old is None and each["eventName"] != "INSERT":
+        # Taken for an item that was not there before, it would be counted twice.
+        raise EventError("a change without its old image: the stream's view type is another")
     by = each.get("userIdentity") or {}
     expired = removed and (by.get("type"), by.get("principalId")) == TTL_PROCESS
     if emulated:
