@@ -9,9 +9,10 @@ import inspect
 import sys
 import typing
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, TypeVar, cast, dataclass_transform
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from daicho.declarations import Declaration, Expires, Key, Search
 from daicho.fields import MISSING, DeclarationError, FieldSpec, field, ref
@@ -113,13 +114,34 @@ def values_of(item: Entity) -> dict[str, Any]:
 def stored(cls: type[E], values: Mapping[str, Any], created_at: dt.datetime, version: int) -> E:
     """An item as it was read from the table.
 
+    Limits, and fields that must be given, are for what is written: an item from before they were
+    declared is shown as it is, or a line that was added would make whole lists unreadable.
+
     Raises:
-        pydantic.ValidationError: what is stored does not fit the entity any more.
+        pydantic.ValidationError: what is stored does not fit the entity's types any more.
     """
-    item = cls(**values)
+    try:
+        item = cls(**values)
+    except ValidationError:
+        item = cls.__new__(cls)
+        item.__dict__.update(dict(_older(cls)(**values)))
     item.__dict__["_created_at"] = created_at
     item.__dict__["_version"] = version
     return item
+
+
+@cache
+def _older(cls: EntityMeta) -> type[BaseModel]:
+    """The model of what older declarations let in: of the same types, without limits."""
+    fields: dict[str, Any] = {}
+    for name, spec in cls.fields_.items():
+        if spec.factory is not None:
+            fields[name] = (spec.annotation, Field(default_factory=spec.factory))
+        elif spec.required or spec.role == "copied":
+            fields[name] = (spec.annotation | None, None)
+        else:
+            fields[name] = (spec.annotation, spec.default)
+    return create_model(cls.__name__, **fields)
 
 
 def _collect(cls: EntityMeta) -> None:
