@@ -23,6 +23,9 @@ from daicho.plan import EntityPlan, Part
 from daicho.search.normalise import fold
 
 NESTED_LEVELS = 32
+NAME_BYTES = 65_535
+"""Of an attribute's name, a nested one included."""
+
 _BUCKETS = {"month": re.compile(r"\d{4}-\d\d"), "day": re.compile(r"\d{4}-\d\d-\d\d")}
 _MADE = {"created_at": TypeAdapter(dt.datetime)}
 
@@ -54,7 +57,7 @@ def attribute(entity: type[Entity], name: str, value: Any) -> AttributeValue:
         images.size_of({name: stored})  # encodes every text: a lone surrogate cannot be stored
     except UnicodeEncodeError as error:
         raise Invalid("the text is not well-formed Unicode", field=name) from error
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:  # an instant may leave the calendar
         raise Invalid(str(error), field=name) from error
     return stored
 
@@ -147,11 +150,18 @@ def nothing(spec: FieldSpec, value: Any) -> bool:
     return value is None or (spec.kind == "set" and not value)
 
 
+def _is_long(name: str) -> bool:
+    return len(name.encode(errors="surrogatepass")) > NAME_BYTES
+
+
 def _check_nested(name: str, value: Any, level: int = 1) -> None:
     if isinstance(value, Mapping | list | tuple):
         if level > NESTED_LEVELS:
             raise Invalid(f"nested deeper than {NESTED_LEVELS} levels", field=name)
-        if isinstance(value, Mapping) and "" in value:
-            raise Invalid("a name in it is empty", field=name)
+        if isinstance(value, Mapping):
+            if "" in value:
+                raise Invalid("a name in it is empty", field=name)
+            if any(len(str(each)) * 4 > NAME_BYTES and _is_long(str(each)) for each in value):
+                raise Invalid(f"a name in it is over {NAME_BYTES} bytes", field=name)
         for each in value.values() if isinstance(value, Mapping) else value:
             _check_nested(name, each, level + 1)

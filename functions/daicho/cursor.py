@@ -15,6 +15,7 @@ import json
 from dataclasses import dataclass
 
 from daicho.errors import BadCursor
+from daicho.keys import SORT_KEY_BYTES
 
 FORM = 1
 """Raised when the meaning of a cursor changes: older ones are refused, not misread."""
@@ -59,13 +60,25 @@ class Binding:
             case [int(form), str(order), int(place), str(digest)] if form == FORM:
                 position = Position(order, place)
                 # Rewriting it leaves no second spelling of a cursor, a boolean for 1 included.
-                if self._digest(position) == digest and self.write(position) == cursor:
+                if (
+                    _is_askable(order)
+                    and self._digest(position) == digest
+                    and self.write(position) == cursor
+                ):
                     return position
         raise BadCursor
 
     def _digest(self, position: Position) -> str:
         bound = json.dumps([self.tenant, self.question, position.order, position.list])
         return hashlib.blake2b(bound.encode(), digest_size=12).hexdigest()
+
+
+def _is_askable(order: str) -> bool:
+    """Whether it could be a sort key: whoever makes a digest of their own may say anything."""
+    try:
+        return 0 < len(order.encode()) <= SORT_KEY_BYTES
+    except UnicodeEncodeError:
+        return False
 
 
 def _decoded(cursor: str) -> object:

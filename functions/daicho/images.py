@@ -124,6 +124,18 @@ def from_image(image: Image) -> dict[str, Any]:
     return {name: from_value(value) for name, value in image.items()}
 
 
+def alike(one: Image, other: Image) -> bool:
+    """Whether two images hold the same values.
+
+    DynamoDB gives numbers and sets back in a spelling and an order of its own.
+    """
+    return one == other or (
+        one.keys() == other.keys()
+        and all(one[name].keys() == other[name].keys() for name in one)
+        and from_image(one) == from_image(other)
+    )
+
+
 def size_of(image: Image) -> int:
     """The item's size in bytes as DynamoDB counts it, never less.
 
@@ -158,11 +170,13 @@ def _plain(value: Decimal) -> int | Decimal:
 def _number_text(value: Decimal) -> str:
     if not value.is_finite():
         raise ValueError("DynamoDB stores no infinity and no NaN")
+    if not value:
+        return "0"  # whatever its sign and exponent
     try:
-        _EXACT.create_decimal(value.normalize(_EXACT) if value else value)
+        _EXACT.create_decimal(value.normalize(_EXACT))
     except (Inexact, Rounded, Overflow) as error:
         raise ValueError("DynamoDB keeps 38 digits of a number") from error
-    if value and not SMALLEST <= value.adjusted() <= LARGEST:
+    if not SMALLEST <= value.adjusted() <= LARGEST:
         raise ValueError(f"DynamoDB keeps numbers from 1e{SMALLEST} to below 1e{LARGEST + 1}")
     return format(value, "f") if -30 < value.adjusted() < 38 else str(value)
 

@@ -162,7 +162,7 @@ class Writer:
         try:
             self.table.put(image, **write.conditions)
         except ConditionFailedError as refused:
-            if refused.item != image:
+            if refused.item is None or not images.alike(refused.item, image):
                 raise
 
     def _replace(

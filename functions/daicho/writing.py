@@ -24,6 +24,7 @@ from daicho.plan import AggregatePlan, EntityPlan, Generation, ListingPlan, Sear
 
 E = TypeVar("E", bound=Entity)
 NULL: AttributeValue = {"NULL": True}
+_WIDEST: AttributeValue = {"N": "9" * 19}
 
 
 class UnreadableError(StoreError):
@@ -111,7 +112,8 @@ def check(plan: EntityPlan, image: Image) -> None:
     Raises:
         Invalid: over 400 KB, over 400 derived items, an index key too long, a sum that overflows.
     """
-    size = images.size_of(image)
+    # It must stay writable: its version and generation grow.
+    size = images.size_of({**image, "version": _WIDEST, "gen": _WIDEST})
     if size > images.ITEM_BYTES:
         worst = max(image, key=lambda name: images.size_of({name: image[name]}))
         raise Invalid(f"the item takes {size} bytes; at most {images.ITEM_BYTES}", field=worst)
@@ -238,7 +240,9 @@ def frozen_fields(entity: type[Entity], plan: EntityPlan) -> tuple[str, ...]:
 
 def same_fields(entity: type[Entity], one: Image, other: Image) -> bool:
     """Whether two images hold the same fields."""
-    return all(one.get(name) == other.get(name) for name in entity.fields_)
+    fields = entity.fields_
+    held = [{n: image[n] for n in fields if n in image} for image in (one, other)]
+    return images.alike(*held)
 
 
 def _is(write: Write, name: str, value: AttributeValue | None) -> str:
@@ -287,9 +291,9 @@ def _longest(image: Image, names: Iterable[str]) -> str | None:
 
 
 def _floats(value: Any) -> Any:
-    # JSON knows floats, DynamoDB decimals.
+    # JSON knows floats, DynamoDB decimals. A decimal that no float holds was never one.
     match value:
-        case Decimal():
+        case Decimal() if Decimal(repr(float(value))) == value:
             return float(value)
         case dict():
             return {name: _floats(each) for name, each in value.items()}
