@@ -178,10 +178,22 @@ class _Compiler:
         self.read[spec.name] = spec.kind
         return spec.name
 
+    def _check_single(self, reference: FieldSpec) -> None:
+        """What is read through a reference has its id alone for a key."""
+        key = reference.target.declarations_["key"]
+        if len(key.parts) != 1:
+            raise DeclarationError(
+                f"{reference} refers to {reference.target.__name__}, which no single id tells: "
+                f"{key} is of {len(key.parts)} fields"
+            )
+
     def _check_copy(self, spec: FieldSpec) -> None:
+        if spec.role == "refs":
+            self._check_single(spec)
         if spec.role != "copied" or spec.source is None:
             return
         reference: FieldSpec = spec.target
+        self._check_single(reference)
         known = self.entity.fields_.get(reference.name)
         if known is not reference:
             raise DeclarationError(f"{spec} is copied through {reference}, a field of another")
