@@ -37,10 +37,18 @@ def append(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
     """Add a generation for each entity that changed; what did not change keeps its number.
 
     Entities that are no longer declared keep their generations: their items may still be there.
+
+    Raises:
+        DeclarationError: a key changed; what is stored would not be found under the new one.
     """
     entities = dict(ledger.entities)
     for plan in compiled:
         known = entities.get(plan.name, ())
+        if known and plan.key != known[-1].plan.key:
+            raise DeclarationError(
+                f"{plan.name}.key changed: its items would not be found under the new one; "
+                "declare another entity, and move them"
+            )
         if known and not _first_change(plan, known[-1].plan):
             continue
         number = known[-1].number + 1 if known else 1

@@ -56,9 +56,9 @@ class Lists:
         entity = many[0].entity
         plan = self.ledger.current(entity.__name__).plan
         found = AskedLists(entity)
-        orders: set[object] = set()
-        for each in dict.fromkeys(many):
-            orders.add((each.entity, self._add(plan, each, found)))
+        if any(each.entity is not entity for each in many):
+            raise TypeError("lists of one entity can be merged")
+        orders = {self._add(plan, each, found) for each in dict.fromkeys(many)}
         if len(orders) > 1:
             raise TypeError(f"lists of {entity.__name__} that are ordered alike can be merged")
         return found

@@ -205,3 +205,9 @@ def test_parts_of_figures_are_text_or_values(shelf: Shelf) -> None:
     for wrong in ("2026-13", "november", ""):
         with pytest.raises(Invalid):
             book.read(Visit.monthly(wrong, "k"))
+
+
+def test_lists_of_two_entities_have_no_common_order(shelf: Shelf) -> None:
+    notes, links = Note.search(""), Link.key.all("a")
+    with pytest.raises(TypeError, match="one entity"):
+        shelf.book().page(notes, links)  # type: ignore[misc]

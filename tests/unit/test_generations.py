@@ -62,6 +62,13 @@ def test_a_change_without_a_generation_is_named() -> None:
         locked([replace(SONG, name="Album")], ledger)
 
 
+def test_a_key_never_changes() -> None:
+    ledger = append([SONG], Ledger())
+    moved = replace(SONG, key=KeyPlan(("id",), (), shards=4))
+    with pytest.raises(DeclarationError, match=r"Song\.key changed: its items would not be found"):
+        append([moved], ledger)
+
+
 def test_images_of_other_generations() -> None:
     ledger = append([SONG], Ledger())
     with pytest.raises(NewerGenerationError):
