@@ -14,7 +14,7 @@ from local.place import REGION, Place
 SECONDS_TO_DELIVER = 60
 
 
-def test_a_second_up_is_quick_and_loses_no_stream_record(
+def test_a_stop_loses_neither_data_nor_a_stream_record(
     place: Place | None, stack: dict[str, Any]
 ) -> None:
     if place is None:
@@ -27,9 +27,7 @@ def test_a_second_up_is_quick_and_loses_no_stream_record(
             body = {"name": "Zadie Undelivered"}
             assert api.put("/artists/undelivered", json=body).is_success
             commands.down(place, print)
-            began = time.monotonic()
             commands.up(place, print)
-            assert time.monotonic() - began < 60
             assert api.get("/songs/heroes").json() == before
             assert api.get("/artists?name=zadie").json()["items"] == []
         finally:
