@@ -347,3 +347,12 @@ def test_both_ends_of_edges(links: set[tuple[str, str]], draw: random.Random) ->
     for near in {a for a, _ in links}:
         found = [e.b for page in walked(book, (Link.key.all(near),), draw) for e in page]
         assert found == sorted(b for a, b in links if a == near)
+
+
+def test_what_a_longer_keyword_excludes_is_excluded_in_the_index() -> None:
+    draw = random.Random(1)
+    texts = ["abcd", "abce", "abcf abcd", "abc", "abcg"]
+    shelf = shelf_of([Doc(id=f"d{n}", text=text) for n, text in enumerate(texts)], draw)
+    pages = walked(Book(shelf, LEDGER, "t"), (Doc.search("abcd"),), draw)
+    assert {doc.id for page in pages for doc in page} == {"d0", "d2"}
+    assert shelf.fetched == 2
