@@ -51,7 +51,8 @@ def access_patterns(daicho: Daicho, known: Ledger) -> str:
     sections: dict[str, list[Row]] = {domain.name: [] for domain in daicho.domains}
     for operation in operations(daicho):
         for choice in operation.choices:
-            asked = "&".join(f"{name}=" for name in sorted(choice.needed))
+            needed = sorted(choice.required, key=lambda each: each.name)
+            asked = "&".join(f"{each.name}={each.only}" for each in needed)
             route = f"`{operation.method} {operation.path}{'?' + asked if asked else ''}`"
             function = functions.get(choice.name)
             if function is None:

@@ -20,8 +20,12 @@ def generation(
     ] = False,
 ) -> None:
     """Append what changed to functions/generations.json, the lock file of all declarations."""
+    from daicho.web.mounting import operations  # noqa: PLC0415  # Powertools takes half a second
+
     before = Ledger() if unreleased else ledger()
-    after = discovered().appended(before)
+    daicho = discovered()
+    operations(daicho)  # what cannot be mounted is said here, and not by a deployed function
+    after = daicho.appended(before)
     changed = [
         f"{name} {generations[-1].number}"
         for name, generations in after.entities.items()

@@ -23,6 +23,7 @@ from daicho import keys
 from daicho.book import utc_now
 from daicho.entity import Entity
 from daicho.errors import StoreError
+from daicho.keys import TENANT
 from daicho.plan import Ledger
 from daicho.table import Table, open_table
 
@@ -149,8 +150,8 @@ def _entity(name: str) -> type[Entity]:
 
 
 def _check_tenant(tenant: str) -> None:
-    if not tenant or not tenant.isprintable():
-        _exit("a tenant has a name")
+    if not TENANT.fullmatch(tenant):
+        _exit(f"{tenant!r} is no tenant that a token could name: a-z, 0-9 and -, at most 63")
 
 
 def _exit(message: str) -> NoReturn:

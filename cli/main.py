@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
+import traceback
+from pathlib import Path
+from typing import Any
+
 import typer
+from typer.core import TyperGroup
 
 from cli import docs, generation, load, openapi
+from daicho.fields import DeclarationError
+
+
+class Commands(TyperGroup):
+    """Says a wrong declaration in a line: where it is, and what is wrong."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except DeclarationError as error:
+            frames = traceback.extract_tb(error.__traceback__)
+            own = [frame for frame in frames if Path(frame.filename).parent.name == "domains"]
+            place = f"{Path(own[-1].filename).name}:{own[-1].lineno}: " if own else ""
+            typer.echo(f"{place}{error}", err=True)
+            raise typer.Exit(1) from error
+
 
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_show_locals=False,

@@ -38,6 +38,7 @@ class Loader:
     def run(self, progress: Progress = lambda _loaded, _end: None) -> State:
         """Load what is left; ``progress`` hears how many were loaded, and where in the file."""
         state = self.state
+        state.save(self.state_file)  # a cut in the first block must find the ids' seed
         self._forget_later_rejects()
         rows = read(self.source, state.end, state.line)
         while block := list(islice(rows, self.block_rows)):

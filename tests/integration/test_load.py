@@ -201,12 +201,16 @@ def test_a_load_that_was_killed_goes_on(
         stderr=subprocess.DEVNULL,
     )
     until = time.monotonic() + 60
-    while not next(iter(tmp_path.glob("*.load-*.json")), None) and time.monotonic() < until:
+
+    def loaded() -> int:
+        found = next(tmp_path.glob("*.load-*.json"), None)
+        return int(json.loads(found.read_text())["loaded"]) if found else 0
+
+    while not loaded() and time.monotonic() < until:
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    state = json.loads(next(tmp_path.glob("*.load-*.json")).read_text())
-    assert 0 < state["loaded"] < 6_000
+    assert 0 < loaded() < 6_000
     result = daicho("Artist", file)
     assert result.exit_code == 0, result.output
     assert "6,000 items loaded" in result.output
