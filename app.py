@@ -1,12 +1,25 @@
 """The CDK app: one stack, for the stage that the context names (``-c stage=prod``)."""
 
+import sys
+
 import aws_cdk as cdk
 
+import domains
+from daicho.domain import Daicho
+from daicho.fields import DeclarationError
 from daicho.plan import Ledger
+from daicho.web.mounting import operations
 from infra.settings import Settings
 from infra.stack import DaichoStack
 
+try:
+    daicho = Daicho.discover(domains)
+    ledger = daicho.locked(Ledger.load())
+    operations(daicho)  # a route that cannot be mounted would take the API down with it
+except DeclarationError as error:
+    sys.exit(f"not deployed: {error}")
+
 app = cdk.App(analytics_reporting=False)
 settings = Settings.from_context(app.node.try_get_context)
-DaichoStack(app, settings=settings, ledger=Ledger.load())
+DaichoStack(app, settings=settings, ledger=ledger)
 app.synth()

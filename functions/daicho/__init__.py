@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from daicho.fields import copied as copied
     from daicho.fields import created_at as created_at
     from daicho.fields import field as field
+    from daicho.fields import id_of as id_of
+    from daicho.fields import new_id as new_id
     from daicho.fields import now as now
     from daicho.fields import ref as ref
     from daicho.fields import refs as refs
@@ -48,7 +50,7 @@ _HOMES = {
     "domain": ("Domain",),
     "entity": ("Entity",),
     "errors": ("Conflict", "refuse"),
-    "fields": ("copied", "created_at", "field", "now", "ref", "refs", "uid"),
+    "fields": ("copied", "created_at", "field", "id_of", "new_id", "now", "ref", "refs", "uid"),
     "questions": ("Score",),
 }  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar, TypeVarTuple
 
-from daicho.fields import DeclarationError, FieldSpec
+from daicho.fields import MISSING, DeclarationError, FieldSpec
 from daicho.plan import Bucket
 from daicho.questions import E, Figure, Many, One, Ranking
 from daicho.search.grams import STEPS
@@ -64,7 +64,10 @@ def spec_of(value: Any) -> FieldSpec:
         DeclarationError: it is no field.
     """
     if not isinstance(value, FieldSpec):
-        raise DeclarationError(f"a declaration takes fields; {value!r} is none")
+        raise DeclarationError(
+            f"a declaration takes fields; {value!r} is none "
+            "(a field with a default that is read: name: str = field(default=...))"
+        )
     return value
 
 
@@ -123,7 +126,7 @@ class Key(Declaration, Generic[*Ts]):
     edge = False
 
     def __init__(
-        self, *parts: *Ts, partition: int = 1, shards: Any = None, salt: Any = None
+        self, *parts: *Ts, partition: int = 1, shards: Any = MISSING, salt: Any = MISSING
     ) -> None:
         self.parts = tuple(spec_of(part) for part in parts)
         if not self.parts:
@@ -133,8 +136,12 @@ class Key(Declaration, Generic[*Ts]):
                 f"a Key of {len(self.parts)} fields has no partition={partition}"
             )
         self.partition = partition
-        self.shards: int | FieldSpec | None = shards
-        self.salt: FieldSpec | None = salt
+        if shards is not MISSING and (
+            not isinstance(shards, int | FieldSpec) or isinstance(shards, bool)
+        ):
+            raise DeclarationError(f"a Key's shards are a number or a field(), not {shards!r}")
+        self.shards: int | FieldSpec | None = None if shards is MISSING else shards
+        self.salt: FieldSpec | None = None if salt is MISSING else spec_of(salt)
 
     def __get__(self, instance: object, owner: type[E]) -> KeyOf[E, *Ts]:
         return KeyOf(owner, self)
@@ -257,7 +264,7 @@ class Aggregate(Declaration):
         where: Any = True,
         on_expiry: Literal["keep", "subtract"] | None = None,
     ) -> None:
-        self.measure = measure
+        self.measure = Sum(spec_of(measure.field)) if isinstance(measure, Sum) else measure
         self.by = tuple(PartSpec.of(part) for part in by)
         within = within if isinstance(within, tuple) else (within,)
         self.within = tuple(PartSpec.of(part) for part in within)

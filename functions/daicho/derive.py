@@ -31,7 +31,11 @@ _EXACT = Context(prec=60, traps=[Inexact])
 
 
 class UnderivableError(ValueError):
-    """An image that derives too much, or holds what its plan cannot read."""
+    """An image that derives too much, or holds in ``field`` what its plan cannot read."""
+
+    def __init__(self, message: str, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
 
 
 @dataclass(frozen=True, order=True)
@@ -307,7 +311,12 @@ def _measure(aggregate: AggregatePlan, image: Image) -> Amount | None:
     if value is None or "NULL" in value:
         return None
     measured = images.number(value["N"])
-    keys.inverted_score(measured)  # what no total could hold cannot be counted
+    try:
+        keys.inverted_score(measured)
+    except ValueError as error:
+        what = f"a number that is summed has at most {keys.INTEGER_DIGITS} digits before the point"
+        message = f"{what} and {keys.SCORE_PLACES} behind it"
+        raise UnderivableError(message, aggregate.field) from error
     return Amount(1, measured)
 
 

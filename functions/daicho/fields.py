@@ -5,7 +5,9 @@ Only a field that a declaration reads needs a right side; ``text: str`` alone is
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
+import hashlib
 import types
 import typing
 from collections.abc import Callable
@@ -103,12 +105,16 @@ def uid(factory: Callable[[], Any] | None = None, **options: Any) -> Any:
 
 
 def ref(target: type, *, default: Any = MISSING) -> Any:
-    """The id of another entity's item."""
+    """The id of another entity's item. That there is such an item is not checked."""
+    if not isinstance(target, type):
+        raise DeclarationError(f"ref() takes an entity, not {target!r}")
     return FieldSpec(role="ref", target=target, default=default, limits={"min_length": 1})
 
 
 def refs(target: type) -> Any:
     """A set of ids of another entity, for few (at most 50); an `Edge` is for many."""
+    if not isinstance(target, type):
+        raise DeclarationError(f"refs() takes an entity, not {target!r}")
     return FieldSpec(role="refs", target=target, factory=set, limits={"max_length": 50})
 
 
@@ -123,6 +129,12 @@ def copied(reference: Any, source: Any) -> Any:
         raise DeclarationError(f"copied() takes a field of another entity, not {source!r}")
     hidden = source.hidden
     return FieldSpec(role="copied", target=reference, source=source, frozen=True, hidden=hidden)
+
+
+def id_of(idempotency_key: str) -> str:
+    """The id of what is created under a key: always the same, as long as a ULID, in no order."""
+    digest = hashlib.blake2b(idempotency_key.encode(), digest_size=16).digest()
+    return base64.b32encode(digest).decode().rstrip("=").lower()
 
 
 def new_id() -> str:

@@ -47,7 +47,8 @@ def append(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
         if known and plan.key != known[-1].plan.key:
             raise DeclarationError(
                 f"{plan.name}.key changed: its items would not be found under the new one; "
-                "declare another entity, and move them"
+                "declare another entity, and move them (while nothing is deployed: "
+                "daicho generation --unreleased)"
             )
         if known and not _first_change(plan, known[-1].plan):
             continue

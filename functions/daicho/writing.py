@@ -121,7 +121,8 @@ def check(plan: EntityPlan, image: Image) -> None:
         derive.rows(plan, image)
         derive.contributions(plan, image)
     except (ValueError, ArithmeticError, LookupError) as error:
-        raise Invalid(str(error), field=_at_fault(plan, image)) from error
+        known = error.field if isinstance(error, derive.UnderivableError) else None
+        raise Invalid(str(error), field=known or _at_fault(plan, image)) from error
 
 
 def creation(image: Image, now: int, *, replaces_expired: bool) -> Write:

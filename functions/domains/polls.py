@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from daicho import Aggregate, Book, Conflict, Count, Domain, Entity, Key, refuse
-from daicho.fields import copied, field, ref, uid
+from daicho.fields import copied, field, id_of, new_id, ref, uid
 
 
 class Poll(Entity):
@@ -65,15 +65,23 @@ domain.resource("/polls/{poll}/votes/{voter}", Ballot, "GET DELETE LIST")
 
 
 @domain.route("POST", "/polls")
-def open_poll(book: Book, poll: NewPoll) -> Poll:
-    """Open a poll."""
+def open_poll(book: Book, poll: NewPoll, idempotency_key: str | None = None) -> Poll:
+    """Open a poll; a repeat under the same key is the same poll."""
     named = {each for each in poll.candidates if 0 < len(each) <= 200}
     if len(named) < len(poll.candidates):
         raise refuse(422, "different names, of 1 to 200 characters each", field="candidates")
     if poll.counting == "fast":
         raise refuse(422, "only exact counting is offered yet", field="counting")
     shards = max(8, 2 * ceil(poll.expected_votes_per_second / 1000))
-    return book.create(Poll(candidates=poll.candidates, counting="exact", shards=shards))
+    id = new_id() if idempotency_key is None else id_of(idempotency_key)
+    made = Poll(id=id, candidates=poll.candidates, counting="exact", shards=shards)
+    try:
+        return book.create(made)
+    except Conflict:
+        known = book.get(Poll.key(id))
+        if (known.candidates, known.shards) != (made.candidates, made.shards):
+            raise refuse(422, "it opened another poll", field="Idempotency-Key") from None
+        return known
 
 
 @domain.route("GET", "/polls/{id}")

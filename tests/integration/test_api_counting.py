@@ -108,6 +108,16 @@ def test_a_poll_says_how_it_is_made_but_not_its_salt(acme: Client) -> None:
     assert "salt" not in acme.everything(f"/polls/{answer.json['id']}/votes")[0]
 
 
+def test_a_poll_is_opened_once_under_a_key(acme: Client) -> None:
+    asked = {"candidates": ["a", "b"]}
+    first = acme("POST", "/polls", asked, Idempotency_Key="once")
+    again = acme("POST", "/polls", asked, Idempotency_Key="once")
+    assert (first.status, again.status) == (201, 201)
+    assert first.json == again.json
+    other = acme("POST", "/polls", {"candidates": ["a", "c"]}, Idempotency_Key="once")
+    assert (other.status, other.fields) == (422, {"Idempotency-Key"})
+
+
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [

@@ -275,3 +275,25 @@ def test_a_ranking_has_members_and_one_that_is_none_is_not_asked() -> None:
 
     with refused(r"C\.count is not ranked"):
         C.count.top()
+
+
+def test_a_default_that_stands_for_no_field_is_refused() -> None:
+    with refused("a Key's shards are a number or a field"):
+
+        class C(Entity):
+            id: str = uid()
+            note: str | None = None
+            key = Key(id, shards=note)
+
+    with refused("a declaration takes fields; None is none"):
+
+        class D(Entity):
+            id: str = uid()
+            note: str | None = None
+            key = Key(id)
+            total = Aggregate(Sum(note))
+
+
+def test_a_reference_takes_an_entity() -> None:
+    with refused("ref\\(\\) takes an entity, not 'Artist'"):
+        ref("Artist")  # type: ignore[arg-type]

@@ -277,3 +277,9 @@ def test_a_reference_needs_an_item_that_one_id_tells() -> None:
 def test_amounts_of_any_size_add_up_exactly() -> None:
     total = sum((Amount(1, Decimal(HIGHEST) + Decimal("1e-9")) for _ in range(1000)), Amount())
     assert total.total == 1000 * (Decimal(HIGHEST).scaleb(9) + 1).scaleb(-9)
+
+
+def test_a_number_that_cannot_be_summed_is_named() -> None:
+    with pytest.raises(Invalid, match="19 digits before the point") as refused:
+        check(PAYMENT.plan, image_of(Payment(id="x" * 40, payer="p" * 60, amount=10**20)))
+    assert refused.value.field == "amount"

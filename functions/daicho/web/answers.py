@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
 from functools import cache
 from types import MethodType
 from typing import Annotated, Any
@@ -89,6 +88,8 @@ class Mounted:
                 declared = owner.declaration
                 return _parts(self.entity, (*declared.within, *declared.by))
             case AggregateOf(), "top":
+                if not owner.declaration.ranked:
+                    raise DeclarationError(f"{owner.declaration} is not ranked: it has no top")
                 return _parts(self.entity, owner.declaration.within)
             case EdgeOf(), "inverse":
                 return _fields(self.entity, (owner.declaration.parts[1].name,))
@@ -116,7 +117,8 @@ class Mounted:
             case AggregateOf(), "top":
                 return f"Rank {_listed([p.field for p in self.owner.declaration.by])} of a {named}"
             case AggregateOf(), _:
-                return f"Count {entity} of a {named}"
+                verb = "Count" if isinstance(self.owner.declaration.measure, Count) else "Sum up"
+                return f"{verb} {entity} of a {named}"
             case KeyOf(), "":
                 return f"Show one {entity}"
         return f"List {entity} of a {named}"
@@ -147,7 +149,8 @@ class Mounted:
         ``fixed`` are parameters with the one value that asks for it.
         """
         flags = tuple(
-            Parameter(name, only(value), f"Always {value}.") for name, value in fixed.items()
+            Parameter(name, only(value), f"Always {value}.", only=value)
+            for name, value in fixed.items()
         )
         asked_by = tuple(each for each in self.parameters if each.name not in inside)
         optional: tuple[Parameter, ...] = PAGING
@@ -250,19 +253,25 @@ def score_values(declared: Aggregate, score: Score, *, ranked: bool) -> dict[str
     found: dict[str, Any] = dict(zip(names, score.by, strict=False))
     found["count"] = score.items
     if not isinstance(declared.measure, Count):
-        total = score.total
-        found["total"] = str(total) if isinstance(total, Decimal) else total
+        # By what is summed and not by the value: 100.00 is no other type than 100.25.
+        whole = isinstance(score.total, int) and not _sums_decimals(declared)
+        found["total"] = score.total if whole else str(score.total)
     if ranked:
         found["rank"] = score.rank
     return found
 
 
 @cache
+def _sums_decimals(declared: Aggregate) -> bool:
+    measure = declared.measure
+    return not isinstance(measure, Count) and measure.field.kind == "decimal"
+
+
 def _score_model(declared: Aggregate) -> type[BaseModel]:
     fields: dict[str, Any] = {part_name(part): (str, ...) for part in declared.by}
     fields["count"] = (int, ...)
     if not isinstance(declared.measure, Count):
-        fields["total"] = (int | str, ...)
+        fields["total"] = (str if _sums_decimals(declared) else int, ...)
     if declared.ranked:
         fields["rank"] = (int | None, ...)
     words = "".join(word.title() for word in declared.name.split("_"))

@@ -11,12 +11,12 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import unquote_plus
 
+from daicho.keys import TENANT
 from daicho.web.problems import HttpError
 
 MOST_BODY_BYTES = 1024 * 1024
 """Of a body: an item has 400 KB at most, and JSON may write a character in six."""
 
-TENANT = re.compile(r"[a-z0-9][a-z0-9-]{0,62}", re.ASCII)
 _JSON = re.compile(r"application/([\w.+-]+\+)?json", re.ASCII | re.IGNORECASE)
 _WITH_BODY = ("POST", "PUT", "PATCH")
 

@@ -27,13 +27,17 @@ Place = Literal["path", "query", "header"]
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a request says besides its body. ``annotation`` is what Pydantic validates it by."""
+    """What a request says besides its body. ``annotation`` is what Pydantic validates it by.
+
+    ``only``: the one value that it may have.
+    """
 
     name: str
     annotation: Any
     description: str = ""
     place: Place = "query"
     default: Any = None
+    only: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ class Choice:
         return self.needed | {each.name for each in self.optional}
 
     def __str__(self) -> str:
-        return "?" + "&".join(f"{each.name}=" for each in self.required)
+        return "?" + "&".join(f"{each.name}={each.only}" for each in self.required)
 
 
 @dataclass

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from daicho.domain import Resource
 from daicho.entity import Entity
 from daicho.errors import Conflict, PreconditionFailed, refuse
+from daicho.fields import id_of
 from daicho.questions import One
 from daicho.web import models, replies
 from daicho.web.conditions import CREATE_ONLY, IDEMPOTENCY_KEY, IF_MATCH, creates_only, versions_of
@@ -25,7 +24,7 @@ def post(resource: Resource) -> Answerer:
 
     def answer(call: Call) -> Reply:
         once = call.values.get(IDEMPOTENCY_KEY.name)
-        ids = {name: _id_of(once)} if name and once else {}
+        ids = {name: id_of(once)} if name and once else {}
         item = _item(resource.entity, call, **ids)
         try:
             made = call.book.create(item)
@@ -137,12 +136,6 @@ def _item(entity: type[Entity], call: Call, **made: str) -> Entity:
     """The item of path, query and body."""
     named = {name: value for name, value in call.values.items() if name in entity.fields_}
     return entity(**named, **made, **(models.given(call.body) if call.body else {}))
-
-
-def _id_of(idempotency_key: str) -> str:
-    """The id of what is created under a key: always the same, as long as a ULID."""
-    digest = hashlib.blake2b(idempotency_key.encode(), digest_size=16).digest()
-    return base64.b32encode(digest).decode().rstrip("=").lower()
 
 
 def _check_same(there: Entity, call: Call) -> None:

@@ -36,13 +36,13 @@ def routes(*domains: Domain) -> dict[str, list[str]]:
         ("GET /categories", ["?"]),
         ("GET /categories/{categories}/contacts", ["?"]),
         ("PATCH /categories/{id}", ["?"]),
-        ("GET /contacts", ["?q=", "?firms="]),
+        ("GET /contacts", ["?q=", "?firms=true"]),
         ("GET /contacts/count", ["?"]),
         ("GET /contacts/{id}", ["?"]),
         ("PUT /contacts/{id}/categories/{category}", ["?"]),
         ("DELETE /contacts/{id}/categories/{category}", ["?"]),
         ("GET /contacts/{customer}/orders", ["?"]),
-        ("GET /customers/{customer}/orders", ["?open="]),
+        ("GET /customers/{customer}/orders", ["?open=true"]),
         ("GET /orders", ["?date="]),
         ("GET /orders/{id}", ["?date="]),
         ("PATCH /orders/{id}", ["?date="]),
@@ -224,4 +224,19 @@ def test_a_function_takes_what_its_path_names() -> None:
         raise NotImplementedError
 
     with pytest.raises(DeclarationError, match="without takes no 'id'"):
+        routes(domain)
+
+
+def test_a_top_of_what_is_not_ranked() -> None:
+    class Sale(Entity):
+        id: str = uid()
+        shop: str = field()
+
+        key = Key(id)
+        sold = Aggregate(Count(), shop)
+
+    domain = Domain("sales", Sale)
+    domain.resource("/sales/{id}", Sale, "POST")
+    domain.answer("/top", Sale.sold.top)
+    with pytest.raises(DeclarationError, match=r"Sale\.sold is not ranked: it has no top"):
         routes(domain)
