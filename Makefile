@@ -24,7 +24,7 @@ PYTEST := $(BIN)/python -m pytest
 TOOLS := $(VENV)/.requirements node_modules/.installed
 
 ##@ Use
-.PHONY: up down reset demo-data status
+.PHONY: up down reset demo-data status logs
 up: $(TOOLS) .local/.ministack .local/.layer ## Start the local AWS, deploy, load demo data (PORT=4600 for another port)
 	@$(BIN)/python -m local up
 
@@ -39,6 +39,9 @@ demo-data: $(VENV)/.requirements ## Load the demo data once more
 
 status: $(VENV)/.requirements ## Say what runs, and where
 	@$(BIN)/python -m local status
+
+logs: $(VENV)/.requirements ## What the functions logged, newest last
+	@$(BIN)/python -m local logs
 
 ##@ Measure
 .PHONY: bench

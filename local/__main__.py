@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from local import demo, expiry
+from local import logs as logged
 from local import up as commands
 from local.place import Place, Trouble
 
@@ -38,6 +39,15 @@ def reset() -> None:
 def status() -> None:
     """Say what runs, and where."""
     commands.status(Place.find(), _say)
+
+
+@app.command()
+def logs(
+    lines: Annotated[int, typer.Option(min=1, help="How many of the newest.")] = logged.NEWEST,
+) -> None:
+    """Print what the functions logged."""
+    for line in logged.newest(Place.find(), lines):
+        _say(line)
 
 
 @app.command(name="demo-data")
