@@ -23,7 +23,7 @@ edited.
 `{x}` is the value of x, escaped; `t` is the tenant of the token; components are joined by `#`.
 Read units are for items of up to 4 KB, strongly consistent (1) or not (½); a page is 100 items.
 Lists in the table are strongly consistent. Through GSI2 come keys only, newest first or highest
-first, about 15 rows a unit; the items are fetched and shown if they still stand there.
+first, about 70 rows a unit; the items are fetched and shown if they still stand there.
 """
 COLUMNS = ("route", "question", "index", "key", "reads")
 
@@ -101,7 +101,7 @@ class _Described:
         if name == "key" and way == "all":
             number = "its" if isinstance(key.shards, str) else key.shards
             shards = "" if key.shards is None else f", merged over {number} shards"
-            return "table", f"PK `{self._partition()}`{shards}", "1 an item of 4 KB, less if small"
+            return "table", f"PK `{self._partition()}`{shards}", "1 for 4 KB of the page"
         if name == "key" and way == "inverse":
             far = "#".join(f"{{{field}}}" for field in key.sort)
             return "GSI1", f"GSI1PK `t#{self.plan.name}#{far}`", "½ for 4 KB of the page"
@@ -135,7 +135,7 @@ class _Described:
         return (
             "GSI2",
             f"GSI2PK `{self._head(search)}#{{gram}}`; grams of {lengths} code points{shards}",
-            "7 a page for the keys, ½ an item",
+            "2 a page for the keys, ½ an item",
         )
 
     def _listing(self, listing: ListingPlan) -> tuple[str, str, str]:
@@ -146,12 +146,12 @@ class _Described:
             "GSI2",
             f"GSI2PK `{self._parts(self._head(listing), listing.partition)}`"
             f"{only}, by {order} descending",
-            "7 a page for the keys, ½ an item",
+            "2 a page for the keys, ½ an item",
         )
 
     def _ranking(self, aggregate: AggregatePlan) -> tuple[str, str, str]:
         partition = self._parts(self._head(aggregate), aggregate.within)
-        return "GSI3", f"GSI3PK `{partition}`, by total descending", "3 a page; live: 1 a member"
+        return "GSI3", f"GSI3PK `{partition}`, by total descending", "2 a page; live: 1 a member"
 
     def _figure(self, aggregate: AggregatePlan) -> tuple[str, str, str]:
         head = self._head(aggregate).replace("#", "#+", 1)
