@@ -78,7 +78,7 @@ def test_the_api_has_its_routes(project: Path) -> None:
 def test_the_docs_have_its_access_patterns(project: Path) -> None:
     run(project, "-m", "cli.main", "docs")
     table = (project / "docs/access-patterns.md").read_text()
-    for route in ("GET /tickets?title=", "GET /tickets?queue=&team=", "GET /effort/{month}"):
+    for route in ("GET /tickets?title=", "GET /tickets?queue=true&team=", "GET /effort/{month}"):
         assert f"`{route}`" in table
     assert "Ticket.effort" in table
 
