@@ -130,7 +130,8 @@ class Book:
         second write follows where an item with others stood there.
 
         Raises:
-            PreconditionFailed: not of version ``if_match``; or, under ``if_none_match``, there.
+            PreconditionFailed: not of version ``if_match``, or not any more, because the SDK asked
+                again when an answer was lost; or, under ``if_none_match``, there.
             Conflict: an expired item waits there for the archive (see `create`).
             ReferenceNotFound: a copied field's item does not exist.
             Invalid: the item cannot be stored, or nothing could be derived from it.

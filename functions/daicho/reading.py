@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Protocol, TypeVar
 
@@ -30,6 +30,10 @@ from daicho.writing import expired
 
 MOST_ROWS = 1_000
 """Rows that one page examines at most."""
+
+MOST_BYTES = 2 * 1024 * 1024
+"""Of the items of one page, but for a single larger one: Lambda answers with 6 MB at most, JSON in
+JSON."""
 
 BLOCK, LEAST_BLOCK = 110, 27
 """Rows that one query asks for: a page and some; of many lists, fewer of each."""
@@ -108,26 +112,26 @@ class Reader:
 
     def direct(self, sources: Sequence[Source], start: Position | None, limit: int) -> Found:
         """A page of lists that hold the items themselves, and where it goes on."""
-        shown: list[Image] = []
+        shown = _Shown(limit)
         decided = start
         for examined, entry in enumerate(self._merged(sources, start, forward=True)):
-            if len(shown) == limit or examined == MOST_ROWS:
-                return shown, decided
+            if shown.is_full or examined == MOST_ROWS:
+                return shown.images, decided
+            if not expired(entry.image, self.now) and not shown.take(entry.image):
+                return shown.images, decided
             decided = entry.position
-            if not expired(entry.image, self.now):
-                shown.append(entry.image)
-        return shown, None
+        return shown.images, None
 
     def postings(
         self, lists: Sequence[tuple[Source, Asked]], start: Position | None, limit: int
     ) -> Found:
         """A page of lists that hold keys: each item once, if it stands in one of them now."""
-        shown: list[Image] = []
+        shown = _Shown(limit)
         decided, examined = start, 0
         groups = self._groups(lists, start)
         while True:
             block: list[_Candidate] = []
-            wanted = limit - len(shown)
+            wanted = limit - len(shown.images)
             while sum(1 for each in block if each.asked) < wanted and examined < MOST_ROWS:
                 candidate = next(groups, None)
                 if candidate is None:
@@ -139,14 +143,14 @@ class Reader:
                 if candidate.base in undone:
                     if decided == start:
                         raise UnprocessedError(list(undone))
-                    return shown, decided
+                    return shown.images, decided
+                if candidate in standing and not shown.take(standing[candidate]):
+                    return shown.images, decided
                 decided = Position(candidate.order)
-                if candidate in standing:
-                    shown.append(standing[candidate])
-            if len(shown) == limit or examined >= MOST_ROWS:
-                return shown, decided if next(groups, None) else None
+            if shown.is_full or examined >= MOST_ROWS:
+                return shown.images, decided if next(groups, None) else None
             if not block:
-                return shown, None
+                return shown.images, None
 
     def _groups(
         self, lists: Sequence[tuple[Source, Asked]], start: Position | None
@@ -212,6 +216,28 @@ class Reader:
                 position = Position(image[source.order]["S"], place)
                 if start is None or not forward or position > start:
                     yield Entry(position, image)
+
+
+@dataclass
+class _Shown:
+    """What a page shows, up to its limits."""
+
+    limit: int
+    images: list[Image] = field(default_factory=list)
+    bytes: int = 0
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.images) == self.limit
+
+    def take(self, image: Image) -> bool:
+        """Show one more, unless the page would become too large."""
+        size = images.size_of(image)
+        if self.images and self.bytes + size > MOST_BYTES:
+            return False
+        self.images.append(image)
+        self.bytes += size
+        return True
 
 
 @dataclass(frozen=True, eq=False)

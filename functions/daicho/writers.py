@@ -76,8 +76,6 @@ class Writer:
                     return writing.item_of(entity, image)
                 there = None
                 continue
-            if _is_done(entity, there, image, if_match):
-                return writing.item_of(entity, there)
             if if_match is not None and writing.version_of(there) != if_match:
                 raise PreconditionFailed(f"the item is of version {writing.version_of(there)}")
             # Another's frozen fields than those that were checked: what results has these.
@@ -102,9 +100,8 @@ class Writer:
             write = self._replacement(entity, image, kept, None, version)
             try:
                 return writing.item_of(entity, self._update(image, write))
-            except ConditionFailedError as refused:
-                if refused.item is not None and _is_done(entity, refused.item, image, version):
-                    return writing.item_of(entity, refused.item)
+            except ConditionFailedError:
+                continue  # somebody was faster, or this very write's answer was lost
         raise Conflict("others were faster, again and again")
 
     def delete(self, one: One[E], *, if_match: int | None) -> None:
@@ -258,13 +255,6 @@ class Writer:
 
     def _archived(self, entity: type[Entity]) -> bool:
         return entity.__name__ in self.ledger.archived_types
-
-
-def _is_done(entity: type[Entity], there: Image, image: Image, if_match: int | None) -> bool:
-    """Whether a refused write had been done already, and its answer was lost."""
-    if if_match is None or writing.version_of(there) != if_match + 1:
-        return False
-    return writing.same_fields(entity, there, image)
 
 
 def _seconds(now: dt.datetime) -> int:

@@ -239,13 +239,6 @@ def frozen_fields(entity: type[Entity], plan: EntityPlan) -> tuple[str, ...]:
     return tuple(n for n, spec in entity.fields_.items() if spec.frozen and n not in inside)
 
 
-def same_fields(entity: type[Entity], one: Image, other: Image) -> bool:
-    """Whether two images hold the same fields."""
-    fields = entity.fields_
-    held = [{n: image[n] for n in fields if n in image} for image in (one, other)]
-    return images.alike(*held)
-
-
 def _is(write: Write, name: str, value: AttributeValue | None) -> str:
     if value is None:
         return f"attribute_not_exists({write.name(name)})"

@@ -1,0 +1,96 @@
+"""The Book over a real DynamoDB interface: large items, lost answers, many writers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from daicho.errors import PreconditionFailed
+from daicho.questions import Many
+from daicho.table import Table
+from tests.shelf import Link, Note, Shelf
+
+
+def test_a_page_is_bounded_by_its_size(shelf: Shelf) -> None:
+    book = shelf.book()
+    for n in range(9):
+        size = 390_000 if n % 2 else 350_000
+        book.create(Note(id=f"n{n}", tags={"all"}, extra={"x": "y" * size}))
+        book.create(Link(a="a", b=f"b{n}", note="y" * size))
+    book = shelf.caught_up()
+    questions: list[Many[Any]] = [Note.tagged("all"), Link.key.all("a")]
+    for many in questions:
+        page = book.page(many)
+        assert len(page.items) == 5
+        rest = book.page(many, cursor=page.cursor)
+        assert (len(rest.items), rest.cursor) == (4, None)
+
+
+class Repeating(Table):
+    """The SDK asks again when an answer is lost: a write is asked for twice."""
+
+    lost = False
+
+    def put(self, *arguments: Any, **options: Any) -> Any:
+        return self._answered(super().put, arguments, options)
+
+    def update(self, *arguments: Any, **options: Any) -> Any:
+        return self._answered(super().update, arguments, options)
+
+    def _answered(self, write: Any, arguments: Any, options: Any) -> Any:
+        if self.lost:
+            self.lost = False
+            write(*arguments, **options)
+        return write(*arguments, **options)
+
+
+def test_a_write_whose_answer_was_lost(shelf: Shelf) -> None:
+    shelf.table = table = Repeating(shelf.dynamodb, shelf.table_name)
+    book = shelf.book()
+    table.lost = True
+    assert book.create(Note(id="n", text="1")).version == 1
+    table.lost = True
+    assert book.put(Note(id="m"), if_none_match=True).version == 1
+    table.lost = True
+    assert book.put(Note(id="n", text="2")).version == 3
+    table.lost = True
+    assert book.change(Note.key("n"), {"text": "3"}).version == 5
+    # Who said which version it must be cannot be told from another who wrote the same.
+    writes: list[Callable[[], Note]] = [
+        lambda: book.put(Note(id="n", text="4"), if_match=5),
+        lambda: book.change(Note.key("n"), {"text": "5"}, if_match=6),
+    ]
+    for write in writes:
+        table.lost = True
+        with pytest.raises(PreconditionFailed):
+            write()
+    got = book.get(Note.key("n"))
+    assert (got.text, got.version) == ("5", 7)
+
+
+def test_no_change_is_lost_between_many(shelf: Shelf) -> None:
+    shelf.book().create(Note(id="n", priority=0))
+
+    def raise_it(_: int) -> int:
+        book = shelf.book()
+        for _ in range(20):
+            known = book.get(Note.key("n"))
+            changes = {"priority": known.priority + 1}
+            try:
+                book.change(Note.key("n"), changes, if_match=known.version)
+            except PreconditionFailed:
+                continue
+            return 1
+        return 0
+
+    with ThreadPoolExecutor(4) as pool:
+        done = sum(pool.map(raise_it, range(24)))
+    got = shelf.book().get(Note.key("n"))
+    assert (got.priority, got.version) == (done, done + 1)
+    stages = [{"stage": f"s{n}"} for n in range(12)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda each: shelf.book().change(Note.key("n"), each), stages))
+    assert shelf.book().get(Note.key("n")).version == done + 13
