@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import socket
+import sqlite3
 import subprocess
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +32,8 @@ REGION = "us-east-1"
 ROOT = Path(__file__).parent.parent
 KEYS = ("PK", "SK", "GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "GSI3PK", "GSI3SK")
 SECONDS_TO_START = 20
+MEMORY = Path("/dev/shm")  # Linux only; elsewhere Dynoxide's own memory does
+BYTES_OF_ROOM = 1_000_000_000
 
 
 def program() -> Path:
@@ -54,6 +59,15 @@ def free_port() -> int:
 @contextmanager
 def serving(database: Path | None = None) -> Iterator[str]:
     """Run Dynoxide, in memory or on ``database``, and give its endpoint's URL."""
+    with ExitStack() as stack:
+        if database is None and _has_room(MEMORY):
+            folder = stack.enter_context(tempfile.TemporaryDirectory(dir=MEMORY))
+            database = Path(folder) / "dynoxide.db"
+        yield stack.enter_context(_serving(database))
+
+
+@contextmanager
+def _serving(database: Path | None) -> Iterator[str]:
     port = free_port()
     on_disk = ["--db-path", str(database)] if database else []
     process = subprocess.Popen(
@@ -64,6 +78,8 @@ def serving(database: Path | None = None) -> Iterator[str]:
     )
     try:
         _wait_for(process, port)
+        if database:
+            _index_stream(database)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
@@ -72,6 +88,23 @@ def serving(database: Path | None = None) -> Iterator[str]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def _has_room(folder: Path) -> bool:
+    return folder.is_dir() and shutil.disk_usage(folder).free > BYTES_OF_ROOM
+
+
+def _index_stream(database: Path) -> None:
+    """Let Dynoxide find a stream's last number by an index.
+
+    It keeps every record of every table, of deleted ones too, and looks at all of them at each
+    write: 4,000 writes a second become 130 behind 12,000 records, and stay 4,000 with this.
+    """
+    with closing(sqlite3.connect(str(database), timeout=SECONDS_TO_START)) as opened, opened:
+        opened.execute(
+            "CREATE INDEX IF NOT EXISTS stream_numbers ON"
+            " _stream_records (table_name, CAST(sequence_number AS INTEGER))"
+        )
 
 
 def client(endpoint: str) -> DynamoDBClient:

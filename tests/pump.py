@@ -6,12 +6,9 @@ a mapping with a tumbling window, so it names its shard.
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -58,45 +55,23 @@ class Consumer:
 
 @dataclass
 class Pump:
-    """Reads what is new in the stream and feeds it to consumers.
-
-    ``database``: Dynoxide's file, for much data. A write to Dynoxide takes the longer the more
-    stream records it keeps, and it keeps all: what was read is then forgotten, as DynamoDB does
-    after a day, and the stream is off while handlers write what nobody reads.
-    """
+    """Reads what is new in the stream and feeds it to consumers."""
 
     dynamodb: DynamoDBClient
     endpoint: str
     table_name: str
     consumers: Sequence[Consumer]
     batch: int = BATCH
-    database: Path | None = None
     _iterator: str = field(default="", init=False)
-    _last: str = field(default="", init=False)
 
     def run(self) -> int:
         """Feed all that is in the stream, and all that comes of it; how many records it fed."""
         fed = 0
-        while records := list(self._new_records()):
-            with self.quiet():
-                for begin in range(0, len(records), self.batch):
-                    fed += self._feed(records[begin : begin + self.batch])
+        waiting: list[dict[str, Any]] = []
+        while waiting := waiting + self._read():
+            fed += self._feed(waiting[: self.batch])
+            waiting = waiting[self.batch :]
         return fed
-
-    @contextmanager
-    def quiet(self) -> Iterator[None]:
-        """The stream is off, if this pump may do that: for writes that no consumer waits for."""
-        if self.database is None:
-            yield
-            return
-        assert not list(self._new_records()), "records that nobody was fed yet"
-        view: Any = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
-        self.dynamodb.update_table(
-            TableName=self.table_name, StreamSpecification={"StreamEnabled": False}
-        )
-        yield
-        self.dynamodb.update_table(TableName=self.table_name, StreamSpecification=view)
-        self._iterator = ""
 
     def _feed(self, records: Sequence[dict[str, Any]]) -> int:
         fed = 0
@@ -108,45 +83,27 @@ class Pump:
                 fed += len(wanted)
         return fed
 
-    def _new_records(self) -> Iterator[dict[str, Any]]:
-        """The records that were not read yet, to the end; Dynoxide has one shard a table."""
-        arn = self.dynamodb.describe_table(TableName=self.table_name)["Table"]["LatestStreamArn"]
+    def _read(self) -> list[dict[str, Any]]:
+        """Up to 1,000 records that were not read yet; Dynoxide has one shard a table."""
         if not self._iterator:
-            (shard,) = self._streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]
-            start = {"ShardIteratorType": "TRIM_HORIZON"}
-            if self._last:
-                start = {
-                    "ShardIteratorType": "AFTER_SEQUENCE_NUMBER",
-                    "SequenceNumber": self._last,
-                }
+            stream = self._streams.describe_stream(StreamArn=self._arn)["StreamDescription"]
+            (shard,) = stream["Shards"]
             found = self._streams.get_shard_iterator(
-                StreamArn=arn, ShardId=shard["ShardId"], **start
+                StreamArn=self._arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
             )
             self._iterator = found["ShardIterator"]
-        while True:
-            answer = self._streams.get_records(ShardIterator=self._iterator, Limit=BATCH)
-            self._iterator = answer["NextShardIterator"]
-            if not answer["Records"]:
-                return
-            self._last = answer["Records"][-1]["dynamodb"]["SequenceNumber"]
-            self._forget()
-            yield from (_record(each, arn) for each in answer["Records"])
+        answer = self._streams.get_records(ShardIterator=self._iterator, Limit=BATCH)
+        self._iterator = answer["NextShardIterator"]
+        return [_record(each, self._arn) for each in answer["Records"]]
 
-    def _forget(self) -> None:
-        if self.database is None:
-            return
-        # The last one stays: the next number is counted from it.
-        with closing(sqlite3.connect(str(self.database), timeout=30)) as database, database:
-            database.execute(
-                "DELETE FROM _stream_records WHERE table_name = ?"
-                " AND CAST(sequence_number AS INTEGER) < CAST(? AS INTEGER)",
-                (self.table_name, self._last),
-            )
+    @cached_property
+    def _arn(self) -> str:
+        table = self.dynamodb.describe_table(TableName=self.table_name)["Table"]
+        return table["LatestStreamArn"]
 
     @cached_property
     def _streams(self) -> Any:
-        # Dynoxide's sequence numbers are shorter than DynamoDB's, which boto3 validates.
-        config = Config(retries={"total_max_attempts": 1}, parameter_validation=False)
+        config = Config(retries={"total_max_attempts": 1})
         return boto3.client(
             "dynamodbstreams", endpoint_url=self.endpoint, region_name=REGION, config=config
         )

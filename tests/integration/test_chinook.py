@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import random
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -52,9 +51,8 @@ class Library:
 
     def catch_up(self) -> None:
         self.pump.run()
-        with self.pump.quiet():
-            while self.rollup({}, Context())["rolled"]:
-                pass
+        while self.rollup({}, Context())["rolled"]:
+            pass
 
 
 @pytest.fixture(scope="module")
@@ -64,12 +62,7 @@ def chinook() -> Chinook:
 
 @pytest.fixture(scope="module")
 def library(chinook: Chinook, tmp_path_factory: Any) -> Iterator[Library]:
-    memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
-    with (
-        tempfile.TemporaryDirectory(dir=memory) as folder,
-        serving(Path(folder) / "dynoxide.db") as dynamo,
-        pytest.MonkeyPatch.context() as patch,
-    ):
+    with serving() as dynamo, pytest.MonkeyPatch.context() as patch:
         dynamodb = client(dynamo)
         name = create_table(dynamodb)
         patch.setenv("AWS_ENDPOINT_URL", dynamo)
@@ -81,7 +74,7 @@ def library(chinook: Chinook, tmp_path_factory: Any) -> Iterator[Library]:
         found = Library(
             Table(dynamodb, name),
             ledger,
-            Pump(dynamodb, dynamo, name, [projector], database=Path(folder) / "dynoxide.db"),
+            Pump(dynamodb, dynamo, name, [projector]),
             rollup.build(settings),
             Gateway(api.build(settings), TENANT),
             dynamo,
