@@ -67,7 +67,7 @@ def schedules_to_find(fault: Fault, most: int = MOST_SCHEDULES) -> int | None:
 def _find(most: int) -> int:
     import logging  # noqa: PLC0415
 
-    from tests.delivery.mapping import Delivery  # noqa: PLC0415
+    from tests.delivery.schedule import Delivery  # noqa: PLC0415
 
     logging.disable()
     for seed in range(1, most + 1):

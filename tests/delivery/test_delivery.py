@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from tests.delivery.mapping import Delivery
+from tests.delivery.schedule import Delivery
 
 SCHEDULES = int(os.environ.get("SCHEDULES", "400"))
 FIRST_SEED = int(os.environ.get("FIRST_SEED", "1"))

@@ -1,4 +1,4 @@
-"""Lambda's event source mapping, played by a seed over the real projector, archiver and rollup."""
+"""One schedule: Lambda's deliveries, played by a seed over the real projector and archiver."""
 
 from __future__ import annotations
 
