@@ -20,7 +20,7 @@ from cli.loading.prepare import Preparer
 from cli.loading.rows import is_array
 from cli.loading.state import ChangedError, State, Target
 from daicho import keys
-from daicho.book import utc_now
+from daicho.clock import utc_now
 from daicho.entity import Entity
 from daicho.errors import StoreError
 from daicho.keys import TENANT

@@ -13,6 +13,7 @@ from typing import Any, Generic
 
 from daicho import keys, plan
 from daicho.asking import fitting, part_texts
+from daicho.clock import utc_now
 from daicho.cursor import Binding, Position
 from daicho.entity import Entity
 from daicho.errors import Invalid, NotFound
@@ -28,11 +29,6 @@ from daicho.writers import Writer
 from daicho.writing import expired, item_of
 
 MOST_AT_ONCE = 100
-
-
-def utc_now() -> dt.datetime:
-    """The time."""
-    return dt.datetime.now(dt.UTC)
 
 
 @dataclass(frozen=True)

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 
 import domains
 from daicho.book import Book
 from daicho.domain import Daicho
 from daicho.plan import Ledger
 from daicho.settings import Settings
-from daicho.table import open_table
 from daicho.web.api import Api
 from handlers.consumer import Handler
 from handlers.observed import observed
+from handlers.outside import AWS, Outside
 
 
-def build(environ: Mapping[str, str], ledger: Ledger | None = None) -> Handler:
+def build(
+    environ: Mapping[str, str], ledger: Ledger | None = None, outside: Outside = AWS
+) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ)
-    table = open_table(settings.table_name)
+    table = outside.table(settings.table_name)
     daicho = Daicho.discover(domains)
     known = daicho.locked(Ledger.load() if ledger is None else ledger)
-    api = Api(daicho, lambda tenant: Book(table, known, tenant), server=settings.api_url)
+    make = partial(Book, table, known, clock=outside.now)
+    api = Api(daicho, make, server=settings.api_url)
     return observed(api, traced=settings.stage != "local")
 
 

@@ -8,24 +8,25 @@ from functools import cache
 from typing import Any
 
 from daicho.archive.archiver import Archiver
-from daicho.bucket import open_bucket
 from daicho.plan import Ledger
 from daicho.settings import Settings
 from daicho.stream.records import Batch
-from daicho.table import open_table
 from handlers.consumer import Context, Handler, answer, patience_of
+from handlers.outside import AWS, Outside
 
 
-def build(environ: Mapping[str, str], ledger: Ledger | None = None) -> Handler:
+def build(
+    environ: Mapping[str, str], ledger: Ledger | None = None, outside: Outside = AWS
+) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "ARCHIVE_BUCKET")
-    table = open_table(settings.table_name, attempts=2)
-    bucket = open_bucket(settings.archive_bucket, attempts=2)
-    archiver = Archiver(table, bucket, ledger or Ledger.load())
+    table = outside.table(settings.table_name, attempts=2)
+    bucket = outside.bucket(settings.archive_bucket, attempts=2)
+    archiver = Archiver(table, bucket, ledger or Ledger.load(), now=outside.now)
 
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         batch = Batch.parse(event, emulated=settings.emulated_stream)
-        lowest = archiver.archive(batch, patience_of(context))
+        lowest = archiver.archive(batch, patience_of(context, outside))
         return answer(lowest, emulated=settings.emulated_stream)
 
     return handler

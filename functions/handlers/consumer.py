@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from daicho.patience import RESERVE, Patience
+from handlers.outside import Outside
 
 
 class Context(Protocol):
@@ -22,13 +23,14 @@ class NotDoneError(Exception):
     """Raised where a partial failure cannot be reported: the emulated stream ignores the report."""
 
 
-def patience_of(context: Context) -> Patience:
+def patience_of(context: Context, outside: Outside) -> Patience:
     """The invocation's time, less what its end needs."""
 
     def remaining() -> float:
         return context.get_remaining_time_in_millis() / 1000
 
-    return Patience(remaining, reserve=min(RESERVE, remaining() / 4))
+    reserve = min(RESERVE, remaining() / 4)
+    return Patience(remaining, reserve, sleep=outside.sleep, random=outside.random)
 
 
 def answer(lowest: str | None, *, emulated: bool) -> dict[str, Any]:

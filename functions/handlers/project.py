@@ -11,22 +11,22 @@ from daicho.plan import Ledger
 from daicho.settings import Settings
 from daicho.stream.project import Projector
 from daicho.stream.records import Batch
-from daicho.table import open_table
 from handlers.consumer import Context, Handler, answer, patience_of
+from handlers.outside import AWS, Outside
 
-AT_ONCE = 8
 
-
-def build(environ: Mapping[str, str], ledger: Ledger | None = None) -> Handler:
+def build(
+    environ: Mapping[str, str], ledger: Ledger | None = None, outside: Outside = AWS
+) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "DIRTY_SHARDS")
-    table = open_table(settings.table_name, attempts=2, connections=AT_ONCE)
-    known, shards = ledger or Ledger.load(), settings.dirty_shards
-    projector = Projector(table, known, dirty_shards=shards, threads=AT_ONCE)
+    table = outside.table(settings.table_name, attempts=2, connections=outside.at_once)
+    known, shards, threads = ledger or Ledger.load(), settings.dirty_shards, outside.at_once
+    projector = Projector(table, known, dirty_shards=shards, threads=threads, now=outside.now)
 
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         batch = Batch.parse(event, emulated=settings.emulated_stream)
-        lowest = projector.project(batch, patience_of(context))
+        lowest = projector.project(batch, patience_of(context, outside))
         return answer(lowest, emulated=settings.emulated_stream)
 
     return handler

@@ -9,24 +9,24 @@ from typing import Any
 
 from daicho.plan import Ledger
 from daicho.settings import Settings
-from daicho.table import open_table
 from daicho.tally.rollup import Rollup
 from handlers.consumer import Context, Handler, patience_of
+from handlers.outside import AWS, Outside
 from handlers.telemetry import emit
 
-AT_ONCE = 8
 
-
-def build(environ: Mapping[str, str], ledger: Ledger | None = None) -> Handler:
+def build(
+    environ: Mapping[str, str], ledger: Ledger | None = None, outside: Outside = AWS
+) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "DIRTY_SHARDS")
-    table = open_table(settings.table_name, connections=AT_ONCE)
+    table = outside.table(settings.table_name, connections=outside.at_once)
     known, shards = ledger or Ledger.load(), settings.dirty_shards
-    rollup = Rollup(table, known, dirty_shards=shards, threads=AT_ONCE)
+    rollup = Rollup(table, known, dirty_shards=shards, threads=outside.at_once)
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        report = rollup.run(patience_of(context))
-        emit(report.counts(), {"RollupLag": report.age_of_oldest_mark()})
+        report = rollup.run(patience_of(context, outside))
+        emit(report.counts(), {"RollupLag": report.age_of_oldest_mark(outside.now())})
         return dict(vars(report))
 
     return handler

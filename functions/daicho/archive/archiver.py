@@ -11,6 +11,7 @@ from typing import Protocol
 from daicho import images
 from daicho.archive import chain as chains
 from daicho.archive.chain import Chain
+from daicho.clock import utc_now
 from daicho.derive import ItemKey
 from daicho.errors import ConditionFailedError, StoreError
 from daicho.images import AttributeValue, Image
@@ -63,10 +64,6 @@ class _Stretch:
     records: tuple[StreamRecord, ...]
 
 
-def _now() -> dt.datetime:
-    return dt.datetime.now(dt.UTC)
-
-
 class Archiver:
     """Appends batches to their chains."""
 
@@ -76,7 +73,7 @@ class Archiver:
         objects: Objects,
         ledger: Ledger,
         *,
-        now: Callable[[], dt.datetime] = _now,
+        now: Callable[[], dt.datetime] = utc_now,
     ) -> None:
         self._store = store
         self._objects = objects

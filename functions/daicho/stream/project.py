@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from daicho import images
+from daicho.clock import utc_now
 from daicho.derive import ItemKey
 from daicho.errors import ConditionFailedError, RefusedError
 from daicho.images import AttributeValue, Image
@@ -48,10 +49,6 @@ class Store(Protocol):
         """Change an item, or create it, if the condition holds."""
 
 
-def _now() -> dt.datetime:
-    return dt.datetime.now(dt.UTC)
-
-
 class Projector:
     """Carries batches out on one table. ``threads`` writes go on at once; 1 is in order."""
 
@@ -62,7 +59,7 @@ class Projector:
         *,
         dirty_shards: int,
         threads: int = 1,
-        now: Callable[[], dt.datetime] = _now,
+        now: Callable[[], dt.datetime] = utc_now,
     ) -> None:
         self._store = store
         self._ledger = ledger
