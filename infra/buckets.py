@@ -9,7 +9,10 @@ from constructs import Construct
 
 from infra.settings import Settings
 
-EVERYTHING = "EntireBucket"  # the request metrics' filter: all objects
+DISCARDED = "Discarded"  # the request metrics' filter: what Lambda lays down
+DISCARDED_PREFIX = "aws/lambda/"
+DONE_PREFIX = "done/"
+DONE_DAYS = 90
 
 
 class Buckets(Construct):
@@ -41,11 +44,24 @@ class Buckets(Construct):
                 _leftovers(),
             ],
         )
-        # Nothing in it expires: a payload waits until it has been applied.
-        self.failures = self._bucket("Failures", rules=[_leftovers()], request_metrics=True)
+        # Nothing in it expires but what was applied: all else waits until it has been.
+        self.failures = self._bucket(
+            "Failures",
+            rules=[
+                s3.LifecycleRule(
+                    id="done", prefix=DONE_PREFIX, expiration=Duration.days(DONE_DAYS)
+                ),
+                _leftovers(),
+            ],
+            metrics=[s3.BucketMetrics(id=DISCARDED, prefix=DISCARDED_PREFIX)],
+        )
 
     def _bucket(
-        self, id: str, *, rules: list[s3.LifecycleRule], request_metrics: bool = False
+        self,
+        id: str,
+        *,
+        rules: list[s3.LifecycleRule],
+        metrics: list[s3.BucketMetrics] | None = None,
     ) -> s3.Bucket:
         return s3.Bucket(
             self,
@@ -59,7 +75,7 @@ class Buckets(Construct):
             minimum_tls_version=1.2 if self._settings.tls_only else None,
             versioned=True,
             lifecycle_rules=rules,
-            metrics=[s3.BucketMetrics(id=EVERYTHING)] if request_metrics else None,
+            metrics=metrics,
             server_access_logs_bucket=self._access_logs,
             server_access_logs_prefix=f"{id.lower()}/" if self._access_logs else None,
             removal_policy=self._settings.removal_policy,

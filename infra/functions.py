@@ -159,14 +159,23 @@ class PythonFunction(Construct):
                 reason="The names of objects follow from the records; all archived entities "
                 "are this function's.",
             )
+        failures = self._foundation.failures
+        for pattern, actions in granted.failures.items():
+            self._allow_objects(
+                actions,
+                failures,
+                pattern,
+                reason="The names of payloads follow from the records.",
+            )
+        if granted.failure_bucket:
+            self._allow("s3", granted.failure_bucket, failures.bucket_arn)
         if granted.stream:
-            failures = self._foundation.failures
             self._allow("dynamodb", grants.STREAM_READ, self._foundation.stream)
             self._allow("dynamodb", grants.STREAM_LIST, "*")
             self._allow_objects(
                 grants.FAILURE_OBJECTS,
                 failures,
-                "*",
+                grants.DISCARDED,
                 reason="Lambda itself names the objects that hold what it discards.",
             )
             self._allow("s3", grants.FAILURE_BUCKET, failures.bucket_arn)

@@ -18,13 +18,16 @@ class Grants:
     """The actions of one function, without their service prefix.
 
     ``table`` and ``indexes`` are DynamoDB's, ``archive`` are S3's on the archive bucket's
-    objects. ``stream``: reads the table's stream, and Lambda lays down what it discards in the
-    failure bucket with this function's role.
+    objects, ``failures`` on those of the failure bucket, by the beginning of their names, and
+    ``failure_bucket`` on that bucket itself. ``stream``: reads the table's stream, and Lambda lays
+    down what it discards in the failure bucket with this function's role.
     """
 
     table: tuple[str, ...]
     indexes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     archive: tuple[str, ...] = ()
+    failures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    failure_bucket: tuple[str, ...] = ()
     stream: bool = False
 
 
@@ -32,13 +35,28 @@ API = Grants(
     table=("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
     indexes=dict.fromkeys(INDEXES, ("Query",)),
 )
-PROJECT = Grants(table=("PutItem", "UpdateItem"), stream=True)
+# A payload is laid down once and never read again by who laid it down.
+PROJECT = Grants(
+    table=("PutItem", "UpdateItem"), failures={"quarantine/*": ("PutObject",)}, stream=True
+)
 ROLLUP = Grants(table=("GetItem", "Query", "UpdateItem"), indexes={"GSI2": ("Query",)})
 # GetObject is for HEAD: the metadata of the link that stands where a new one was to go.
 ARCHIVE = Grants(table=("GetItem", "UpdateItem"), archive=("PutObject", "GetObject"), stream=True)
+# A transaction is granted by what is in it. GetObject is for copies too.
+REDRIVE = Grants(
+    table=("GetItem", "Query", "PutItem", "UpdateItem"),
+    indexes={"GSI2": ("Query",)},
+    failures={
+        "quarantine/*": ("GetObject", "PutObject", "DeleteObject"),
+        "aws/lambda/*": ("GetObject", "DeleteObject"),
+        "done/*": ("PutObject",),
+    },
+    failure_bucket=("ListBucket",),
+)
 
 STREAM_READ = ("DescribeStream", "GetRecords", "GetShardIterator")
 STREAM_LIST = ("ListStreams",)  # knows no resource but "*"
+DISCARDED = "aws/lambda/*"  # how Lambda names what it lays down
 FAILURE_OBJECTS = ("PutObject",)
 FAILURE_BUCKET = ("ListBucket",)  # Lambda asks for it before it uses an on-failure bucket
 

@@ -19,11 +19,12 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
-from infra.buckets import EVERYTHING
+from infra.buckets import DISCARDED
 from infra.settings import Settings
 
 FIVE = Duration.minutes(5)
 CONSUMERS = ("project", "archive")
+MOST_CLAIMS = 1000  # open ones of a shard; past that the projector waits for a fix
 LATE = {"project": Duration.minutes(10), "archive": Duration.minutes(30)}
 AT_LEAST = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
 
@@ -51,7 +52,7 @@ class Observability(Construct):
         self._put = cloudwatch.Metric(
             namespace="AWS/S3",
             metric_name="PutRequests",
-            dimensions_map={"BucketName": failures.bucket_name, "FilterId": EVERYTHING},
+            dimensions_map={"BucketName": failures.bucket_name, "FilterId": DISCARDED},
             statistic="Sum",
             period=FIVE,
         )
@@ -103,7 +104,18 @@ class Observability(Construct):
         self._alarm(
             "failure bucket",
             self._put,
-            why="Records were discarded after all retries: see to them, then apply them again.",
+            why="Records were discarded after all retries: see to them, then redrive.",
+        )
+        self._alarm(
+            "records quarantined",
+            self._quarantined(),
+            why="Records cannot be computed and were set aside: fix, deploy, then redrive.",
+        )
+        self._alarm(
+            "too many claims",
+            self._claims(),
+            MOST_CLAIMS,
+            why="A shard has as many open claims as it may: its projection waits for a fix.",
         )
         for name, metric in self._throttled().items():
             self._alarm(
@@ -128,7 +140,15 @@ class Observability(Construct):
         board.add_widgets(
             graph("How late (ms)", *(self._age(name).with_(label=name) for name in CONSUMERS)),
             graph("Rollup lag (s)", self._lag()),
-            graph("Failure bucket", self._put),
+            graph(
+                "Table throttles",
+                *(metric.with_(label=name) for name, metric in self._throttled().items()),
+            ),
+        )
+        board.add_widgets(
+            graph("Records quarantined", self._quarantined()),
+            graph("Open claims, most of a shard", self._claims()),
+            graph("Records discarded by Lambda (objects)", self._put),
         )
         board.add_widgets(
             graph("Invocations", *(f.metric_invocations(label=name) for name, f in each)),
@@ -138,10 +158,6 @@ class Observability(Construct):
         board.add_widgets(
             graph("API requests", self._api.metric_count(), self._api.metric_client_error()),
             graph("API latency, p95", self._api.metric_latency(statistic="p95")),
-            graph(
-                "Table throttles",
-                *(metric.with_(label=name) for name, metric in self._throttled().items()),
-            ),
         )
 
     def _alarm(
@@ -182,13 +198,14 @@ class Observability(Construct):
 
     def _lag(self) -> cloudwatch.Metric:
         """What the rollup itself reports: the age of the oldest dirty mark that it found."""
-        return cloudwatch.Metric(
-            namespace="Daicho",
-            metric_name="RollupLag",
-            dimensions_map={"service": "rollup"},
-            statistic="Maximum",
-            period=FIVE,
-        )
+        return _own("RollupLag", "rollup", "Maximum")
+
+    def _quarantined(self) -> cloudwatch.Metric:
+        return _own("RecordsQuarantined", "project", "Sum")
+
+    def _claims(self) -> cloudwatch.Metric:
+        """What the projector reports with each batch: how many claims its shard has open."""
+        return _own("ClaimsOpen", "project", "Maximum")
 
     def _throttled(self) -> dict[str, cloudwatch.Metric]:
         """A throttled index makes the table's writes wait, so the postings are watched too."""
@@ -205,3 +222,14 @@ class Observability(Construct):
             for place, dimensions in (("table", table), ("postings", postings))
             for kind in ("read", "write")
         }
+
+
+def _own(name: str, service: str, statistic: str) -> cloudwatch.Metric:
+    """A metric that a function writes itself (`handlers.telemetry`)."""
+    return cloudwatch.Metric(
+        namespace="Daicho",
+        metric_name=name,
+        dimensions_map={"service": service},
+        statistic=statistic,
+        period=FIVE,
+    )

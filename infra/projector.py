@@ -37,7 +37,9 @@ class Projector(Construct):
             timeout=TIMEOUT,
             environment={
                 "DIRTY_SHARDS": str(settings.dirty_shards),
+                "FAILURE_BUCKET": foundation.failures.bucket_name,
                 "EMULATED_STREAM": str(settings.emulated_stream).lower(),
+                **({"FAULTS": str(settings.faults)} if settings.faults else {}),
             },
         )
         consume(

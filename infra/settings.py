@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -39,6 +40,7 @@ class Memory:
     project: int = 1769
     rollup: int = 512
     archive: int = 1024
+    redrive: int = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +50,8 @@ class Settings:
     ``retain``: data outlives the stack. ``archive_window_seconds``: how long the archive gathers
     before it writes an object. ``glacier_after_days``: a class that is still read at once, so
     that queries over old days go on working. ``tls_only`` is off at stage local alone: the local
-    AWS speaks http.
+    AWS speaks http. ``faults``, for stage local only: how often the projector is to fail on
+    purpose, as a share of its writes.
     """
 
     stage: str
@@ -73,6 +76,7 @@ class Settings:
     local_layer: str | None = None
     api_url: str | None = None
     api_id: str | None = None
+    faults: float | None = None
     alarm_email: str | None = None
     account: str | None = None
     region: str | None = None
@@ -88,7 +92,7 @@ class Settings:
 
         Options: ``account`` and ``region`` (both or neither; neither leaves the choice to the
         credentials of the deployment), ``alarm_email``; at stage local ``local_layer`` and
-        ``api_url``, which must be there.
+        ``api_url``, which must be there, and ``faults``.
 
         Raises:
             SettingsError: everything that is missing or wrong, in one message.
@@ -101,12 +105,28 @@ class Settings:
             name: context(name) or None for name in (*local, "alarm_email", "account", "region")
         }
         wrong = [f"stage local needs {n}" for n in local if stage == "local" and not given[n]]
-        wrong += [f"{n} is for stage local only" for n in local if stage != "local" and given[n]]
+        given["faults"] = _share("faults", context("faults"), wrong)
+        only = (*local, "faults")
+        wrong += [f"{n} is for stage local only" for n in only if stage != "local" and given[n]]
         if bool(given["account"]) != bool(given["region"]):
             wrong.append("account and region go together")
         if wrong:
             raise SettingsError("; ".join(wrong))
         return replace(STAGES[stage], **given)
+
+
+def _share(name: str, written: Any, wrong: list[str]) -> float | None:
+    """A number above 0 and below 1, or nothing."""
+    if written in {None, ""}:
+        return None
+    try:
+        share = float(written)
+    except (TypeError, ValueError):
+        share = math.nan
+    if not 0 < share < 1:
+        wrong.append(f"{name} is {written!r}, not a number between 0 and 1")
+        return None
+    return share
 
 
 STAGES = {

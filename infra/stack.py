@@ -15,6 +15,7 @@ from infra.functions import Foundation, dependency_layer, function_code
 from infra.key import customer_key
 from infra.observability import Observability
 from infra.projector import Projector
+from infra.redrive import Redrive
 from infra.rollup import Rollup
 from infra.settings import Settings
 from infra.table import LedgerTable
@@ -50,6 +51,7 @@ class DaichoStack(Stack):
         projector = Projector(self, "Projector", ledger=ledger, foundation=foundation)
         rollup = Rollup(self, "Rollup", foundation=foundation)
         archive = Archive(self, "Archive", ledger=ledger, foundation=foundation)
+        redrive = Redrive(self, "Redrive", foundation=foundation)
         # The consumers first: what the new API writes is filtered away, or not understood, by the
         # old ones, and a record that a filter has dropped does not come again.
         api.python.function.node.add_dependency(projector, archive)
@@ -58,6 +60,7 @@ class DaichoStack(Stack):
             "project": projector.python.function,
             "rollup": rollup.python.function,
             "archive": archive.python.function,
+            "redrive": redrive.python.function,
         }
         Observability(
             self,

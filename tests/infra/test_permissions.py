@@ -15,6 +15,7 @@ GRANTED = {
     "project": grants.PROJECT,
     "rollup": grants.ROLLUP,
     "archive": grants.ARCHIVE,
+    "redrive": grants.REDRIVE,
 }
 Allowed = dict[str, set[str]]  # resource, as text, to actions
 
@@ -72,6 +73,10 @@ def expected(stage: Synthesis, name: str) -> Allowed:
     if listed.archive:
         objects = arn(stage.bucket_id("Archive"), "/entity=*")
         found[objects] = {f"s3:{action}" for action in listed.archive}
+    for pattern, actions in listed.failures.items():
+        found[arn(failures, f"/{pattern}")] = {f"s3:{action}" for action in actions}
+    if listed.failure_bucket:
+        found[arn(failures)] = {f"s3:{action}" for action in listed.failure_bucket}
     if listed.stream:
         found["*"].add("dynamodb:ListStreams")
         found[arn(table, attribute="StreamArn")] = {
@@ -79,7 +84,7 @@ def expected(stage: Synthesis, name: str) -> Allowed:
             "dynamodb:GetRecords",
             "dynamodb:GetShardIterator",
         }
-        found[arn(failures, "/*")] = {"s3:PutObject"}
+        found[arn(failures, "/aws/lambda/*")] = {"s3:PutObject"}
         found[arn(failures)] = {"s3:ListBucket"}
     return found
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.infra.synthesis import API_URL, Synthesis, synthesise
 
-FUNCTIONS = ("api", "project", "rollup", "archive")
+FUNCTIONS = ("api", "project", "rollup", "archive", "redrive")
 OUTPUTS = {
     "ApiUrl",
     "TableName",
@@ -20,6 +20,7 @@ OUTPUTS = {
     "ProjectFunctionName",
     "RollupFunctionName",
     "ArchiveFunctionName",
+    "RedriveFunctionName",
 }
 
 
@@ -73,7 +74,7 @@ def test_the_layer_is_attached_on_aws_and_a_path_at_local(
 
 
 def test_dirty_marks_are_spread_on_aws(local: Synthesis, prod: Synthesis) -> None:
-    for name in ("api", "project", "rollup"):
+    for name in ("api", "project", "rollup", "redrive"):
         assert local.environment(name)["DIRTY_SHARDS"] == "1"
         assert prod.environment(name)["DIRTY_SHARDS"] == "16"
 
@@ -136,9 +137,44 @@ def test_the_rollup_runs_each_minute_and_is_not_repeated(any_stage: Synthesis) -
     assert schedule["ScheduleExpression"] == "rate(1 minute)"
     assert schedule.get("State", "ENABLED") == "ENABLED"
     assert schedule["Target"]["RetryPolicy"]["MaximumRetryAttempts"] == 0
-    invocation = any_stage.only("Lambda::EventInvokeConfig")["Properties"]
-    assert invocation["FunctionName"] == {"Ref": any_stage.function_id("rollup")}
-    assert invocation["MaximumRetryAttempts"] == 0
+    assert repeats(any_stage, "rollup") == 0
+
+
+def repeats(stage: Synthesis, name: str) -> Any:
+    """How often Lambda repeats a failed call of a function that nobody waits for."""
+    (found,) = (
+        each["Properties"]["MaximumRetryAttempts"]
+        for each in stage.resources("Lambda::EventInvokeConfig").values()
+        if each["Properties"]["FunctionName"] == {"Ref": stage.function_id(name)}
+    )
+    return found
+
+
+def test_redrive_is_started_by_hand_alone_and_has_its_time(any_stage: Synthesis) -> None:
+    function = any_stage.function_id("redrive")
+    speaking = {
+        each["Type"].removeprefix("AWS::")
+        for each in any_stage.template["Resources"].values()
+        if function in json.dumps(each["Properties"])
+    }
+    # What watches it, and its own settings: no mapping, no schedule, no permission to call it.
+    assert speaking == {"CloudWatch::Alarm", "CloudWatch::Dashboard", "Lambda::EventInvokeConfig"}
+    assert repeats(any_stage, "redrive") == 0
+    assert any_stage.function("redrive")["Properties"]["Timeout"] == 900
+
+
+def test_who_quarantines_and_who_redrives_know_the_bucket(any_stage: Synthesis) -> None:
+    for name in ("project", "redrive"):
+        bucket = {"Ref": any_stage.bucket_id("Failures")}
+        assert any_stage.environment(name)["FAILURE_BUCKET"] == bucket
+
+
+def test_faults_are_asked_for_and_the_projectors_alone(local: Synthesis, tmp_path: Path) -> None:
+    assert "FAULTS" not in local.environment("project")
+    faulty = synthesise("local", tmp_path, faults=0.25)
+    told = [name for name in FUNCTIONS if "FAULTS" in faulty.environment(name)]
+    assert told == ["project"]
+    assert faulty.environment("project")["FAULTS"] == "0.25"
 
 
 def test_the_outputs_are_those_that_others_read(any_stage: Synthesis) -> None:
@@ -165,7 +201,7 @@ def test_the_alarms_watch_what_can_go_wrong(any_stage: Synthesis) -> None:
     }.items():
         found = [about(each, "FunctionName")["Ref"] for each in watched(any_stage, metric)]
         assert sorted(found) == sorted(any_stage.function_id(name) for name in names), metric
-    for metric in ("RollupLag", "5xx"):
+    for metric in ("RollupLag", "5xx", "RecordsQuarantined", "ClaimsOpen"):
         assert len(watched(any_stage, metric)) == 1
     for metric in ("ReadThrottleEvents", "WriteThrottleEvents"):
         assert len(watched(any_stage, metric)) == 2  # the table, and its postings
@@ -177,13 +213,22 @@ def test_consumers_are_late_long_before_the_stream_forgets(any_stage: Synthesis)
         assert each["Statistic"] == "Maximum"
 
 
-def test_an_object_in_the_failure_bucket_raises_an_alarm(any_stage: Synthesis) -> None:
+def test_a_shard_full_of_claims_raises_an_alarm(any_stage: Synthesis) -> None:
+    (alarm,) = watched(any_stage, "ClaimsOpen")
+    assert about(alarm, "service") == "project"
+    assert (alarm["Threshold"], alarm["Statistic"]) == (1000, "Maximum")
+
+
+def test_what_lambda_discards_raises_an_alarm(any_stage: Synthesis) -> None:
     (alarm,) = watched(any_stage, "PutRequests")
     failures = any_stage.bucket_id("Failures")
     bucket = any_stage.resources("S3::Bucket")[failures]["Properties"]
     assert about(alarm, "BucketName") == {"Ref": failures}
     # S3 counts requests only where it is asked to, under this name.
-    assert bucket["MetricsConfigurations"] == [{"Id": about(alarm, "FilterId")}]
+    # Only what it discarded: what redrive moves to another name is good news.
+    assert bucket["MetricsConfigurations"] == [
+        {"Id": about(alarm, "FilterId"), "Prefix": "aws/lambda/"}
+    ]
     assert (alarm["Threshold"], alarm["EvaluationPeriods"]) == (1, 1)
 
 

@@ -29,6 +29,9 @@ def test_options_come_from_the_context() -> None:
         ({"stage": "production"}, "stage is 'production'; the stages are local, dev, prod"),
         ({"stage": "local"}, "stage local needs local_layer; stage local needs api_url"),
         ({"stage": "prod", "api_url": "http://x"}, "api_url is for stage local only"),
+        ({"stage": "dev", "faults": "0.2"}, "faults is for stage local only"),
+        ({"faults": "many"}, "faults is 'many', not a number between 0 and 1"),
+        ({"faults": "1"}, "faults is '1', not a number between 0 and 1"),
         ({"account": "123456789012"}, "account and region go together"),
     ],
 )

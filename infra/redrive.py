@@ -1,0 +1,48 @@
+"""Redrive: what was quarantined or discarded is applied, when somebody asks for it."""
+
+from __future__ import annotations
+
+from aws_cdk import Duration
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from infra import grants
+from infra.functions import Foundation, PythonFunction
+
+# All that Lambda gives. An invocation stops by itself when little of it is left, says that it is
+# not finished, and is called again.
+TIMEOUT = Duration.minutes(15)
+
+
+class Redrive(Construct):
+    """Nothing triggers it: no mapping, no schedule, no event of the bucket.
+
+    It is of no use before a fix, and who calls it wants to see what it says. Two of them at once
+    are harmless, as each claim is done in one transaction.
+    """
+
+    def __init__(self, scope: Construct, id: str, *, foundation: Foundation) -> None:
+        """Create the function."""
+        super().__init__(scope, id)
+        settings = foundation.settings
+        self.python = PythonFunction(
+            self,
+            "Redrive",
+            name="redrive",
+            foundation=foundation,
+            granted=grants.REDRIVE,
+            timeout=TIMEOUT,
+            environment={
+                "FAILURE_BUCKET": foundation.failures.bucket_name,
+                "DIRTY_SHARDS": str(settings.dirty_shards),
+                "EMULATED_STREAM": str(settings.emulated_stream).lower(),
+            },
+        )
+        # Called without waiting for the answer, it is not repeated behind the caller's back.
+        lambda_.EventInvokeConfig(
+            self,
+            "Invocation",
+            function=self.python.function,
+            retry_attempts=0,
+            max_event_age=Duration.seconds(60),
+        )
