@@ -14,13 +14,19 @@ MOST_DIRTY_SHARDS = 256
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of one function; a function that does not need one finds its default."""
+    """The settings of one function; a function that does not need one finds its default.
+
+    ``faults``: how often the projector is to fail on purpose, as a share of its writes. It exists
+    at stage local only: there it shows that failing changes nothing.
+    """
 
     table_name: str
     stage: Stage
     dirty_shards: int = 16
     emulated_stream: bool = False
     archive_bucket: str = ""
+    failure_bucket: str = ""
+    faults: float = 0.0
     api_url: str = ""
 
     @classmethod
@@ -46,6 +52,9 @@ class Settings:
             or not 1 <= int(shards) <= MOST_DIRTY_SHARDS
         ):
             wrong.append(f"DIRTY_SHARDS is {shards!r}, not a number from 1 to {MOST_DIRTY_SHARDS}")
+        faults = _share(environ, "FAULTS", wrong)
+        if faults and stage != "local":
+            wrong.append("FAULTS is for STAGE local only")
         if wrong:
             raise SettingsError("; ".join(wrong))
         return cls(
@@ -54,6 +63,8 @@ class Settings:
             dirty_shards=int(shards),
             emulated_stream=emulated == "true",
             archive_bucket=environ.get("ARCHIVE_BUCKET", ""),
+            failure_bucket=environ.get("FAILURE_BUCKET", ""),
+            faults=faults,
             api_url=environ.get("API_URL", ""),
         )
 
@@ -65,3 +76,17 @@ def _one_of(
     if value not in known:
         wrong.append(f"{name} is {value!r}, not one of {', '.join(known)}")
     return value
+
+
+def _share(environ: Mapping[str, str], name: str, wrong: list[str]) -> float:
+    """A number above 0 and below 1; 0 if the variable is not set."""
+    value = environ.get(name)
+    if not value:
+        return 0.0
+    try:
+        share = float(value)
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        wrong.append(f"{name} is {value!r}, not a number between 0 and 1")
+    return share
