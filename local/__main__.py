@@ -18,9 +18,13 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help="The local AW
 @app.command()
 def up(
     demo_data: Annotated[bool, typer.Option(help="Load the demo data.")] = True,
+    faults: Annotated[
+        float | None,
+        typer.Option(envvar="FAULTS", help="Share of the projector's writes that are to fail."),
+    ] = None,
 ) -> None:
     """Start the local AWS, deploy, load demo data."""
-    commands.up(Place.find(), _say, with_demo=demo_data)
+    commands.up(Place.find(), _say, with_demo=demo_data, faults=faults)
 
 
 @app.command()

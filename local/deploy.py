@@ -22,8 +22,11 @@ def bootstrap(place: Place) -> None:
     _cdk(place, "bootstrap", "-a", "", f"aws://{ACCOUNT}/{REGION}")
 
 
-def deploy(place: Place) -> dict[str, str]:
-    """Run ``cdk deploy`` for the stage local; what it puts out."""
+def deploy(place: Place, faults: float | None = None) -> dict[str, str]:
+    """Run ``cdk deploy`` for the stage local; what it puts out.
+
+    ``faults``: the share of the projector's writes that are to fail on purpose.
+    """
     arguments = ("--require-approval", "never", "--outputs-file", str(place.outputs))
     context = (
         "-c",
@@ -32,6 +35,7 @@ def deploy(place: Place) -> dict[str, str]:
         f"local_layer={PROGRAMS / 'layer'}",
         "-c",
         f"api_url={place.url}",
+        *(("-c", f"faults={faults}") if faults else ()),
     )
     output = ("--output", str(place.folder / "cdk.out"))
     _cdk(place, "deploy", STACK, *context, *output, *arguments)

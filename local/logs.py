@@ -27,7 +27,7 @@ def _events(place: Place) -> Iterator[tuple[int, str, str]]:
 
 
 def _function(group: str) -> str:
-    names = ("Api", "Project", "Rollup", "Archive")
+    names = ("Api", "Project", "Rollup", "Archive", "Redrive")
     return next((name.lower() for name in names if f"{name}Function" in group), group)
 
 

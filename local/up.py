@@ -27,7 +27,7 @@ def ttl_player(place: Place) -> Background:
     return Background("expiry", place.logs, f"local expire --every {SECONDS_BETWEEN_SWEEPS}")
 
 
-def up(place: Place, say: Say, *, with_demo: bool = True) -> None:
+def up(place: Place, say: Say, *, with_demo: bool = True, faults: float | None = None) -> None:
     """Start, deploy, and load; every step is left out, or costs little, if it is done."""
     with alone(place):
         if ministack(place).ended_by_itself:
@@ -38,7 +38,7 @@ def up(place: Place, say: Say, *, with_demo: bool = True) -> None:
         with _step(say, "cdk bootstrap"):
             bootstrap(place)
         with _step(say, "cdk deploy (stage local)"):
-            outputs = deploy(place)
+            outputs = deploy(place, faults)
         with _step(say, "users and tokens"):
             place.write_stack(describe(place, outputs))
             _start_ttl_player(place)
@@ -52,7 +52,7 @@ def describe(place: Place, outputs: dict[str, str]) -> dict[str, object]:
     """The content of the stack file."""
     functions = {
         name: outputs[f"{name.capitalize()}FunctionName"]
-        for name in ("api", "project", "rollup", "archive")
+        for name in ("api", "project", "rollup", "archive", "redrive")
     }
     return {
         "url": place.url,
