@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -12,6 +11,7 @@ from daicho.settings import Settings
 from daicho.stream.project import Projector
 from daicho.stream.records import Batch
 from handlers.consumer import Context, Handler, answer, patience_of
+from handlers.faulty import faulty
 from handlers.outside import AWS, Outside
 
 
@@ -37,4 +37,4 @@ def __getattr__(name: str) -> Handler:
     """Build ``handler`` when it is asked for: Lambda does so at its init, an import does not."""
     if name != "handler":
         raise AttributeError(name)
-    return build(os.environ)
+    return faulty(build)
