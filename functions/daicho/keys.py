@@ -15,12 +15,16 @@ import datetime as dt
 import hashlib
 import re
 from decimal import Context, Decimal
+from math import ceil
 
 DELIMITER = "#"
 ESCAPE = "$"
 PARTITION_KEY_BYTES = 2048
 SORT_KEY_BYTES = 1024
 INTEGER_DIGITS = 19
+LEAST_SHARDS = 8
+WRITES_A_SECOND = 1_000
+"""What DynamoDB takes for one partition key."""
 SCORE_PLACES = 9
 """Decimal places that a ranking score keeps."""
 
@@ -137,6 +141,15 @@ def shard_of(shards: int, *parts: str) -> int:
     """
     digest = hashlib.blake2b(render(*parts).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") % shards
+
+
+def shards_for(writes_a_second: float) -> int:
+    """How many item collections take so many writes, each of a unit: half full, 8 at least.
+
+    A partition key takes 1,000 write units a second, whatever else the table may take; random
+    and hashed writers are uneven, and traffic grows before anyone notices.
+    """
+    return max(LEAST_SHARDS, 2 * ceil(writes_a_second / WRITES_A_SECOND))
 
 
 def check_partition(key: str) -> str:
