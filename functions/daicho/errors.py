@@ -6,7 +6,7 @@ botocore.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 
 from daicho.images import Image
@@ -25,7 +25,14 @@ class StoreError(DaichoError):
 
 
 class UnavailableError(StoreError):
-    """No answer, or one that a later attempt may better. What was asked may have been done."""
+    """No answer, or one that a later attempt may better.
+
+    What was asked may have been done only where it is an `UnansweredError`.
+    """
+
+
+class UnansweredError(UnavailableError):
+    """The request was sent, and no answer came or the server failed: it may have been done."""
 
 
 class ThrottledError(UnavailableError):
@@ -54,6 +61,17 @@ class ConditionFailedError(StoreError):
     def __init__(self, message: str, item: Image | None) -> None:
         super().__init__(message)
         self.item = item
+
+
+class TransactionFailedError(ConditionFailedError):
+    """Conditions of a transaction did not hold, so nothing of it was done.
+
+    ``refused``: what stands there, by the place of the write in the transaction.
+    """
+
+    def __init__(self, message: str, refused: Mapping[int, Image | None]) -> None:
+        super().__init__(message, next(iter(refused.values()), None))
+        self.refused = refused
 
 
 class Refusal(DaichoError):

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    HTTPClientError,
+    IncompleteReadError,
+    ParamValidationError,
+)
 
 from daicho.errors import (
     ConditionFailedError,
     RefusedError,
     StoreError,
     ThrottledError,
+    TransactionFailedError,
+    UnansweredError,
     UnavailableError,
 )
 
@@ -25,6 +34,7 @@ THROTTLES = frozenset(
         "TooManyRequestsException",
     }
 )
+SERVER_FAILED = 500
 REFUSALS = frozenset(
     {
         "ItemCollectionSizeLimitExceededException",
@@ -43,7 +53,9 @@ def translated(doing: str) -> Iterator[None]:
         raise _of_answer(error, doing) from error
     except ParamValidationError as error:
         raise RefusedError(f"{doing}: {error}") from error
-    except BotoCoreError as error:  # no connection, no answer, no credentials yet
+    except (HTTPClientError, IncompleteReadError) as error:  # sent, and then silence
+        raise UnansweredError(f"{doing}: {error}") from error
+    except BotoCoreError as error:  # never sent: no connection, no credentials yet
         raise UnavailableError(f"{doing}: {error}") from error
 
 
@@ -52,10 +64,32 @@ def _of_answer(error: ClientError, doing: str) -> StoreError:
     message = f"{doing}: {error}"
     if code == "ConditionalCheckFailedException":
         return ConditionFailedError(message, error.response.get("Item"))  # type: ignore[arg-type]
+    if code == "TransactionCanceledException":
+        return _of_transaction(error, message)
     if code in THROTTLES:
         return ThrottledError(message)
     if code in REFUSALS:
         return RefusedError(message)
-    # All else may pass: a server's error, a conflict with a transaction, and also a grant or key
-    # that somebody is about to repair. Giving up at once would burn the mapping's retries.
+    if error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0) >= SERVER_FAILED:
+        return UnansweredError(message)
+    # All else may pass: a conflict with a transaction, and also a grant or key that somebody is
+    # about to repair. Giving up at once would burn the mapping's retries.
     return UnavailableError(message)
+
+
+def _of_transaction(error: ClientError, message: str) -> StoreError:
+    """Why a transaction was cancelled: for good before all else, for a while last."""
+    reasons: Any = error.response.get("CancellationReasons", [])
+    codes = {reason.get("Code") for reason in reasons}
+    if codes & {"ValidationError", "ItemCollectionSizeLimitExceeded"}:
+        return RefusedError(message)
+    refused = {
+        place: reason.get("Item") or None
+        for place, reason in enumerate(reasons)
+        if reason.get("Code") == "ConditionalCheckFailed"
+    }
+    if refused:
+        return TransactionFailedError(message, refused)
+    if codes & {"ThrottlingError", "ProvisionedThroughputExceeded"}:
+        return ThrottledError(message)
+    return UnavailableError(message)  # another write was at one of its items

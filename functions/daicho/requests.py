@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from daicho.derive import ItemKey
@@ -98,6 +98,53 @@ class Page:
             last=answer.get("LastEvaluatedKey") or None,
             units=answer.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0),
         )
+
+
+@dataclass(frozen=True)
+class Put:
+    """Write a whole item, as a part of a transaction."""
+
+    item: Image
+    condition: str | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, AttributeValue] = field(default_factory=dict)
+
+    def request(self) -> dict[str, Any]:
+        """The action, but for the table's name."""
+        return {"Item": self.item, **expressions(self.condition, self.names, self.values)}
+
+
+@dataclass(frozen=True)
+class Update:
+    """Change an item, or create it where the condition allows, as a part of a transaction."""
+
+    key: ItemKey
+    update: str
+    condition: str | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, AttributeValue] = field(default_factory=dict)
+
+    def request(self) -> dict[str, Any]:
+        """The action, but for the table's name."""
+        more = expressions(self.condition, self.names, self.values)
+        return {"Key": key_image(self.key), "UpdateExpression": self.update, **more}
+
+
+@dataclass(frozen=True)
+class Delete:
+    """Remove an item, as a part of a transaction."""
+
+    key: ItemKey
+    condition: str | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, AttributeValue] = field(default_factory=dict)
+
+    def request(self) -> dict[str, Any]:
+        """The action, but for the table's name."""
+        return {"Key": key_image(self.key), **expressions(self.condition, self.names, self.values)}
+
+
+Write = Put | Update | Delete
 
 
 def key_image(key: ItemKey) -> dict[str, dict[str, str]]:

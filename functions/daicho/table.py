@@ -9,7 +9,7 @@ not, so every update here that adds carries a condition that its own first succe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -22,7 +22,8 @@ from daicho.errors import UnprocessedError
 from daicho.faults import translated
 from daicho.images import AttributeValue, Image
 from daicho.patience import Patience
-from daicho.requests import NOTHING, Page, Query, expressions, key_image
+from daicho.requests import NOTHING, Page, Query, Write, expressions, key_image
+from daicho.units import Metered, Units
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -55,9 +56,10 @@ class Found:
 class Table:
     """One DynamoDB table. Raises `daicho.errors.StoreError`s only; safe to share by threads."""
 
-    def __init__(self, client: DynamoDBClient, name: str) -> None:
+    def __init__(self, client: DynamoDBClient, name: str, units: Units | None = None) -> None:
         self._client = client
         self.name = name
+        self.units = units or Units()
 
     def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
         """Read one item."""
@@ -161,6 +163,27 @@ class Table:
         with translated(f"delete {key}"):
             answer = self._client.delete_item(TableName=self.name, Key=key_image(key), **request)
         return answer.get("Attributes")
+
+    def transact(self, writes: Sequence[Write]) -> None:
+        """Do all writes or none; at most 100, each of another item, at two units each.
+
+        The SDK repeats it under one token, so that a repeat after a lost response is known.
+
+        Raises:
+            TransactionFailedError: a condition did not hold.
+            UnavailableError: another write was at one of the items, or it is not known.
+        """
+        items: list[Any] = [
+            {type(write).__name__: {"TableName": self.name, **write.request()}} for write in writes
+        ]
+        with translated(f"transaction of {len(writes)}"):
+            self._client.transact_write_items(TransactItems=items)
+
+    def metered(self) -> Table:
+        """The same table, whose ``units`` count what its requests take."""
+        units = Units()
+        client: Any = Metered(self._client, units)
+        return Table(client, self.name, units)
 
     def batch_write(
         self,

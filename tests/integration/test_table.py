@@ -6,13 +6,23 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.derive import ItemKey
-from daicho.errors import ConditionFailedError, RefusedError, UnavailableError, UnprocessedError
+from daicho.errors import (
+    ConditionFailedError,
+    RefusedError,
+    StoreError,
+    ThrottledError,
+    TransactionFailedError,
+    UnavailableError,
+    UnprocessedError,
+)
+from daicho.faults import translated
 from daicho.images import Image
 from daicho.patience import Patience
-from daicho.requests import Query
+from daicho.requests import Delete, Put, Query, Update
 from daicho.table import Table, open_table
 
 
@@ -49,6 +59,63 @@ def test_update_and_delete_give_what_they_are_asked_for(table: Table) -> None:
         table.delete(key, condition="#n = :n", names={"#n": "n"}, values={":n": {"N": "3"}})
     assert table.delete(key) == new
     assert table.delete(key) is None
+
+
+def test_a_transaction_does_all_or_nothing(table: Table) -> None:
+    table.put(item("a", "1"))
+    one = {":one": {"N": "1"}}
+    table.transact(
+        [
+            Delete(ItemKey("a", "1"), "attribute_exists(PK)"),
+            Update(ItemKey("a", "2"), "ADD #n :one", names={"#n": "n"}, values=one),
+            Put(item("a", "3"), "attribute_not_exists(PK)"),
+        ]
+    )
+    standing = [{**item("a", "2"), "n": {"N": "1"}}, item("a", "3")]
+    (page,) = table.pages(Query("a"))
+    assert list(page.items) == standing
+    with pytest.raises(TransactionFailedError) as failed:
+        table.transact(
+            [
+                Update(ItemKey("a", "2"), "ADD #n :one", names={"#n": "n"}, values=one),
+                Put(item("a", "3", name="new"), "attribute_not_exists(PK)"),
+                Delete(ItemKey("a", "1"), "attribute_exists(PK)"),
+            ]
+        )
+    assert failed.value.refused == {1: item("a", "3"), 2: None}
+    assert failed.value.item == item("a", "3")
+    (page,) = table.pages(Query("a"))
+    assert list(page.items) == standing
+
+
+@pytest.mark.parametrize(
+    ("codes", "error"),
+    [
+        (["None", "TransactionConflict"], UnavailableError),
+        (["TransactionConflict", "ThrottlingError"], ThrottledError),
+        (["TransactionConflict", "ConditionalCheckFailed"], TransactionFailedError),
+        (["ConditionalCheckFailed", "ValidationError"], RefusedError),
+    ],
+)
+def test_why_a_transaction_was_cancelled(codes: list[str], error: type[StoreError]) -> None:
+    reasons = [{"Code": code} for code in codes]
+    answer: Any = {
+        "Error": {"Code": "TransactionCanceledException", "Message": "cancelled"},
+        "CancellationReasons": reasons,
+    }
+    with pytest.raises(error) as raised, translated("a transaction"):
+        raise ClientError(answer, "TransactWriteItems")
+    assert type(raised.value) is error
+
+
+def test_what_requests_take_is_counted(table: Table) -> None:
+    metered = table.metered()
+    metered.put(item("a", "1"))
+    metered.transact([Put(item("a", "2")), Put(item("a", "3"))])
+    metered.get(ItemKey("a", "1"), consistent=True)
+    assert list(metered.pages(Query("a", consistent=True)))
+    assert metered.units.taken() == (2.0, 5.0)
+    assert table.units.taken() == (0.0, 0.0)
 
 
 def test_pages_follow_each_other_to_the_end(table: Table) -> None:
