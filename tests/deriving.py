@@ -58,7 +58,7 @@ def count_all(dynamodb: DynamoDBClient, table_name: str, ledger: Ledger) -> None
         if aggregate.ranked:
             inner = len(aggregate.within)
             within, by = named.parts[:inner], named.parts[inner:]
-            partition = derive.ranking_partition(named.tenant, plan, aggregate, within)
+            partition = derive.ranking_partition(named.tenant, plan, aggregate, within, by)
             written[-1] = {
                 **written[-1],
                 "GSI3PK": {"S": partition},

@@ -160,7 +160,7 @@ class Book:
     def read(self, figure: Figure, *, live: bool = False, ranked: bool = False) -> Score:
         """A group's tally, as rolled up last; or ``live``, all that the stream has counted.
 
-        ``ranked``: with its rank, which is None for zero items and beyond 10,000.
+        ``ranked``: with its rank, which is None for zero items and where it is ``beyond`` 10,000.
         """
         group = self._group(figure.entity, figure.aggregate, figure.within)
         by = part_texts(figure.entity, group.plan, group.aggregate.by, figure.by)
@@ -188,8 +188,8 @@ class Book:
         _check_limit(limit)
         group = self._group(ranking.entity, ranking.aggregate, ranking.within)
         name = _last(group.aggregate.within, ranking.aggregate)
-        partition = fitting(name, group.ranking, keys.check_partition)
-        binding = Binding(self.tenant, ("live" if live else "top", partition))
+        partitions = [fitting(name, each, keys.check_partition) for each in group.rankings]
+        binding = Binding(self.tenant, ("live" if live else "top", partitions[0]))
         start: Position | None = binding.read(cursor)
         read = self._figures.live if live else self._figures.top
         scores, end = read(group, start, limit)

@@ -114,6 +114,7 @@ class _Compiler:
             ranked=aggregate.ranked,
             on_expiry=self._on_expiry(aggregate),
             where=self._condition(aggregate, aggregate.where),
+            shards=aggregate.shards,
         )
 
     def _on_expiry(self, aggregate: Aggregate) -> Any:

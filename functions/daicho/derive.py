@@ -212,10 +212,24 @@ def tally_partition(
 
 
 def ranking_partition(
-    tenant: str, plan: EntityPlan, aggregate: AggregatePlan, within: tuple[str, ...]
+    tenant: str,
+    plan: EntityPlan,
+    aggregate: AggregatePlan,
+    within: tuple[str, ...],
+    by: tuple[str, ...],
 ) -> str:
-    """The GSI3 partition of a ranking."""
-    return keys.render(tenant, f"{plan.name}.{aggregate.name}", str(aggregate.since), *within)
+    """The GSI3 partition that a member of a ranking stands in."""
+    return ranking_partitions(tenant, plan, aggregate, within)[keys.shard_of(aggregate.shards, *by)]
+
+
+def ranking_partitions(
+    tenant: str, plan: EntityPlan, aggregate: AggregatePlan, within: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The GSI3 partitions of a ranking: one, or one a shard."""
+    head = (tenant, f"{plan.name}.{aggregate.name}", str(aggregate.since), *within)
+    if aggregate.shards == 1:
+        return (keys.render(*head),)
+    return tuple(keys.render(*head, str(shard)) for shard in range(aggregate.shards))
 
 
 def field_text(plan: EntityPlan, image: Image, name: str) -> str:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from heapq import merge
+from itertools import islice
 from typing import Any
 
 from daicho import derive, images, keys
 from daicho.cursor import Position
 from daicho.derive import Amount, ItemKey
 from daicho.errors import Invalid
+from daicho.images import Image
 from daicho.plan import AggregatePlan, EntityPlan
 from daicho.questions import Score
 from daicho.requests import Query
@@ -19,7 +22,7 @@ from daicho.tally import slots
 from daicho.tally.reading import live_amount, rolled_up_amount
 
 MOST_RANKS = 10_000
-"""Up to here a rank is counted; beyond it is None: "more than"."""
+"""Up to here a rank is counted; beyond it is said to be more than that."""
 
 MOST_LIVE = 100
 """Members of a ranking that are summed live."""
@@ -37,9 +40,9 @@ class Group:
     within: tuple[str, ...]
 
     @property
-    def ranking(self) -> str:
-        """The partition of GSI3 that its members are ranked in."""
-        return derive.ranking_partition(self.tenant, self.plan, self.aggregate, self.within)
+    def rankings(self) -> tuple[str, ...]:
+        """The partitions of GSI3 that its members are ranked in: one, or one a shard."""
+        return derive.ranking_partitions(self.tenant, self.plan, self.aggregate, self.within)
 
     def tally(self, by: tuple[str, ...]) -> str:
         """The partition of one member's slots and total."""
@@ -53,36 +56,34 @@ class Figures:
     table: Table
 
     def score(self, group: Group, by: tuple[str, ...], *, live: bool, ranked: bool) -> Score:
-        """One member's score; zero where nothing was counted."""
+        """One member's score; zero where nothing was counted, and then without a rank."""
         tally = group.tally(by)
         amount = live_amount(self.table, tally) if live else rolled_up_amount(self.table, tally)
         placed = ranked and amount.items > 0
         rank = self._rank(group, by, amount, live=live) if placed else None
-        return Score(by, amount.items, plain(amount.total), rank)
+        beyond = MOST_RANKS if placed and rank is None else None
+        return Score(by, amount.items, plain(amount.total), rank, beyond)
 
     def top(
         self, group: Group, start: Position | None, limit: int
     ) -> tuple[list[Score], Position | None]:
-        """A page of the ranking as rolled up last, highest first, ties by id."""
-        query = Query(group.ranking, INDEX, limit=limit + 1)
-        if start is not None:
-            # One row more, because the bound is inclusive: the row shown last comes again.
-            query = replace(query, low=start.order, limit=limit + 2)
+        """A page of the ranking as rolled up last, highest first, ties by id.
+
+        A member stands in one shard and sorts by what is in its own key, so one place is enough
+        of a cursor for all shards: what is behind it.
+        """
         before = 0 if start is None else start.list
         scores: list[Score] = []
         last = start
-        for page in self.table.pages(query):
-            for row in page.items:
-                order = row[f"{INDEX}SK"]["S"]
-                if start is not None and order <= start.order:
-                    continue
-                if len(scores) == limit:
-                    return self._with_items(group, scores), last
-                total = plain(images.number(row["total"]["N"]))
-                rank = before + len(scores) + 1
-                counted = int(total) if group.aggregate.measure == "count" else 0
-                scores.append(Score(_by(order), counted, total, rank))
-                last = Position(order, rank)
+        for row in self._ranked(group, start, limit + 1):
+            if len(scores) == limit:
+                return self._with_items(group, scores), last
+            order = row[f"{INDEX}SK"]["S"]
+            total = plain(images.number(row["total"]["N"]))
+            rank = before + len(scores) + 1
+            counted = int(total) if group.aggregate.measure == "count" else 0
+            scores.append(Score(_by(order), counted, total, rank))
+            last = Position(order, rank)
         return self._with_items(group, scores), None
 
     def live(
@@ -96,8 +97,7 @@ class Figures:
         Raises:
             Invalid: over 100 members.
         """
-        query = Query(group.ranking, INDEX, limit=MOST_LIVE + 1)
-        rows = [row for page in self.table.pages(query) for row in page.items][: MOST_LIVE + 1]
+        rows = list(islice(self._ranked(group, None, MOST_LIVE + 1), MOST_LIVE + 1))
         if len(rows) > MOST_LIVE:
             raise Invalid(f"only up to {MOST_LIVE} are counted live", field="live")
         members = {_by(row[f"{INDEX}SK"]["S"]) for row in rows}
@@ -113,18 +113,35 @@ class Figures:
         page = [score for _, score in left[:limit]]
         return page, Position(left[limit - 1][0], limit) if len(left) > limit else None
 
+    def _ranked(self, group: Group, start: Position | None, wanted: int) -> Iterator[Image]:
+        """Rows of the ranking behind ``start``, its shards merged; each is asked for ``wanted``."""
+        lists = [self._shard(partition, start, wanted) for partition in group.rankings]
+        return merge(*lists, key=lambda row: str(row[f"{INDEX}SK"]["S"]))
+
+    def _shard(self, partition: str, start: Position | None, wanted: int) -> Iterator[Image]:
+        query = Query(partition, INDEX, limit=wanted)
+        if start is not None:
+            # One row more, because the bound is inclusive: the row shown last comes again.
+            query = replace(query, low=start.order, limit=wanted + 1)
+        for page in self.table.pages(query):
+            for row in page.items:
+                if start is None or row[f"{INDEX}SK"]["S"] > start.order:
+                    yield row
+
     def _rank(self, group: Group, by: tuple[str, ...], amount: Amount, *, live: bool) -> int | None:
+        """The place from 1, by counting who is ahead; None where 10,000 are."""
         own = order_of(amount, by)
-        query = Query(group.ranking, INDEX, below=own, count_only=True)
         ahead = 0
         if live:
             # The index has its score as rolled up last: it is not ahead of itself.
             last = rolled_up_amount(self.table, group.tally(by))
             ahead = -1 if last.items > 0 and order_of(last, by) < own else 0
-        for page in self.table.pages(query):
-            ahead += page.count
-            if ahead >= MOST_RANKS:
-                return None
+        for partition in group.rankings:
+            query = Query(partition, INDEX, below=own, limit=MOST_RANKS, count_only=True)
+            for page in self.table.pages(query):
+                ahead += page.count
+                if ahead >= MOST_RANKS:
+                    return None
         return ahead + 1
 
     def _with_items(self, group: Group, scores: list[Score]) -> list[Score]:

@@ -83,7 +83,10 @@ class ListingPlan:
 
 @dataclass(frozen=True)
 class AggregatePlan:
-    """A count or a sum for each group; ``within`` names the ranking, ``by`` its members."""
+    """A count or a sum for each group; ``within`` names the ranking, ``by`` its members.
+
+    ``shards``: over how many partitions of the index a ranking is spread.
+    """
 
     name: str
     since: int
@@ -94,6 +97,7 @@ class AggregatePlan:
     ranked: bool = False
     on_expiry: Literal["keep", "subtract"] = "subtract"
     where: Condition | None = None
+    shards: int = 1
 
 
 @dataclass(frozen=True)

@@ -55,9 +55,13 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Score:
-    """A tally's value; ``by`` are the group's parts as text, ``rank`` its place from 1."""
+    """A tally's value; ``by`` are the group's parts as text, ``rank`` its place from 1.
+
+    Without a rank it has no members, or its place is ``beyond`` a number up to which it is counted.
+    """
 
     by: tuple[str, ...]
     items: int
     total: Any
     rank: int | None = None
+    beyond: int | None = None

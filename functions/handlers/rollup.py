@@ -20,9 +20,9 @@ def build(
 ) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "DIRTY_SHARDS")
-    table = outside.table(settings.table_name, connections=outside.at_once)
-    known, shards = ledger or Ledger.load(), settings.dirty_shards
-    rollup = Rollup(table, known, dirty_shards=shards, threads=outside.at_once)
+    known, shards, threads = ledger or Ledger.load(), settings.dirty_shards, outside.at_once
+    table = outside.table(settings.table_name, connections=threads).metered()
+    rollup = Rollup(table, known, dirty_shards=shards, threads=threads, now=outside.now)
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         report = rollup.run(patience_of(context, outside))

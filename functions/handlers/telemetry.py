@@ -16,7 +16,7 @@ from collections.abc import Mapping
 NONE: Mapping[str, float] = {}
 
 
-def emit(counts: Mapping[str, int], seconds: Mapping[str, float] = NONE) -> None:
+def emit(counts: Mapping[str, float], seconds: Mapping[str, float] = NONE) -> None:
     """Write metrics, dimensioned by service."""
     service = os.environ.get("POWERTOOLS_SERVICE_NAME", "daicho")
     directive = {

@@ -6,17 +6,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 from daicho.derive import ItemKey, key_of
 from daicho.errors import ConditionFailedError
 from daicho.images import AttributeValue, Image
-from daicho.requests import NOTHING, Page, Query, key_image
+from daicho.requests import NOTHING, Delete, Page, Put, Query, Write, key_image
+from daicho.units import Units
 
 CLAUSE = re.compile(r"\b(SET|REMOVE|ADD) (.*?)(?= (?:SET|REMOVE|ADD) |$)")
 ABSENT = re.compile(r"attribute_not_exists\(([#\w]+)\)")
+THERE = re.compile(r"attribute_exists\(([#\w]+)\)")
 COMPARED = re.compile(r"([#\w]+) (<|<=|=) (:\w+)")
 ASSIGNED = re.compile(r"([#\w]+) = (?:if_not_exists\(([#\w]+), )?(:\w+)\)?")
 
@@ -26,6 +28,7 @@ class MemoryTable:
 
     def __init__(self) -> None:
         self.items: dict[ItemKey, Image] = {}
+        self.units = Units()
 
     def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
         return self.items.get(key)
@@ -63,6 +66,18 @@ class MemoryTable:
         self._check(key, condition, NOTHING, values)
         self.items.pop(key, None)
 
+    def transact(self, writes: Sequence[Write]) -> None:
+        for write in writes:
+            key = key_of(write.item) if isinstance(write, Put) else write.key
+            self._check(key, write.condition, write.names, write.values)
+        for write in writes:
+            if isinstance(write, Put):
+                self.items[key_of(write.item)] = dict(write.item)
+            elif isinstance(write, Delete):
+                self.items.pop(write.key, None)
+            else:
+                self.update(write.key, write.update, names=write.names, values=write.values)
+
     def pages(self, query: Query) -> Iterator[Page]:
         index = query.index or ""
         found = [
@@ -80,7 +95,8 @@ class MemoryTable:
     ) -> None:
         old = self.items.get(key)
         if condition and not any(
-            _holds(each, old or {}, names, values) for each in condition.split(" OR ")
+            all(_holds(part, old or {}, names, values) for part in each.split(" AND "))
+            for each in condition.split(" OR ")
         ):
             raise ConditionFailedError(f"{key}: {condition}", old)
 
@@ -111,6 +127,8 @@ def _holds(
 ) -> bool:
     if absent := ABSENT.fullmatch(condition):
         return names.get(absent[1], absent[1]) not in item
+    if there := THERE.fullmatch(condition):
+        return names.get(there[1], there[1]) in item
     compared = COMPARED.fullmatch(condition)
     assert compared, condition
     stored = item.get(names.get(compared[1], compared[1]))

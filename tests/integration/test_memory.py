@@ -30,16 +30,18 @@ def changes(rng: random.Random) -> Callable[[Any], Any]:
     change = rng.choice(
         (
             slots.adding(key, amount, seq, last, dirty_shards=1, now=NOW),
-            slots.cleaning(key, rng.randint(1, 3)),
+            slots.cleaning(slot(key, rng)),
             slots.totalling(TALLY, amount, rng.randint(0, 2), None),
             slots.totalling(TALLY, amount, rng.randint(0, 2), ItemKey("ranking", "0")),
         )
     )
+    folding = slots.folding(TALLY, [slot(key, rng)])
     item: Image = {"PK": {"S": "d"}, "SK": {"S": rng.choice("xy")}, "seq": {"S": seq}}
     fenced = {"condition": f"{slots.FENCE}:seq", "values": {":seq": {"S": seq}}}
     return rng.choice(
         (
             lambda table: table.put(item, **fenced),
+            lambda table: table.transact(folding),
             lambda table: table.update(
                 change.key,
                 change.update,
@@ -49,6 +51,13 @@ def changes(rng: random.Random) -> Callable[[Any], Any]:
             ),
         )
     )
+
+
+def slot(key: ItemKey, rng: random.Random) -> Image:
+    """A slot as somebody may have read it."""
+    at = {"at": {"N": str(int(NOW.timestamp()))}} if rng.random() < 0.9 else {}
+    counted = {"items": {"N": "1"}, "total": {"N": "1"}, "rev": {"N": str(rng.randint(1, 3))}}
+    return {"PK": {"S": key.pk}, "SK": {"S": key.sk}, **counted, **at}
 
 
 def outcome(change: Callable[[Any], Any], table: Any) -> Any:

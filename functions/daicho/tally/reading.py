@@ -6,9 +6,13 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from daicho.derive import Amount, ItemKey
+from daicho.errors import UnavailableError
 from daicho.images import Image
 from daicho.requests import Page, Query
 from daicho.tally import slots
+
+MOST_STARTS = 10
+"""Rollups of one tally are a minute apart: a live reading starts over once, if ever."""
 
 
 class Reader(Protocol):
@@ -30,14 +34,23 @@ def read_slots(table: Reader, tally: str) -> tuple[Image, ...]:
 
 
 def live_amount(table: Reader, tally: str) -> Amount:
-    """What the stream has counted up to this moment: the sum of the slots.
+    """What the stream has counted up to this moment: the base and the sum of the slots (rule 12).
 
-    Nothing is ever moved out of a slot yet. Once idle slots are folded into a base, this has to
-    read base and revision before and again after the slots, and start over if they moved
-    (rule 12); its place is here. Slots are not read in one snapshot: exact when no write is in
-    flight, never lost or doubled.
+    Base and revision are read before the slots and again after them: where the revision moved, a
+    slot may have been folded in between and be missed or taken twice, so it starts over. Slots
+    are not read in one snapshot: exact when no write is in flight, never lost or doubled.
+
+    Raises:
+        UnavailableError: the total moved each time: somebody rolls it up without a pause.
     """
-    return sum_of(read_slots(table, tally))
+    before = _total(table, tally)
+    for _ in range(MOST_STARTS):
+        amount = slots.base_of(before) + sum_of(read_slots(table, tally))
+        after = _total(table, tally)
+        if slots.revision_of(after) == slots.revision_of(before):
+            return amount
+        before = after
+    raise UnavailableError(f"the total of {tally} moves as often as it is read")
 
 
 def rolled_up_amount(table: Reader, tally: str, *, consistent: bool = False) -> Amount:
@@ -48,3 +61,7 @@ def rolled_up_amount(table: Reader, tally: str, *, consistent: bool = False) -> 
 def sum_of(found: tuple[Image, ...]) -> Amount:
     """The sum of slots."""
     return sum((slots.amount_of(slot) for slot in found), Amount())
+
+
+def _total(table: Reader, tally: str) -> Image | None:
+    return table.get(slots.total_key(tally), consistent=True)

@@ -1,7 +1,9 @@
 """Rollup: brings the totals of tallies that changed up to their slots.
 
 Finds them by their dirty marks, never by scanning, so its cost grows with what changed. It may
-be cut off anywhere: whatever is not done keeps its marks, and the next run finds it.
+be cut off anywhere: whatever is not done keeps its marks, and the next run finds it. On its way it
+folds what is idle of the tallies that it has before it; a tally that nothing is counted in any
+more keeps its slots, and costs nothing.
 """
 
 from __future__ import annotations
@@ -9,30 +11,38 @@ from __future__ import annotations
 import datetime as dt
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
 from daicho import derive, keys
-from daicho.derive import Amount, ItemKey, key_of
+from daicho.clock import utc_now
+from daicho.derive import Amount, ItemKey
 from daicho.errors import ConditionFailedError
 from daicho.images import AttributeValue, Image
 from daicho.patience import Patience
 from daicho.plan import AggregatePlan, EntityPlan, Ledger
-from daicho.requests import Page, Query
+from daicho.requests import Page, Query, Write
 from daicho.tally import slots
 from daicho.tally.reading import read_slots, sum_of
+from daicho.units import Units
 
 MARKS_A_PAGE = 200
 MOST_STARTS = 3
 """How often a tally is started over when another rollup is at it; then that one has done it."""
+MOST_FOLDED = 99
+"""Slots that one transaction folds: it takes 100 items, and the total is one."""
 
 _log = logging.getLogger(__name__)
 
 
 class Store(Protocol):
-    """What the rollup needs of the table."""
+    """What the rollup needs of the table. ``units`` count what its requests take."""
+
+    @property
+    def units(self) -> Units:
+        """What was taken since they were asked last."""
 
     def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
         """Read one item."""
@@ -51,36 +61,48 @@ class Store(Protocol):
     ) -> Image | None:
         """Change an item if the condition holds."""
 
+    def transact(self, writes: Sequence[Write]) -> None:
+        """Do all writes or none."""
+
 
 @dataclass(frozen=True)
 class Report:
-    """What one run did. ``oldest_mark`` is when the mark that stood longest was set."""
+    """What one run did, and the capacity units that it took.
+
+    ``oldest_mark`` is when the mark that stood longest was set.
+    """
 
     rolled: int = 0
     failed: int = 0
     slots_read: int = 0
     oldest_mark: str | None = None
     finished: bool = True
+    slots_folded: int = 0
+    read_units: float = 0.0
+    write_units: float = 0.0
 
-    def counts(self) -> dict[str, int]:
+    def counts(self) -> dict[str, float]:
         """What the run did, by metric."""
         return {
             "TalliesRolledUp": self.rolled,
             "TalliesFailed": self.failed,
             "SlotsRead": self.slots_read,
+            "SlotsFolded": self.slots_folded,
+            "RollupReadUnits": self.read_units,
+            "RollupWriteUnits": self.write_units,
         }
 
-    def age_of_oldest_mark(self, now: dt.datetime | None = None) -> float:
+    def age_of_oldest_mark(self, now: dt.datetime) -> float:
         """Seconds for which the mark that stood longest had stood; 0 if there was none."""
         if self.oldest_mark is None:
             return 0.0
-        now = now or dt.datetime.now(dt.UTC)
         return max(0.0, (now - dt.datetime.fromisoformat(self.oldest_mark)).total_seconds())
 
 
 @dataclass(frozen=True)
 class _Rolled:
     slots_read: int = 0
+    slots_folded: int = 0
     failed: bool = False
     late: bool = False
 
@@ -89,9 +111,16 @@ class Rollup:
     """Rolls dirty tallies up on one table; ``threads`` of them at once."""
 
     def __init__(
-        self, store: Store, ledger: Ledger, *, dirty_shards: int, threads: int = 1
+        self,
+        store: Store,
+        ledger: Ledger,
+        *,
+        dirty_shards: int,
+        threads: int = 1,
+        now: Callable[[], dt.datetime] = utc_now,
     ) -> None:
         self._store = store
+        self._now = now
         self._ledger = ledger
         self._dirty_shards = dirty_shards
         pool = ThreadPoolExecutor(threads, "rollup") if threads > 1 else None
@@ -102,6 +131,7 @@ class Rollup:
         done: list[_Rolled] = []
         marks: list[str] = []
         seen: set[str] = set()
+        self._store.units.taken()
         for page in self._dirty_pages():
             marks += [item["GSI2SK"]["S"] for item in page.items]
             # The index shows a mark for a while after it is gone: each tally once a run.
@@ -111,23 +141,28 @@ class Rollup:
             done += self._each(lambda tally: self._attempt(tally, patience), tallies)
             if not patience.lasts:
                 break
+        read, written = self._store.units.taken()
         return Report(
             rolled=sum(not each.failed and not each.late for each in done),
             failed=sum(each.failed for each in done),
             slots_read=sum(each.slots_read for each in done),
             oldest_mark=min(marks, default=None),
             finished=patience.lasts and not any(each.late for each in done),
+            slots_folded=sum(each.slots_folded for each in done),
+            read_units=read,
+            write_units=written,
         )
 
-    def roll_up(self, tally: str) -> int:
-        """Bring one tally up to its slots (rule 12); gives how many slots it has.
+    def roll_up(self, tally: str) -> _Rolled:
+        """Bring one tally up to its slots (rule 12), and fold those that are idle (rule 11).
 
         The total's revision is read before the slots, and the total is written only if it is
         still the same: a rollup that read older slots can then never overwrite a newer total
-        whose marks are gone already. Each mark is cleared only if its slot is as read.
+        whose marks are gone already, nor one whose base has taken a slot meanwhile. Each mark is
+        cleared only if its slot is as read.
 
         Raises:
-            StoreError: it stays dirty.
+            StoreError: what is not done stays dirty, or unfolded.
             UnknownEntityError: no generation declares its aggregate; it stays dirty.
         """
         name = slots.TallyName.parse(tally)
@@ -136,20 +171,34 @@ class Rollup:
         for _ in range(MOST_STARTS):
             total = self._store.get(slots.total_key(tally), consistent=True)
             found = read_slots(self._store, tally)
-            amount = sum_of(found)
+            amount = slots.base_of(total) + sum_of(found)
             place = ranking_place(name, plan, aggregate, amount)
             if self._change(slots.totalling(tally, amount, slots.revision_of(total), place)):
                 for slot in found:
                     if "GSI2PK" in slot:
-                        self._change(slots.cleaning(key_of(slot), slots.revision_of(slot)))
-                break
-        return len(found)
+                        self._change(slots.cleaning(slot))
+                return _Rolled(len(found), self._fold(tally, found))
+        return _Rolled(len(found))
+
+    def _fold(self, tally: str, found: tuple[Image, ...]) -> int:
+        """Fold the idle slots of what was read; gives how many."""
+        now = self._now()
+        idle = [slot for slot in found if slots.is_idle(slot, now)]
+        folded = 0
+        for begin in range(0, len(idle), MOST_FOLDED):
+            some = idle[begin : begin + MOST_FOLDED]
+            try:
+                self._store.transact(slots.folding(tally, some))
+            except ConditionFailedError:
+                continue  # one was counted in, or another rollup was faster: at the next rollup
+            folded += len(some)
+        return folded
 
     def _attempt(self, tally: str, patience: Patience) -> _Rolled:
         if not patience.lasts:
             return _Rolled(late=True)
         try:
-            return _Rolled(self.roll_up(tally))
+            return self.roll_up(tally)
         except Exception:  # whatever one tally suffers from, the others do not wait for it
             _log.exception("tally not rolled up", extra={"tally": tally})
             return _Rolled(failed=True)
@@ -187,7 +236,8 @@ def ranking_place(
     if not aggregate.ranked or amount.items <= 0:
         return None
     split = len(aggregate.within)
+    within, by = name.parts[:split], name.parts[split:]
     return ItemKey(
-        derive.ranking_partition(name.tenant, plan, aggregate, name.parts[:split]),
-        keys.render(keys.ranking_score(amount.total), *name.parts[split:]),
+        derive.ranking_partition(name.tenant, plan, aggregate, within, by),
+        keys.render(keys.ranking_score(amount.total), *by),
     )

@@ -2,26 +2,35 @@
 
 All items of a tally share its partition key. A slot is what one stream shard has counted:
 ``slot#<shard>`` of what lives, ``kept#<shard>`` of what expired under ``on_expiry="keep"``. Every
-write to a slot raises its ``rev``, so that "the slot is as read" is one comparison.
+write to a slot raises its ``rev``; ``at`` is when it was counted in last (epoch seconds).
 
 A slot is *dirty* (it carries GSI2 keys) while the total does not yet hold all of it. The mark is
 set only where there is none, so most writes of a busy slot write no index.
+
+A slot that nothing was counted in for 72 hours is folded: it goes, and what it held stands in the
+*base*, which lives in the total: ``base_items`` and ``base_total``, and for kept slots
+``kept_items`` and ``kept_total``. So total = base + slots, always.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from daicho import images, keys
-from daicho.derive import Amount, ItemKey
+from daicho.derive import Amount, ItemKey, key_of
 from daicho.images import AttributeValue, Image
+from daicho.requests import Delete, Update, Write
 
 TOTAL = "total"
 SLOT = "slot"
 KEPT = "kept"
+IDLE = dt.timedelta(hours=72)
+"""Retention of the stream, rounded up: after that no record can come that the slot's number would
+have to refuse, so the number may go (rule 11)."""
 NAMES: Mapping[str, str] = {"#items": "items", "#total": "total"}
+AT: Mapping[str, str] = {"#at": "at"}
 FENCE = "attribute_not_exists(seq) OR seq < "
 """The one rule of the stream path: never go backwards. The value's placeholder follows."""
 
@@ -88,6 +97,16 @@ def amount_of(image: Image | None) -> Amount:
     return Amount(int(image["items"]["N"]), images.number(image["total"]["N"]))
 
 
+def base_of(total: Image | None) -> Amount:
+    """What was folded out of slots: of what lives, and of what expired and stays counted."""
+    found = Amount()
+    for base in ("base", "kept"):
+        if total is not None and f"{base}_items" in total:
+            items, value = total[f"{base}_items"], total[f"{base}_total"]
+            found += Amount(int(items["N"]), images.number(value["N"]))
+    return found
+
+
 def revision_of(image: Image | None) -> int:
     """How often the item was written; 0 if it never was."""
     return (images.integer(image, "rev") or 0) if image is not None else 0
@@ -114,7 +133,7 @@ def adding(
     """
     return Change(
         key,
-        "SET seq = :last, GSI2PK = if_not_exists(GSI2PK, :dirty),"
+        "SET seq = :last, #at = :at, GSI2PK = if_not_exists(GSI2PK, :dirty),"
         " GSI2SK = if_not_exists(GSI2SK, :now) ADD #items :items, #total :total, rev :one",
         f"{FENCE}:first",
         {
@@ -125,7 +144,9 @@ def adding(
             ":items": images.to_value(amount.items),
             ":total": images.to_value(amount.total),
             ":one": {"N": "1"},
+            ":at": images.to_value(int(now.timestamp())),
         },
+        {**NAMES, **AT},
     )
 
 
@@ -152,10 +173,58 @@ def totalling(tally: str, amount: Amount, revision: int, place: ItemKey | None) 
     return Change(total_key(tally), setting + removing, unchanged, values)
 
 
-def cleaning(key: ItemKey, revision: int) -> Change:
+def cleaning(slot: Image) -> Change:
     """Take a slot's dirty mark away if nothing was counted since it was read (rule 12).
 
     By revision and never by time: clocks of two functions tell nothing about who read what.
     """
-    values = {":rev": images.to_value(revision), ":one": {"N": "1"}}
-    return Change(key, "REMOVE GSI2PK, GSI2SK ADD rev :one", "rev = :rev", values, {})
+    as_read, values, names = _as_read(slot)
+    return Change(
+        key_of(slot),
+        "REMOVE GSI2PK, GSI2SK ADD rev :one",
+        as_read,
+        {**values, ":one": {"N": "1"}},
+        names,
+    )
+
+
+def is_idle(slot: Image, now: dt.datetime) -> bool:
+    """Whether a slot may be folded: the total holds all of it, and it is idle for 72 hours."""
+    at = images.integer(slot, "at")
+    return "GSI2PK" not in slot and at is not None and at <= (now - IDLE).timestamp()
+
+
+def folding(tally: str, idle: Iterable[Image]) -> list[Write]:
+    """The transaction that folds idle slots into the base (rule 11).
+
+    Each goes only if it is as read; were only its number compared, a redrive's count, which
+    leaves the number alone, would be lost with it. The total's revision rises, so that no rollup
+    that read the slots before and no ``live`` that reads them meanwhile takes them twice or not
+    at all. What the total shows stays: it holds these slots already.
+    """
+    writes: list[Write] = []
+    amounts = {"base": Amount(), "kept": Amount()}
+    for slot in idle:
+        as_read, values, names = _as_read(slot)
+        writes.append(Delete(key_of(slot), as_read, names, values))
+        base = "kept" if slot["SK"]["S"].startswith(keys.prefix(KEPT)) else "base"
+        amounts[base] += amount_of(slot)
+    added = [f"{base}_items :{base}_items, {base}_total :{base}_total" for base in amounts]
+    update = f"ADD {', '.join(added)}, rev :one"
+    sums: dict[str, AttributeValue] = {":one": {"N": "1"}}
+    for base, amount in amounts.items():
+        sums[f":{base}_items"] = images.to_value(amount.items)
+        sums[f":{base}_total"] = images.to_value(amount.total)
+    return [*writes, Update(total_key(tally), update, "attribute_exists(rev)", values=sums)]
+
+
+def _as_read(slot: Image) -> tuple[str, Mapping[str, AttributeValue], Mapping[str, str]]:
+    """The condition that a slot is as it was read: its revision, and when it was counted in last.
+
+    The revision alone would not do: a slot that was folded and is counted in again begins at 1
+    once more, and may have come as far as before. Its last count then is 72 hours later.
+    """
+    values: dict[str, AttributeValue] = {":rev": images.to_value(revision_of(slot))}
+    if "at" not in slot:
+        return "rev = :rev AND attribute_not_exists(#at)", values, AT
+    return "rev = :rev AND #at = :at", {**values, ":at": slot["at"]}, AT

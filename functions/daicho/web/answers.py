@@ -258,6 +258,8 @@ def score_values(declared: Aggregate, score: Score, *, ranked: bool) -> dict[str
         found["total"] = score.total if whole else str(score.total)
     if ranked:
         found["rank"] = score.rank
+        if score.beyond is not None:
+            found["rank_more_than"] = score.beyond
     return found
 
 
@@ -274,5 +276,6 @@ def _score_model(declared: Aggregate) -> type[BaseModel]:
         fields["total"] = (str if _sums_decimals(declared) else int, ...)
     if declared.ranked:
         fields["rank"] = (int | None, ...)
+        fields["rank_more_than"] = (int, Field(default=None, description="Instead of a rank."))
     words = "".join(word.title() for word in declared.name.split("_"))
     return create_model(f"{declared.entity}{words}", **fields)

@@ -44,7 +44,7 @@ def apply(table: MemoryTable, change: slots.Change) -> None:
 
 
 def rollup(table: Any) -> Report:
-    return Rollup(table, LEDGER, dirty_shards=4).run(AMPLE)
+    return Rollup(table, LEDGER, dirty_shards=4, now=lambda: NOW).run(AMPLE)
 
 
 def total(table: MemoryTable, name: str) -> Image:
