@@ -151,13 +151,17 @@ class _Described:
 
     def _ranking(self, aggregate: AggregatePlan) -> tuple[str, str, str]:
         partition = self._parts(self._head(aggregate), aggregate.within)
-        return "GSI3", f"GSI3PK `{partition}`, by total descending", "2 a page; live: 1 a member"
+        shards, spread = aggregate.shards, ""
+        if shards > 1:
+            partition, spread = f"{partition}#{{shard}}", f", merged over {shards} shards"
+        reads = f"{2 * shards} a page; live: 3 a member"
+        return "GSI3", f"GSI3PK `{partition}`{spread}, by total descending", reads
 
     def _figure(self, aggregate: AggregatePlan) -> tuple[str, str, str]:
         head = self._head(aggregate).replace("#", "#+", 1)
         partition = self._parts(head, (*aggregate.within, *aggregate.by))
         rank = "; a rank counts in GSI3: 1 for 50 before it" if aggregate.ranked else ""
-        return "table", f"PK `{partition}`, SK `total`", f"½; live: 1{rank}"
+        return "table", f"PK `{partition}`, SK `total`", f"½; live: 3{rank}"
 
     def _head(self, declared: SearchPlan | ListingPlan | AggregatePlan) -> str:
         return f"t#{self.plan.name}.{declared.name}#{declared.since}"

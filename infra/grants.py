@@ -39,7 +39,10 @@ API = Grants(
 PROJECT = Grants(
     table=("PutItem", "UpdateItem"), failures={"quarantine/*": ("PutObject",)}, stream=True
 )
-ROLLUP = Grants(table=("GetItem", "Query", "UpdateItem"), indexes={"GSI2": ("Query",)})
+# DeleteItem is for slots that are folded, in a transaction: it is granted by what is in it.
+ROLLUP = Grants(
+    table=("GetItem", "Query", "UpdateItem", "DeleteItem"), indexes={"GSI2": ("Query",)}
+)
 # GetObject is for HEAD: the metadata of the link that stands where a new one was to go.
 ARCHIVE = Grants(table=("GetItem", "UpdateItem"), archive=("PutObject", "GetObject"), stream=True)
 # A transaction is granted by what is in it. GetObject is for copies too.
