@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from daicho.book import Page as Page
     from daicho.declarations import Aggregate as Aggregate
     from daicho.declarations import Count as Count
+    from daicho.declarations import Counter as Counter
     from daicho.declarations import Edge as Edge
     from daicho.declarations import Expires as Expires
     from daicho.declarations import Key as Key
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "book": ("Book", "Page"),
     "declarations": (
-        "Aggregate", "Count", "Edge", "Expires", "Key", "Listing", "Search", "Sum",
+        "Aggregate", "Count", "Counter", "Edge", "Expires", "Key", "Listing", "Search", "Sum",
         "day", "each", "folded", "month", "one_of",
     ),
     "domain": ("Domain",),

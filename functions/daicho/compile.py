@@ -11,6 +11,7 @@ from daicho import plan
 from daicho.declarations import (
     Aggregate,
     ConditionSpec,
+    Counter,
     Declaration,
     Expires,
     Key,
@@ -57,6 +58,7 @@ class _Compiler:
             searches=tuple(self._search(each) for each in self._all(Search)),
             listings=tuple(self._listing(each) for each in self._all(Listing)),
             aggregates=tuple(self._aggregate(each) for each in self._all(Aggregate)),
+            counters=tuple(self._counter(each) for each in self._all(Counter)),
             expires=self._expires(),
             fields=dict(sorted(self.read.items())),
         )
@@ -116,6 +118,22 @@ class _Compiler:
             where=self._condition(aggregate, aggregate.where),
             shards=aggregate.shards,
         )
+
+    def _counter(self, counter: Counter) -> plan.CounterPlan:
+        within = tuple(self._part(counter, each) for each in counter.within)
+        by = tuple(self._part(counter, each) for each in counter.by)
+        slots = counter.slots
+        if isinstance(slots, FieldSpec):
+            known = slots.role == "copied" and slots.target.name in [p.field for p in within]
+            if not known or not slots.frozen:
+                raise DeclarationError(
+                    f"{counter}: {slots} cannot be known from what is counted; slots is a number, "
+                    "or a field that is copied through a reference which it counts within"
+                )
+            return plan.CounterPlan(
+                counter.name, UNNUMBERED, by, within, self._field(counter, slots, ("int",))
+            )
+        return plan.CounterPlan(counter.name, UNNUMBERED, by, within, slots)
 
     def _on_expiry(self, aggregate: Aggregate) -> Any:
         if self.expires is None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from daicho.fields import DeclarationError
-from daicho.plan import EntityPlan, Generation, Ledger
+from daicho.plan import CounterPlan, EntityPlan, Generation, Ledger
 
 
 def locked(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
@@ -64,7 +64,12 @@ def write(ledger: Ledger, path: Path) -> None:
 
 
 def _declared(plan: EntityPlan) -> dict[str, Any]:
-    declared: tuple[Any, ...] = (*plan.searches, *plan.listings, *plan.aggregates)
+    declared: tuple[Any, ...] = (
+        *plan.searches,
+        *plan.listings,
+        *plan.aggregates,
+        *plan.counters,
+    )
     return {each.name: each for each in declared}
 
 
@@ -95,6 +100,9 @@ def _numbered(plan: EntityPlan, before: EntityPlan | None, number: int) -> Entit
 
     def numbered(declaration: Any) -> Any:
         known = old.get(declaration.name)
+        if isinstance(known, CounterPlan) and isinstance(declaration, CounterPlan):
+            # With other slots at first it goes on counting: a head says how many there are.
+            known = dataclasses.replace(known, slots=declaration.slots)
         if known and not kinds_changed and _unnumbered(known) == _unnumbered(declaration):
             return known
         return dataclasses.replace(declaration, since=number)
@@ -104,4 +112,5 @@ def _numbered(plan: EntityPlan, before: EntityPlan | None, number: int) -> Entit
         searches=tuple(map(numbered, plan.searches)),
         listings=tuple(map(numbered, plan.listings)),
         aggregates=tuple(map(numbered, plan.aggregates)),
+        counters=tuple(map(numbered, plan.counters)),
     )

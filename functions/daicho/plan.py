@@ -101,6 +101,27 @@ class AggregatePlan:
 
 
 @dataclass(frozen=True)
+class CounterPlan:
+    """A fast counter: votes that are drawn at random over slots, approximate.
+
+    ``within`` and ``by`` make its groups as an aggregate's. ``slots`` is how many there are at
+    first: a number, or the name of the field that holds it.
+    """
+
+    name: str
+    since: int
+    by: tuple[Part, ...]
+    within: tuple[Part, ...]
+    slots: int | str
+
+    @property
+    def tally(self) -> AggregatePlan:
+        """What its totals and its ranking are those of: they are kept like an aggregate's."""
+        ranked = bool(self.by)
+        return AggregatePlan(self.name, self.since, "count", None, self.by, self.within, ranked)
+
+
+@dataclass(frozen=True)
 class ExpiryPlan:
     """Seconds from creation to expiry, and whether what expires is archived."""
 
@@ -118,6 +139,7 @@ class EntityPlan:
     searches: tuple[SearchPlan, ...] = ()
     listings: tuple[ListingPlan, ...] = ()
     aggregates: tuple[AggregatePlan, ...] = ()
+    counters: tuple[CounterPlan, ...] = ()
     expires: ExpiryPlan | None = None
 
     @property
@@ -141,6 +163,7 @@ class EntityPlan:
             searches=tuple(SearchPlan(**_tuples(each)) for each in data["searches"]),
             listings=tuple(_listing(each) for each in data["listings"]),
             aggregates=tuple(_aggregate(each) for each in data["aggregates"]),
+            counters=tuple(_counter(each) for each in data["counters"]),
             expires=ExpiryPlan(**expires) if expires else None,
         )
 
@@ -220,6 +243,18 @@ class Ledger:
                     return each.plan, aggregate
         raise UnknownEntityError(f"{entity} never had an aggregate {name!r} since {since}")
 
+    def counter(self, entity: str, name: str, since: int) -> tuple[EntityPlan, CounterPlan]:
+        """The fast counter that a slot's key names, by the newest plan that has it.
+
+        Raises:
+            UnknownEntityError: none has.
+        """
+        for each in reversed(self._of(entity)):
+            for counter in each.plan.counters:
+                if (counter.name, counter.since) == (name, since):
+                    return each.plan, counter
+        raise UnknownEntityError(f"{entity} never had a counter {name!r} since {since}")
+
     def types(self) -> tuple[str, ...]:
         """The names of all entities."""
         return tuple(sorted(self.entities))
@@ -261,6 +296,10 @@ def _condition(data: Mapping[str, Any] | None) -> Condition | None:
 def _listing(data: Mapping[str, Any]) -> ListingPlan:
     parts = {"partition": _parts(data["partition"]), "where": _condition(data["where"])}
     return ListingPlan(**{**_tuples(data), **parts})
+
+
+def _counter(data: Mapping[str, Any]) -> CounterPlan:
+    return CounterPlan(**{**data, "by": _parts(data["by"]), "within": _parts(data["within"])})
 
 
 def _aggregate(data: Mapping[str, Any]) -> AggregatePlan:

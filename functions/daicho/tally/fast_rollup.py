@@ -1,0 +1,98 @@
+"""Rollup of a fast counter: all its slots to totals and ranking, and as many slots as it needs.
+
+Rule 12 as for aggregates, with one revision for all groups of a counter: the head's. A rollup
+reads it before the slots and raises it after them, if it is unchanged; what it writes then carries
+it, and never replaces what a later one wrote. It may be cut off anywhere: marks go last.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from typing import Protocol
+
+from daicho import derive
+from daicho.derive import Amount, ItemKey
+from daicho.errors import ConditionFailedError
+from daicho.images import AttributeValue, Image, integer
+from daicho.plan import AggregatePlan, EntityPlan, Ledger
+from daicho.requests import Page, Query
+from daicho.tally import fast, fast_slots
+from daicho.tally.slots import Change, TallyName
+
+MOST_STARTS = 3
+"""How often a counter is started over when another rollup is at it; then that one has done it."""
+
+Placing = Callable[[TallyName, EntityPlan, AggregatePlan, Amount], ItemKey | None]
+
+
+class Store(Protocol):
+    """What the rollup needs of the table."""
+
+    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
+        """Read one item."""
+
+    def pages(self, query: Query) -> Iterator[Page]:
+        """Read an item collection."""
+
+    def update(
+        self,
+        key: ItemKey,
+        update: str,
+        *,
+        condition: str,
+        names: Mapping[str, str],
+        values: Mapping[str, AttributeValue],
+    ) -> Image | None:
+        """Change an item if the condition holds."""
+
+
+def roll_up(
+    store: Store, ledger: Ledger, partition: str, now: dt.datetime, place: Placing
+) -> fast.Reading:
+    """Bring the totals of a counter up to its slots; gives what was read.
+
+    ``partition`` is that of a slot which is marked; ``place`` says where a total is ranked.
+
+    Raises:
+        StoreError: what is not done stays marked.
+        UnknownEntityError: no generation declares the counter; it stays marked.
+    """
+    name = fast.CounterName.parse(partition)
+    plan, counter = ledger.counter(name.entity, name.counter, name.since)
+    marked = fast.slot_number(partition)
+    for _ in range(MOST_STARTS):
+        head = store.get(name.head, consistent=True)
+        found = fast_slots.read(store, name, marked, fast.slots_said(head))
+        change = fast.heading(name, head, found, now)
+        if not _changed(store, change):
+            continue
+        turn = integer(change.values, ":new") or 0
+        votes = found.votes
+        for by in dict.fromkeys(map(fast.by_of, found.dirty)):
+            tally_name = TallyName(
+                name.tenant, name.entity, name.counter, name.since, (*name.within, *by)
+            )
+            tally = derive.tally_partition(name.tenant, plan, counter.tally, name.within, by)
+            amount = Amount(votes[by], Decimal(votes[by]))
+            ranked = place(tally_name, plan, counter.tally, amount)
+            _changed(store, fast.totalling(tally, votes[by], turn, ranked))
+        for slot in found.dirty:
+            _changed(store, fast.cleaning(slot))
+        return found
+    return fast.Reading(0, ())
+
+
+def _changed(store: Store, change: Change) -> bool:
+    try:
+        store.update(
+            change.key,
+            change.update,
+            condition=change.condition,
+            names=change.names,
+            values=change.values,
+        )
+    except ConditionFailedError:
+        return False
+    return True

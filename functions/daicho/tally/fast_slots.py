@@ -1,0 +1,107 @@
+"""Reading and writing the slots of fast counters."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal, Protocol
+
+from daicho.derive import ItemKey
+from daicho.errors import ThrottledError, UnansweredError
+from daicho.images import AttributeValue, Image
+from daicho.requests import Page, Query
+from daicho.tally import fast
+
+Outcome = Literal["counted", "unknown"]
+ATTEMPTS = 3
+"""Slots that a vote tries: the next is another, and one that is throttled has counted nothing."""
+
+
+class Reader(Protocol):
+    """What reading needs of the table."""
+
+    def pages(self, query: Query) -> Iterator[Page]:
+        """Read an item collection."""
+
+
+class Once(Protocol):
+    """A table whose client asks once: no repeat of its own."""
+
+    def update(
+        self,
+        key: ItemKey,
+        update: str,
+        *,
+        names: Mapping[str, str],
+        values: Mapping[str, AttributeValue],
+    ) -> Image | None:
+        """Change an item, or create it."""
+
+
+def add(
+    table: Once,
+    name: fast.CounterName,
+    by: tuple[str, ...],
+    *,
+    slots: int,
+    dirty_shards: int,
+    now: dt.datetime,
+    random: Callable[[], float],
+) -> Outcome:
+    """Count a vote in a slot drawn at random.
+
+    ``unknown``: it was sent, and nobody said whether it was counted. To send it again would count
+    it twice, or once; so nobody does.
+
+    Raises:
+        ThrottledError: slot after slot turned it away, so it is not counted.
+        UnavailableError: it was never sent.
+    """
+    tried: list[int] = []
+    while True:
+        number = _drawn(slots, tried, random)
+        change = fast.adding(
+            name,
+            number,
+            by,
+            known_slots=slots,
+            throttled=len(tried),
+            dirty_shards=dirty_shards,
+            now=now,
+        )
+        try:
+            table.update(change.key, change.update, names=change.names, values=change.values)
+        except ThrottledError:
+            tried.append(number)
+            if len(tried) == min(ATTEMPTS, slots):
+                raise
+        except UnansweredError:
+            return "unknown"
+        else:
+            return "counted"
+
+
+def read(table: Reader, name: fast.CounterName, first: int, slots: int) -> fast.Reading:
+    """Read all slots, strongly consistent, beginning with the number ``first``.
+
+    ``slots`` is how many there are as far as is known. A slot's item may know of more.
+    """
+    found: list[Image] = []
+    done: set[int] = set()
+    waiting = [first]
+    while waiting:
+        for number in waiting:
+            query = Query(name.slot(number), consistent=True)
+            found += (item for page in table.pages(query) for item in page.items)
+            done.add(number)
+        slots = max(slots, *(fast.slots_said(image) for image in found), 0)
+        waiting = [number for number in range(slots) if number not in done]
+    return fast.Reading(max(slots, first + 1), tuple(found))
+
+
+def _drawn(slots: int, tried: Sequence[int], random: Callable[[], float]) -> int:
+    """A slot that was not tried yet, each with the same chance."""
+    number = int(random() * (slots - len(tried)))
+    for each in sorted(tried):
+        number += number >= each
+    return number

@@ -1,0 +1,387 @@
+"""Fast counters: slots drawn at random, lost answers, throttling, growth, rollups that race."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daicho import derive, keys
+from daicho.derive import Amount, ItemKey
+from daicho.errors import ThrottledError, UnansweredError, UnavailableError
+from daicho.images import Image
+from daicho.plan import (
+    CounterPlan,
+    EntityPlan,
+    Generation,
+    KeyPlan,
+    Ledger,
+    Part,
+    UnknownEntityError,
+)
+from daicho.tally import fast, fast_rollup, fast_slots, reading, slots
+from daicho.tally.rollup import ranking_place
+from tests.delivery.memory import MemoryTable
+
+NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
+LIKES = CounterPlan("likes", 1, (Part("song"),), (Part("month"),), 8)
+PLAN = EntityPlan(
+    "Like", {"song": "str", "month": "str"}, KeyPlan(("song",), ()), counters=(LIKES,)
+)
+LEDGER = Ledger({"Like": (Generation(1, PLAN),)})
+NAME = fast.CounterName("t", "Like", "likes", 1, ("2026#11",))
+
+
+class Table(MemoryTable):
+    """A table that fails as it is told to: ``fails(key)`` raises before the write or after it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before: Callable[[ItemKey], None] = lambda key: None
+        self.after: Callable[[ItemKey], None] = lambda key: None
+
+    def update(self, key: ItemKey, update: str, **named: Any) -> None:
+        self.before(key)
+        super().update(key, update, **named)
+        self.after(key)
+
+
+def add(table: Any, by: str, draw: Callable[[], float], *, known: int = 8) -> str:
+    return fast_slots.add(table, NAME, (by,), slots=known, dirty_shards=4, now=NOW, random=draw)
+
+
+def roll_up(table: Any, *, seconds: float = 60, ledger: Ledger = LEDGER) -> fast.Reading | None:
+    """What the rollup does with the first mark that it finds; None if there is none."""
+    marked = [key.pk for key, item in table.items.items() if "GSI2PK" in item]
+    if not marked:
+        return None
+    now = NOW + dt.timedelta(seconds=seconds)
+    return fast_rollup.roll_up(table, ledger, marked[-1], now, ranking_place)
+
+
+def head(table: MemoryTable) -> Image:
+    return table.items[NAME.head]
+
+
+def total(table: MemoryTable, by: str) -> int:
+    tally = derive.tally_partition("t", PLAN, LIKES.tally, NAME.within, (by,))
+    return reading.rolled_up_amount(table, tally).items
+
+
+def votes(table: MemoryTable) -> Mapping[tuple[str, ...], int]:
+    return fast_slots.read(table, NAME, 0, fast.slots_said(table.items.get(NAME.head))).votes
+
+
+@given(
+    st.builds(
+        fast.CounterName,
+        st.text("abc-", min_size=1, max_size=3),
+        st.text("Aa~+*#$", min_size=1, max_size=3),
+        st.text("ab#", min_size=1, max_size=3),
+        st.integers(1, 9),
+        st.lists(st.text("ab#$*+.", max_size=3), max_size=2).map(tuple),
+    ),
+    st.integers(0, 3_000),
+)
+def test_a_name_is_read_back_from_head_and_slot(name: fast.CounterName, number: int) -> None:
+    if "." in name.entity or "." in name.counter or name.entity[0] == fast.MARK:
+        return
+    for partition in (name.head.pk, name.slot(number)):
+        assert fast.CounterName.parse(partition) == name
+        assert fast.is_fast(partition)
+    assert fast.slot_number(name.slot(number)) == number
+
+
+@pytest.mark.parametrize("other", ["t#+Song.count#1#a", "t#Song#4", "t#~Song#4#-", "#dirty#3", "t"])
+def test_no_other_partition_is_a_fast_counters(other: str) -> None:
+    assert not fast.is_fast(other)
+    with pytest.raises(ValueError):
+        fast.CounterName.parse(other)
+
+
+def test_votes_land_in_all_slots_and_the_totals_are_theirs() -> None:
+    table, chance = Table(), random.Random(1)
+    for number in range(400):
+        assert add(table, "ab"[number % 4 == 0], chance.random) == "counted"
+    assert {fast.slot_number(key.pk) for key in table.items} == set(range(8))
+    assert votes(table) == {("a",): 300, ("b",): 100}
+    assert roll_up(table)
+    assert (total(table, "a"), total(table, "b")) == (300, 100)
+    assert roll_up(table) is None
+    placed = sorted(
+        (item["GSI3SK"]["S"], item["total"]["N"])
+        for item in table.items.values()
+        if "GSI3PK" in item
+    )
+    assert [each[1] for each in placed] == ["300", "100"]
+
+
+def test_only_the_first_vote_after_a_rollup_marks_a_slot() -> None:
+    table = Table()
+    add(table, "a", lambda: 0.0)
+    mark = table.items[fast.slot_key(NAME, 0, ("a",))]["GSI2SK"]
+    fast_slots.add(
+        table, NAME, ("a",), slots=8, dirty_shards=4,
+        now=NOW + dt.timedelta(seconds=5), random=lambda: 0.0,
+    )  # fmt: skip
+    assert table.items[fast.slot_key(NAME, 0, ("a",))]["GSI2SK"] == mark
+    roll_up(table)
+    assert "GSI2PK" not in table.items[fast.slot_key(NAME, 0, ("a",))]
+
+
+def test_all_marks_of_a_counter_stand_in_one_partition() -> None:
+    table, chance = Table(), random.Random(1)
+    for _ in range(100):
+        add(table, "a", chance.random)
+    assert len({item["GSI2PK"]["S"] for item in table.items.values()}) == 1
+
+
+def test_of_a_lost_answer_nobody_knows_and_nobody_asks_again() -> None:
+    table = Table()
+
+    def lose(_key: ItemKey) -> None:
+        raise UnansweredError("silence")
+
+    table.after = lose
+    assert add(table, "a", lambda: 0.0) == "unknown"
+    assert votes(table) == {("a",): 1}
+    table.before = lose
+    assert add(table, "a", lambda: 0.0) == "unknown"
+    assert votes(table) == {("a",): 1}
+
+
+def test_what_was_never_sent_is_no_vote() -> None:
+    table = Table()
+
+    def refuse(_key: ItemKey) -> None:
+        raise UnavailableError("no connection")
+
+    table.before = refuse
+    with pytest.raises(UnavailableError):
+        add(table, "a", lambda: 0.0)
+    assert table.items == {}
+
+
+def test_a_throttled_vote_goes_to_another_slot_and_says_so_there() -> None:
+    table = Table()
+    tried: list[int] = []
+
+    def throttle(key: ItemKey) -> None:
+        tried.append(fast.slot_number(key.pk))
+        if len(tried) <= 2:
+            raise ThrottledError("slow down")
+
+    table.before = throttle
+    assert add(table, "a", lambda: 0.0) == "counted"
+    assert tried == [0, 1, 2]
+    found = fast_slots.read(table, NAME, 0, 8)
+    assert (found.votes, found.throttled) == ({("a",): 1}, 2)
+
+
+def test_throttled_everywhere_it_is_not_counted() -> None:
+    table = Table()
+    tried: list[int] = []
+
+    def throttle(key: ItemKey) -> None:
+        tried.append(fast.slot_number(key.pk))
+        raise ThrottledError("slow down")
+
+    table.before = throttle
+    for known, attempts in ((8, 3), (2, 2), (1, 1)):
+        tried.clear()
+        with pytest.raises(ThrottledError):
+            add(table, "a", random.Random(3).random, known=known)
+        assert len(set(tried)) == len(tried) == attempts
+    assert table.items == {}
+
+
+@given(st.integers(1, 9), st.integers(0, 2), st.randoms(use_true_random=False))
+def test_each_slot_that_was_not_tried_has_its_chance(
+    known: int, throttles: int, draw: random.Random
+) -> None:
+    """The draw at either end and between leads to a slot of its own, never to a tried one."""
+    tried = sorted(draw.sample(range(known), min(throttles, known - 1)))
+    draw.shuffle(tried)
+    left = known - len(tried)
+    found = [
+        fast_slots._drawn(known, tried, lambda part=part: part / left)  # type: ignore[misc]
+        for part in range(left)
+    ]
+    assert found == sorted(set(range(known)) - set(tried))
+
+
+@pytest.mark.parametrize(
+    ("known", "counted", "throttled", "seconds", "expected"),
+    [
+        (8, 0, 0, 60, 8),
+        (8, 8 * 60 * 700, 0, 60, 8),  # as much as they are to carry
+        (8, 8 * 60 * 701, 0, 60, 12),  # hot: 5,608 a second ask for 12
+        (40, 40 * 60 * 500, 0, 60, 40),  # what the formula gives for 20,000 stays
+        (8, 20_000 * 60, 0, 60, 40),
+        (40, 60, 0, 60, 40),  # never fewer
+        (8, 100, 1, 60, 16),  # throttled: what came is more than what was counted
+        (8, 20_000 * 60, 5, 60, 40),
+        (8, 6_000, 0, 0.001, 12),  # within less than a second: as if it had been one
+        (2_000, 10**9, 10**6, 60, 2_000),
+        (1_500, 0, 1, 60, 2_000),
+        (3_000, 0, 1, 60, 3_000),  # declared with more: not fewer
+    ],
+)
+def test_how_many_slots_there_are_to_be(
+    known: int, counted: int, throttled: int, seconds: float, expected: int
+) -> None:
+    assert fast.grown(known, counted, throttled, seconds) == expected
+
+
+def test_slots_that_run_hot_become_more_and_nothing_is_lost() -> None:
+    table, chance = Table(), random.Random(1)
+    for _ in range(100):
+        add(table, "a", chance.random)
+    roll_up(table)
+    assert fast.slots_said(head(table)) == 8
+    key = fast.slot_key(NAME, 3, ("a",))
+    # 6,000 a second, without adding each.
+    more = {**table.items[key], "items": {"N": "360000"}, "GSI2PK": {"S": "#dirty#0"}}
+    table.items[key] = {**more, "GSI2SK": {"S": keys.instant(NOW)}}
+    before = sum(votes(table).values())
+    roll_up(table, seconds=120)
+    assert fast.slots_said(head(table)) == 12
+    for _ in range(200):
+        add(table, "a", chance.random, known=12)  # a writer that knows
+        add(table, "a", chance.random, known=8)  # and one that does not yet
+    assert {fast.slot_number(key.pk) for key in table.items if key.sk == "a"} == set(range(12))
+    assert votes(table) == {("a",): before + 400}
+    roll_up(table, seconds=180)
+    assert total(table, "a") == before + 400
+    assert fast.slots_said(head(table)) == 12
+
+
+def test_throttles_are_counted_once() -> None:
+    table = Table()
+    table.before = lambda key: None
+    change = fast.adding(NAME, 1, ("a",), known_slots=8, throttled=2, dirty_shards=4, now=NOW)
+    table.update(change.key, change.update, names=change.names, values=change.values)
+    roll_up(table)
+    assert fast.slots_said(head(table)) == 16
+    add(table, "a", lambda: 0.0, known=16)
+    roll_up(table, seconds=120)
+    assert fast.slots_said(head(table)) == 16
+
+
+def test_without_a_head_the_slots_say_how_many_there_are() -> None:
+    table = Table()
+    add(table, "a", lambda: 0.99, known=300)
+    assert {fast.slot_number(key.pk) for key in table.items} == {297}
+    assert votes(table) == {}  # who knows of no slot finds none
+    found = roll_up(table)
+    assert found and (found.slots, found.votes) == (300, {("a",): 1})
+    assert fast.slots_said(head(table)) == 300
+    assert votes(table) == {("a",): 1}
+
+
+def test_a_vote_between_reading_and_cleaning_keeps_its_mark() -> None:
+    table = Table()
+    add(table, "a", lambda: 0.0)
+
+    def vote(key: ItemKey) -> None:
+        if key == NAME.head:
+            table.after = lambda key: None
+            add(table, "a", lambda: 0.0)
+
+    table.after = vote
+    roll_up(table)
+    assert total(table, "a") == 1
+    assert "GSI2PK" in table.items[fast.slot_key(NAME, 0, ("a",))]
+    roll_up(table, seconds=120)
+    assert total(table, "a") == 2
+    assert roll_up(table) is None
+
+
+@pytest.mark.parametrize("at", ["head", "total"])
+def test_a_rollup_that_was_overtaken_takes_nothing_back(at: str) -> None:
+    """Another does the whole of it, and a vote comes, before this one's next write."""
+    table = Table()
+    add(table, "a", lambda: 0.0)
+
+    def overtake(key: ItemKey) -> None:
+        if (key == NAME.head) == (at == "head"):
+            table.before = lambda key: None
+            add(table, "a", lambda: 0.0)
+            roll_up(table, seconds=61)
+
+    table.before = overtake
+    roll_up(table)
+    assert total(table, "a") == 2
+    while roll_up(table, seconds=120):
+        pass
+    assert (total(table, "a"), votes(table)) == (2, {("a",): 2})
+
+
+def test_a_rollup_that_ends_anywhere_is_made_up_for_by_the_next() -> None:
+    for steps in range(1, 12):
+        table, chance = Table(), random.Random(steps)
+        for number in range(6):
+            add(table, "ab"[number % 2], chance.random)
+        left = steps
+
+        def stop(_key: ItemKey) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise UnavailableError("the end")
+
+        table.before = stop
+        try:
+            roll_up(table)
+        except UnavailableError:
+            table.before = lambda key: None
+            roll_up(table, seconds=61)
+        assert (total(table, "a"), total(table, "b")) == (3, 3)
+        assert roll_up(table) is None
+
+
+def test_a_rollup_that_others_always_overtake_gives_up() -> None:
+    table = Table()
+    add(table, "a", lambda: 0.0)
+    roll_up(table)
+    add(table, "a", lambda: 0.0)
+
+    def raise_the_head(key: ItemKey) -> None:
+        if key == NAME.head:
+            rev = slots.revision_of(head(table)) + 1
+            table.items[NAME.head] = {**head(table), "rev": {"N": str(rev)}}
+
+    table.before = raise_the_head
+    assert roll_up(table) == fast.Reading(0, ())
+    assert total(table, "a") == 1
+
+
+def test_a_counter_that_nobody_declares_stays_marked() -> None:
+    table = Table()
+    add(table, "a", lambda: 0.0)
+    with pytest.raises(UnknownEntityError):
+        roll_up(
+            table,
+            ledger=Ledger({"Like": (Generation(1, EntityPlan("Like", {}, KeyPlan(("id",), ()))),)}),
+        )
+    assert len([item for item in table.items.values() if "GSI2PK" in item]) == 1
+
+
+def test_what_counts_no_groups_has_one_figure() -> None:
+    views = CounterPlan("views", 2, (), (Part("song"),), 4)
+    plan = EntityPlan("Like", {"song": "str"}, KeyPlan(("song",), ()), counters=(LIKES, views))
+    name = fast.CounterName("t", "Like", "views", 2, ("x",))
+    table = Table()
+    for _ in range(3):
+        fast_slots.add(
+            table, name, (), slots=4, dirty_shards=4, now=NOW, random=random.Random(2).random
+        )
+    assert roll_up(table, ledger=Ledger({"Like": (Generation(2, plan),)}))
+    tally = derive.tally_partition("t", plan, views.tally, ("x",), ())
+    assert reading.rolled_up_amount(table, tally) == Amount(3, 3)  # type: ignore[arg-type]
+    assert "GSI3PK" not in table.items[slots.total_key(tally)]
