@@ -1,0 +1,175 @@
+"""The projector fails at random while many write; what it derives is exact all the same."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import boto3
+import httpx
+import pytest
+
+from daicho.plan import Ledger
+from local import logs
+from local import up as commands
+from local.place import PROGRAMS, REGION, Place
+from tests.dynoxide import free_port
+from tests.e2e.api import client, eventually, everything
+from tests.e2e.verified import Verified
+
+SHARE = 0.2
+WRITERS, WRITES = 6, 25
+LEAST_ROUNDS, MOST_ROUNDS = 4, 20
+MANY_LINES = 100_000
+MONTHS = ("2001-02", "2001-03")
+CANDIDATES = ("ann", "bob", "cy")
+ACCEPTED = {200, 201, 204, 404, 409}  # somebody else's write came first: absent, or in the way
+FAULTS = ("the request is lost", "the answer is lost", "the process ends")
+
+
+@pytest.fixture(scope="module")
+def faulty() -> Iterator[Place]:
+    """A local AWS of its own, whose projector fails on purpose."""
+    place = Place(PROGRAMS / "e2e-faults", free_port())
+    commands.reset(place, print)
+    try:
+        commands.up(place, print, with_demo=False, faults=SHARE)
+        yield place
+    finally:
+        commands.down(place, print)
+
+
+@pytest.fixture(scope="module")
+def stack(faulty: Place) -> dict[str, Any]:
+    """Instead of the other tests' stack."""
+    return faulty.stack()
+
+
+@pytest.fixture(scope="module")
+def poll(stack: dict[str, Any]) -> str:
+    """Songs to download, and a poll to vote in; the poll's path."""
+    with client(stack, "acme") as api:
+        for number in range(3):
+            api.put(f"/artists/kept-{number}", json={"name": f"Kept {number}"}).raise_for_status()
+            song = {"title": f"Kept {number}", "artist": f"kept-{number % 2}", "released": 2000}
+            api.put(f"/songs/kept-{number}", json=song).raise_for_status()
+        made = api.post("/polls", json={"candidates": CANDIDATES})
+        made.raise_for_status()
+        return f"/polls/{made.json()['id']}"
+
+
+def test_concurrent_writes_are_derived_exactly_by_a_projector_that_fails(
+    faulty: Place, stack: dict[str, Any], poll: str
+) -> None:
+    for number in range(MOST_ROUNDS):
+        with ThreadPoolExecutor(WRITERS) as pool:
+            writers = [
+                Writer(stack, poll, seed) for seed in range(number * 100, number * 100 + WRITERS)
+            ]
+            answers = sum(pool.map(Writer.run, writers), Counter[int]())
+        assert set(answers) <= ACCEPTED, answers
+        worked_off(stack, f"round {number}")
+        seen = faults_seen(faulty)
+        if number + 1 >= LEAST_ROUNDS and all(seen.values()):
+            break
+    assert all(seen.values()), seen
+    is_exact(stack)
+
+
+class Writer:
+    """One of several who write the same few items."""
+
+    def __init__(self, stack: dict[str, Any], poll: str, seed: int) -> None:
+        self._stack, self._poll = stack, poll
+        self._chance = random.Random(seed)
+        self._downloads: list[str] = []
+
+    def run(self) -> Counter[int]:
+        """Write; gives how often each status was answered."""
+        with client(self._stack, "acme") as api:
+            steps = (self._artist, self._song, self._vote, self._download)
+            return Counter(self._chance.choice(steps)(api) for _ in range(WRITES))
+
+    def _artist(self, api: httpx.Client) -> int:
+        path = f"/artists/a{self._chance.randrange(8)}"
+        if self._chance.random() < 1 / 3:
+            return api.delete(path).status_code
+        name = self._chance.choice(("Ann Bo", "Bo Ann", "Bo", "Cy"))
+        return api.put(path, json={"name": name}).status_code
+
+    def _song(self, api: httpx.Client) -> int:
+        path = f"/songs/s{self._chance.randrange(8)}"
+        if self._chance.random() < 1 / 3:
+            return api.delete(path).status_code
+        artist, year = f"kept-{self._chance.randrange(2)}", self._chance.choice((1999, 2000))
+        title = self._chance.choice(("One", "Two"))
+        body = {"title": title, "artist": artist, "released": year}
+        return api.put(path, json=body).status_code
+
+    def _vote(self, api: httpx.Client) -> int:
+        path = f"{self._poll}/votes/v{self._chance.randrange(12)}"
+        if self._chance.random() < 1 / 4:
+            return api.delete(path).status_code
+        return api.put(path, json={"candidate": self._chance.choice(CANDIDATES)}).status_code
+
+    def _download(self, api: httpx.Client) -> int:
+        at = f"{self._chance.choice(MONTHS)}-05T06:07:08Z"
+        if self._downloads and self._chance.random() < 1 / 2:
+            which = self._chance.choice(self._downloads)
+            if self._chance.random() < 1 / 2:
+                return api.delete(which).status_code
+            return api.patch(which, json={"at": at}).status_code
+        made = api.post(f"/songs/kept-{self._chance.randrange(3)}/downloads", json={"at": at})
+        self._downloads.append(made.headers["location"])
+        return made.status_code
+
+
+def worked_off(stack: dict[str, Any], sign: str) -> None:
+    """Wait until the stream is at its end: what is written last is found."""
+    with client(stack, "acme") as api:
+        api.put("/artists/last", json={"name": sign}).raise_for_status()
+        found = eventually(
+            lambda: everything(api, "/artists", name=sign),
+            lambda artists: sign in [each["name"] for each in artists],
+        )
+        assert [each["id"] for each in found] == ["last"], sign
+
+
+def is_exact(stack: dict[str, Any]) -> None:
+    """Everything that stands is what the base items say, now that the stream is worked off."""
+    ledger = Ledger.load()
+    verified = Verified(stack, ledger)
+    assert verified.derived() == []
+    assert verified.counted() == []
+    roll_up(stack)
+    assert Verified(stack, ledger).rolled_up() == []
+    downloads = [item for item in verified.base if item["type"]["S"] == "Download"]
+    with client(stack, "acme") as api:
+        for month in MONTHS:
+            wanted = Counter(
+                item["song"]["S"] for item in downloads if item["at"]["S"].startswith(month)
+            )
+            chart = [(row["song"], row["count"]) for row in everything(api, f"/charts/{month}")]
+            assert chart == sorted(wanted.items(), key=lambda each: (-each[1], each[0]))
+
+
+def roll_up(stack: dict[str, Any]) -> None:
+    """What its schedule does each minute."""
+    answer = aws(stack, "lambda").invoke(FunctionName=stack["functions"]["rollup"], Payload=b"{}")
+    report = json.load(answer["Payload"])
+    assert report["finished"] and not report["failed"], report
+
+
+def faults_seen(place: Place) -> Counter[str]:
+    """How often each kind of fault happened, as the projector's log says."""
+    lines = logs.newest(place, MANY_LINES)
+    return Counter({fault: sum(fault in line for line in lines) for fault in FAULTS})
+
+
+def aws(stack: dict[str, Any], service: Any) -> Any:
+    session = boto3.Session("test", "test", region_name=REGION)
+    return session.client(service, endpoint_url=stack["endpoint"])

@@ -1,0 +1,93 @@
+"""Everything derived, recomputed from a scan of the base items and compared with what stands."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import boto3
+
+from daicho import derive, images, keys
+from daicho.derive import Amount, ItemKey, Row
+from daicho.images import Image
+from daicho.plan import Ledger
+from daicho.table import Table
+from daicho.tally.reading import live_amount, rolled_up_amount
+from daicho.tally.rollup import ranking_place
+from daicho.tally.slots import TallyName, total_key
+from local.place import REGION
+from tests.deriving import items_of
+
+DERIVED, TALLY = "~", "+"  # how the second part of their partition keys begins
+
+
+class Verified:
+    """One look at the table of a deployed stack."""
+
+    def __init__(self, stack: dict[str, Any], ledger: Ledger) -> None:
+        dynamodb = boto3.Session("test", "test", region_name=REGION).client(
+            "dynamodb", endpoint_url=stack["endpoint"]
+        )
+        self._table = Table(dynamodb, stack["table"])
+        self._ledger = ledger
+        items = list(items_of(dynamodb, stack["table"]))
+        self.base = [item for item in items if images.text(item, "type")]
+        self._standing = [item for item in items if _kind(item) == DERIVED]
+        self._tallies = {item["PK"]["S"] for item in items if _kind(item) == TALLY}
+
+    def derived(self) -> list[str]:
+        """Derived items that are not what the base items derive; tombstones are absences."""
+        wanted: dict[ItemKey, Row] = {}
+        for item in self.base:
+            plan = self._ledger.plan(item["type"]["S"], int(item["gen"]["N"]))
+            wanted |= derive.rows(plan, item)
+        standing = {
+            derive.key_of(item): Row(item["GSI2PK"]["S"], item["GSI2SK"]["S"])
+            for item in self._standing
+            if "GSI2PK" in item
+        }
+        return [
+            f"{key}: {standing.get(key)} instead of {wanted.get(key)}"
+            for key in sorted(wanted.keys() | standing.keys())
+            if standing.get(key) != wanted.get(key)
+        ]
+
+    def counted(self) -> list[str]:
+        """Tallies whose slots do not add up to what the base items contribute."""
+        return [
+            f"{tally}: {found} instead of {wanted}"
+            for tally, wanted in self._amounts().items()
+            if (found := live_amount(self._table, tally)) != wanted
+        ]
+
+    def rolled_up(self) -> list[str]:
+        """Tallies whose total, or place in its ranking, is another than their amount gives."""
+        wrong = []
+        for tally, wanted in self._amounts().items():
+            name = TallyName.parse(tally)
+            plan, aggregate = self._ledger.aggregate(name.entity, name.aggregate, name.since)
+            place = ranking_place(name, plan, aggregate, wanted)
+            total = self._table.get(total_key(tally), consistent=True) or {}
+            stands = (
+                ItemKey(total["GSI3PK"]["S"], total["GSI3SK"]["S"]) if "GSI3PK" in total else None
+            )
+            found = rolled_up_amount(self._table, tally, consistent=True)
+            if (found, stands) != (wanted, place):
+                wrong.append(f"{tally}: {found} at {stands} instead of {wanted} at {place}")
+        return wrong
+
+    def _amounts(self) -> dict[str, Amount]:
+        """What each tally should hold; nothing, where no base item contributes any more."""
+        found: defaultdict[str, Amount] = defaultdict(Amount)
+        for item in self.base:
+            plan = self._ledger.plan(item["type"]["S"], int(item["gen"]["N"]))
+            for tally, amount in derive.contributions(plan, item).items():
+                found[tally] += amount
+        return {tally: found[tally] for tally in sorted(self._tallies | found.keys())}
+
+
+def _kind(item: Image) -> str:
+    """The sign of what is no base item's, in its partition key."""
+    if images.text(item, "type"):
+        return ""
+    return keys.parse(item["PK"]["S"])[1][:1]
