@@ -1,7 +1,8 @@
 """The Chinook sample database as our music library: rows to load, answers to compare with.
 
 Chinook has no release years and its genres belong to tracks: a song's year is 1960 + AlbumId mod
-60, an album's genre its lowest GenreId. Where the file is absent, tests that want it are skipped.
+60, an album's genre its lowest GenreId. An invoice's line is a sale. Where the file is absent,
+tests that want it are skipped.
 Source: lerocha/chinook-database.
 """
 
@@ -31,6 +32,8 @@ class Chinook:
     songs: list[Row] = field(default_factory=list)
     playlists: list[Row] = field(default_factory=list)
     tracks: list[Row] = field(default_factory=list)
+    products: list[Row] = field(default_factory=list)
+    sales: list[Row] = field(default_factory=list)
 
     @classmethod
     def read(cls) -> Chinook:
@@ -42,6 +45,7 @@ class Chinook:
         genres: defaultdict[int, set[int]] = defaultdict(set)
         for row in data["Track"]:
             genres[row["AlbumId"]].add(row["GenreId"])
+        sold_at = {row["InvoiceId"]: f"{row['InvoiceDate']}+00:00" for row in data["Invoice"]}
         artist_of = {row["AlbumId"]: str(row["ArtistId"]) for row in data["Album"]}
         return cls(
             artists=[{"id": str(r["ArtistId"]), "name": r["Name"]} for r in data["Artist"]],
@@ -68,6 +72,22 @@ class Chinook:
             tracks=[
                 {"playlist": str(row["PlaylistId"]), "song": str(row["TrackId"])}
                 for row in data["PlaylistTrack"]
+            ],
+            products=[
+                {
+                    "song": str(row["TrackId"]),
+                    "genre": genre_names[row["GenreId"]],
+                    "price": str(row["UnitPrice"]),
+                }
+                for row in data["Track"]
+            ],
+            sales=[
+                {
+                    "id": str(row["InvoiceLineId"]),
+                    "song": str(row["TrackId"]),
+                    "at": sold_at[row["InvoiceId"]],
+                }
+                for row in data["InvoiceLine"]
             ],
         )
 

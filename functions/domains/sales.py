@@ -1,0 +1,52 @@
+"""Sales of songs, and the money that they brought in: by month, by genre, by song."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+from daicho import Aggregate, Domain, Entity, Key, Listing, Sum, month
+from daicho.fields import copied, field, now, ref, uid
+from domains.music import Song
+
+EARLIEST = dt.datetime(1990, 1, 1, tzinfo=dt.UTC)
+LATEST = dt.datetime(2100, 1, 1, tzinfo=dt.UTC)
+
+
+class Product(Entity):
+    """A song that is for sale: its genre, and its price as it is now."""
+
+    song: str = ref(Song)
+    genre: str = field(min_length=1, max_length=200)
+    price: Decimal = field(ge=0, max_digits=12, decimal_places=2)
+
+    key = Key(song)
+
+
+class Sale(Entity):
+    """One sale; genre and price are copied, so what a product becomes later changes no sale."""
+
+    id: str = uid()
+    song: str = ref(Product)
+    at: dt.datetime = field(factory=now, ge=EARLIEST, lt=LATEST)
+    genre: str = copied(song, Product.genre)
+    price: Decimal = copied(song, Product.price)
+
+    key = Key(id)
+    of_song = Listing(song)
+    revenue = Aggregate(Sum(price), month(at))
+    songs = Aggregate(Sum(price), song, within=month(at), ranked=True)
+    genres = Aggregate(Sum(price), genre, within=month(at), ranked=True)
+    genres_ever = Aggregate(Sum(price), genre, ranked=True)
+
+
+domain = Domain("sales", Product, Sale)
+domain.resource("/products/{song}", Product, "PUT GET PATCH DELETE")
+domain.resource("/sales/{id}", Sale, "POST GET PATCH DELETE")
+domain.answer("/revenue/{month}", Sale.revenue)
+domain.answer("/revenue/{month}/songs", Sale.songs.top)
+domain.answer("/revenue/{month}/songs/{song}", Sale.songs)
+domain.answer("/revenue/{month}/genres", Sale.genres.top)
+domain.answer("/revenue/{month}/genres/{genre}", Sale.genres)
+domain.answer("/genre-revenue", Sale.genres_ever.top)
+domain.answer("/genre-revenue/{genre}", Sale.genres_ever)
