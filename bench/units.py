@@ -23,6 +23,7 @@ import domains
 from bench.meter import Consumed, Meter
 from daicho import Entity, derive
 from daicho.book import Book
+from daicho.bucket import open_bucket
 from daicho.domain import Daicho
 from daicho.patience import Patience
 from daicho.plan import Ledger
@@ -64,7 +65,8 @@ class House:
         self.table = Table(self.client, self.name)
         self.ledger = Daicho.discover(domains).locked(Ledger.load())
         self.book = Book(self.table, self.ledger, TENANT)
-        self._projector = Projector(self.table, self.ledger, dirty_shards=16)
+        failures = open_bucket("failures")  # nothing here is poison, so nothing goes there
+        self._projector = Projector(self.table, failures, self.ledger, dirty_shards=16)
         self._rollup = Rollup(self.table, self.ledger, dirty_shards=16)
         consumer = Consumer(self._project, self.ledger.derived_types)
         self._pump = Pump(self.client, self.endpoint, self.name, [consumer])

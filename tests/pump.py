@@ -37,7 +37,13 @@ class Context:
 
 def environment(table_name: str, **more: str) -> dict[str, str]:
     """What the stack tells its functions. Their clients find Dynoxide by AWS_ENDPOINT_URL."""
-    return {"TABLE_NAME": table_name, "STAGE": "dev", "DIRTY_SHARDS": "4", **more}
+    return {
+        "TABLE_NAME": table_name,
+        "STAGE": "dev",
+        "DIRTY_SHARDS": "4",
+        "FAILURE_BUCKET": "failures",
+        **more,
+    }
 
 
 @dataclass

@@ -22,7 +22,9 @@ class Bucket:
         self._client = client
         self.name = name
 
-    def create(self, key: str, body: bytes, metadata: Mapping[str, str]) -> bool:
+    def create(
+        self, key: str, body: bytes, metadata: Mapping[str, str], kind: str = "application/gzip"
+    ) -> bool:
         """Create an object; False if one of that name exists.
 
         False may be the answer to the SDK's repeat of a request of ours that went through: who
@@ -39,7 +41,7 @@ class Bucket:
                     Key=key,
                     Body=body,
                     Metadata=dict(metadata),
-                    ContentType="application/gzip",
+                    ContentType=kind,
                     IfNoneMatch="*",
                 )
             except ClientError as error:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 from daicho.archive.archiver import Archiver
 from daicho.plan import Ledger
 from daicho.settings import Settings
-from daicho.stream.records import Batch
-from handlers.consumer import Context, Handler, answer, patience_of
+from handlers.consumer import Handler, consuming
 from handlers.outside import AWS, Outside
 
 
@@ -23,13 +21,7 @@ def build(
     table = outside.table(settings.table_name, attempts=2)
     bucket = outside.bucket(settings.archive_bucket, attempts=2)
     archiver = Archiver(table, bucket, ledger or Ledger.load(), now=outside.now)
-
-    def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        batch = Batch.parse(event, emulated=settings.emulated_stream)
-        lowest = archiver.archive(batch, patience_of(context, outside))
-        return answer(lowest, emulated=settings.emulated_stream)
-
-    return handler
+    return consuming(archiver.archive, settings, outside)
 
 
 @cache

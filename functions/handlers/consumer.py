@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from daicho.patience import RESERVE, Patience
+from daicho.settings import Settings
+from daicho.stream.records import Batch
 from handlers.outside import Outside
 
 
@@ -21,6 +23,19 @@ Handler = Callable[[Mapping[str, Any], Context], dict[str, Any]]
 
 class NotDoneError(Exception):
     """Raised where a partial failure cannot be reported: the emulated stream ignores the report."""
+
+
+def consuming(
+    work: Callable[[Batch, Patience], str | None], settings: Settings, outside: Outside
+) -> Handler:
+    """Hand each event's batch to ``work``, which gives the first record that is not done."""
+
+    def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        batch = Batch.parse(event, emulated=settings.emulated_stream)
+        lowest = work(batch, patience_of(context, outside))
+        return answer(lowest, emulated=settings.emulated_stream)
+
+    return handler
 
 
 def patience_of(context: Context, outside: Outside) -> Patience:

@@ -4,32 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 from daicho.plan import Ledger
 from daicho.settings import Settings
 from daicho.stream.project import Projector
-from daicho.stream.records import Batch
-from handlers.consumer import Context, Handler, answer, patience_of
+from handlers.consumer import Handler, consuming
 from handlers.faulty import faulty
 from handlers.outside import AWS, Outside
+from handlers.telemetry import emit
 
 
 def build(
     environ: Mapping[str, str], ledger: Ledger | None = None, outside: Outside = AWS
 ) -> Handler:
     """Wire the function up."""
-    settings = Settings.parse(environ, "DIRTY_SHARDS")
-    table = outside.table(settings.table_name, attempts=2, connections=outside.at_once)
-    known, shards, threads = ledger or Ledger.load(), settings.dirty_shards, outside.at_once
-    projector = Projector(table, known, dirty_shards=shards, threads=threads, now=outside.now)
-
-    def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        batch = Batch.parse(event, emulated=settings.emulated_stream)
-        lowest = projector.project(batch, patience_of(context, outside))
-        return answer(lowest, emulated=settings.emulated_stream)
-
-    return handler
+    settings = Settings.parse(environ, "DIRTY_SHARDS", "FAILURE_BUCKET")
+    projector = Projector(
+        outside.table(settings.table_name, attempts=2, connections=outside.at_once),
+        outside.bucket(settings.failure_bucket, attempts=2),
+        ledger or Ledger.load(),
+        dirty_shards=settings.dirty_shards,
+        threads=outside.at_once,
+        now=outside.now,
+        tell=emit,
+    )
+    return consuming(projector.project, settings, outside)
 
 
 @cache

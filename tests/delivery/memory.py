@@ -52,7 +52,8 @@ class MemoryTable:
         condition: str | None = None,
         names: Mapping[str, str] = NOTHING,
         values: Mapping[str, AttributeValue] = NOTHING,
-    ) -> None:
+        returns: str | None = None,
+    ) -> Image | None:
         self._check(key, condition, names, values)
         old = self.items.get(key, key_image(key))
         new = dict(old)
@@ -60,6 +61,7 @@ class MemoryTable:
             for action in re.split(r", (?![^(]*\))", actions):
                 _apply(verb, action, old, new, names, values)
         self.items[key] = new
+        return new if returns else None
 
     def delete(self, key: ItemKey, *, condition: str, values: Mapping[str, AttributeValue]) -> None:
         """For a planted fault only: the stream path deletes nothing."""
@@ -107,7 +109,9 @@ class MemoryBucket:
     def __init__(self) -> None:
         self.objects: dict[str, tuple[bytes, Mapping[str, str]]] = {}
 
-    def create(self, key: str, body: bytes, metadata: Mapping[str, str]) -> bool:
+    def create(
+        self, key: str, body: bytes, metadata: Mapping[str, str], kind: str = ""
+    ) -> bool:
         if key in self.objects:
             return False
         self.objects[key] = (body, metadata)

@@ -62,6 +62,7 @@ def environ(
         "STAGE": "local",
         "DIRTY_SHARDS": "2",
         "ARCHIVE_BUCKET": BUCKET,
+        "FAILURE_BUCKET": BUCKET,
     }
 
 

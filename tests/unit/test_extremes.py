@@ -42,7 +42,7 @@ from daicho.stream.records import Batch, EventError
 from daicho.tally import slots
 from daicho.tally.rollup import Rollup
 from daicho.writing import check, complete, item_of, values_image
-from tests.delivery.memory import MemoryTable
+from tests.delivery.memory import MemoryBucket, MemoryTable
 
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/daicho/stream/2026-11-21T00:00:00.000"
@@ -99,7 +99,7 @@ def event(*changes: tuple[Image | None, Image | None]) -> dict[str, Any]:
 
 def projected(table: MemoryTable, *items: Entity) -> None:
     batch = Batch.parse(event(*((None, image_of(item)) for item in items)))
-    projector = Projector(table, LEDGER, dirty_shards=1)
+    projector = Projector(table, MemoryBucket(), LEDGER, dirty_shards=1)
     assert projector.project(batch, Patience.seconds(5)) is None
 
 

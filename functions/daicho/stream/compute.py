@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from daicho import derive, images
 from daicho.derive import Amount, ItemKey, Row
 from daicho.images import Image
 from daicho.plan import EntityPlan, Ledger, NewerGenerationError
-from daicho.stream.deadline import deadline
+from daicho.stream.deadline import within
 from daicho.stream.records import StreamRecord
 from daicho.tally import slots
 
@@ -36,11 +35,24 @@ class Computed:
 
 
 @dataclass(frozen=True)
-class Stop:
-    """The record at which a batch ends, and why: what lies before it is finished first."""
+class Poison:
+    """A record that cannot be computed, and why: the same code on it fails always."""
 
     record: StreamRecord
-    why: Literal["newer", "poison"]
+    error: Exception
+
+
+@dataclass(frozen=True)
+class Found:
+    """What computing a batch gave: each record is in one of the three, or of no concern.
+
+    ``stop`` is the record at which the batch ends, because one of its images is of a newer
+    generation (rule 3); nothing behind it was looked at.
+    """
+
+    computed: tuple[Computed, ...] = ()
+    poison: tuple[Poison, ...] = ()
+    stop: StreamRecord | None = None
 
 
 @dataclass(frozen=True)
@@ -49,6 +61,21 @@ class Reading:
 
     plan: EntityPlan | None = None
     image: Image | None = None
+
+    @classmethod
+    def of(cls, image: Image | None, ledger: Ledger) -> Reading:
+        """Read an image by the plan of its own generation.
+
+        Raises:
+            NewerGenerationError: the code is older than the image.
+            UnderivableError: it has no generation.
+        """
+        if image is None:
+            return cls()
+        generation = images.integer(image, "gen")
+        if generation is None:
+            raise derive.UnderivableError("an image without a generation")
+        return cls(ledger.plan(image["type"]["S"], generation), image)
 
     @property
     def rows(self) -> Rows:
@@ -65,37 +92,52 @@ class Reading:
         return derive.contributions(self.plan, self.image)
 
 
-def compute(
-    records: Iterable[StreamRecord], ledger: Ledger
-) -> tuple[tuple[Computed, ...], Stop | None]:
-    """Compute record after record, up to the first that stops the batch."""
-    done: list[Computed] = []
+def compute(records: Iterable[StreamRecord], ledger: Ledger) -> Found:
+    """Compute record after record, up to the first of a newer generation.
+
+    What cannot be computed holds nothing up: it is put aside, and the rest goes on.
+    """
+    computed: list[Computed] = []
+    poison: list[Poison] = []
     for record in records:
         if record.entity is None:
             continue  # a derived item or a slot: the mapping's filter keeps most of them away
         try:
-            with deadline(SECONDS_A_RECORD):
-                done.append(compute_one(record, ledger))
+            one = compute_in_time(record, ledger)
         except Exception as error:  # whatever it is: the same code on the same image fails always
-            return tuple(done), stop_at(record, ledger, error)
-    return tuple(done), None
+            newer = is_newer(record, ledger, error)
+            _log.error(
+                "record of a newer generation" if newer else "record cannot be computed",
+                exc_info=error,
+                extra={
+                    "seq": record.seq,
+                    "shard": record.shard,
+                    "item": [record.key.pk, record.key.sk],
+                },
+            )
+            if newer:
+                return Found(tuple(computed), tuple(poison), record)
+            poison.append(Poison(record, error))
+        else:
+            computed.append(one)
+    return Found(tuple(computed), tuple(poison))
 
 
-def stop_at(record: StreamRecord, ledger: Ledger, error: Exception) -> Stop:
+def compute_in_time(record: StreamRecord, ledger: Ledger, seconds: float | None = None) -> Computed:
+    """Compute one record, or raise: within a second, if nothing else is said."""
+    return within(seconds or SECONDS_A_RECORD, lambda: compute_one(record, ledger))
+
+
+def is_newer(record: StreamRecord, ledger: Ledger, error: Exception) -> bool:
     """Decide what a record that could not be computed means: the only place that does.
 
     Of a newer generation (rule 3): the code is older than the image, a deploy will better it.
     An entity that no generation knows is of a newer ledger too, since the mapping's filter names
-    it. All else is poison; it ends the batch, so that Lambda bisects it out and keeps it whole in
-    the on-failure bucket.
+    it. All else is poison, unless the other image is of a newer generation.
     """
-    newer = isinstance(error, NewerGenerationError) or record.entity not in ledger.entities
-    _log.error(
-        "record of a newer generation" if newer else "record cannot be computed",
-        exc_info=error,
-        extra={"seq": record.seq, "shard": record.shard, "item": [record.key.pk, record.key.sk]},
-    )
-    return Stop(record, "newer" if newer else "poison")
+    if isinstance(error, NewerGenerationError) or record.entity not in ledger.entities:
+        return True
+    return any(_is_newer(image, ledger) for image in (record.old, record.new))
 
 
 def compute_one(record: StreamRecord, ledger: Ledger) -> Computed:
@@ -104,7 +146,7 @@ def compute_one(record: StreamRecord, ledger: Ledger) -> Computed:
     Each image is read by the plan of its own generation, so that the difference is between what
     was derived and counted of the old one and what is to be of the new one.
     """
-    old, new = _reading(record.old, ledger), _reading(record.new, ledger)
+    old, new = Reading.of(record.old, ledger), Reading.of(record.new, ledger)
     deltas: dict[ItemKey, Amount] = {}
 
     def add(key: ItemKey, amount: Amount) -> None:
@@ -123,13 +165,14 @@ def compute_one(record: StreamRecord, ledger: Ledger) -> Computed:
     return Computed(record, old.rows, new.rows, changed)
 
 
-def _reading(image: Image | None, ledger: Ledger) -> Reading:
-    if image is None:
-        return Reading()
-    generation = images.integer(image, "gen")
-    if generation is None:
-        raise derive.UnderivableError("an image without a generation")
-    return Reading(ledger.plan(image["type"]["S"], generation), image)
+def _is_newer(image: Image | None, ledger: Ledger) -> bool:
+    try:
+        Reading.of(image, ledger)
+    except NewerGenerationError:
+        return True
+    except Exception:  # its error is known, or it is the other image's
+        return False
+    return False
 
 
 def _kept_aggregates(plan: EntityPlan | None) -> frozenset[str]:

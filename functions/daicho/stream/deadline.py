@@ -4,35 +4,49 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import FrameType
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class TooLongError(Exception):
     """Computing took longer than it may."""
 
 
-@contextmanager
-def deadline(seconds: float) -> Iterator[None]:
-    """Raise TooLongError inside the block when the time is up.
+def within(seconds: float, work: Callable[[], T]) -> T:
+    """Give what ``work`` gives, or raise TooLongError when the time is up: never both.
 
-    By a timer, because the code that hangs will not look at a clock. Timers reach the main
-    thread only, which is where Lambda runs handlers; elsewhere there is no deadline.
+    By a timer, because the code that hangs will not look at a clock. The timer may go off between
+    any two steps, also when the work has just ended; then its result is lost, and who calls this
+    is given nothing of it. After that, and after anything else that ends the work, it is silent.
+    Timers reach the main thread only, which is where Lambda runs handlers; elsewhere there is no
+    deadline.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGALRM, _raise)
+        return work()
+    alarm = _Alarm()
+    before = signal.signal(signal.SIGALRM, alarm)
     try:
-        signal.setitimer(signal.ITIMER_REAL, seconds)
         try:
-            yield
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            return work()
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            alarm.silent = True
     finally:
+        # Reached for certain, also where the alarm went off in the line above: it does so once.
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
 
-def _raise(_number: int, _frame: FrameType | None) -> None:
-    raise TooLongError
+class _Alarm:
+    """Raises in the main thread, unless it is silent."""
+
+    def __init__(self) -> None:
+        self.silent = False
+
+    def __call__(self, _number: int, _frame: FrameType | None) -> None:
+        if not self.silent:
+            self.silent = True
+            raise TooLongError

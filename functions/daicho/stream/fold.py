@@ -23,6 +23,11 @@ class DerivedWrite:
     seq: str
     lowest: str
 
+    @property
+    def last(self) -> str:
+        """The last record that this stands for (rule 14)."""
+        return self.seq
+
 
 @dataclass(frozen=True)
 class Counted:
@@ -43,6 +48,11 @@ class SlotWrite:
     def lowest(self) -> str:
         """The record to report while this is not known to be done (rule 4)."""
         return self.parts[0].seq
+
+    @property
+    def last(self) -> str:
+        """The last record that this stands for (rule 14)."""
+        return self.parts[-1].seq
 
 
 Write = DerivedWrite | SlotWrite

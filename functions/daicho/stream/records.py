@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from daicho.derive import ItemKey, key_of
@@ -29,6 +29,7 @@ class StreamRecord:
 
     ``seq`` is its number as it is compared and stored, ``number`` as the stream wrote it. An
     image is None where the item did not exist. ``expired``: DynamoDB's TTL process removed it.
+    ``raw`` is the whole record as it was delivered.
     """
 
     seq: str
@@ -39,6 +40,7 @@ class StreamRecord:
     new: Image | None
     expired: bool
     at: dt.datetime
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def entity(self) -> str | None:
@@ -110,6 +112,7 @@ def _record(each: Mapping[str, Any], shard: str, emulated: bool) -> StreamRecord
         new=new,
         expired=expired,
         at=dt.datetime.fromtimestamp(float(change["ApproximateCreationDateTime"]), dt.UTC),
+        raw=each,
     )
 
 

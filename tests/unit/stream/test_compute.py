@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import signal
+import sys
 import threading
 import time
 from decimal import Decimal
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -13,8 +17,9 @@ from daicho import derive
 from daicho.derive import Amount, ItemKey, key_of
 from daicho.images import Image
 from daicho.plan import Ledger
-from daicho.stream.compute import compute, compute_one
-from daicho.stream.deadline import TooLongError, deadline
+from daicho.stream import deadline
+from daicho.stream.compute import Found, compute, compute_one
+from daicho.stream.deadline import TooLongError, within
 from daicho.stream.records import StreamRecord, sequence
 from daicho.tally.slots import kept_key, slot_key
 from tests.ledgers import LEDGER, OLD_LEDGER, image, tally
@@ -79,7 +84,7 @@ def test_sums_beyond_28_digits_are_exact() -> None:
         record(n, None, image("Song", {**SONG, "id": str(n), "seconds": most}, gen=2))
         for n in range(11)
     ]
-    found, _ = compute(many, LEDGER)
+    found = compute(many, LEDGER).computed
     key = slot_key(tally("Song", "length", 2, "x"), "s")
     total = sum((each.deltas[key] for each in found), Amount())
     assert total == Amount(11, Decimal(11 * most))
@@ -87,19 +92,25 @@ def test_sums_beyond_28_digits_are_exact() -> None:
 
 def test_a_newer_generation_ends_the_batch() -> None:
     older, newer = image("Song", SONG, gen=1), image("Song", SONG, gen=2)
-    done, stop = compute(
+    found = compute(
         [record(1, None, older), record(2, older, newer), record(3, newer, None)], OLD_LEDGER
     )
-    assert [each.record.number for each in done] == ["1"]
-    assert stop is not None
-    assert (stop.record.number, stop.why) == ("2", "newer")
+    assert [each.record.number for each in found.computed] == ["1"]
+    assert found.poison == ()
+    assert found.stop is not None
+    assert found.stop.number == "2"
+
+
+def test_a_newer_generation_beside_an_image_that_cannot_be_read_ends_the_batch_too() -> None:
+    broken, newer = {**image("Song", SONG), "gen": {"S": "?"}}, image("Song", SONG, gen=2)
+    found = compute([record(1, broken, newer)], OLD_LEDGER)
+    assert found.poison == ()
+    assert found.stop is not None
 
 
 def test_an_entity_that_no_ledger_knows_is_newer_too() -> None:
     without = Ledger({"Song": LEDGER.entities["Song"]})
-    _, stop = compute([record(1, None, image("Download", DOWNLOAD))], without)
-    assert stop is not None
-    assert stop.why == "newer"
+    assert compute([record(1, None, image("Download", DOWNLOAD))], without).stop is not None
 
 
 @pytest.mark.parametrize(
@@ -120,10 +131,10 @@ def test_what_cannot_be_computed_is_poison(broken: Image) -> None:
     poison = record(2, None, good)
     object.__setattr__(poison, "old", good)
     object.__setattr__(poison, "new", {**good, **broken})
-    done, stop = compute([record(1, None, good), poison, record(3, good, None)], LEDGER)
-    assert [each.record.number for each in done] == ["1"]
-    assert stop is not None
-    assert (stop.record.number, stop.why) == ("2", "poison")
+    found = compute([record(1, None, good), poison, record(3, good, None)], LEDGER)
+    assert [each.record.number for each in found.computed] == ["1", "3"]
+    assert [each.record.number for each in found.poison] == ["2"]
+    assert found.stop is None
 
 
 def test_a_record_has_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,34 +143,75 @@ def test_a_record_has_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("daicho.stream.compute.SECONDS_A_RECORD", 0.02)
     monkeypatch.setattr(derive, "rows", hang)
-    _, stop = compute([record(1, None, image("Song", SONG))], LEDGER)
-    assert stop is not None
-    assert stop.why == "poison"
+    found = compute([record(1, None, image("Song", SONG))], LEDGER)
+    assert found.computed == ()
+    assert isinstance(found.poison[0].error, TooLongError)
 
 
 def test_a_deadline_leaves_no_timer_behind() -> None:
-    with pytest.raises(TooLongError), deadline(0.01):
-        time.sleep(1)
-    with deadline(0.01):
-        pass
-    time.sleep(0.03)
+    with pytest.raises(TooLongError):
+        within(0.01, lambda: time.sleep(1))
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert within(5, lambda: 1) == 1
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_when_the_time_is_up_as_the_work_ends_there_is_a_result_or_an_error_but_not_both() -> None:
+    """The timer goes off after each step in turn, the last ones after the work."""
+    results: list[int] = []
+    errors: list[int] = []
+    before = signal.getsignal(signal.SIGALRM)
+
+    def ring_at(step: int) -> None:
+        passed = 0
+
+        def trace(_frame: FrameType, _event: str, _argument: object) -> Any:
+            nonlocal passed
+            if _frame.f_code.co_filename != deadline.__file__:
+                return None
+            _frame.f_trace_opcodes = True
+            passed += signal.getitimer(signal.ITIMER_REAL)[0] > 0
+            if passed == step:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                signal.raise_signal(signal.SIGALRM)
+            return trace
+
+        traced = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            results.append(within(60, lambda: step))
+        except TooLongError:
+            errors.append(step)
+        finally:
+            sys.settrace(traced)
+
+    signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    try:
+        for step in range(1, 80):
+            ring_at(step)
+            assert len(results) + len(errors) == step
+            assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+            assert signal.getsignal(signal.SIGALRM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert errors
+    assert results
 
 
 def test_other_threads_have_no_deadline() -> None:
-    passed: list[bool] = []
+    passed: list[int] = []
 
-    def work() -> None:
-        with deadline(0.001):
-            time.sleep(0.01)
-        passed.append(True)
+    def work() -> int:
+        time.sleep(0.01)
+        return 1
 
-    thread = threading.Thread(target=work)
+    thread = threading.Thread(target=lambda: passed.append(within(0.001, work)))
     thread.start()
     thread.join()
-    assert passed
+    assert passed == [1]
 
 
 def test_what_is_no_base_item_is_passed_over() -> None:
     slot = {"PK": {"S": "t#+Song.count#1"}, "SK": {"S": "total"}, "items": {"N": "1"}}
-    assert compute([record(1, None, slot)], LEDGER) == ((), None)
+    assert compute([record(1, None, slot)], LEDGER) == Found()
     assert key_of(slot) == ItemKey("t#+Song.count#1", "total")

@@ -16,7 +16,7 @@ from daicho.stream.effort import carry_out, mapper
 from daicho.stream.project import Projector
 from daicho.stream.records import Batch, sequence
 from daicho.tally.slots import slot_key
-from tests.delivery.memory import MemoryTable
+from tests.delivery.memory import MemoryBucket, MemoryTable
 from tests.ledgers import LEDGER, OLD_LEDGER, image, tally
 
 LABEL = "2026-11-21T00:00:00.000"
@@ -61,7 +61,7 @@ def batch(*changes: Change, first: int = 1) -> Batch:
 
 
 def project(table: Any, given: Batch, ledger: Ledger = LEDGER) -> str | None:
-    projector = Projector(table, ledger, dirty_shards=1, now=lambda: NOW)
+    projector = Projector(table, MemoryBucket(), ledger, dirty_shards=1, now=lambda: NOW)
     return projector.project(given, Time().patience)
 
 
@@ -171,17 +171,10 @@ def test_throttles_are_waited_for() -> None:
     assert len(rows(table)) == 2
 
 
-def test_poison_is_reported_after_what_lies_before_it() -> None:
-    table = MemoryTable()
-    poison = {**song("c", "2"), "name": {"N": "1"}}
-    assert project(table, batch((None, song("b")), (None, poison), (None, song("d", "3")))) == "2"
-    assert table.items[COUNT]["items"] == {"N": "1"}
-
-
 def test_a_newer_generation_is_reported_when_little_time_is_left() -> None:
     table, time = MemoryTable(), Time()
     newer = image("Song", {"id": "2", "name": "b", "artist": "x"}, gen=2)
-    projector = Projector(table, OLD_LEDGER, dirty_shards=1)
+    projector = Projector(table, MemoryBucket(), OLD_LEDGER, dirty_shards=1)
     given = batch((None, song("b")), (None, newer))
     assert projector.project(given, time.patience) == "2"
     assert time.left == 20
@@ -192,7 +185,9 @@ def test_threads_give_what_one_gives() -> None:
     one, many = MemoryTable(), MemoryTable()
     given = batch(*[(None, song("ab", str(n))) for n in range(20)])
     for table, threads in ((one, 1), (many, 8)):
-        projector = Projector(table, LEDGER, dirty_shards=1, threads=threads, now=lambda: NOW)
+        projector = Projector(
+            table, MemoryBucket(), LEDGER, dirty_shards=1, threads=threads, now=lambda: NOW
+        )
         assert projector.project(given, Time().patience) is None
     assert one.items == many.items
 

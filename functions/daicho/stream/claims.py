@@ -1,0 +1,226 @@
+"""Claims on records that were set aside, and the shard item that holds them: pure.
+
+Each shard of the stream has an item, which is written once a batch::
+
+    PK #shard#<shard>   SK claims
+    announced           the last number that a batch was about to write (rule 14)
+    claim#<number>      a claim: state, entity, generation and time, as a key string
+    open, done          how many claims wait for a redrive, and how many are done
+    GSI2PK, GSI2SK      while any is open: so that a redrive finds the shard by one query
+    ttl, held           30 days ahead, but never while any is open
+
+A claim says that a record is out of the projector's hands, for good: whatever its state, a batch
+leaves the record out (rule 14), and only a redrive applies it, once (rules 15, 16). A done claim
+stays for 72 hours, because an attempt that was given up may still find the record poison.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from daicho import images, keys
+from daicho.derive import ItemKey
+from daicho.images import AttributeValue, Image
+from daicho.stream.records import StreamRecord
+from daicho.tally.slots import Change
+
+State = Literal["open", "uncertain", "discarded", "done"]
+"""``open``: nobody has counted the record. ``uncertain``: somebody may have. ``discarded``: Lambda
+gave it up, and its slots' numbers say what was counted. ``done``: applied."""
+
+MOST_OPEN = 1_000
+"""Open claims of one shard (rule 18)."""
+MOST_DONE = 2_000
+"""Done claims of one shard: with those that are open they fit into an item's 400 KB."""
+DONE_LIVES = dt.timedelta(hours=72)
+ITEM_LIVES = dt.timedelta(days=30)
+NEVER = 32_503_680_000
+"""The year 3000, in epoch seconds: the expiry of what must not expire."""
+
+QUARANTINE = keys.render("", "quarantine")
+"""The GSI2 partition of shards that have open claims."""
+
+_PREFIX = "claim#"
+_NAMES: Mapping[str, str] = {"#open": "open", "#done": "done"}
+_ONE: AttributeValue = {"N": "1"}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A record that was set aside. ``at``: when it came into this state."""
+
+    seq: str
+    state: State
+    entity: str
+    generation: int
+    at: dt.datetime
+
+    @classmethod
+    def of(cls, record: StreamRecord, state: State, now: dt.datetime) -> Claim:
+        """A claim on a record, whatever can be read of it."""
+        return cls(record.seq, state, record.entity or "", _generation(record), now)
+
+    @classmethod
+    def parse(cls, name: str, value: AttributeValue) -> Claim:
+        """Read an attribute of a shard item."""
+        state, entity, generation, at = keys.parse(value["S"])
+        if state not in get_args(State):
+            raise ValueError(f"a claim in state {state!r}")
+        moment = dt.datetime.fromisoformat(at)
+        return cls(name.removeprefix(_PREFIX), state, entity, int(generation), moment)  # type: ignore[arg-type]
+
+    @property
+    def name(self) -> str:
+        """The attribute's name."""
+        return f"{_PREFIX}{self.seq}"
+
+    @property
+    def value(self) -> AttributeValue:
+        """The attribute's value."""
+        text = keys.render(self.state, self.entity, str(self.generation), keys.instant(self.at))
+        return {"S": text}
+
+
+@dataclass(frozen=True)
+class Shard:
+    """What stands in a shard item."""
+
+    id: str
+    announced: str = ""
+    open: int = 0
+    claims: Mapping[str, Claim] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, shard: str, image: Image | None) -> Shard:
+        """Read a shard item; none is one without claims."""
+        if image is None:
+            return cls(shard)
+        found = [Claim.parse(name, image[name]) for name in image if name.startswith(_PREFIX)]
+        return cls(
+            shard,
+            images.text(image, "announced") or "",
+            images.integer(image, "open") or 0,
+            {claim.seq: claim for claim in sorted(found, key=lambda claim: claim.seq)},
+        )
+
+    @property
+    def waiting(self) -> tuple[Claim, ...]:
+        """The claims that are not done, in ascending order."""
+        return tuple(claim for claim in self.claims.values() if claim.state != "done")
+
+    def forgotten(self, now: dt.datetime) -> tuple[Claim, ...]:
+        """The claims that have been done for 72 hours."""
+        since = now - DONE_LIVES
+        return tuple(c for c in self.claims.values() if c.state == "done" and c.at <= since)
+
+
+def shard_key(shard: str) -> ItemKey:
+    """The shard item."""
+    return ItemKey(keys.render("", "shard", shard), "claims")
+
+
+def payload_name(shard: str, seq: str) -> str:
+    """The object that holds the record of a claim."""
+    label, _, number = seq.partition("#")
+    return f"quarantine/{shard}/{label}_{number}.json"
+
+
+def claiming(shard: str, claim: Claim) -> Change:
+    """Put a claim if there is none on the record, whatever its state (rule 13).
+
+    A claim in state ``open`` is good only while no batch has announced the record (rule 14): else
+    an attempt of older or newer code, which could compute it, may have counted it. And it is put
+    only while the shard has fewer than 1,000 open claims (rule 18).
+    """
+    names = {"#claim": claim.name, "#open": "open", "#ttl": "ttl"}
+    condition = "attribute_not_exists(#claim) AND (attribute_not_exists(#open) OR #open < :most)"
+    values: dict[str, AttributeValue] = {
+        ":claim": claim.value,
+        ":most": images.to_value(MOST_OPEN),
+        ":quarantine": {"S": QUARANTINE},
+        ":shard": {"S": shard},
+        ":never": images.to_value(NEVER),
+        ":one": _ONE,
+    }
+    if claim.state == "open":
+        condition += " AND (attribute_not_exists(announced) OR announced < :seq)"
+        values[":seq"] = {"S": claim.seq}
+    return Change(
+        shard_key(shard),
+        "SET #claim = :claim, GSI2PK = :quarantine, GSI2SK = :shard, held = :never, #ttl = :never"
+        " ADD #open :one",
+        condition,
+        values,
+        names,
+    )
+
+
+def announcing(shard: str, last: str, now: dt.datetime) -> Change:
+    """Raise the announced number to ``last``, the last record about to be written (rule 14).
+
+    Never lowers it. Either answer, the new item or the one that refused it, brings the claims.
+    The item expires 30 days later, long after its shard is gone, unless a claim holds it.
+    """
+    return Change(
+        shard_key(shard),
+        "SET announced = :last, #ttl = if_not_exists(held, :ttl)",
+        "attribute_not_exists(announced) OR announced < :last",
+        {":last": {"S": last}, ":ttl": images.to_value(int((now + ITEM_LIVES).timestamp()))},
+        {"#ttl": "ttl"},
+    )
+
+
+def finishing(shard: str, claim: Claim, now: dt.datetime) -> Change:
+    """Make a claim done if it is as read: a part of the transaction that counts its record."""
+    done = Claim(claim.seq, "done", "", 0, now)  # short: these are the many
+    return Change(
+        shard_key(shard),
+        "SET #claim = :finished ADD #open :less, #done :one",
+        "#claim = :claim AND (attribute_not_exists(#done) OR #done < :most)",
+        {
+            ":claim": claim.value,
+            ":finished": done.value,
+            ":less": {"N": "-1"},
+            ":one": _ONE,
+            ":most": images.to_value(MOST_DONE),
+        },
+        {"#claim": claim.name, **_NAMES},
+    )
+
+
+def forgetting(shard: str, done: Sequence[Claim]) -> Change:
+    """Remove claims that have been done for long, if they are all as read; at most 100."""
+    names = {f"#c{place}": claim.name for place, claim in enumerate(done)}
+    values = {f":c{place}": claim.value for place, claim in enumerate(done)}
+    return Change(
+        shard_key(shard),
+        f"REMOVE {', '.join(names)} ADD #done :less",
+        " AND ".join(f"#c{place} = :c{place}" for place in range(len(done))),
+        {**values, ":less": images.to_value(-len(done))},
+        {**names, "#done": "done"},
+    )
+
+
+def unmarking(shard: str, now: dt.datetime) -> Change:
+    """Take a shard out of the redrive's list, and let its item expire, if no claim is open."""
+    return Change(
+        shard_key(shard),
+        "REMOVE GSI2PK, GSI2SK, held SET #ttl = :ttl",
+        "#open = :none AND attribute_exists(held)",
+        {":none": {"N": "0"}, ":ttl": images.to_value(int((now + ITEM_LIVES).timestamp()))},
+        {"#open": "open", "#ttl": "ttl"},
+    )
+
+
+def _generation(record: StreamRecord) -> int:
+    """The newest generation of the record's images; 0 if it cannot be read."""
+    found = [0]
+    for image in (record.old, record.new):
+        try:
+            found.append(images.integer(image or {}, "gen") or 0)
+        except (KeyError, TypeError, ValueError, ArithmeticError):
+            continue
+    return max(found)

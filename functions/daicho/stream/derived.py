@@ -1,0 +1,39 @@
+"""Writing a derived item: fenced by the number of the record that caused it (EXACTNESS rule 6)."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import Protocol
+
+from daicho import images
+from daicho.errors import ConditionFailedError
+from daicho.images import AttributeValue, Image
+from daicho.requests import key_image
+from daicho.stream.fold import DerivedWrite
+from daicho.tally import slots
+
+TOMBSTONE = dt.timedelta(hours=72)
+"""Retention of the stream, rounded up: no record can come later than its tombstone lives."""
+
+
+class Store(Protocol):
+    """What this needs of the table."""
+
+    def put(
+        self, item: Image, *, condition: str, values: Mapping[str, AttributeValue]
+    ) -> Image | None:
+        """Write a whole item if the condition holds."""
+
+
+def derive_into(store: Store, write: DerivedWrite, now: dt.datetime) -> None:
+    """Put, or leave a tombstone even where nothing stood; not over what is as new or newer."""
+    item = {**key_image(write.key), "seq": {"S": write.seq}}
+    if write.row is None:
+        item["ttl"] = images.to_value(int((now + TOMBSTONE).timestamp()))
+    else:
+        item |= {"GSI2PK": {"S": write.row.gsi2pk}, "GSI2SK": {"S": write.row.gsi2sk}}
+    try:
+        store.put(item, condition=f"{slots.FENCE}:seq", values={":seq": {"S": write.seq}})
+    except ConditionFailedError:
+        return

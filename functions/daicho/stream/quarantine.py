@@ -1,0 +1,168 @@
+"""Setting poison aside, so that nothing behind it waits (EXACTNESS rules 13, 14, 18).
+
+The order is what makes it safe, whoever else is at the same records at the same time: a record's
+payload, then its claim, then the batch's announcement, and only then anything that is derived or
+counted. A claim that was put before anybody announced its record is one on a record that nobody
+has counted; and who announces a record learns of all claims that were put before.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from daicho import keys
+from daicho.derive import ItemKey
+from daicho.errors import ConditionFailedError, RefusedError
+from daicho.images import AttributeValue, Image
+from daicho.patience import Patience
+from daicho.stream import claims
+from daicho.stream.claims import Claim, Shard
+from daicho.stream.compute import Poison
+from daicho.stream.effort import Mapper, carry_out
+from daicho.stream.records import StreamRecord
+from daicho.tally.slots import Change
+
+
+class Store(Protocol):
+    """What the quarantine needs of the table."""
+
+    def update(
+        self,
+        key: ItemKey,
+        update: str,
+        *,
+        condition: str,
+        names: Mapping[str, str],
+        values: Mapping[str, AttributeValue],
+        returns: Literal["ALL_NEW"],
+    ) -> Image | None:
+        """Change an item, or create it, if the condition holds; gives the new one."""
+
+
+class Objects(Protocol):
+    """What the quarantine needs of the bucket."""
+
+    def create(self, key: str, body: bytes, metadata: Mapping[str, str], kind: str) -> bool:
+        """Create an object; False if one of that name exists."""
+
+
+class FullError(Exception):
+    """A shard has as many open claims as it may have (rule 18)."""
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """What became of a batch's poison.
+
+    ``known``: every payload and claim is known to be written, up to ``stop``, the first record
+    that there is no room for. ``claimed``: how many records have a claim by now.
+    """
+
+    known: bool = True
+    stop: StreamRecord | None = None
+    claimed: int = 0
+
+
+class Quarantine:
+    """The claims of one table, and their payloads in one bucket."""
+
+    def __init__(self, store: Store, objects: Objects, *, now: Callable[[], dt.datetime]) -> None:
+        self._store = store
+        self._objects = objects
+        self._now = now
+
+    def set_aside(self, poison: Iterable[Poison], patience: Patience, each: Mapper) -> SetAside:
+        """Lay all payloads down, then claim record after record in ascending order (rule 13)."""
+        waiting = tuple(poison)
+        if carry_out(waiting, self._lay_down, patience, each):
+            return SetAside(known=False)
+        for place, one in enumerate(waiting):
+            try:
+                if carry_out([one.record], self._claim, patience):
+                    return SetAside(known=False, claimed=place)
+            except FullError:
+                return SetAside(stop=one.record, claimed=place)
+        return SetAside(claimed=len(waiting))
+
+    def announce(self, shard: str, last: str, patience: Patience) -> Shard | None:
+        """Announce what is about to be written, and learn the shard's claims (rule 14).
+
+        None if that is not known to have gone through: then nothing may be written.
+        """
+        found: list[Shard] = []
+
+        def attempt(change: Change) -> None:
+            try:
+                found.append(Shard.of(shard, self._update(change)))
+            except ConditionFailedError as refused:  # as much was announced already
+                found.append(Shard.of(shard, refused.item))
+
+        carry_out([claims.announcing(shard, last, self._now())], attempt, patience)
+        return found[-1] if found else None
+
+    def claim(self, shard: str, claim: Claim) -> bool:
+        """Put a claim; False if there is one on the record already, whatever its state.
+
+        Raises:
+            FullError: the shard has no room for it.
+            NotGoodError: it is an open one, and somebody has announced the record.
+        """
+        try:
+            self._update(claims.claiming(shard, claim))
+        except ConditionFailedError as refused:
+            if refused.item is None:
+                raise RefusedError(f"{shard}: refused, but nothing stands there") from None
+            stands = Shard.of(shard, refused.item)
+            if claim.seq in stands.claims:
+                return False
+            if stands.open >= claims.MOST_OPEN:
+                raise FullError(shard) from None
+            raise NotGoodError(claim.seq) from None
+        return True
+
+    def _claim(self, record: StreamRecord) -> None:
+        """Claim a record that is poison, unless that was done before."""
+        now = self._now()
+        try:
+            self.claim(record.shard, Claim.of(record, "open", now))
+        except NotGoodError:
+            self.claim(record.shard, Claim.of(record, "uncertain", now))
+
+    def _lay_down(self, poison: Poison) -> None:
+        name = claims.payload_name(poison.record.shard, poison.record.seq)
+        body = json.dumps(payload(poison, self._now()), ensure_ascii=False).encode()
+        # What exists is the same record, with the error of who met it first.
+        self._objects.create(name, body, {}, "application/json")
+
+    def _update(self, change: Change) -> Image | None:
+        return self._store.update(
+            change.key,
+            change.update,
+            condition=change.condition,
+            names=change.names,
+            values=change.values,
+            returns="ALL_NEW",
+        )
+
+
+class NotGoodError(Exception):
+    """A claim that would say that nobody has counted a record, where somebody may have."""
+
+
+def payload(poison: Poison, now: dt.datetime) -> dict[str, Any]:
+    """What is kept of a poison record: all of it, and what went wrong."""
+    return {
+        "shard": poison.record.shard,
+        "record": poison.record.raw,
+        "error": described(poison.error),
+        "at": keys.instant(now),
+    }
+
+
+def described(error: Exception) -> dict[str, str]:
+    """An error as a report shows it."""
+    return {"type": type(error).__name__, "message": str(error)}
