@@ -1,0 +1,214 @@
+"""What a batch with poison in it leaves behind, and what it does not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from daicho.bucket import Bucket
+from daicho.derive import ItemKey
+from daicho.errors import ThrottledError
+from daicho.images import Image
+from daicho.plan import Ledger
+from daicho.stream import claims
+from daicho.stream.claims import Claim, Shard
+from daicho.stream.project import Projector
+from daicho.stream.records import Batch
+from daicho.table import Table
+from tests.delivery.dynamo import Dynamo
+from tests.delivery.objects import Objects
+from tests.ledgers import LEDGER, OLD_LEDGER, image
+from tests.unit.stream.test_project import COUNT, NOW, Change, Time, batch, seq, song
+
+POISON: Image = {**song("c", "2"), "name": {"N": "1"}}
+GOOD, OTHER = song("b"), song("d", "3")
+SHARD_ITEM = claims.shard_key("s")
+
+
+class House:
+    """A projector over stores in memory; ``fails`` says which calls are throttled."""
+
+    def __init__(self, ledger: Ledger = LEDGER) -> None:
+        self.dynamo, self.objects = Dynamo(lambda: NOW), Objects(lambda: NOW)
+        self.table = Table(self.dynamo, "daicho")  # type: ignore[arg-type]
+        self.told: list[dict[str, int]] = []
+        self.time = Time()
+        self._ledger = ledger
+        self._fails: Callable[[str, str], bool] = lambda _method, _about: False
+
+    def project(self, given: Batch) -> str | None:
+        bucket: Any = _Failing(Bucket(self.objects, "failures"), self)  # type: ignore[arg-type]
+        projector = Projector(
+            _Failing(self.table, self),
+            bucket,
+            self._ledger,
+            dirty_shards=1,
+            now=lambda: NOW,
+            tell=lambda counts: self.told.append(dict(counts)),
+        )
+        return projector.project(given, self.time.patience)
+
+    @contextmanager
+    def failing(self, fails: Callable[[str, str], bool]) -> Iterator[None]:
+        before, self._fails = self._fails, fails
+        yield
+        self._fails = before
+
+    def call(self, method: str, about: str) -> None:
+        if self._fails(method, about):
+            raise ThrottledError(f"{method} {about}")
+
+    @property
+    def shard(self) -> Shard:
+        return Shard.of("s", self.dynamo.find(SHARD_ITEM))
+
+    @property
+    def written(self) -> set[ItemKey]:
+        """Everything but the shard item."""
+        return {key for key, _ in self.dynamo.items} - {SHARD_ITEM}
+
+    def states(self) -> dict[str, str]:
+        return {each.seq[-1]: each.state for each in self.shard.claims.values()}
+
+
+class _Failing:
+    def __init__(self, real: Any, house: House) -> None:
+        self._real, self._house = real, house
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def called(first: Any, *rest: Any, **named: Any) -> Any:
+            about = first.pk if isinstance(first, ItemKey) else first
+            about = first["PK"]["S"] if isinstance(first, dict) else about
+            self._house.call(name, about)
+            return getattr(self._real, name)(first, *rest, **named)
+
+        return called
+
+
+def changes(*images: Image, first: int = 1) -> Batch:
+    inserted: list[Change] = [(None, each) for each in images]
+    return batch(*inserted, first=first)
+
+
+def test_a_poison_record_delays_nobody_and_is_kept_whole() -> None:
+    house = House()
+    given = changes(GOOD, POISON, OTHER)
+    assert house.project(given) is None
+    slot = house.dynamo.find(COUNT)
+    assert slot is not None
+    assert (slot["items"], slot["seq"]) == ({"N": "2"}, seq(3))
+    assert house.states() == {"2": "open"}
+    assert house.shard.announced == seq(3)["S"]
+    (name,) = house.objects.stored
+    assert name == claims.payload_name("s", seq(2)["S"])
+    payload = json.loads(house.objects.stored[name].body)
+    assert payload["record"] == given.records[1].raw
+    assert (payload["shard"], payload["at"]) == ("s", "2026-11-21T00:00:00.000000Z")
+    assert payload["error"]["type"] == "KeyError"
+    assert house.told == [{"RecordsQuarantined": 1}, {"ClaimsOpen": 1}]
+
+
+def test_a_repeat_changes_nothing() -> None:
+    house = House()
+    for _ in range(2):
+        assert house.project(changes(GOOD, POISON, OTHER)) is None
+        before = dict(house.dynamo.items)
+    assert house.project(changes(POISON, OTHER, first=2)) is None
+    assert dict(house.dynamo.items) == before
+    assert house.shard.open == 1
+
+
+def test_what_somebody_announced_is_claimed_as_uncertain() -> None:
+    house = House()
+    house.project(changes(GOOD, song("x", "2"), OTHER))
+    house.project(changes(POISON, first=2))
+    assert house.states() == {"2": "uncertain"}
+
+
+@pytest.mark.parametrize("state", ["open", "uncertain", "discarded", "done"])
+def test_a_record_with_a_claim_of_any_state_is_left_out(state: Any) -> None:
+    house = House()
+    change = claims.claiming("s", Claim(seq(2)["S"], state, "Song", 1, NOW))
+    house.table.update(
+        change.key,
+        change.update,
+        condition=change.condition,
+        names=change.names,
+        values=change.values,
+    )
+    claimed = song("x", "2")
+    assert house.project(changes(GOOD, claimed, OTHER)) is None
+    slot = house.dynamo.find(COUNT)
+    assert slot is not None
+    assert slot["items"] == {"N": "2"}
+    assert not any("#2#" in key.pk and "~" in key.pk for key in house.written)
+    assert house.project(changes(claimed, first=2)) is None  # it was announced already
+
+
+@pytest.mark.parametrize("throttled", [("create", "quarantine"), ("update", "#shard")])
+def test_nothing_is_written_unless_all_is_known_to_be_set_aside_and_announced(
+    throttled: tuple[str, str],
+) -> None:
+    house = House()
+    with house.failing(
+        lambda method, about: method == throttled[0] and about.startswith(throttled[1])
+    ):
+        assert house.project(changes(GOOD, POISON, OTHER)) == "1"
+    assert not house.written
+    assert house.time.left <= 20
+    house.time.left = 300
+    assert house.project(changes(GOOD, POISON, OTHER)) is None
+
+
+def test_nothing_is_written_unless_the_announcement_is_known() -> None:
+    house = House()
+    with house.failing(lambda _method, about: about.startswith("#shard")):
+        assert house.project(changes(GOOD, OTHER)) == "1"
+    assert not house.written
+
+
+def test_the_payload_comes_before_the_claim() -> None:
+    house = House()
+    with house.failing(lambda method, _about: method == "create"):
+        house.project(changes(POISON))
+    assert not house.shard.claims
+
+
+def test_a_batch_that_writes_nothing_announces_nothing() -> None:
+    house = House()
+    assert house.project(batch((GOOD, GOOD))) is None
+    assert house.dynamo.find(SHARD_ITEM) is None
+
+
+def test_no_more_is_announced_than_lies_before_a_newer_generation() -> None:
+    house = House(OLD_LEDGER)
+    newer = image("Song", {"id": "2", "name": "b", "artist": "x"}, gen=2)
+    assert house.project(changes(GOOD, newer, OTHER, POISON)) == "2"
+    assert house.shard.announced == seq(1)["S"]
+    assert not house.shard.claims
+
+
+def test_a_full_shard_waits_for_a_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 18: what lies before is finished, and the record is reported when time is up."""
+    monkeypatch.setattr(claims, "MOST_OPEN", 1)
+    house = House()
+    another: Image = {**POISON, "PK": {"S": "t#Song#9"}}
+    assert house.project(changes(POISON, GOOD, another, OTHER)) == "3"
+    assert house.time.left == 20
+    assert house.shard.announced == seq(2)["S"]
+    assert house.states() == {"1": "open"}
+    slot = house.dynamo.find(COUNT)
+    assert slot is not None
+    assert slot["items"] == {"N": "1"}
+
+
+def test_claims_wait_out_throttles() -> None:
+    house = House()
+    failures = iter([True] * 4)
+    with house.failing(lambda _method, about: about.startswith("#sh") and next(failures, False)):
+        assert house.project(changes(POISON)) is None
+    assert house.states() == {"1": "open"}
