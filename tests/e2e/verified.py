@@ -35,6 +35,10 @@ class Verified:
         self._standing = [item for item in items if _kind(item) == DERIVED]
         self._tallies = {item["PK"]["S"] for item in items if _kind(item) == TALLY}
 
+    def wrong(self) -> list[str]:
+        """Every difference in what the projector writes."""
+        return [*self.derived(), *self.counted()]
+
     def derived(self) -> list[str]:
         """Derived items that are not what the base items derive; tombstones are absences."""
         wanted: dict[ItemKey, Row] = {}
