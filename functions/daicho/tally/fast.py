@@ -83,6 +83,11 @@ def is_fast(partition: str) -> bool:
     return rest.startswith(MARK)
 
 
+def whole(partition: str) -> str:
+    """What is rolled up at once: a tally by itself, a fast counter with all its slots."""
+    return CounterName.parse(partition).head.pk if is_fast(partition) else partition
+
+
 def slot_number(partition: str) -> int:
     """The number of a slot."""
     return int(keys.parse(partition)[-1])

@@ -8,6 +8,7 @@ it, and never replaces what a later one wrote. It may be cut off anywhere: marks
 from __future__ import annotations
 
 import datetime as dt
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Protocol
@@ -21,6 +22,7 @@ from daicho.requests import Page, Query
 from daicho.tally import fast, fast_slots
 from daicho.tally.slots import Change, TallyName
 
+_log = logging.getLogger(__name__)
 MOST_STARTS = 3
 """How often a counter is started over when another rollup is at it; then that one has done it."""
 
@@ -68,6 +70,8 @@ def roll_up(
         change = fast.heading(name, head, found, now)
         if not _changed(store, change):
             continue
+        if (number := fast.slots_said({"slots": change.values[":slots"]})) > found.slots:
+            _log.warning("slots ran hot", extra={"counter": name.head.pk, "slots": number})
         turn = integer(change.values, ":new") or 0
         votes = found.votes
         for by in dict.fromkeys(map(fast.by_of, found.dirty)):

@@ -24,7 +24,7 @@ from daicho.images import AttributeValue, Image
 from daicho.patience import Patience
 from daicho.plan import AggregatePlan, EntityPlan, Ledger
 from daicho.requests import Page, Query, Write
-from daicho.tally import slots
+from daicho.tally import fast, fast_rollup, slots
 from daicho.tally.reading import read_slots, sum_of
 from daicho.units import Units
 
@@ -135,9 +135,9 @@ class Rollup:
         for page in self._dirty_pages():
             marks += [item["GSI2SK"]["S"] for item in page.items]
             # The index shows a mark for a while after it is gone: each tally once a run.
-            found = dict.fromkeys(item["PK"]["S"] for item in page.items)
-            tallies = [tally for tally in found if tally not in seen]
-            seen.update(tallies)
+            found = {fast.whole(item["PK"]["S"]): item["PK"]["S"] for item in page.items}
+            tallies = [marked for whole, marked in found.items() if whole not in seen]
+            seen.update(found)
             done += self._each(lambda tally: self._attempt(tally, patience), tallies)
             if not patience.lasts:
                 break
@@ -165,6 +165,11 @@ class Rollup:
             StoreError: what is not done stays dirty, or unfolded.
             UnknownEntityError: no generation declares its aggregate; it stays dirty.
         """
+        if fast.is_fast(tally):
+            counter = fast_rollup.roll_up(
+                self._store, self._ledger, tally, self._now(), ranking_place
+            )
+            return _Rolled(len(counter.images))
         name = slots.TallyName.parse(tally)
         plan, aggregate = self._ledger.aggregate(name.entity, name.aggregate, name.since)
         found: tuple[Image, ...] = ()

@@ -15,6 +15,7 @@ from daicho import derive, keys
 from daicho.derive import Amount, ItemKey
 from daicho.errors import ThrottledError, UnansweredError, UnavailableError
 from daicho.images import Image
+from daicho.patience import Patience
 from daicho.plan import (
     CounterPlan,
     EntityPlan,
@@ -25,7 +26,7 @@ from daicho.plan import (
     UnknownEntityError,
 )
 from daicho.tally import fast, fast_rollup, fast_slots, reading, slots
-from daicho.tally.rollup import ranking_place
+from daicho.tally.rollup import Rollup, ranking_place
 from tests.delivery.memory import MemoryTable
 
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
@@ -385,3 +386,15 @@ def test_what_counts_no_groups_has_one_figure() -> None:
     tally = derive.tally_partition("t", plan, views.tally, ("x",), ())
     assert reading.rolled_up_amount(table, tally) == Amount(3, 3)  # type: ignore[arg-type]
     assert "GSI3PK" not in table.items[slots.total_key(tally)]
+
+
+def test_the_rollup_finds_it_once_a_run_however_many_marks_it_has() -> None:
+    table, chance = Table(), random.Random(1)
+    for _ in range(100):
+        add(table, "a", chance.random)
+    report = Rollup(table, LEDGER, dirty_shards=4, now=lambda: NOW).run(
+        Patience(lambda: 60.0, reserve=1)
+    )
+    assert (report.rolled, report.failed, report.slots_read) == (1, 0, 8)
+    assert report.oldest_mark == keys.instant(NOW)
+    assert total(table, "a") == 100
