@@ -34,6 +34,11 @@ AT: Mapping[str, str] = {"#at": "at"}
 FENCE = "attribute_not_exists(seq) OR seq < "
 """The one rule of the stream path: never go backwards. The value's placeholder follows."""
 
+_COUNTING = (
+    "#at = :at, GSI2PK = if_not_exists(GSI2PK, :dirty), GSI2SK = if_not_exists(GSI2SK, :now)"
+    " ADD #items :items, #total :total, rev :one"
+)
+
 
 @dataclass(frozen=True)
 class Change:
@@ -131,23 +136,38 @@ def adding(
     ``last``, a slot that stands between the two would count what it has counted. A repeat of the
     same write after a lost response is refused, because the slot then stands at ``last``.
     """
-    return Change(
-        key,
-        "SET seq = :last, #at = :at, GSI2PK = if_not_exists(GSI2PK, :dirty),"
-        " GSI2SK = if_not_exists(GSI2SK, :now) ADD #items :items, #total :total, rev :one",
-        f"{FENCE}:first",
-        {
-            ":first": {"S": first},
-            ":last": {"S": last},
-            ":dirty": {"S": dirty_place(key.pk, dirty_shards)},
-            ":now": {"S": keys.instant(now)},
-            ":items": images.to_value(amount.items),
-            ":total": images.to_value(amount.total),
-            ":one": {"N": "1"},
-            ":at": images.to_value(int(now.timestamp())),
-        },
-        {**NAMES, **AT},
-    )
+    values = _counted(key, amount, dirty_shards, now)
+    values |= {":first": {"S": first}, ":last": {"S": last}}
+    names = {**NAMES, **AT}
+    return Change(key, f"SET seq = :last, {_COUNTING}", f"{FENCE}:first", values, names)
+
+
+def correcting(key: ItemKey, amount: Amount, *, dirty_shards: int, now: dt.datetime) -> Update:
+    """Count the amount of a record that its batch left out (rule 15), in a transaction.
+
+    The number stays as it is, since this says nothing about the records before it; a slot that
+    this creates has none. What keeps it from being counted twice is the claim beside it.
+    """
+    values = _counted(key, amount, dirty_shards, now)
+    return Update(key, f"SET {_COUNTING}", None, {**NAMES, **AT}, values)
+
+
+def catching_up(
+    key: ItemKey,
+    slot: Image | None,
+    amount: Amount,
+    seq: str,
+    *,
+    dirty_shards: int,
+    now: dt.datetime,
+) -> Update:
+    """Count the record ``seq`` in a slot that is as read, in a transaction (rule 16)."""
+    values = {**_counted(key, amount, dirty_shards, now), ":seq": {"S": seq}}
+    condition = "attribute_not_exists(PK)"
+    if slot is not None:
+        condition, read, _ = _as_read(slot)
+        values |= read
+    return Update(key, f"SET seq = :seq, {_COUNTING}", condition, {**NAMES, **AT}, values)
 
 
 def totalling(tally: str, amount: Amount, revision: int, place: ItemKey | None) -> Change:
@@ -227,4 +247,18 @@ def _as_read(slot: Image) -> tuple[str, Mapping[str, AttributeValue], Mapping[st
     values: dict[str, AttributeValue] = {":rev": images.to_value(revision_of(slot))}
     if "at" not in slot:
         return "rev = :rev AND attribute_not_exists(#at)", values, AT
-    return "rev = :rev AND #at = :at", {**values, ":at": slot["at"]}, AT
+    return "rev = :rev AND #at = :read_at", {**values, ":read_at": slot["at"]}, AT
+
+
+def _counted(
+    key: ItemKey, amount: Amount, dirty_shards: int, now: dt.datetime
+) -> dict[str, AttributeValue]:
+    """The values of `_COUNTING`."""
+    return {
+        ":dirty": {"S": dirty_place(key.pk, dirty_shards)},
+        ":now": {"S": keys.instant(now)},
+        ":items": images.to_value(amount.items),
+        ":total": images.to_value(amount.total),
+        ":one": {"N": "1"},
+        ":at": images.to_value(int(now.timestamp())),
+    }
