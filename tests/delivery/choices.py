@@ -23,11 +23,17 @@ class Choices:
         self._random = random.Random(seed).random if seed is not None else None
         self._forced = forced
         self.taken: list[int] = []
+        self.spans: list[int] = []
+        """Where each thing that happens begins: what shrinking leaves out as a whole."""
 
     @property
     def exhausted(self) -> bool:
         """Whether all that is still to come is 0."""
         return self._random is None and len(self.taken) >= len(self._forced)
+
+    def begin_span(self) -> None:
+        """The next choices are about one thing."""
+        self.spans.append(len(self.taken))
 
     def below(self, limit: int) -> int:
         """A number from 0 to ``limit`` - 1, all alike."""
@@ -46,6 +52,8 @@ class Choices:
         """A place in a scale that `scale_of` made."""
         if len(self.taken) < len(self._forced):
             found = min(self._forced[len(self.taken)], len(scale) - 1)
+            if found and scale[found] == scale[found - 1]:
+                found = 0  # it cannot happen here
         else:
             found = bisect(scale, self._random() * scale[-1]) if self._random else 0
         self.taken.append(found)

@@ -109,9 +109,7 @@ class MemoryBucket:
     def __init__(self) -> None:
         self.objects: dict[str, tuple[bytes, Mapping[str, str]]] = {}
 
-    def create(
-        self, key: str, body: bytes, metadata: Mapping[str, str], kind: str = ""
-    ) -> bool:
+    def create(self, key: str, body: bytes, metadata: Mapping[str, str], kind: str = "") -> bool:
         if key in self.objects:
             return False
         self.objects[key] = (body, metadata)

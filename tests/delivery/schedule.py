@@ -1,279 +1,325 @@
-"""One schedule: Lambda's deliveries, played by a seed over the real projector and archiver."""
+"""One schedule: writes, deliveries and faults, decided by a sequence of choices, to the end."""
 
 from __future__ import annotations
 
-import datetime as dt
-import gzip
-import json
-import random
+import io
+import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from typing import Any
 
-from daicho.archive.archiver import Archiver
-from daicho.derive import Amount, Row
-from daicho.images import Image
-from daicho.patience import Patience
-from daicho.plan import Ledger
-from daicho.stream.project import Projector
-from daicho.stream.records import Batch
-from daicho.tally import reading, slots
-from daicho.tally.rollup import Rollup
-from tests.delivery.actors import Actor, Faults, Faulty
-from tests.delivery.memory import MemoryBucket, MemoryTable
-from tests.delivery.world import Shard, World
-from tests.ledgers import LEDGER, OLD_LEDGER
+from daicho.errors import UnavailableError
+from tests.delivery.actors import Actor, Crash, Weather
+from tests.delivery.choices import Choices, scale_of
+from tests.delivery.code import FIRST, FIXED, SECOND, Readings, versions
+from tests.delivery.mapping import Failed, Invocation, Returned
+from tests.delivery.profiles import PROFILES, Profile
+from tests.delivery.site import CONSUMERS, TABLE, Site
+from tests.delivery.verdict import differences
+from tests.delivery.world import World
 
-DIRTY_SHARDS = 2
-MOST_ZOMBIES = 4
-CALM = Faults()
-Event = dict[str, Any]
-
-
-def now() -> dt.datetime:
-    """A clock that stands a day after the last record: days come from records."""
-    return dt.datetime(2026, 11, 23, tzinfo=dt.UTC)
+MOST_GHOSTS = 4
+HOUR = 3600.0
+RETENTION = 23.9 * HOUR
+BURSTS = (1, 1, 2, 6)
+CALM_SECONDS = 100_000.0
+"""More than anything takes, once nothing is in its way."""
 
 
 @dataclass
-class Consumer:
-    """How far a mapping has come: shard after shard, a batch at a time."""
+class Attempt:
+    """An invocation that a mapping waits for."""
 
-    name: str
-    line: int
-    shard: int = 0
-    position: int = 0
-    current: Actor | None = None
-    taken: int = 0
+    consumer: str
+    invocation: Invocation
+    actor: Actor
 
 
 class Delivery:
-    """One schedule: writes, deliveries and faults, drawn from a seed, to the end."""
+    """Plays one schedule. ``used`` says how often each kind of fault was met."""
 
-    def __init__(self, seed: int) -> None:
-        self.rng = random.Random(seed)
-        self.world = World(self.rng)
-        self.table, self.bucket = MemoryTable(), MemoryBucket()
-        self.ledger: Ledger = OLD_LEDGER
-        self.faults = Faults.drawn(self.rng)
-        self.habits = [
-            ("abandon", self.rng.choice((0, 4, 12))),
-            ("repeat", self.rng.choice((0, 4, 12))),
-            ("rollup", self.rng.choice((0, 4, 30))),
-            ("zombie", self.rng.choice((10, 40))),
-            ("upgrade", 2),
-            ("step", 60),
-        ]
-        self.consumers = [
-            Consumer(name, line)
-            for name in ("project", "archive")
-            for line in range(len(self.world.lines))
-        ]
-        self.zombies: list[Actor] = []
+    def __init__(self, profile: Profile, choices: Choices, *, noting: bool = False) -> None:
+        self.profile = profile
+        self.choices = choices
+        self.used: Counter[str] = Counter()
         self.log: list[str] = []
+        self._noting = noting
+        pick = choices.pick
+        self.site = Site(choices, self.used, retries=pick(profile.retries))
+        self.readings = Readings()
+        often = pick(profile.actions)
+        self.world = World(
+            self.site.table,
+            self.site.clock,
+            choices,
+            entities=pick(profile.entities),
+            actions=(*profile.actions, often, often, often),
+            kinds=pick(profile.kinds),
+        )
+        self._weather = Weather({name: pick(profile.levels) for name in profile.faults})
+        weights = {habit: pick(some) for habit, some in profile.weights.items()}
+        self._habits: list[Callable[[], None]] = [getattr(self, f"_{each}") for each in weights]
+        self._scale = scale_of(list(weights.values()))
+        self._left = pick(profile.writes)
+        self._version = self._before = FIRST
+        self._running: list[Attempt] = []
+        self._ghosts: list[Actor] = []
+        self._bugs: list[str] = []
 
     def run(self) -> list[str]:
         """Play it; gives what differs from the oracle at the end."""
-        self._play(self.rng.choice((4, 8, 14)))
-        self._deploy()
-        while self.rng.random() < 0.98 and not self._at_end():
-            self._advance()
-        # In the end all is calm, or a schedule would not end.
-        self.ledger, self.faults = LEDGER, CALM
-        while not self._at_end():
-            if self.zombies:
-                self._step_zombie(self.rng.choice(self.zombies))
-            self._step(self.rng.choice(self.consumers))
-        rollup = Rollup(self.table, LEDGER, dirty_shards=DIRTY_SHARDS)
-        rollup.run(Patience(lambda: 1.0, reserve=0))
-        return self._differences()
+        disabled = logging.root.manager.disable
+        logging.disable()  # every fault is logged, and faults are what this is made of
+        try:
+            with versions(self.readings), redirect_stdout(io.StringIO()):
+                self._play()
+                self._end()
+                return [*self._bugs, *differences(self.site, self.world)]
+        finally:
+            logging.disable(disabled)
 
-    def _play(self, writes: int) -> None:
-        while writes:
-            draw = self.rng.random()
-            if draw < 0.3:
-                self._note(self.world.write())
-                writes -= 1
-            elif draw < 0.33:
-                self.world.split()
-                self._note("split")
-            elif draw < 0.36:
-                self._deploy()
-            else:
-                self._advance()
+    # --- The schedule ------------------------------------------------------------------------
 
-    def _deploy(self) -> None:
-        """The projector first, then the writers (rule 3); the writers may be first by mistake."""
-        self.world.newest_generation = 2
-        if self.rng.random() < 0.7 or self.ledger is LEDGER:
-            self.ledger = LEDGER
-        self._note(f"deploy, projector {'new' if self.ledger is LEDGER else 'old'}")
+    def _play(self) -> None:
+        for _ in range(self.choices.pick((40, 100, 250))):
+            if self.choices.exhausted:
+                break
+            self.choices.begin_span()
+            self._habits[self.choices.weighted(self._scale)]()
+        while self._left and not self.choices.exhausted:
+            self._write()
+
+    def _end(self) -> None:
+        """In the end all is calm and the code is whole, or a schedule would not end."""
+        self.note("calm")
+        self.site.settle()
+        self._version = self._before = FIXED
+        self._weather = Weather()
+        for actor in (*self._ghosts, *(each.actor for each in self._running)):
+            actor.calm()
+        self._drain()
+        for _ in range(2):
+            self._finish("rollup", {})
+
+    def _drain(self) -> None:
+        """Everything that is under way, and all that is still to be delivered."""
+        while True:
+            self.choices.begin_span()
+            active: list[Actor | Attempt] = [*self._ghosts, *self._running]
+            if active:
+                each = active[self.choices.below(len(active))]
+                if isinstance(each, Actor):
+                    self._step_ghost(each)
+                else:
+                    self._step(each)
+            elif not any(self._begin(name, shard) for name, shard in self._ready()):
+                break
+
+    def _finish(self, name: str, event: Mapping[str, Any]) -> Any:
+        """Run a function to its end, with nothing in its way."""
+        actor = self._actor(name, lambda actor: self.site.run(name, event, actor))
+        actor.seconds = CALM_SECONDS
+        while not actor.finished:
+            actor.step()
+        self._expect(actor)
+        return actor.outcome
+
+    # --- What happens ------------------------------------------------------------------------
 
     def _advance(self) -> None:
-        consumer = self.rng.choice(self.consumers)
-        crowded = len(self.zombies) >= MOST_ZOMBIES
-        match self.rng.choices(*zip(*self.habits, strict=True))[0]:
-            case "abandon":
-                self._abandon(consumer)
-            case "repeat" if not crowded:
-                self._repeat(consumer)
-            case "rollup" if not crowded:
-                self.zombies.append(self._start("rollup"))
-            case "zombie" if self.zombies:
-                self._step_zombie(self.rng.choice(self.zombies))
-            case "upgrade" if self.world.newest_generation == 2:
-                self.ledger = LEDGER
-            case _:
-                self._step(consumer)
+        """An attempt goes on, or a new one begins."""
+        place = self.choices.below(len(self._running) + 1) if self._running else 0
+        if place < len(self._running):
+            self._step(self._running[place])
+        elif ready := self._ready():
+            self._begin(*self.choices.pick(ready))
 
-    def _step(self, consumer: Consumer) -> None:
-        """Begin the next batch, or let the one under way do its next operation."""
-        if consumer.current is None:
-            line = self.world.lines[consumer.line]
-            _, records = line[consumer.shard]
-            if consumer.position == len(records):
-                # A shard's children come when it is at its end, and it has one only once split.
-                if consumer.shard + 1 < len(line):
-                    consumer.shard, consumer.position = consumer.shard + 1, 0
-                return
-            most = len(records) - consumer.position
-            consumer.taken = self.rng.choice((1, 2, most, self.rng.randint(1, most)))
-            consumer.taken = min(consumer.taken, most)
-            begin = consumer.position
-            consumer.current = self._start(
-                consumer.name, line[consumer.shard], begin, begin + consumer.taken
-            )
-            return
-        actor = consumer.current
-        actor.step()
-        if actor.finished:
-            consumer.current = None
-            self._settle(consumer, actor)
+    def _write(self) -> None:
+        if self._left:
+            self._left -= 1
+            self.note(self.world.write())
+            self.site.clock.pass_(self.choices.pick((1, 30)))
 
-    def _settle(self, consumer: Consumer, actor: Actor) -> None:
-        if actor.failure is not None:
-            self._note(f"{consumer.name} failed: {actor.failure!r}")
-            return
-        _, records = self.world.lines[consumer.line][consumer.shard]
-        taken = records[consumer.position : consumer.position + consumer.taken]
-        numbers = [each["dynamodb"]["SequenceNumber"] for each in taken]
-        done = len(taken) if actor.outcome is None else numbers.index(actor.outcome)
-        self._note(f"{consumer.name} did {done} of {numbers}")
-        consumer.position += done
+    def _ghost(self) -> None:
+        """A zombie, a late repeat or a function of another kind goes on."""
+        if self._ghosts:
+            self._step_ghost(self.choices.pick(self._ghosts))
 
-    def _abandon(self, consumer: Consumer) -> None:
-        """A timeout: Lambda sends the batch again, and the old attempt may go on writing."""
-        if consumer.current is not None:
-            self._note(f"{consumer.name} timed out")
-            if self.rng.random() < 0.5:
-                consumer.current.kill()
-            else:
-                self.zombies.append(consumer.current)
-            consumer.current = None
+    def _abandon(self) -> None:
+        """A timeout, as Lambda sees it: the batch comes again, and the attempt may go on."""
+        if self._running:
+            self._give_up(self.choices.pick(self._running))
 
-    def _repeat(self, consumer: Consumer) -> None:
+    def _repeat(self) -> None:
         """A stretch that was handled long ago comes again, out of order."""
-        number = self.rng.randint(0, consumer.shard)
-        shard = self.world.lines[consumer.line][number]
-        done = consumer.position if number == consumer.shard else len(shard[1])
-        if done:
-            first = self.rng.randrange(done)
-            end = self.rng.randint(first, done - 1) + 1
-            self._note(f"again {shard[0]}[{first}:{end}]")
-            self.zombies.append(self._start(consumer.name, shard, first, end))
+        consumer = self.choices.pick(CONSUMERS)
+        shard = self.choices.pick(list(self.site.stream.shards))
+        records = self.site.handled(consumer, shard)
+        if len(self._ghosts) < MOST_GHOSTS and records:
+            first = self.choices.below(len(records))
+            count = 1 + self.choices.below(len(records) - first)
+            self.used["late repeat"] += 1
+            self.note(f"again {shard}[{first}:{first + count}] for {consumer}")
+            event = self.site.event(shard, records[first : first + count])
+            self._haunt(consumer, event)
 
-    def _step_zombie(self, zombie: Actor) -> None:
-        for _ in range(self.rng.choice((1, 1, 5))):
-            zombie.step()
-            if zombie.finished:
-                self.zombies.remove(zombie)
+    def _rollup(self) -> None:
+        if len(self._ghosts) < MOST_GHOSTS:
+            self.used["rollup under way"] += 1
+            self.note("rollup begins")
+            self._haunt("rollup", {})
+
+    def _split(self) -> None:
+        shard = self.choices.pick(self.site.journal.open_shards)
+        if self.choices.chance(0.5):
+            self.used["split"] += 1
+            self.note(f"split {shard} into {self.site.journal.split(shard)}")
+        else:
+            self.used["shard rolled"] += 1
+            self.note(f"{shard} goes on as {self.site.journal.roll(shard)}")
+
+    def _deploy(self) -> None:
+        """The projector first, then the writers (rule 3); now and then it is the other way."""
+        self._before = self._version
+        self._version = SECOND if self._version == FIRST else self.choices.pick((FIRST, SECOND))
+        self.used["deploy"] += 1
+        if self._version == SECOND or self.choices.chance(0.3):
+            self.world.newest = 2
+        self.note(f"deploy {self._version}, writers know generation {self.world.newest}")
+
+    def _tick(self) -> None:
+        self.site.clock.pass_(self.choices.pick((10, 60, 1000)))
+
+    def _sweep(self) -> None:
+        """DynamoDB's TTL process comes by."""
+        past = sorted(key for key, _ in self.site.table.items if self.site.table.is_past(key))
+        if past:
+            key = self.choices.pick(past)
+            self.used["TTL removal"] += 1
+            self.note(f"TTL removes {key}")
+            self.world.expire(key)
+
+    def _load(self) -> None:
+        """Somebody writes many items at once."""
+        if self._left and len(self._ghosts) < MOST_GHOSTS:
+            self._left -= 1
+            items = [self.world.drawn() for _ in range(1 + self.choices.below(4))]
+            self.note(f"load of {len(items)}")
+
+            def work(actor: Actor) -> None:
+                self.site.outside(actor).table(TABLE).batch_write(items)
+
+            self._ghosts.append(self._actor("load", work))
+
+    # --- Attempts ----------------------------------------------------------------------------
+
+    def _ready(self) -> list[tuple[str, str]]:
+        return [(name, shard) for name in CONSUMERS for shard in self.site.mappings[name].ready()]
+
+    def _begin(self, consumer: str, shard: str) -> bool:
+        """Begin the next invocation of a shard."""
+        most = self.choices.pick((None, 1, 2, 3))
+        invocation = self.site.mappings[consumer].poll(shard, most)
+        if invocation is None:
+            return False
+        actor = self._actor(
+            consumer, lambda actor: self.site.run(consumer, invocation.event, actor)
+        )
+        self.note(f"{consumer} version {actor.version} begins {shard}{list(invocation.taken)}")
+        self._running.append(Attempt(consumer, invocation, actor))
+        return True
+
+    def _step(self, attempt: Attempt) -> None:
+        actor = attempt.actor
+        for _ in range(self.choices.pick(BURSTS)):
+            actor.step()
+            if actor.overdue:
+                self.used["timeout"] += 1
+                self._give_up(attempt)
+                return
+            if actor.finished:
+                self._settle(attempt)
                 return
 
-    def _start(self, name: str, *stretch: Any) -> Actor:
-        work = self._consume(name, *stretch) if stretch else self._rollup()
-        return Actor(work, self.rng, self.faults)
+    def _settle(self, attempt: Attempt) -> None:
+        actor = attempt.actor
+        self._running.remove(attempt)
+        self._expect(actor)
+        self.note(f"{actor.name} {attempt.invocation.shard}: {actor.failure or actor.outcome}")
+        outcome: Returned | Failed = Returned(actor.outcome)
+        if actor.failure is not None:
+            outcome = Failed("exit" if isinstance(actor.failure, Crash) else "exception")
+        self.site.mappings[attempt.consumer].settle(attempt.invocation, outcome)
 
-    def _rollup(self) -> Callable[[Actor], Any]:
-        def work(actor: Actor) -> Any:
-            store = Faulty(self.table, actor)
-            rollup = Rollup(store, LEDGER, dirty_shards=DIRTY_SHARDS)
-            return rollup.run(actor.patience)
+    def _give_up(self, attempt: Attempt) -> None:
+        """Lambda waits no longer; what it gave up is gone, or goes on unseen."""
+        self._running.remove(attempt)
+        self.site.mappings[attempt.consumer].settle(attempt.invocation, Failed("timeout"))
+        zombie = self.choices.chance(0.5) and not attempt.actor.finished
+        self.note(f"{attempt.actor.name} timed out{', a zombie now' if zombie else ''}")
+        if zombie:
+            self.used["zombie"] += 1
+            self._ghosts.append(attempt.actor)
+        else:
+            self.used["killed"] += 1
+            attempt.actor.kill()
 
-        return work
+    def _haunt(self, name: str, event: Mapping[str, Any]) -> None:
+        self._ghosts.append(self._actor(name, lambda actor: self.site.run(name, event, actor)))
 
-    def _consume(self, name: str, shard: Shard, begin: int, end: int) -> Callable[[Actor], Any]:
-        label, records = shard
-        event = {"shardId": label, "Records": records[begin:end]}
-        ledger = self.ledger
-        self._note(f"{name} begins {label}[{begin}:{end}]")
+    def _step_ghost(self, ghost: Actor) -> None:
+        for _ in range(self.choices.pick(BURSTS)):
+            ghost.step()
+            if ghost.finished:
+                self._ghosts.remove(ghost)
+                self.note(f"ghost {ghost.name} ends: {ghost.failure or ghost.outcome}")
+                self._expect(ghost)
+                return
 
-        def work(actor: Actor) -> str | None:
-            batch = Batch.parse(event)
-            patience: Patience = actor.patience
-            store = Faulty(self.table, actor)
-            if name == "archive":
-                objects = Faulty(self.bucket, actor)
-                return Archiver(store, objects, ledger, now=now).archive(batch, patience)
-            projector = Projector(store, ledger, dirty_shards=DIRTY_SHARDS, now=now)
-            return projector.project(batch, patience)
-
-        return work
-
-    def _at_end(self) -> bool:
-        return not self.zombies and all(self._drained(each) for each in self.consumers)
-
-    def _drained(self, consumer: Consumer) -> bool:
-        line = self.world.lines[consumer.line]
-        at_end = consumer.shard == len(line) - 1
-        records = line[consumer.shard][1]
-        return consumer.current is None and at_end and consumer.position == len(records)
-
-    def _differences(self) -> list[str]:
-        found: list[str] = []
-        rows = {
-            key: Row(item["GSI2PK"]["S"], item["GSI2SK"]["S"])
-            for key, item in self.table.items.items()
-            if "~" in key.pk and "GSI2PK" in item
-        }
-        found += _unlike("derived items", self.world.rows(), rows)
-        tallies = {key.pk for key in self.table.items if "#+" in key.pk}
-        live = {tally: reading.live_amount(self.table, tally) for tally in tallies}
-        found += _unlike("slots", self.world.amounts(), _some(live))
-        rolled = {tally: reading.rolled_up_amount(self.table, tally) for tally in tallies}
-        found += _unlike("totals", self.world.amounts(), _some(rolled))
-        marked = {key for key, item in self.table.items.items() if "#dirty#" in _place(item)}
-        found += _unlike("marks", {}, dict.fromkeys(marked))
-        ranked = {
-            key.pk
-            for key, item in self.table.items.items()
-            if key.sk == slots.TOTAL and "GSI3PK" in item
-        }
-        charted = {tally for tally in self.world.amounts() if ".chart#" in tally}
-        found += _unlike("ranking", dict.fromkeys(charted), dict.fromkeys(ranked))
-        archived = Counter(
-            json.dumps(json.loads(line)["item"], sort_keys=True)
-            for body, _ in self.bucket.objects.values()
-            for line in gzip.decompress(body).splitlines()
+    def _actor(self, name: str, work: Callable[[Actor], Any]) -> Actor:
+        return Actor(
+            name,
+            work,
+            version=self.choices.pick((self._version, self._version, self._before)),
+            seconds=self.choices.pick((300, 30, 6)),
+            choices=self.choices,
+            weather=self._weather,
+            used=self.used,
         )
-        expired = Counter(json.dumps(item, sort_keys=True) for item in self.world.expired)
-        return found + _unlike("archive", dict(expired), dict(archived))
 
-    def _note(self, line: str) -> None:
-        self.log.append(line)
+    def _expect(self, actor: Actor) -> None:
+        """An attempt may die or find the stores failing; all else is a bug."""
+        if actor.failure and not isinstance(actor.failure, (Crash, UnavailableError)):
+            self._bugs.append(f"{actor.name} raised {actor.failure!r}")
 
-
-def _place(item: Image) -> str:
-    return str(item.get("GSI2PK", {}).get("S", ""))
-
-
-def _some(amounts: dict[str, Amount]) -> dict[str, Amount]:
-    return {tally: amount for tally, amount in amounts.items() if amount}
+    def note(self, line: str) -> None:
+        """Write down what happens, if anybody is going to read it."""
+        if self._noting:
+            self.log.append(line)
 
 
-def _unlike(what: str, expected: dict[Any, Any], found: dict[Any, Any]) -> list[str]:
-    return [
-        f"{what}: {key}: {found.get(key)} instead of {expected.get(key)}"
-        for key in sorted({*expected, *found}, key=str)
-        if expected.get(key) != found.get(key) or (key in expected) != (key in found)
-    ]
+def play(profile: Profile, seed: int) -> Delivery:
+    """The schedule of a seed, not yet run."""
+    return Delivery(profile, Choices(f"{profile.name}/{seed}"))
+
+
+def failures(delivery: Delivery) -> list[str]:
+    """What a schedule finds wrong; an error of its own counts."""
+    try:
+        return delivery.run()
+    except Exception as error:  # a fault in the library may end in any
+        return [f"{error!r}"]
+
+
+def seeds(count: int, first: int = 1) -> Iterator[Delivery]:
+    """So many schedules of all profiles in turn, each as often as its share says."""
+    order = [each for _, each in sorted(_turns(), key=lambda turn: turn[0])]
+    return (play(order[place % len(order)], first + place) for place in range(count))
+
+
+def _turns() -> Iterator[tuple[float, Profile]]:
+    for place, profile in enumerate(PROFILES):
+        for turn in range(profile.share):
+            yield (turn + (place + 1) / (len(PROFILES) + 1)) / profile.share, profile

@@ -1,89 +1,117 @@
-"""The base items, their stream, and what should follow from them: the oracle."""
+"""Writers of base items, and what should follow from what they wrote: the oracle."""
 
 from __future__ import annotations
 
-import datetime as dt
-import random
-import zlib
-from collections import defaultdict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from daicho import derive
-from daicho.derive import Amount, ItemKey, Row, key_of
+from daicho.derive import Amount, ItemKey, Row
 from daicho.images import Image
 from daicho.plan import EntityPlan
+from tests.delivery.choices import Choices
+from tests.delivery.clock import Clock
+from tests.delivery.code import MARK
+from tests.delivery.dynamo import Dynamo
 from tests.ledgers import LEDGER, image
 
-ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/daicho/stream/2026-11-21T00:00:00.000"
-BEGAN = dt.datetime(2026, 11, 21, 23, 59, tzinfo=dt.UTC)
-TTL_PROCESS = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
-
-Shard = tuple[str, list[dict[str, Any]]]
-FLAVOURS = (
-    ("Song",),
-    ("Download",),
-    ("Download",),
-    ("Order",),
-    ("Song", "Download", "Order"),
-)
+LIVES = 60
+MONTHS = ("2026-10-31T00:00:00.000000Z", "2026-11-01T00:00:00.000000Z")
 
 
-@dataclass
 class World:
-    """Base items that are written at random; each write is a record in a shard of the stream.
+    """Base items that are written at random, over few keys and few values, so that they meet.
 
-    The stream has two lines of shards, read at the same time; an item stays in its line, and a
-    split goes on in a child, which is read when its parent is at its end.
+    ``kinds`` of poison and killers are marked on some images. ``newest`` is the generation that
+    writers know by now.
     """
 
-    rng: random.Random
-    items: dict[ItemKey, Image] = field(default_factory=dict)
-    lines: list[list[Shard]] = field(default_factory=lambda: [[("a0", [])], [("b0", [])]])
-    expired: list[Image] = field(default_factory=list)
-    newest_generation: int = 1
+    def __init__(
+        self,
+        table: Dynamo,
+        clock: Clock,
+        choices: Choices,
+        entities: Sequence[str],
+        actions: Sequence[str],
+        kinds: Sequence[str] = (),
+    ) -> None:
+        self._table = table
+        self._clock = clock
+        self._choices = choices
+        self._entities = entities
+        self._actions = actions
+        self._kinds = kinds
+        self._marks = 0
+        self.newest = 1
+        self.expired: list[Image] = []
 
-    def __post_init__(self) -> None:
-        # Numbers cross a length (99 to 100) on the way.
-        self._number = self.rng.randint(85, 99)
-        self._clock = BEGAN
-        # Short schedules about one thing find most; some mix.
-        self._entities = self.rng.choice(FLAVOURS)
-        self._lines_used = self.rng.choice((1, 1, 2))
-        often = self.rng.choice(("put", "touch", "delete", "expire"))
-        self._actions = ("put", "put", "put", "touch", "delete", "expire", *([often] * 3))
+    @property
+    def items(self) -> dict[ItemKey, Image]:
+        """The base items."""
+        return {key: item for key, item in self._table.items if "type" in item}
 
     def write(self) -> str:
         """Change one item; gives a line that says what was done."""
-        action = self.rng.choice(self._actions)
-        item = self._drawn()
-        if action != "put" and self.items:
-            item = self.rng.choice(list(self.items.values()))
-        key = key_of(item)
-        old = self.items.get(key)
-        if old is None or action == "put":
-            self.items[key] = item
-            self._record(key, old, item)
-            return f"put {_short(item)}"
+        action = self._choices.pick(self._actions)
+        items = self.items
+        if action == "put" or not items:
+            item = self.drawn()
+            self._table.commit(derive.key_of(item), item)
+            return f"put {short(item)}"
+        old = items[self._choices.pick(sorted(items))]
+        key = derive.key_of(old)
         if action == "touch":
-            new = {**old, "gen": {"N": str(self._generation(old["type"]["S"]))}}
-            if int(new["gen"]["N"]) <= int(old["gen"]["N"]):
-                return "nothing"
-            self.items[key] = new
-            self._record(key, old, new)
-            return f"touch {_short(new)}"
-        del self.items[key]
-        expires = action == "expire" and old["type"]["S"] == "Download"
-        self._record(key, old, None, expired=expires)
-        if expires:
-            self.expired.append(old)
-        return f"{'expire' if expires else 'delete'} {_short(old)}"
+            new = {**old, "gen": {"N": str(self._newest(old["type"]["S"]))}}
+            self._table.commit(key, new)
+            return f"touch {short(new)}"
+        if action == "expire" and "ttl" in old:
+            self._clock.pass_(LIVES + 1)
+            self.expire(key)
+            return f"expire {short(old)}"
+        self._table.commit(key, None)
+        return f"delete {short(old)}"
 
-    def split(self) -> None:
-        """Go on in a new shard."""
-        line = self.rng.choice(self.lines)
-        line.append((f"{line[0][0][0]}{len(line)}", []))
+    def expire(self, key: ItemKey) -> None:
+        """DynamoDB's TTL process removes an item that is past its time."""
+        old = self._table.find(key)
+        if self._table.expire(key) and old is not None and "type" in old:
+            self.expired.append(old)
+
+    def drawn(self) -> Image:
+        """An image to write."""
+        choice = self._choices.pick
+        entity = choice(self._entities)
+        drawn: Mapping[str, Callable[[], dict[str, Any]]] = {
+            "Song": lambda: {
+                "id": choice("12"),
+                "name": choice(("ab", "ac", "b")),
+                "artist": choice("xy"),
+                "seconds": choice((1, 2, -1)),
+            },
+            "Download": lambda: {
+                "song": "1",
+                "id": choice("123"),
+                "at": choice(MONTHS),
+                "ttl": int(self._clock.now().timestamp()) + LIVES,
+            },
+            "Order": lambda: {
+                "customer": "c",
+                "id": choice("12"),
+                "rank": choice((1, 2)),
+                "status": choice(("open", "open", "shipped")),
+                "tags": set(choice(("", "r", "rs"))),
+            },
+        }
+        values = drawn[entity]()
+        if self._kinds and self._choices.chance(0.35):
+            self._marks += 1
+            values[MARK] = f"{choice(self._kinds)}:{self._marks}"
+        generations = range(self._newest(entity), 0, -1)
+        return image(entity, values, gen=choice(generations))
+
+    # --- The oracle --------------------------------------------------------------------------
 
     def rows(self) -> dict[ItemKey, Row]:
         """The derived items that there should be."""
@@ -100,62 +128,36 @@ class World:
                 found[tally] += amount
         for item in self.expired:
             for tally, amount in derive.contributions(plan_of(item), item).items():
-                if ".chart#" in tally:
+                if ".chart#" in tally:  # what this aggregate counted it keeps on expiry
                     found[tally] += amount
         return {tally: amount for tally, amount in found.items() if amount}
 
-    def _record(
-        self, key: ItemKey, old: Image | None, new: Image | None, *, expired: bool = False
-    ) -> None:
-        self._number += self.rng.choice((1, 1, 2, 7))
-        self._clock += dt.timedelta(seconds=self.rng.choice((1, 1, 30)))
-        change: dict[str, Any] = {
-            "Keys": {"PK": {"S": key.pk}, "SK": {"S": key.sk}},
-            "SequenceNumber": str(self._number),
-            "ApproximateCreationDateTime": self._clock.timestamp(),
-        }
-        change |= {"OldImage": old} if old is not None else {}
-        change |= {"NewImage": new} if new is not None else {}
-        name = "INSERT" if old is None else "REMOVE" if new is None else "MODIFY"
-        record = {"eventName": name, "eventSourceARN": ARN, "dynamodb": change}
-        record |= {"userIdentity": TTL_PROCESS} if expired else {}
-        line = self.lines[zlib.crc32(f"{key}".encode()) % self._lines_used]
-        line[-1][1].append(record)
+    def archived(self) -> Counter[str]:
+        """The rows that there should be in the archive, each with how often."""
+        kept = (item for item in self.expired if plan_of(item).expires is not None)
+        return Counter(json.dumps(item, sort_keys=True) for item in kept)
 
-    def _generation(self, entity: str) -> int:
-        return self.newest_generation if entity == "Song" else 1
-
-    def _drawn(self) -> Image:
-        choice = self.rng.choice
-        entity = choice(self._entities)
-        drawn: Mapping[str, Callable[[], Mapping[str, Any]]] = {
-            "Song": lambda: {
-                "id": choice("12"),
-                "name": choice(("ab", "ac", "b")),
-                "artist": choice("xy"),
-                "seconds": choice((1, 2, -1)),
-            },
-            "Download": lambda: {
-                "song": "1",
-                "id": choice("123"),
-                "at": choice(("2026-10-31T00:00:00.000000Z", "2026-11-01T00:00:00.000000Z")),
-            },
-            "Order": lambda: {
-                "customer": "c",
-                "id": choice("12"),
-                "rank": choice((1, 2)),
-                "status": choice(("open", "open", "shipped")),
-                "tags": set(choice(("", "r", "rs"))),
-            },
-        }
-        return image(entity, drawn[entity](), gen=choice(range(1, self._generation(entity) + 1)))
+    def _newest(self, entity: str) -> int:
+        return self.newest if entity == "Song" else 1
 
 
 def plan_of(item: Image) -> EntityPlan:
+    """The plan of an image's generation."""
     return LEDGER.plan(item["type"]["S"], int(item["gen"]["N"]))
 
 
-def _short(item: Image) -> str:
+def touched(images: Iterable[Image | None], *, expired: bool) -> set[str]:
+    """The tallies that a record with these two images changes."""
+    amounts: defaultdict[str, Amount] = defaultdict(Amount)
+    for sign, item in zip((-1, 1), images, strict=True):
+        for tally, amount in derive.contributions(plan_of(item), item).items() if item else ():
+            amounts[tally] += amount if sign > 0 else -amount
+    kept = {tally for tally in amounts if expired and ".chart#" in tally}
+    return {tally for tally, amount in amounts.items() if amount} | kept
+
+
+def short(item: Image) -> str:
+    """An image in a line."""
     skipped = ("PK", "SK", "created_at")
     return " ".join(
         f"{name}={next(iter(value.values()))}"

@@ -1,0 +1,95 @@
+"""Versions of the deployed code: what each knows, and which images it fails on.
+
+The library under test has one version. An older or newer one is played by images that carry a
+mark: deriving them fails, hangs past its deadline, or ends the process, as the version of the
+attempt that derives them has it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+from daicho import derive
+from daicho.images import Image
+from daicho.plan import EntityPlan, Ledger
+from daicho.stream import compute
+from daicho.stream.deadline import TooLongError
+from tests.delivery.actors import Actor, acting
+from tests.ledgers import LEDGER, OLD_LEDGER
+
+FIRST, SECOND, FIXED = 1, 2, 3
+LEDGERS: dict[int, Ledger] = {FIRST: OLD_LEDGER, SECOND: LEDGER, FIXED: LEDGER}
+MARK = "bad"
+"""The attribute that holds ``<kind>:<number>``."""
+
+POISON_OLD, POISON_NEW, POISON_BOTH = "old", "new", "ever"
+POISON_LATE, KILLER, KILLER_AND_POISON = "late", "kills", "both"
+
+
+class Poison(Exception):
+    """What deriving raises on an image that this version of the code cannot read."""
+
+
+class Readings:
+    """What became of each marked image: it was read, it failed, or both, by different attempts."""
+
+    def __init__(self) -> None:
+        self.of: defaultdict[str, set[str]] = defaultdict(set)
+
+    def disputed(self, image: Image | None) -> bool:
+        """Whether one attempt read an image that another one could not."""
+        mark = (image or {}).get(MARK, {}).get("S", "")
+        return len(self.of[mark]) > 1 if mark in self.of else False
+
+    def read(self, image: Image, actor: Actor) -> None:
+        """An attempt derives from a marked image."""
+        mark = image[MARK]["S"]
+        try:
+            _fail(mark.partition(":")[0], actor)
+        except (Poison, TooLongError):
+            self.of[mark].add("failed")
+            raise
+        self.of[mark].add("read")
+
+
+def _fail(kind: str, actor: Actor) -> None:
+    version = actor.version
+    if version == FIXED:
+        return
+    if kind in (POISON_BOTH, {FIRST: POISON_OLD, SECOND: POISON_NEW}[version]):
+        raise Poison(kind)
+    if kind == POISON_LATE and actor.choices.chance(0.4):
+        raise TooLongError
+    if kind in (KILLER, KILLER_AND_POISON):
+        # At once, or after some of the batch's writes, or after all of them.
+        if kind == KILLER_AND_POISON and actor.choices.chance(0.5):
+            raise Poison(kind)
+        if actor.dies_in is None:
+            actor.dies_after(actor.choices.pick((0, 1, 2, 3, 5, 8)))
+
+
+@contextmanager
+def versions(readings: Readings) -> Iterator[None]:
+    """Let the code of actors fail as its version does; the test's own deriving never does.
+
+    Deadlines by a real timer would fire when this machine is slow, so there are none.
+    """
+
+    def marked(derived: Callable[[EntityPlan, Image], Any]) -> Callable[[EntityPlan, Image], Any]:
+        def reading(plan: EntityPlan, image: Image) -> Any:
+            if MARK in image and (actor := acting()) is not None:
+                readings.read(image, actor)
+            return derived(plan, image)
+
+        return reading
+
+    with (
+        mock.patch.object(derive, "rows", marked(derive.rows)),
+        mock.patch.object(derive, "contributions", marked(derive.contributions)),
+        mock.patch.object(compute, "within", lambda _seconds, work: work(), create=True),
+    ):
+        yield

@@ -1,0 +1,97 @@
+"""Classes of schedules: what is written, and what goes wrong.
+
+Short schedules about one or two things find most and read best; how often a thing happens is
+drawn anew for each schedule, so that some are calm and some are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tests.delivery import code
+from tests.delivery.actors import FAULTS
+
+Entities = tuple[str, ...]
+
+ONE_OF_EACH: tuple[Entities, ...] = (
+    ("Song",),
+    ("Download",),
+    ("Order",),
+    ("Song", "Download", "Order"),
+)
+STEP = (60,)
+HABITS: Mapping[str, tuple[int, ...]] = {
+    "advance": (60,),
+    "write": (25,),
+    "ghost": (10, 40),
+    "abandon": (0, 4, 12),
+    "repeat": (0, 4, 12),
+    "rollup": (0, 4, 20),
+    "split": (0, 0, 2),
+    "deploy": (0, 2),
+    "tick": (0, 3),
+    "sweep": (0, 2),
+}
+"""How often each thing is done: one weight of each is drawn for a schedule."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A named class of schedules. ``share``: how many of a hundred it gets.
+
+    ``retries`` are the projector's: in practice 300; few of them show what is discarded.
+    """
+
+    name: str
+    share: int
+    entities: tuple[Entities, ...] = ONE_OF_EACH
+    actions: tuple[str, ...] = ("put", "put", "put", "touch", "delete", "expire")
+    writes: tuple[int, ...] = (3, 4, 5, 8)
+    faults: tuple[str, ...] = tuple(FAULTS)
+    levels: tuple[float, ...] = (0.0, 0.02, 0.15)
+    kinds: tuple[tuple[str, ...], ...] = ((),)
+    habits: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    retries: tuple[int, ...] = (300,)
+
+    @property
+    def weights(self) -> dict[str, tuple[int, ...]]:
+        """How often each thing is done in this profile."""
+        return {**HABITS, **self.habits}
+
+
+PROFILES = (
+    Profile("plain", 20),
+    Profile(
+        "archive",
+        8,
+        entities=(("Download",),),
+        actions=("put", "put", "expire", "expire"),
+        writes=(4, 6, 9),
+        habits={"split": (0, 2), "tick": (0, 3, 8), "sweep": (0, 4)},
+    ),
+    Profile(
+        "deploy",
+        10,
+        entities=(("Song",), ("Song", "Order")),
+        actions=("put", "put", "touch", "touch", "delete"),
+        habits={"deploy": (4, 10)},
+    ),
+    Profile("split", 8, habits={"split": (4, 8)}, writes=(4, 6, 9)),
+    Profile(
+        "rollup",
+        12,
+        entities=(("Download",), ("Order",), ("Song",)),
+        habits={"rollup": (20, 40), "tick": (3,), "load": (0, 6)},
+    ),
+    Profile("load", 4, habits={"load": (10, 25)}, writes=(2, 3)),
+)
+BY_NAME = {each.name: each for each in PROFILES}
+
+POISON = (
+    (code.POISON_OLD,),
+    (code.POISON_NEW,),
+    (code.POISON_BOTH,),
+    (code.POISON_LATE,),
+    (code.POISON_OLD, code.POISON_NEW, code.POISON_LATE),
+)

@@ -1,0 +1,147 @@
+"""What is deployed: stores, stream, mappings, and the real handlers over them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from daicho.bucket import Bucket
+from daicho.table import Table
+from handlers import archive, project, rollup
+from handlers.consumer import Handler
+from handlers.outside import Outside
+from infra.filters import archive_filters, project_filters
+from tests.delivery.actors import Actor
+from tests.delivery.choices import Choices, scale_of
+from tests.delivery.clients import DynamoClient, ObjectsClient
+from tests.delivery.clock import Clock
+from tests.delivery.code import LEDGERS
+from tests.delivery.dynamo import Dynamo
+from tests.delivery.event_filters import EventFilters
+from tests.delivery.journal import Journal
+from tests.delivery.mapping import Mapping as EventSourceMapping
+from tests.delivery.mapping import MappingSettings
+from tests.delivery.objects import Objects
+from tests.delivery.stream import Record, Stream
+from tests.ledgers import LEDGER
+
+TABLE, ARCHIVE, FAILURES = "daicho", "archive", "failures"
+ENVIRON: Mapping[str, str] = {
+    "TABLE_NAME": TABLE,
+    "STAGE": "prod",
+    "DIRTY_SHARDS": "2",
+    "ARCHIVE_BUCKET": ARCHIVE,
+    "FAILURE_BUCKET": FAILURES,
+}
+BUILD: Mapping[str, Callable[..., Handler]] = {
+    "project": project.build,
+    "archive": archive.build,
+    "rollup": rollup.build,
+}
+FILTERS: Mapping[str, tuple[str, ...]] = {
+    "project": tuple(project_filters(LEDGER.derived_types)),
+    "archive": tuple(archive_filters(LEDGER.archived_types, emulated=False)),
+}
+CONSUMERS = tuple(FILTERS)
+LONGEST_AGE = 22 * 3600
+WINDOW = 15 * 60
+_PASSES = {name: EventFilters(patterns) for name, patterns in FILTERS.items()}
+_LAG = scale_of((10, 1, 1, 1, 1))
+
+
+class Site:
+    """One table with its stream, two consumers and two buckets, from the beginning of time."""
+
+    def __init__(self, choices: Choices, used: Counter[str], *, retries: int) -> None:
+        self._choices = choices
+        self._used = used
+        self._calm = False
+        self._written = 0
+        self.clock = Clock()
+        self.stream = Stream()
+        # Numbers cross a length on the way: 99 to 100, 999 to 1000.
+        begin = choices.pick((94, 90, 97, 991, 85))
+        self.journal = Journal(self.stream, self.clock.now, begin, self._step)
+        self.table = Dynamo(self.clock.now, self.journal, self._lag)
+        self.buckets = {name: Objects(self.clock.now) for name in (ARCHIVE, FAILURES)}
+        self.laid_down: list[bytes] = []
+        self.mappings = {
+            name: EventSourceMapping(
+                MappingSettings(
+                    batch_size=1000,
+                    tumbling_window=WINDOW,
+                    retries=retries if name == "project" else 300,
+                    maximum_age=LONGEST_AGE,
+                    bisect=True,
+                    report_failures=True,
+                    filters=FILTERS[name],
+                    function_arn=f"arn:aws:lambda:us-east-1:000000000000:function:{name}",
+                    uuid=f"00000000-0000-4000-8000-{place:012}",
+                ),
+                self.stream,
+                self.clock.now,
+                self._lay_down,
+            )
+            for place, name in enumerate(CONSUMERS)
+        }
+
+    def run(self, name: str, event: Mapping[str, Any], actor: Actor) -> Any:
+        """Run a handler as an actor, in a process of its own."""
+        return BUILD[name](ENVIRON, LEDGERS[actor.version], self.outside(actor))(event, actor)
+
+    def outside(self, actor: Actor) -> Outside:
+        """What an actor's code reaches."""
+        return Outside(
+            table=lambda name, **_: Table(DynamoClient(self.table, actor), name),  # type: ignore[arg-type]
+            bucket=lambda name, **_: Bucket(ObjectsClient(self.buckets[name], actor), name),  # type: ignore[arg-type]
+            now=self.clock.now,
+            sleep=actor.sleep,
+            random=lambda: 0.9,
+            at_once=1,
+        )
+
+    def reader(self) -> Table:
+        """The table as it stands, for the test itself."""
+        return Table(self.table, TABLE)  # type: ignore[arg-type]
+
+    def handled(self, consumer: str, shard: str) -> list[Record]:
+        """The records of a shard that a consumer is done with."""
+        records = self.stream.shards[shard].records[: self.mappings[consumer].position(shard)]
+        return [each for each in records if _PASSES[consumer].pass_on(each)]
+
+    def event(self, shard: str, records: list[Record]) -> dict[str, Any]:
+        """What a function is handed when records come once more."""
+        event = {"Records": records, "shardId": shard, "state": {}, "window": {}}
+        copied: dict[str, Any] = json.loads(json.dumps(event))
+        return copied
+
+    def oldest_unhandled(self) -> float | None:
+        """When the oldest record was written that a consumer is not done with."""
+        waiting = [
+            record["dynamodb"]["ApproximateCreationDateTime"]
+            for name in CONSUMERS
+            for shard in self.stream.shards.values()
+            for record in shard.records[self.mappings[name].position(shard.id) :]
+            if _PASSES[name].pass_on(record)
+        ]
+        return min(waiting, default=None)
+
+    def settle(self) -> None:
+        """Indexes and reads show all from now on."""
+        self._calm = True
+
+    def _step(self) -> int:
+        self._written += 1
+        return (1, 1, 2, 7)[self._written % 4]
+
+    def _lag(self) -> int:
+        behind = 0 if self._calm else self._choices.weighted(_LAG)
+        self._used["lag"] += bool(behind)
+        return behind
+
+    def _lay_down(self, key: str, body: bytes) -> None:
+        self._used["discard"] += 1
+        self.laid_down.append(body)
+        self.buckets[FAILURES].put_object(Key=key, Body=body)

@@ -1,0 +1,68 @@
+"""What differs from the oracle when a schedule is over."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from daicho.derive import Amount, Row
+from daicho.tally import reading, slots
+from tests.delivery.attributes import Image
+from tests.delivery.site import ARCHIVE, Site
+from tests.delivery.world import World
+
+
+def differences(site: Site, world: World, recounted: Collection[str] = ()) -> list[str]:
+    """All that is not as it should be. ``recounted``: tallies that nobody can know."""
+    items = dict(site.table.items)
+    rows = {
+        key: Row(item["GSI2PK"]["S"], item["GSI2SK"]["S"])
+        for key, item in items.items()
+        if "~" in key.pk and "GSI2PK" in item
+    }
+    found = _unlike("derived items", world.rows(), rows)
+    tallies = {key.pk for key in items if "#+" in key.pk}
+    table = site.reader()
+    expected = _known(world.amounts(), recounted)
+    live = {tally: reading.live_amount(table, tally) for tally in tallies}
+    found += _unlike("slots", expected, _known(live, recounted))
+    rolled = {tally: reading.rolled_up_amount(table, tally, consistent=True) for tally in tallies}
+    found += _unlike("totals", expected, _known(rolled, recounted))
+    marked = {key for key, item in items.items() if "#dirty#" in _place(item)}
+    found += _unlike("marks", {}, dict.fromkeys(marked))
+    ranked = {
+        key.pk
+        for key, item in items.items()
+        if key.sk == slots.TOTAL and "GSI3PK" in item and key.pk not in recounted
+    }
+    charted = {tally for tally in expected if ".chart#" in tally}
+    found += _unlike("ranking", dict.fromkeys(charted), dict.fromkeys(ranked))
+    return found + _unlike("archive", world.archived(), archived(site))
+
+
+def archived(site: Site) -> Counter[str]:
+    """The rows of the archive, each with how often it is there."""
+    return Counter(
+        json.dumps(json.loads(line)["item"], sort_keys=True)
+        for each in site.buckets[ARCHIVE].stored.values()
+        for line in gzip.decompress(each.body).splitlines()
+    )
+
+
+def _place(item: Image) -> str:
+    return str(item.get("GSI2PK", {}).get("S", ""))
+
+
+def _known(amounts: Mapping[str, Amount], recounted: Collection[str]) -> dict[str, Amount]:
+    return {tally: amount for tally, amount in amounts.items() if amount and tally not in recounted}
+
+
+def _unlike(what: str, expected: Mapping[Any, Any], found: Mapping[Any, Any]) -> list[str]:
+    return [
+        f"{what}: {key}: {found.get(key)} instead of {expected.get(key)}"
+        for key in sorted({*expected, *found}, key=str)
+        if expected.get(key) != found.get(key) or (key in expected) != (key in found)
+    ]
