@@ -235,7 +235,7 @@ def test_a_slot_that_was_folded_and_has_come_as_far_again_is_not_as_read() -> No
     count(table, OLD, 100, 9, LATER)
     rollup(table)
     assert slots.revision_of(table.items[OLD]) == slots.revision_of(as_read)
-    with pytest.raises(ConditionFailedError, match="rev = :rev AND #at = :at"):
+    with pytest.raises(ConditionFailedError, match="rev = :rev AND #at = :read_at"):
         table.transact(slots.folding(COUNT, [as_read]))
     assert live(table) == 113
 
