@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from daicho.stream.claims import payload_name
 from infra import grants
 from infra.settings import ROOT
 
@@ -93,6 +94,14 @@ def test_a_stream_function_is_granted_what_it_needs_of_the_table(
 
 def test_the_archive_is_granted_what_it_needs_of_the_bucket() -> None:
     assert set(grants.ARCHIVE.archive) == needed("daicho.archive.archiver:Objects", BUCKET)
+
+
+def test_the_projector_is_granted_what_it_needs_to_set_poison_aside() -> None:
+    (prefix,) = grants.PROJECT.failures
+    assert payload_name("shard", "label#1").startswith(prefix.removesuffix("*"))
+    needs = needed("daicho.stream.quarantine:Objects", BUCKET)
+    assert set(grants.PROJECT.failures[prefix]) == needs
+    assert needed("daicho.stream.quarantine:Store", TABLE) <= set(grants.PROJECT.table)
 
 
 def test_the_api_is_granted_what_its_code_calls() -> None:
