@@ -81,6 +81,7 @@ class Lane:
         self._now = now
         self._gathering_since = self.seconds()
         self._sizes: list[int] = []
+        self._passing: list[bool] = []
 
     def seconds(self) -> float:
         """The time, as records write it."""
@@ -149,7 +150,7 @@ class Lane:
         room, until, is_full = PAYLOAD_BYTES, self._window_end(), self.shard.closed
         for index in range(self.position, len(self.shard.records)):
             record = self.shard.records[index]
-            if self._filters.pass_on(record):
+            if self._passes(index):
                 room -= self._size(index)
                 if len(piece.taken) == size or room <= 0 or _created(record) >= until:
                     is_full = True
@@ -177,11 +178,17 @@ class Lane:
             return
         while self.position < len(self.shard.records):
             record = self.shard.records[self.position]
-            if self._filters.pass_on(record):
+            if self._passes(self.position):
                 if self._age(record) <= RETENTION:
                     return
                 self.trimmed.append(record)
             self.position += 1
+
+    def _passes(self, index: int) -> bool:
+        """Whether the filters pass a record: asked of them once."""
+        for record in self.shard.records[len(self._passing) : index + 1]:
+            self._passing.append(self._filters.pass_on(record))
+        return self._passing[index]
 
     def _size(self, index: int) -> int:
         """What a record takes of a payload, in bytes."""
