@@ -31,7 +31,8 @@ HABITS: Mapping[str, tuple[int, ...]] = {
     "split": (0, 0, 2),
     "deploy": (0, 2),
     "tick": (0, 3),
-    "sweep": (0, 2),
+    "sweep": (0, 3),
+    "load": (0, 0, 4),
 }
 """How often each thing is done: one weight of each is drawn for a schedule."""
 
@@ -82,7 +83,7 @@ PROFILES = (
         "rollup",
         12,
         entities=(("Download",), ("Order",), ("Song",)),
-        habits={"rollup": (20, 40), "tick": (3,), "load": (0, 6)},
+        habits={"rollup": (20, 40), "tick": (3,)},
     ),
     Profile("load", 4, habits={"load": (10, 25)}, writes=(2, 3)),
 )

@@ -24,6 +24,7 @@ MOST_GHOSTS = 4
 HOUR = 3600.0
 RETENTION = 23.9 * HOUR
 BURSTS = (1, 1, 2, 6)
+DONE: Mapping[str, Any] = {"state": {}, "batchItemFailures": []}
 CALM_SECONDS = 100_000.0
 """More than anything takes, once nothing is in its way."""
 
@@ -58,7 +59,8 @@ class Delivery:
             actions=(*profile.actions, often, often, often),
             kinds=pick(profile.kinds),
         )
-        self._weather = Weather({name: pick(profile.levels) for name in profile.faults})
+        levels = {name: pick(profile.levels) for name in profile.faults}
+        self._weather = Weather({**levels, "unprocessed": 10 * levels["unprocessed"]})
         weights = {habit: pick(some) for habit, some in profile.weights.items()}
         self._habits: list[Callable[[], None]] = [getattr(self, f"_{each}") for each in weights]
         self._scale = scale_of(list(weights.values()))
@@ -139,7 +141,9 @@ class Delivery:
     def _write(self) -> None:
         if self._left:
             self._left -= 1
+            expired = len(self.world.expired)
             self.note(self.world.write())
+            self.used["TTL removal"] += len(self.world.expired) - expired
             self.site.clock.pass_(self.choices.pick((1, 30)))
 
     def _ghost(self) -> None:
@@ -201,6 +205,36 @@ class Delivery:
             self.note(f"TTL removes {key}")
             self.world.expire(key)
 
+    def _day(self) -> None:
+        """A long time passes: what waits for days to go by does its work.
+
+        No attempt lives through it. What is still to be delivered may get too old for the
+        mapping, but the stream keeps it: monitoring would not let it come to more than that.
+        """
+        seconds = self.choices.pick((1, 23, 25, 73)) * HOUR
+        oldest = self.site.oldest_unhandled()
+        after = self.site.clock.now().timestamp() + seconds
+        if oldest is not None and after - oldest > RETENTION:
+            return
+        for attempt in list(self._running):
+            self._running.remove(attempt)
+            attempt.actor.kill()
+            self.site.mappings[attempt.consumer].settle(attempt.invocation, Failed("timeout"))
+        for ghost in self._ghosts:
+            ghost.kill()
+        self._ghosts.clear()
+        self.used["hours" if seconds < 24 * HOUR else "days"] += 1
+        self.note(f"{seconds / HOUR:.0f} hours pass")
+        self.site.clock.pass_(seconds)
+
+    def _redrive(self) -> None:
+        if len(self._ghosts) < MOST_GHOSTS:
+            if any(each.name == "redrive" for each in self._ghosts):
+                self.used["two redrives at once"] += 1
+            self.used["redrive under way"] += 1
+            self.note("redrive begins")
+            self._haunt("redrive", {"action": "apply", "limit": self.choices.pick((100, 1, 2))})
+
     def _load(self) -> None:
         """Somebody writes many items at once."""
         if self._left and len(self._ghosts) < MOST_GHOSTS:
@@ -251,12 +285,16 @@ class Delivery:
         outcome: Returned | Failed = Returned(actor.outcome)
         if actor.failure is not None:
             outcome = Failed("exit" if isinstance(actor.failure, Crash) else "exception")
-        self.site.mappings[attempt.consumer].settle(attempt.invocation, outcome)
+        mapping = self.site.mappings[attempt.consumer]
+        mapping.settle(attempt.invocation, outcome)
+        if outcome != Returned(DONE):
+            self._take_over(attempt)
 
     def _give_up(self, attempt: Attempt) -> None:
         """Lambda waits no longer; what it gave up is gone, or goes on unseen."""
         self._running.remove(attempt)
         self.site.mappings[attempt.consumer].settle(attempt.invocation, Failed("timeout"))
+        self._take_over(attempt)
         zombie = self.choices.chance(0.5) and not attempt.actor.finished
         self.note(f"{attempt.actor.name} timed out{', a zombie now' if zombie else ''}")
         if zombie:
@@ -265,6 +303,12 @@ class Delivery:
         else:
             self.used["killed"] += 1
             attempt.actor.kill()
+
+    def _take_over(self, attempt: Attempt) -> None:
+        """Another poller may go on, which gathers anew: the same records in other batches."""
+        if self.choices.chance(0.4):
+            self.used["other boundaries"] += 1
+            self.site.mappings[attempt.consumer].replace_poller(attempt.invocation.shard)
 
     def _haunt(self, name: str, event: Mapping[str, Any]) -> None:
         self._ghosts.append(self._actor(name, lambda actor: self.site.run(name, event, actor)))

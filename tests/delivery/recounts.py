@@ -1,0 +1,66 @@
+"""Which tallies a redrive may leave to a recount: those that nobody can know, and no other.
+
+The library's own list is not believed. A tally may stand on it only for a record of which two
+attempts disagreed whether it can be computed (its claim may come after it was counted), or which
+Lambda discarded and whose slot went past it, or lost its number with time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+
+from daicho import keys
+from tests.delivery.code import Readings
+from tests.delivery.site import Site
+from tests.delivery.stream import Record
+from tests.delivery.world import touched
+
+RECOUNT = keys.render("", "recount")
+KNOWN_FOR = 24 * 3600.0
+
+
+def listed(site: Site) -> set[str]:
+    """The tallies that the library says have to be counted anew."""
+    return {key.sk for key, _ in site.table.items if key.pk == RECOUNT}
+
+
+def admissible(site: Site, readings: Readings, redriven: float | None) -> set[str]:
+    """The tallies that may be on that list. ``redriven``: when a redrive ran last."""
+    discarded = set(_discarded(site))
+    found: set[str] = set()
+    for shard in site.stream.shards.values():
+        behind: set[str] = set()
+        for record in reversed(shard.records):
+            changed = _tallies(record)
+            change = record["dynamodb"]
+            images = (change.get("OldImage"), change.get("NewImage"))
+            if any(readings.disputed(image) for image in images):
+                found |= changed
+            if (shard.id, change["SequenceNumber"]) in discarded:
+                age = (redriven or 0.0) - change["ApproximateCreationDateTime"]
+                found |= changed if age > KNOWN_FOR else changed & behind
+            behind |= changed
+    return found
+
+
+def _tallies(record: Record) -> set[str]:
+    change = record["dynamodb"]
+    images = (change.get("OldImage"), change.get("NewImage"))
+    if not any("type" in image for image in images if image):
+        return set()
+    return touched(images, expired="userIdentity" in record)
+
+
+def _discarded(site: Site) -> Iterator[tuple[str, str]]:
+    """The records that Lambda gave up, by shard and number."""
+    for body in site.laid_down:
+        told = json.loads(body)
+        for record in json.loads(told["payload"])["Records"]:
+            number = record["dynamodb"]["SequenceNumber"]
+            yield told["DDBStreamBatchInfo"]["shardId"], number
+
+
+def inadmissible(found: Collection[str], allowed: Collection[str]) -> list[str]:
+    """What is listed and must not be."""
+    return [f"recount: {tally} can be known" for tally in sorted(set(found) - set(allowed))]
