@@ -51,9 +51,7 @@ class Preparer:
 
     def __post_init__(self) -> None:
         started = self._started = dt.datetime.fromisoformat(self.state.started)
-        places = _RememberingPlaces(
-            self.table, self.ledger, self.tenant, lambda: int(started.timestamp())
-        )
+        places = _RememberingPlaces(self.table, self.ledger, self.tenant, lambda: started)
         self._writer = Writer(self.table, self.ledger, self.tenant, places, lambda: started)
 
     def image(self, row: Row) -> Image:
@@ -104,8 +102,10 @@ class Preparer:
 class _RememberingPlaces(Places):
     """A load sees other items as they were when it first looked: one read for each."""
 
-    def __init__(self, table: Table, ledger: Ledger, tenant: str, now: Callable[[], int]) -> None:
-        super().__init__(table, ledger, tenant, now)
+    def __init__(
+        self, table: Table, ledger: Ledger, tenant: str, clock: Callable[[], dt.datetime]
+    ) -> None:
+        super().__init__(table, ledger, tenant, clock)
         self._seen: dict[tuple[FieldSpec | None, str], Image | None] = {}
 
     def reference(self, spec: FieldSpec, value: AttributeValue) -> Image | None:

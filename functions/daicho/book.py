@@ -14,17 +14,22 @@ from typing import Any, Generic
 from daicho import keys, plan
 from daicho.asking import fitting, part_texts
 from daicho.clock import utc_now
+from daicho.counters import Adding, Counters
 from daicho.cursor import Binding, Position
+from daicho.derive import Amount
 from daicho.entity import Entity
 from daicho.errors import Invalid, NotFound
 from daicho.figures import Figures, Group
 from daicho.images import Image
 from daicho.lists import Lists
+from daicho.memory import Memory
 from daicho.places import Places, described
 from daicho.plan import Ledger
 from daicho.questions import E, Figure, Many, One, Ranking, Score
 from daicho.reading import Reader
 from daicho.table import Table
+from daicho.tally.fast_slots import Outcome
+from daicho.tally.reading import live_amount
 from daicho.writers import Writer
 from daicho.writing import expired, item_of
 
@@ -60,26 +65,34 @@ class Book:
         tenant: str,
         *,
         clock: Callable[[], dt.datetime] = utc_now,
+        memory: Memory | None = None,
+        adding: Adding | None = None,
     ) -> None:
+        """``memory`` is shared by the books of a process; ``adding`` is for fast counters."""
         self.tenant = tenant
         self._table, self._ledger, self._clock = table, ledger, clock
-        self._places = Places(table, ledger, tenant, self._now)
+        self._places = Places(table, ledger, tenant, clock, memory)
+        self._counters = Counters(table, self._places, adding, clock)
         self._lists = Lists(self._places, ledger, tenant)
         self._writer = Writer(table, ledger, tenant, self._places, clock)
         self._figures = Figures(table)
 
-    def find(self, one: One[E], *, consistent: bool = True) -> E | None:
-        """One item, or None if there is none or it has expired."""
-        image = self._read(one, consistent=consistent)
+    def find(self, one: One[E], *, consistent: bool = True, max_age: float = 0.0) -> E | None:
+        """One item, or None if there is none or it has expired.
+
+        ``max_age``: as it was at most so many seconds ago will do. What many requests need of one
+        item is then read once in that time by each function instance.
+        """
+        image = self._read(one, consistent=consistent, max_age=max_age)
         return None if image is None else item_of(one.entity, image)
 
-    def get(self, one: One[E]) -> E:
-        """One item.
+    def get(self, one: One[E], *, max_age: float = 0.0) -> E:
+        """One item; as it was at most ``max_age`` seconds ago (see `find`).
 
         Raises:
             NotFound: there is none, or it has expired.
         """
-        found = self.find(one)
+        found = self.find(one, max_age=max_age)
         if found is None:
             raise NotFound(f"no {described(one)}")
         return found
@@ -157,16 +170,33 @@ class Book:
         """
         self._writer.delete(one, if_match=if_match)
 
+    def add(self, figure: Figure) -> Outcome:
+        """Count one vote of a fast counter's group (``Ballot.likes(poll, candidate)``).
+
+        ``counted``; or ``unknown``, if no answer came: then it was counted or not, and to add it
+        again would count it once or twice. Tell whoever asked.
+
+        Raises:
+            NotFound: what the counter counts within does not exist, where that was looked up.
+            Invalid: a value that its field does not take.
+            ThrottledError: it was not counted, slot after slot being busy.
+            UnavailableError: it was not counted: the table could not be reached.
+        """
+        group = self._group(figure.entity, figure.aggregate, figure.within)
+        return self._counters.add(figure.entity, group, self._by(figure, group))
+
     def read(self, figure: Figure, *, live: bool = False, ranked: bool = False) -> Score:
-        """A group's tally, as rolled up last; or ``live``, all that the stream has counted.
+        """A group's tally, as rolled up last; or ``live``, all that was counted up to now.
 
         ``ranked``: with its rank, which is None for zero items and where it is ``beyond`` 10,000.
         """
         group = self._group(figure.entity, figure.aggregate, figure.within)
-        by = part_texts(figure.entity, group.plan, group.aggregate.by, figure.by)
-        parts = (*group.aggregate.within, *group.aggregate.by)
-        fitting(_last(parts, figure.aggregate), group.tally(by), keys.check_partition)
-        return self._figures.score(group, by, live=live, ranked=ranked and group.aggregate.ranked)
+        by, amount = self._by(figure, group), None
+        if live and group.counter is not None:
+            amount = self._counters.live(figure.entity, group).get(by, Amount())
+        elif live:
+            amount = live_amount(self._table, group.tally(by))
+        return self._figures.score(group, by, amount, ranked=ranked and group.aggregate.ranked)
 
     def top(
         self,
@@ -178,8 +208,8 @@ class Book:
     ) -> Chart:
         """The groups of a ranking, highest first, ties by id.
 
-        ``live`` sums up to 100 members as they are; one that was never rolled up is not among
-        them yet, so who knows the members had better `read` each of them live.
+        ``live`` sums up to 100 members as they are; of an aggregate, one that was never rolled up
+        is not among them yet, so who knows the members had better `read` each of them live.
 
         Raises:
             BadCursor: a cursor of another question or tenant.
@@ -191,24 +221,38 @@ class Book:
         partitions = [fitting(name, each, keys.check_partition) for each in group.rankings]
         binding = Binding(self.tenant, ("live" if live else "top", partitions[0]))
         start: Position | None = binding.read(cursor)
-        read = self._figures.live if live else self._figures.top
-        scores, end = read(group, start, limit)
+        if not live:
+            scores, end = self._figures.top(group, start, limit)
+        else:
+            if group.counter is not None:
+                amounts = self._counters.live(ranking.entity, group)
+            else:
+                amounts = self._figures.members_live(group)
+            scores, end = self._figures.ranked(amounts, start, limit)
         return Chart(scores, binding.write(end))
 
-    def _read(self, one: One[E], *, consistent: bool) -> Image | None:
+    def _read(self, one: One[E], *, consistent: bool, max_age: float) -> Image | None:
         key = self._places.key(one)
-        image = None if key is None else self._table.get(key, consistent=consistent)
-        if image is None or expired(image, self._now()):
+        if key is None:
             return None
-        if consistent:
-            self._places.remember(one.entity, image)
-        return image
+        if consistent and (max_age or any(s.frozen for s in one.entity.fields_.values())):
+            return self._places.image(key, max_age)
+        image = self._table.get(key, consistent=consistent)
+        return None if image is None or expired(image, self._now()) else image
 
     def _group(self, entity: type[Entity], name: str, within: Sequence[Any]) -> Group:
         current = self._ledger.current(entity.__name__).plan
-        aggregate: plan.AggregatePlan = next(a for a in current.aggregates if a.name == name)
+        counter = next((each for each in current.counters if each.name == name), None)
+        tallies = current.aggregates if counter is None else (counter.tally,)
+        aggregate: plan.AggregatePlan = next(a for a in tallies if a.name == name)
         texts = part_texts(entity, current, aggregate.within, tuple(within))
-        return Group(self.tenant, current, aggregate, texts)
+        return Group(self.tenant, current, aggregate, texts, counter)
+
+    def _by(self, figure: Figure, group: Group) -> tuple[str, ...]:
+        by = part_texts(figure.entity, group.plan, group.aggregate.by, figure.by)
+        parts = (*group.aggregate.within, *group.aggregate.by)
+        fitting(_last(parts, figure.aggregate), group.tally(by), keys.check_partition)
+        return by
 
     def _now(self) -> int:
         return int(self._clock().timestamp())

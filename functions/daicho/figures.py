@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from heapq import merge
@@ -14,7 +14,7 @@ from daicho.cursor import Position
 from daicho.derive import Amount, ItemKey
 from daicho.errors import Invalid
 from daicho.images import Image
-from daicho.plan import AggregatePlan, EntityPlan
+from daicho.plan import AggregatePlan, CounterPlan, EntityPlan
 from daicho.questions import Score
 from daicho.requests import Query
 from daicho.table import Table
@@ -32,12 +32,16 @@ INDEX = "GSI3"
 
 @dataclass(frozen=True)
 class Group:
-    """What is asked for: an aggregate within some values, as key text."""
+    """What is asked for: an aggregate within some values, as key text.
+
+    ``counter``: whose totals those are, if a fast counter's.
+    """
 
     tenant: str
     plan: EntityPlan
     aggregate: AggregatePlan
     within: tuple[str, ...]
+    counter: CounterPlan | None = None
 
     @property
     def rankings(self) -> tuple[str, ...]:
@@ -55,10 +59,16 @@ class Figures:
 
     table: Table
 
-    def score(self, group: Group, by: tuple[str, ...], *, live: bool, ranked: bool) -> Score:
-        """One member's score; zero where nothing was counted, and then without a rank."""
-        tally = group.tally(by)
-        amount = live_amount(self.table, tally) if live else rolled_up_amount(self.table, tally)
+    def score(
+        self, group: Group, by: tuple[str, ...], amount: Amount | None, *, ranked: bool
+    ) -> Score:
+        """One member's score; zero where nothing was counted, and then without a rank.
+
+        ``amount`` is what was summed up live; None for the total as rolled up last.
+        """
+        live = amount is not None
+        if amount is None:
+            amount = rolled_up_amount(self.table, group.tally(by))
         placed = ranked and amount.items > 0
         rank = self._rank(group, by, amount, live=live) if placed else None
         beyond = MOST_RANKS if placed and rank is None else None
@@ -86,10 +96,8 @@ class Figures:
             last = Position(order, rank)
         return self._with_items(group, scores), None
 
-    def live(
-        self, group: Group, start: Position | None, limit: int
-    ) -> tuple[list[Score], Position | None]:
-        """The ranking with every member summed as it stands now.
+    def members_live(self, group: Group) -> dict[tuple[str, ...], Amount]:
+        """Every member of a ranking, summed as it stands now.
 
         Members are found through the ranking as rolled up last, so one that was counted for the
         first time since then is not in it yet; who knows the members asks for each figure live.
@@ -101,7 +109,13 @@ class Figures:
         if len(rows) > MOST_LIVE:
             raise Invalid(f"only up to {MOST_LIVE} are counted live", field="live")
         members = {_by(row[f"{INDEX}SK"]["S"]) for row in rows}
-        amounts = {by: live_amount(self.table, group.tally(by)) for by in members}
+        return {by: live_amount(self.table, group.tally(by)) for by in members}
+
+    @staticmethod
+    def ranked(
+        amounts: Mapping[tuple[str, ...], Amount], start: Position | None, limit: int
+    ) -> tuple[list[Score], Position | None]:
+        """A page of the ranking that members make whose amounts are known."""
         ranked = sorted(
             (order_of(amount, by), by) for by, amount in amounts.items() if amount.items > 0
         )

@@ -12,19 +12,27 @@ from collections.abc import Callable
 from threading import Lock
 
 from daicho.derive import ItemKey
-from daicho.images import Image
+from daicho.images import Image, size_of
 
 MOST_REMEMBERED = 1_000
+MOST_BYTES = 16 * 1024 * 1024
 
-Entry = tuple[float, Image | None]
+Entry = tuple[float, Image | None, int]
 
 
 class Memory:
     """Images by key, with the time at which their reading began. Safe to share by threads."""
 
-    def __init__(self, clock: Callable[[], dt.datetime], most: int = MOST_REMEMBERED) -> None:
-        self._clock, self._most = clock, most
+    def __init__(
+        self,
+        clock: Callable[[], dt.datetime],
+        *,
+        most: int = MOST_REMEMBERED,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        self._clock, self._most, self._most_bytes = clock, most, most_bytes
         self._known: dict[ItemKey, Entry] = {}
+        self._bytes = 0
         self._lock = Lock()
 
     def get(
@@ -48,7 +56,7 @@ class Memory:
             return known[1]
         image = read()
         if image is not None or absence:
-            self._keep(key, (now, image))
+            self._keep(key, (now, image, size_of(image or {})))
         else:
             self.forget(key)
         return image
@@ -56,13 +64,19 @@ class Memory:
     def forget(self, key: ItemKey) -> None:
         """Read it anew next time: this instance has changed it."""
         with self._lock:
-            self._known.pop(key, None)
+            self._drop(key)
 
     def _keep(self, key: ItemKey, entry: Entry) -> None:
         with self._lock:
-            if key not in self._known and len(self._known) >= self._most:
-                del self._known[next(iter(self._known))]
+            self._drop(key)
             self._known[key] = entry
+            self._bytes += entry[2]
+            while len(self._known) > self._most or self._bytes > self._most_bytes:
+                self._drop(next(iter(self._known)))
+
+    def _drop(self, key: ItemKey) -> None:
+        gone = self._known.pop(key, None)
+        self._bytes -= gone[2] if gone else 0
 
     def _now(self) -> float:
         return self._clock().timestamp()

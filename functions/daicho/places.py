@@ -1,11 +1,13 @@
 """Places: the key of an item whose fields' values are known, and what is read to know it.
 
 A key may be spread over shards whose number, or seasoned with a salt that, another item holds: a
-ballot's place depends on its poll. What is read for that is frozen, so it is read once.
+ballot's place depends on its poll. What is read for that is frozen, so a function instance
+remembers it; for two seconds only, because the item may be deleted.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,20 +18,30 @@ from daicho.entity import Entity
 from daicho.errors import Invalid
 from daicho.fields import DeclarationError, FieldSpec
 from daicho.images import AttributeValue, Image, integer
+from daicho.memory import Memory
 from daicho.plan import EntityPlan, Ledger
 from daicho.questions import One
 from daicho.table import Table
 from daicho.writing import expired, key_fields
 
-MOST_REMEMBERED = 1_000
+FROZEN_SECONDS = 2.0
+"""How old the item may be that a frozen field is read of: within this time it is noticed that
+the item was deleted."""
 
 
 class Places:
     """Finds where a tenant's items stand."""
 
-    def __init__(self, table: Table, ledger: Ledger, tenant: str, now: Callable[[], int]) -> None:
-        self._table, self._ledger, self._tenant, self._now = table, ledger, tenant, now
-        self._remembered: dict[ItemKey, Image] = {}
+    def __init__(
+        self,
+        table: Table,
+        ledger: Ledger,
+        tenant: str,
+        clock: Callable[[], dt.datetime],
+        memory: Memory | None = None,
+    ) -> None:
+        self._table, self._ledger, self._tenant, self._clock = table, ledger, tenant, clock
+        self.memory = memory or Memory(clock)
 
     def key(self, one: One[Any]) -> ItemKey | None:
         """The key of an item; None if what its place depends on does not exist.
@@ -69,26 +81,23 @@ class Places:
     def reference(self, spec: FieldSpec, value: AttributeValue) -> Image | None:
         """The item that a copied field is copied from, or None if it does not exist.
 
-        One whose field is frozen may be remembered; any other is read anew, consistently.
+        One whose field is frozen may be remembered; any other is read anew. Consistently.
         """
         target: type[Entity] = spec.target.target
         plan = self._ledger.current(target.__name__).plan
         (name,) = key_fields(plan)
         key = self.checked(plan, {name: value})
         frozen = spec.source is not None and spec.source.frozen
-        image = self._remembered.get(key) if frozen else None
-        if image is None:
-            image = self._table.get(key, consistent=True)
-            if image is not None:
-                self.remember(target, image)
-        return None if image is None or expired(image, self._now()) else image
+        return self.image(key, FROZEN_SECONDS if frozen else 0.0)
 
-    def remember(self, entity: type[Entity], image: Image) -> None:
-        """Keep an image that was read consistently, if another item may copy a frozen field."""
-        if any(spec.frozen for spec in entity.fields_.values()):
-            if len(self._remembered) >= MOST_REMEMBERED:
-                self._remembered.clear()
-            self._remembered[derive.key_of(image)] = image
+    def image(self, key: ItemKey, max_age: float = 0.0) -> Image | None:
+        """An item as it was at most so many seconds ago; None if there is none, or it expired.
+
+        It is read consistently, and remembered however fresh it was asked for.
+        """
+        image = self.memory.get(key, max_age, lambda: self._table.get(key, consistent=True))
+        now = int(self._clock().timestamp())
+        return None if image is None or expired(image, now) else image
 
     def _shape(
         self, entity: type[Entity], current: EntityPlan, given: Mapping[str, AttributeValue]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from daicho import derive, images, writing
+from daicho.derive import ItemKey
 from daicho.entity import Entity, values_of
 from daicho.errors import (
     ConditionFailedError,
@@ -110,7 +112,8 @@ class Writer:
         if key is None:
             raise NotFound(f"no {described(one)}")
         try:
-            self.table.delete(key, **writing.removal(now, if_match).conditions)
+            with self._forgetting(key):
+                self.table.delete(key, **writing.removal(now, if_match).conditions)
         except ConditionFailedError as refused:
             if refused.item is None or writing.expired(refused.item, now):
                 raise NotFound(f"no {described(one)}") from refused
@@ -157,7 +160,8 @@ class Writer:
         over = self._expiring(entity) and not self._archived(entity)
         write = writing.creation(image, _seconds(now), replaces_expired=over)
         try:
-            self.table.put(image, **write.conditions)
+            with self._forgetting(derive.key_of(image)):
+                self.table.put(image, **write.conditions)
         except ConditionFailedError as refused:
             if refused.item is None or not images.alike(refused.item, image):
                 raise
@@ -204,13 +208,15 @@ class Writer:
 
     def _update(self, image: Image, write: writing.Write) -> Image:
         key = derive.key_of(image)
-        new = self.table.update(key, write.update, **write.conditions, returns="ALL_NEW")
+        with self._forgetting(key):
+            new = self.table.update(key, write.update, **write.conditions, returns="ALL_NEW")
         return image if new is None else new
 
     def _put_over(self, image: Image, there: Image) -> bool:
         """Put a new item over the expired one that was seen; False if that is gone or changed."""
         try:
-            self.table.put(image, **writing.exactly(there).conditions)
+            with self._forgetting(derive.key_of(image)):
+                self.table.put(image, **writing.exactly(there).conditions)
         except ConditionFailedError:
             return False
         return True
@@ -245,6 +251,14 @@ class Writer:
                 if name in there:
                     fields[name] = dict(there[name])
         return fields
+
+    @contextmanager
+    def _forgetting(self, key: ItemKey) -> Iterator[None]:
+        """What is remembered of an item ends with a write, whatever becomes of it."""
+        try:
+            yield
+        finally:
+            self.places.memory.forget(key)
 
     def _current(self, entity: type[Entity]) -> Generation:
         return self.ledger.current(entity.__name__)

@@ -8,7 +8,9 @@ from functools import cache, partial
 
 import domains
 from daicho.book import Book
+from daicho.counters import Adding
 from daicho.domain import Daicho
+from daicho.memory import Memory
 from daicho.plan import Ledger
 from daicho.settings import Settings
 from daicho.web.api import Api
@@ -23,9 +25,13 @@ def build(
     """Wire the function up."""
     settings = Settings.parse(environ)
     table = outside.table(settings.table_name)
+    # What is added has no condition that a repeat would fail: this client asks once.
+    once = outside.table(settings.table_name, attempts=1)
+    adding = Adding(once, settings.dirty_shards, outside.random)
+    memory = Memory(outside.now)
     daicho = Daicho.discover(domains)
     known = daicho.locked(Ledger.load() if ledger is None else ledger)
-    make = partial(Book, table, known, clock=outside.now)
+    make = partial(Book, table, known, clock=outside.now, memory=memory, adding=adding)
     api = Api(daicho, make, server=settings.api_url)
     return observed(api, traced=settings.stage != "local")
 

@@ -115,3 +115,18 @@ def test_the_oldest_makes_room() -> None:
     assert shop.reads == 3
     memory.get(ItemKey("p", "1"), 2, shop.read)
     assert shop.reads == 4
+
+
+def test_large_items_make_room_too() -> None:
+    shop = Shop()
+    shop.image = {"text": {"S": "x" * 400}}
+    memory = Memory(shop.clock, most_bytes=1_000)
+    for place in (1, 2, 3):
+        memory.get(ItemKey("p", str(place)), 2, shop.read)
+    for place, reads in ((3, 3), (2, 3), (1, 4)):
+        memory.get(ItemKey("p", str(place)), 2, shop.read)
+        assert shop.reads == reads
+    shop.image = {"text": {"S": "x" * 2_000}}
+    for reads in (5, 6):
+        memory.get(KEY, 2, shop.read)
+        assert shop.reads == reads
