@@ -47,6 +47,6 @@ domain.answer("/revenue/{month}", Sale.revenue)
 domain.answer("/revenue/{month}/songs", Sale.songs.top)
 domain.answer("/revenue/{month}/songs/{song}", Sale.songs)
 domain.answer("/revenue/{month}/genres", Sale.genres.top)
-domain.answer("/revenue/{month}/genres/{genre}", Sale.genres)
+domain.answer("/revenue/{month}/genres", Sale.genres)  # ?genre=, for there is R&B/Soul
 domain.answer("/genre-revenue", Sale.genres_ever.top)
-domain.answer("/genre-revenue/{genre}", Sale.genres_ever)
+domain.answer("/genre-revenue", Sale.genres_ever)

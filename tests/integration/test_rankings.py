@@ -1,0 +1,177 @@
+"""Rankings as pages and as ranks, of one partition and of several, against plain sorting."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from mypy_boto3_dynamodb import DynamoDBClient
+
+from daicho import Aggregate, Domain, Entity, Key, Sum, field, uid
+from daicho.book import Book
+from daicho.domain import Daicho
+from daicho.errors import BadCursor
+from daicho.plan import Ledger
+from daicho.questions import Ranking, Score
+from daicho.table import Table
+from daicho.web.answers import score_values
+from tests.deriving import count_all
+from tests.dynoxide import create_table
+
+MEMBERS = 60
+
+
+class Play(Entity):
+    id: str = uid()
+    song: str = field()
+    game: str = field(default="g")
+    points: Decimal = field()
+
+    key = Key(id)
+    alone = Aggregate(Sum(points), song, within=game, ranked=True)
+    spread = Aggregate(Sum(points), song, within=game, ranked=True, shards=5)
+
+
+LEDGER = Daicho(Domain("test", Play)).appended(Ledger())
+AGGREGATES = ("alone", "spread")
+
+
+@pytest.fixture(scope="module")
+def table_name(dynamodb: DynamoDBClient) -> str:
+    return create_table(dynamodb)
+
+
+@pytest.fixture(scope="module")
+def book(dynamodb: DynamoDBClient, table_name: str) -> Book:
+    return Book(Table(dynamodb, table_name), LEDGER, "acme")
+
+
+@pytest.fixture(scope="module")
+def wanted(book: Book, dynamodb: DynamoDBClient, table_name: str) -> list[Score]:
+    """Plays of 60 songs, most of whose sums tie; their ranking as a plain sort gives it."""
+    draw = random.Random(7)
+    sums: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
+    for _ in range(3 * MEMBERS):
+        song = f"s{draw.randrange(MEMBERS)}"
+        points = Decimal(draw.choice(("-1", "0", "0.5", "2")))
+        book.create(Play(song=song, points=points))
+        sums[song] += points  # type: ignore[assignment]
+        counts[song] += 1
+    book.create(Play(song="s0", game="another", points=Decimal(1)))
+    count_all(dynamodb, table_name, LEDGER)
+    ordered = sorted(sums, key=lambda song: (-sums[song], song))
+    assert len(set(sums.values())) < len(sums) / 2
+    return [Score((song,), counts[song], sums[song], rank) for rank, song in enumerate(ordered, 1)]
+
+
+def top(aggregate: str) -> Ranking:
+    ranking: Ranking = getattr(Play, aggregate).top("g")
+    return ranking
+
+
+def walk(book: Book, aggregate: str, limit: int, **asked: Any) -> list[Score]:
+    found: list[Score] = []
+    cursor = None
+    while True:
+        chart = book.top(top(aggregate), limit=limit, cursor=cursor, **asked)
+        found += chart.items
+        cursor = chart.cursor
+        if cursor is None:
+            return found
+        assert len(chart.items) == limit
+
+
+@pytest.mark.parametrize("limit", [1, 7, MEMBERS - 1, 100])
+@pytest.mark.parametrize("aggregate", AGGREGATES)
+def test_pages_follow_each_other(
+    book: Book, wanted: list[Score], aggregate: str, limit: int
+) -> None:
+    assert walk(book, aggregate, limit) == wanted
+    if limit > 1:
+        assert walk(book, aggregate, limit, live=True) == wanted
+
+
+def test_a_sharded_ranking_stands_in_all_its_partitions(
+    wanted: list[Score], dynamodb: DynamoDBClient, table_name: str
+) -> None:
+    items = dynamodb.scan(TableName=table_name)["Items"]
+    ranked = Counter(item["GSI3PK"]["S"] for item in items if "GSI3PK" in item)
+    spread = {f"acme#Play.spread#1#g#{shard}" for shard in range(5)}
+    assert spread <= set(ranked)
+    assert ranked["acme#Play.alone#1#g"] == sum(ranked[each] for each in spread) == len(wanted)
+
+
+@pytest.mark.parametrize("live", [False, True])
+@pytest.mark.parametrize("aggregate", AGGREGATES)
+def test_every_members_rank(book: Book, wanted: list[Score], aggregate: str, live: bool) -> None:
+    asked = getattr(Play, aggregate)
+    for each in wanted:
+        assert book.read(asked("g", each.by[0]), live=live, ranked=True) == each
+    assert book.read(asked("g", "nobody"), live=live, ranked=True) == Score(("nobody",), 0, 0)
+
+
+@pytest.mark.parametrize("aggregate", AGGREGATES)
+def test_a_rank_beyond_what_is_counted_is_more_than_that(
+    book: Book, wanted: list[Score], aggregate: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("daicho.figures.MOST_RANKS", 10)
+    asked = getattr(Play, aggregate)
+    for each in wanted:
+        found = book.read(asked("g", each.by[0]), ranked=True)
+        known = each.rank is not None and each.rank <= 10
+        assert (found.rank, found.beyond) == ((each.rank, None) if known else (None, 10))
+    values = score_values(asked.declaration, found, ranked=True)
+    assert (values["rank"], values["rank_more_than"]) == (None, 10)
+
+
+def test_counting_ranks_is_bounded(
+    book: Book, wanted: list[Score], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("daicho.figures.MOST_RANKS", 10)
+    counted = 0
+    pages = Table.pages
+
+    def counting(self: Table, query: Any) -> Any:
+        nonlocal counted
+        for page in pages(self, query):
+            counted += page.count if query.count_only else 0
+            yield page
+
+    monkeypatch.setattr(Table, "pages", counting)
+    book.read(Play.alone("g", wanted[-1].by[0]), ranked=True)
+    assert counted == 10
+
+
+@pytest.mark.parametrize("aggregate", AGGREGATES)
+def test_a_cursor_is_a_place_and_not_a_row(
+    book: Book, wanted: list[Score], aggregate: str, dynamodb: DynamoDBClient, table_name: str
+) -> None:
+    chart = book.top(top(aggregate), limit=10)
+    key = {"PK": {"S": f"acme#+Play.{aggregate}#1#g#{wanted[9].by[0]}"}, "SK": {"S": "total"}}
+    gone = dynamodb.delete_item(TableName=table_name, Key=key, ReturnValues="ALL_OLD")
+    behind = book.top(top(aggregate), limit=10, cursor=chart.cursor)
+    dynamodb.put_item(TableName=table_name, Item=gone["Attributes"])
+    assert [each.by for each in behind.items] == [each.by for each in wanted[10:20]]
+
+
+def test_a_cursor_of_another_ranking_is_refused(book: Book, wanted: list[Score]) -> None:
+    cursor = book.top(top("alone"), limit=10).cursor
+    assert len(wanted) > 10
+    for asked in (top("spread"), Play.alone.top("another")):
+        with pytest.raises(BadCursor):
+            book.top(asked, limit=10, cursor=cursor)
+    with pytest.raises(BadCursor):
+        book.top(top("alone"), limit=10, cursor=cursor, live=True)
+
+
+def test_figures_read_a_page_of_each_shard_and_no_more(
+    wanted: list[Score], dynamodb: DynamoDBClient, table_name: str
+) -> None:
+    metered = Table(dynamodb, table_name).metered()
+    Book(metered, LEDGER, "acme").top(top("spread"), limit=10)
+    assert wanted
+    assert metered.units.taken() == (5 * 0.5 + 10 * 0.5, 0.0)
