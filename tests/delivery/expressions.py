@@ -18,6 +18,14 @@ from tests.delivery.attributes import Image, InvalidError, Value, alike, compare
 TOKEN = re.compile(r"\s*(?:([#:]?[A-Za-z_][\w-]*|[#:]\w+)|(\d+)|(<>|<=|>=|[=<>(),.\[\]+-]))")
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 
+FUNCTIONS = (
+    "attribute_exists",
+    "attribute_not_exists",
+    "attribute_type",
+    "begins_with",
+    "contains",
+)
+
 Step = str | int
 Path = tuple[Step, ...]
 Node = tuple[Any, ...]
@@ -143,6 +151,8 @@ def equalities(node: Node, scope: Scope) -> Iterator[tuple[Path, Value | None]]:
 
 
 def _call(name: str, arguments: list[Node], scope: Scope) -> bool:
+    if name not in FUNCTIONS:
+        raise InvalidError(f"no function is called {name}")
     first = scope.at(arguments[0][1])
     if name == "attribute_exists":
         return first is not None
@@ -158,9 +168,7 @@ def _call(name: str, arguments: list[Node], scope: Scope) -> bool:
         )
     if name == "contains":
         return first is not None and attributes.contains(first, second)
-    if name == "attribute_type":
-        return first is not None and second is not None and second["S"] in first
-    raise InvalidError(f"no function is called {name}")
+    return first is not None and second is not None and second["S"] in first
 
 
 def _compared(comparison: str, left: Value | None, right: Value | None) -> bool:

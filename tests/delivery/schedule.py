@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from daicho.errors import UnavailableError
+from handlers.consumer import patience_of
 from tests.delivery.actors import Actor, Crash, Weather
 from tests.delivery.choices import Choices, scale_of
 from tests.delivery.code import FIRST, FIXED, SECOND, Readings, versions
@@ -243,7 +244,9 @@ class Delivery:
             self.note(f"load of {len(items)}")
 
             def work(actor: Actor) -> None:
-                self.site.outside(actor).table(TABLE).batch_write(items)
+                outside = self.site.outside(actor)
+                patience = patience_of(actor, outside)
+                outside.table(TABLE).batch_write(items, patience=patience)
 
             self._ghosts.append(self._actor("load", work))
 

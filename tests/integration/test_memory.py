@@ -1,92 +1,396 @@
-"""The table in memory of the delivery tests does what a real DynamoDB interface does."""
+"""The DynamoDB in memory of the delivery tests answers what a real DynamoDB interface does."""
 
 from __future__ import annotations
 
 import datetime as dt
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import pytest
+from botocore.exceptions import ClientError
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.derive import Amount, ItemKey
-from daicho.errors import ConditionFailedError
-from daicho.images import Image, number
-from daicho.requests import Query
-from daicho.table import Table
+from daicho.images import number
+from daicho.stream import claims
+from daicho.stream.claims import Claim
 from daicho.tally import slots
-from tests.delivery.memory import MemoryTable
+from tests.delivery.dynamo import Dynamo
 from tests.ledgers import tally
 
 TALLY = tally("Song", "count", 1)
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
+AMOUNTS = ("0", "-1", "2.5", "1e20")
+SHARD = "shardId-1"
+
+Request = dict[str, Any]
+Ask = tuple[str, Request]
 
 
-def changes(rng: random.Random) -> Callable[[Any], Any]:
-    """One of the operations that the stream path uses, with values drawn."""
-    key = slots.slot_key(TALLY, rng.choice("ab"))
-    seq, last = sorted(rng.choices("123456789", k=2))
-    amount = Amount(rng.randint(-2, 2), number(rng.choice(("0", "-1", "2.5", "1e20"))))
-    change = rng.choice(
-        (
-            slots.adding(key, amount, seq, last, dirty_shards=1, now=NOW),
-            slots.cleaning(slot(key, rng)),
-            slots.totalling(TALLY, amount, rng.randint(0, 2), None),
-            slots.totalling(TALLY, amount, rng.randint(0, 2), ItemKey("ranking", "0")),
+class Both:
+    """Asks a real table and one in memory the same, and compares the answers."""
+
+    def __init__(self, real: DynamoDBClient, name: str) -> None:
+        self._real, self._name = real, name
+        self.memory = Dynamo(lambda: NOW)
+
+    def ask(self, method: str, request: Request) -> Any:
+        """The answer, which both give."""
+        found = answer(getattr(self.memory, method), request)
+        real = answer(getattr(self._real, method), self._named(request))
+        assert found == real, (method, request)
+        return found
+
+    def item(self, key: ItemKey) -> Any:
+        """An item as it stands."""
+        request = {"Key": key_of(key), "ConsistentRead": True}
+        return (
+            self.memory.get_item(**request).get("Item") if self.ask("get_item", request) else None
         )
-    )
-    folding = slots.folding(TALLY, [slot(key, rng)])
-    item: Image = {"PK": {"S": "d"}, "SK": {"S": rng.choice("xy")}, "seq": {"S": seq}}
-    fenced = {"condition": f"{slots.FENCE}:seq", "values": {":seq": {"S": seq}}}
-    return rng.choice(
-        (
-            lambda table: table.put(item, **fenced),
-            lambda table: table.transact(folding),
-            lambda table: table.update(
-                change.key,
-                change.update,
-                condition=change.condition,
-                names=change.names,
-                values=change.values,
-            ),
-        )
-    )
+
+    def _named(self, request: Request) -> Request:
+        if "TransactItems" in request:
+            actions = [
+                {verb: {"TableName": self._name, **inner} for verb, inner in each.items()}
+                for each in request["TransactItems"]
+            ]
+            return {**request, "TransactItems": actions}
+        if "RequestItems" in request:
+            (asked,) = request["RequestItems"].values()
+            return {"RequestItems": {self._name: asked}}
+        return {"TableName": self._name, **request}
 
 
-def slot(key: ItemKey, rng: random.Random) -> Image:
-    """A slot as somebody may have read it."""
-    at = {"at": {"N": str(int(NOW.timestamp()))}} if rng.random() < 0.9 else {}
-    counted = {"items": {"N": "1"}, "total": {"N": "1"}, "rev": {"N": str(rng.randint(1, 3))}}
-    return {"PK": {"S": key.pk}, "SK": {"S": key.sk}, **counted, **at}
-
-
-def outcome(change: Callable[[Any], Any], table: Any) -> Any:
+def answer(method: Callable[..., Any], request: Request) -> Any:
+    """An answer, or what is wrong, as far as the two have to be alike."""
     try:
-        return change(table)
-    except ConditionFailedError as refused:
-        return ("refused", plain(refused.item))
+        found = method(**request)
+    except ClientError as error:
+        response: Any = error.response
+        reasons = [
+            (each["Code"], plain(each.get("Item")))
+            for each in response.get("CancellationReasons", ())
+        ]
+        return (response["Error"]["Code"], plain(response.get("Item")), reasons)
+    if "Responses" in found:
+        (items,) = found["Responses"].values() if found["Responses"] else ((),)
+        return sorted((plain(item) for item in items), key=str)
+    wanted = ("Attributes", "Count", "ScannedCount", "LastEvaluatedKey")
+    read = {name: plain(found[name]) for name in wanted if found.get(name)}
+    if "Item" in found:
+        read["Item"] = plain(found["Item"])
+    return read | {"Items": [plain(item) for item in found.get("Items", ())]}
 
 
-def plain(item: Image | None) -> Any:
-    """An item with its numbers as numbers: DynamoDB writes 2 where memory has 2.0."""
-    if item is None:
-        return None
+def plain(value: Any) -> Any:
+    """A value with its numbers as numbers: DynamoDB writes 2 where memory has 2.0."""
+    match value:
+        case {"N": str() as text}:
+            return ("N", number(text))
+        case {"SS": list() as members} | {"NS": list() as members}:
+            return ("set", sorted(members))
+        case dict():
+            return {name: plain(inner) for name, inner in value.items()}
+        case list():
+            return [plain(inner) for inner in value]
+    return value
+
+
+def key_of(key: ItemKey) -> dict[str, Any]:
+    return {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
+
+
+def updating(change: slots.Change, returns: str = "NONE") -> Ask:
+    request: Request = {
+        "Key": key_of(change.key),
+        "UpdateExpression": change.update,
+        "ConditionExpression": change.condition,
+        "ExpressionAttributeValues": dict(change.values),
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        "ReturnValues": returns,
+    }
+    names = {"ExpressionAttributeNames": dict(change.names)} if change.names else {}
+    return "update_item", request | names
+
+
+@pytest.fixture
+def both(dynamodb: DynamoDBClient, table_name: str) -> Both:
+    return Both(dynamodb, table_name)
+
+
+def test_whatever_the_stream_path_asks_is_answered_alike(both: Both) -> None:
+    rng = random.Random(20261121)
+    for _ in range(500):
+        both.ask(*drawn(rng, both))
+    for request in (
+        querying("", TALLY, ConsistentRead=True),
+        querying("", "d", ScanIndexForward=False),
+        querying("GSI2", "#dirty#0"),
+        querying("GSI2", claims.QUARANTINE),
+    ):
+        assert both.ask("query", request) is not None
+
+
+def drawn(rng: random.Random, both: Both) -> Ask:
+    """One of the requests of the stream path, with values drawn."""
+    seq, last = sorted(rng.choices("123456789", k=2))
+    amount = Amount(rng.randint(-2, 2), number(rng.choice(AMOUNTS)))
+    key = slots.slot_key(TALLY, rng.choice("ab"))
+    claim = Claim(seq, rng.choice(("open", "uncertain", "discarded")), "Song", 1, NOW)
+    now = NOW + dt.timedelta(seconds=rng.randint(0, 3))
+    returns = rng.choice(("NONE", "ALL_NEW"))
+    stands = both.memory.find(key)
+    stale = {**(stands or {**key_of(key)}), "rev": {"N": str(rng.randint(1, 9))}}
+    slot = rng.choice((stands, stands, stale)) or stale
+    shard = claims.Shard.of(SHARD, both.memory.find(claims.shard_key(SHARD)))
+    stood = rng.choice([*shard.claims.values(), claim])
+    changes: list[slots.Change] = [
+        slots.adding(key, amount, seq, last, dirty_shards=1, now=now),
+        slots.cleaning(slot),
+        slots.totalling(TALLY, amount, rng.randint(0, 2), None),
+        slots.totalling(TALLY, amount, rng.randint(0, 2), ItemKey("ranking", "0")),
+        claims.claiming(SHARD, claim),
+        claims.announcing(SHARD, seq, now),
+        claims.finishing(SHARD, stood, now),
+        claims.forgetting(SHARD, [stood]),
+        claims.unmarking(SHARD, now),
+    ]
+    derived = {"PK": {"S": "d"}, "SK": {"S": rng.choice("xy")}, "seq": {"S": seq}}
+    writes = slots.folding(TALLY, [slot])
+    asks: list[Ask] = [updating(change, returns) for change in changes]
+    asks += [
+        (
+            "put_item",
+            {
+                "Item": derived,
+                "ConditionExpression": f"{slots.FENCE}:seq",
+                "ExpressionAttributeValues": {":seq": {"S": seq}},
+                "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+            },
+        ),
+        (
+            "transact_write_items",
+            {"TransactItems": [{type(each).__name__: each.request()} for each in writes]},
+        ),
+        (
+            "transact_write_items",
+            {
+                "TransactItems": [
+                    {"Update": without_returns(updating(claims.finishing(SHARD, stood, now)))},
+                    {"Update": slots.correcting(key, amount, dirty_shards=1, now=now).request()},
+                ]
+            },
+        ),
+    ]
+    return rng.choice(asks)
+
+
+def without_returns(ask: Ask) -> Request:
+    return {name: value for name, value in ask[1].items() if name != "ReturnValues"}
+
+
+def querying(index: str, partition: str, **more: Any) -> Request:
     return {
-        name: number(value["N"]) if "N" in value else value["S"] for name, value in item.items()
+        "KeyConditionExpression": "#pk = :pk",
+        "ExpressionAttributeNames": {"#pk": f"{index}PK"},
+        "ExpressionAttributeValues": {":pk": {"S": partition}},
+        **({"IndexName": index} if index else {}),
+        **more,
     }
 
 
-def test_any_operations_have_the_same_outcomes(dynamodb: DynamoDBClient, table_name: str) -> None:
-    rng = random.Random(20261121)
-    real, memory = Table(dynamodb, table_name), MemoryTable()
-    for _ in range(400):
-        change = changes(rng)
-        assert outcome(change, real) == outcome(change, memory)
-    for query in (Query(TALLY, consistent=True), Query("d"), Query("#dirty#0", index="GSI2")):
-        found, expected = (
-            [item for page in table.pages(query) for item in page.items] for table in (real, memory)
-        )
-        keys = [item["SK"] for item in expected]
-        assert [item["SK"] for item in found] == keys
-        if query.index is None:
-            assert [plain(item) for item in found] == [plain(item) for item in expected]
+ITEM: Request = {
+    "PK": {"S": "a"},
+    "SK": {"S": "b"},
+    "n": {"N": "5"},
+    "s": {"S": "text"},
+    "set": {"SS": ["x", "y"]},
+    "list": {"L": [{"N": "1"}, {"S": "two"}]},
+    "map": {"M": {"in": {"N": "1"}, "deep": {"M": {"er": {"S": "!"}}}}},
+    "no": {"NULL": True},
+}
+VALUES: Request = {
+    ":n": {"N": "5.0"},
+    ":m": {"N": "7"},
+    ":s": {"S": "te"},
+    ":x": {"S": "x"},
+    ":set": {"SS": ["y", "z"]},
+    ":l": {"L": [{"S": "three"}]},
+    ":t": {"S": "SS"},
+}
+CONDITIONS = (
+    "n = :n",
+    "n <> :n",
+    "n < :m AND n > :s",
+    "absent <> :n",
+    "absent = :n OR NOT absent < :n",
+    "n BETWEEN :n AND :m",
+    "s BETWEEN :n AND :m",
+    "n IN (:m, :n, :s)",
+    "begins_with(s, :s) AND attribute_exists(#map.deep.er)",
+    "contains(#set, :x) AND NOT contains(s, :x)",
+    "attribute_type(#set, :t)",
+    "attribute_not_exists(#map.nothing) AND (n <= :m AND (s >= :s OR n = :m))",
+    "size(#set) < :n AND size(s) = :n",
+    "#list[1] = :s OR #list[0] < :m",
+    "contains(#list, :n)",
+    "n = s",
+    "n = :n AND",
+    "n == :n",
+    "(n = :n",
+    "unknown(n)",
+)
+UPDATES = (
+    "SET n = :n, fresh = if_not_exists(absent, :s) REMOVE s ADD m :m",
+    "SET n = n + :m, m = n - :m",
+    "SET m = if_not_exists(n, :m) + :m",
+    "SET #list = list_append(#list, :l)",
+    "SET #list[0] = :s, #list[2] = :s",
+    "SET #map.deep.er = :n, #map.fresh = :set",
+    "SET #map.nothing.at = :n",
+    "SET absent.at = :n",
+    "SET #map = :n, #map.deep = :n",
+    "SET n = :n ADD n :m",
+    "REMOVE #map, absent",
+    "ADD #set :set, fresh :set",
+    "ADD s :m",
+    "DELETE #set :set",
+    "SET n = absent",
+    "SET PK = :s",
+    "SET n :n",
+    "REMOVE n, n",
+)
+
+
+def asking(text: str, what: str, **more: Any) -> Request:
+    """A request with one expression, and just what it uses."""
+    return {
+        what: text,
+        "ExpressionAttributeNames": {n: n[1:] for n in ("#map", "#set", "#list") if n in text},
+        "ExpressionAttributeValues": {
+            name: value
+            for name, value in VALUES.items()
+            if f"{name})" in f"{text})".replace(",", ")").replace(" ", ")")
+        },
+        **more,
+    }
+
+
+def sent(request: Request) -> Request:
+    return {name: value for name, value in request.items() if value != {}}
+
+
+@pytest.mark.parametrize("text", CONDITIONS)
+def test_a_condition_holds_alike(both: Both, text: str) -> None:
+    both.ask("put_item", {"Item": ITEM})
+    request = asking(text, "ConditionExpression", Key=key_of(ItemKey("a", "b")))
+    request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+    both.ask("delete_item", sent(request))
+    both.ask("delete_item", sent(request))
+
+
+@pytest.mark.parametrize("text", UPDATES)
+def test_an_update_makes_the_same(both: Both, text: str) -> None:
+    both.ask("put_item", {"Item": ITEM})
+    for key in (ItemKey("a", "b"), ItemKey("a", "new")):
+        request = asking(text, "UpdateExpression", Key=key_of(key), ReturnValues="ALL_NEW")
+        both.ask("update_item", sent(request))
+
+
+def test_placeholders_must_be_defined_and_used(both: Both) -> None:
+    request = {"Key": key_of(ItemKey("a", "b")), "UpdateExpression": "SET n = :n"}
+    both.ask("update_item", request)
+    values = {":n": {"N": "1"}, ":unused": {"N": "1"}}
+    both.ask("update_item", {**request, "ExpressionAttributeValues": values})
+    names = {"#unused": "n"}
+    request["ExpressionAttributeValues"] = {":n": {"N": "1"}}
+    both.ask("update_item", {**request, "ExpressionAttributeNames": names})
+
+
+def test_pages_end_and_go_on_alike(both: Both) -> None:
+    for sk in "abcdef":
+        item = {
+            **key_of(ItemKey("p", sk)),
+            "GSI2PK": {"S": "i"},
+            "GSI2SK": {"S": "x" if sk in "ace" else "y"},
+        }
+        both.ask("put_item", {"Item": {**item, "n": {"N": str(ord(sk))}}})
+    for index, partition in (("", "p"), ("GSI2", "i")):
+        for forward in (True, False):
+            for limit in (1, 2, 3, 6, 7):
+                request = querying(index, partition, Limit=limit, ScanIndexForward=forward)
+                for _ in range(8):
+                    page = both.ask("query", request)
+                    if "LastEvaluatedKey" not in page:
+                        break
+                    request = {**request, "ExclusiveStartKey": page["LastEvaluatedKey"]}
+
+
+def test_queries_read_bounds_filters_and_projections_alike(both: Both) -> None:
+    for sk in ("a1", "a2", "b1", "b2"):
+        both.ask("put_item", {"Item": {**key_of(ItemKey("p", sk)), "n": {"N": sk[1]}}})
+    one = {":one": {"N": "1"}, ":low": {"S": "a2"}, ":high": {"S": "b1"}, ":a": {"S": "a"}}
+    for bound in ("BETWEEN :low AND :high", ">= :low", "< :high", "begins :a"):
+        text = f"#pk = :pk AND SK {bound}"
+        if bound.startswith("begins"):
+            text = "#pk = :pk AND begins_with(SK, :a)"
+        values = {name: value for name, value in one.items() if name in text}
+        request = querying("", "p", KeyConditionExpression=text)
+        request["ExpressionAttributeValues"] |= values
+        both.ask("query", request)
+        both.ask("query", {**request, "Select": "COUNT"})
+        both.ask("query", {**request, "ProjectionExpression": "n"})
+        request["ExpressionAttributeValues"] = {
+            **request["ExpressionAttributeValues"],
+            ":one": {"N": "1"},
+        }
+        both.ask("query", {**request, "FilterExpression": "n = :one"})
+    both.ask("query", querying("GSI2", "i", ConsistentRead=True))
+
+
+def test_a_transaction_is_done_whole_or_not_at_all_and_once_for_a_token(both: Both) -> None:
+    def adding(sk: str, condition: str | None = None) -> Request:
+        update: Request = {
+            "Key": key_of(ItemKey("t", sk)),
+            "UpdateExpression": "ADD n :one",
+            "ExpressionAttributeValues": {":one": {"N": "1"}},
+        }
+        if condition is not None:
+            update["ConditionExpression"] = condition
+            update["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+        return {"Update": update}
+
+    fails = adding("b", "attribute_not_exists(PK)")
+    for token, actions in (
+        ("one-token", [adding("a"), adding("b")]),
+        ("one-token", [adding("a"), adding("b")]),
+        ("one-token", [adding("a")]),
+        ("another", [adding("a"), fails]),
+        ("a third", [adding("a"), adding("a")]),
+        ("a fourth", [adding("a"), {"Delete": {"Key": key_of(ItemKey("t", "b"))}}]),
+    ):
+        both.ask("transact_write_items", {"TransactItems": actions, "ClientRequestToken": token})
+    assert plain(both.item(ItemKey("t", "a"))["n"]) == ("N", 2)
+    assert both.item(ItemKey("t", "b")) is None
+
+
+def test_batches_are_done_alike(both: Both) -> None:
+    puts = [{"PutRequest": {"Item": key_of(ItemKey("b", sk))}} for sk in "xyz"]
+    both.ask("batch_write_item", {"RequestItems": {"": puts}})
+    both.ask("batch_write_item", {"RequestItems": {"": [puts[0], puts[0]]}})
+    keys = [key_of(ItemKey("b", sk)) for sk in "xyw"]
+    both.ask("batch_get_item", {"RequestItems": {"": {"Keys": keys, "ConsistentRead": True}}})
+    both.ask("batch_get_item", {"RequestItems": {"": {"Keys": [keys[0], keys[0]]}}})
+
+
+def test_a_condition_on_what_is_not_there_is_refused_without_an_item(both: Both) -> None:
+    slot = {**key_of(slots.slot_key(TALLY, "z")), "rev": {"N": "1"}}
+    refused = both.ask(*updating(slots.cleaning(slot)))
+    assert refused == ("ConditionalCheckFailedException", None, [])
+    claim = Claim("5", "open", "Song", 1, NOW)
+    both.ask(*updating(claims.claiming(SHARD, claim)))
+    other = replace(claim, state="discarded")
+    refused = both.ask(*updating(claims.claiming(SHARD, other)))
+    assert refused[1]["open"] == ("N", 1)
