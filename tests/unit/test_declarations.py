@@ -27,6 +27,7 @@ from daicho import (
     refs,
     uid,
 )
+from daicho.compile import compile_entity
 from daicho.domain import Daicho
 from daicho.entity import values_of
 from daicho.fields import DeclarationError, FieldSpec
@@ -275,6 +276,22 @@ def test_a_ranking_has_members_and_one_that_is_none_is_not_asked() -> None:
 
     with refused(r"C\.count is not ranked"):
         C.count.top()
+
+
+def test_only_a_ranking_is_spread_over_shards() -> None:
+    class C(Entity):
+        id: str = uid()
+        song: str = field()
+        key = Key(id)
+        chart = Aggregate(Count(), song, ranked=True, shards=3)
+
+        with refused("a ranking's shards are a number from 1, not 0"):
+            Aggregate(Count(), song, ranked=True, shards=0)
+        with refused("shards spread a ranking, and this Aggregate is not ranked"):
+            Aggregate(Count(), song, shards=3)
+
+    (chart,) = compile_entity(C).aggregates
+    assert chart.shards == 3
 
 
 def test_a_default_that_stands_for_no_field_is_refused() -> None:

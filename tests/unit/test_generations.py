@@ -6,6 +6,7 @@ import pytest
 from daicho.fields import DeclarationError
 from daicho.generations import append, locked, write
 from daicho.plan import (
+    AggregatePlan,
     EntityPlan,
     KeyPlan,
     Ledger,
@@ -88,3 +89,14 @@ def test_the_lock_file(tmp_path: Path) -> None:
     ledger = append([WITH_LISTING], Ledger())
     write(ledger, tmp_path / "lock.json")
     assert Ledger.load(tmp_path / "lock.json") == ledger
+
+
+def test_a_lock_file_from_before_rankings_had_shards_means_one() -> None:
+    chart = AggregatePlan("chart", 0, "count", None, (Part("title"),), (), ranked=True)
+    ledger = append([replace(SONG, aggregates=(chart,))], Ledger())
+    data = ledger.to_json()
+    (stored,) = data["entities"]["Song"][0]["plan"]["aggregates"]
+    assert stored.pop("shards") == 1
+    assert Ledger.from_json(data) == ledger
+    spread = append([replace(SONG, aggregates=(replace(chart, shards=4),))], ledger)
+    assert [each.plan.aggregates[0].since for each in spread.entities["Song"]] == [1, 2]

@@ -1,0 +1,292 @@
+"""Every kind of aggregate through the real handlers, against a plain recomputation."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import random
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import partial
+from typing import Any, Literal
+
+import pytest
+from mypy_boto3_dynamodb import DynamoDBClient
+
+from daicho import Aggregate, Count, Domain, Entity, Expires, Key, Sum, day, each, month, one_of
+from daicho.book import Book
+from daicho.domain import Daicho
+from daicho.fields import field as declared
+from daicho.fields import refs, uid
+from daicho.plan import Ledger
+from daicho.questions import Ranking, Score
+from daicho.table import Table
+from handlers import project, rollup
+from handlers.outside import Outside
+from local.expiry import sweep
+from tests.pump import Consumer, Context, Pump, environment
+
+START = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
+LIFE = dt.timedelta(hours=1)
+
+
+class Label(Entity):
+    id: str = uid()
+
+    key = Key(id)
+
+
+class Work(Entity):
+    id: str = uid()
+    on: dt.date = declared()
+    at: dt.datetime = declared()
+    team: str | None = declared(default=None)
+    kind: Literal["bug", "task", "talk"] = declared()
+    labels: set[str] = refs(Label)
+    hours: Decimal = declared()
+    points: int | None = declared(default=None)
+
+    key = Key(id)
+    number = Aggregate(Count())
+    points_in_all = Aggregate(Sum(points))
+    by_two = Aggregate(Count(), team, kind)
+    on_days = Aggregate(Sum(points), day(at))
+    in_months = Aggregate(Sum(hours), month(on))
+    no_talk = Aggregate(Sum(hours), team, where=one_of(kind, "bug", "task"))
+    labelled = Aggregate(Count(), each(labels), kind)
+    teams = Aggregate(Sum(hours), team, within=month(at), ranked=True)
+    kinds = Aggregate(Sum(points), kind, within=(month(at), team), ranked=True, shards=3)
+
+
+class Visit(Entity):
+    id: str = uid()
+    at: dt.datetime = declared()
+    page: str = declared()
+    paid: Decimal = declared()
+
+    key = Key(id)
+    standing = Aggregate(Sum(paid), page, within=day(at), on_expiry="subtract")
+    ever = Aggregate(Sum(paid), page, within=day(at), ranked=True, on_expiry="keep")
+    expires = Expires(LIFE, archive=True)
+
+
+LEDGER = Daicho(Domain("test", Label, Work, Visit)).appended(Ledger())
+Group = tuple[Any, ...]
+GROUPS: dict[str, Callable[[Any], Iterable[Group]]] = {
+    "number": lambda w: [()],
+    "points_in_all": lambda w: [()],
+    "by_two": lambda w: [(w.team, w.kind)],
+    "on_days": lambda w: [(f"{w.at:%Y-%m-%d}",)],
+    "in_months": lambda w: [(f"{w.on:%Y-%m}",)],
+    "no_talk": lambda w: [(w.team,)] if w.kind != "talk" else [],
+    "labelled": lambda w: [(label, w.kind) for label in w.labels],
+    "teams": lambda w: [(f"{w.at:%Y-%m}", w.team)],
+    "kinds": lambda w: [(f"{w.at:%Y-%m}", w.team, w.kind)],
+}
+"""The groups of each aggregate over Work, by hand; one with None in it is none."""
+
+
+def measured(aggregate: str, work: Any) -> Decimal | int | None:
+    """What an item adds to a group."""
+    if aggregate in ("number", "by_two", "labelled"):
+        return 1
+    amount: Decimal | int | None
+    amount = work.hours if aggregate in ("in_months", "no_talk", "teams") else work.points
+    return amount
+
+
+@dataclass
+class House:
+    """The real handlers over one table, at a time that tests move."""
+
+    dynamodb: DynamoDBClient
+    endpoint: str
+    table_name: str
+    now: dt.datetime = START
+    batch: int = 7
+    known: dict[str, set[Group]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        settings = environment(self.table_name, STAGE="local", EMULATED_STREAM="true")
+        outside = Outside(now=lambda: self.now, at_once=2)
+        self.book = Book(
+            Table(self.dynamodb, self.table_name), LEDGER, "acme", clock=lambda: self.now
+        )
+        projector = Consumer(project.build(settings, LEDGER, outside), LEDGER.derived_types)
+        self.pump = Pump(self.dynamodb, self.endpoint, self.table_name, [projector], self.batch)
+        self._rollup = rollup.build(settings, LEDGER, outside)
+
+    def catch_up(self) -> None:
+        self.pump.run()
+        self._rollup({}, Context())
+
+    def score(self, aggregate: Any, group: Group, *, live: bool) -> tuple[int, Any]:
+        found = self.book.read(aggregate(*group), live=live)
+        return found.items, found.total
+
+    def chart(self, ranking: Ranking) -> list[Score]:
+        found: list[Score] = []
+        cursor = None
+        while True:
+            page = self.book.top(ranking, limit=2, cursor=cursor)
+            found += page.items
+            cursor = page.cursor
+            if cursor is None:
+                return found
+
+
+@pytest.fixture
+def house(
+    dynamo: str, dynamodb: DynamoDBClient, table_name: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[House]:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", dynamo)
+    yield House(dynamodb, dynamo, table_name)
+
+
+def recounted(aggregate: str, works: Iterable[Any]) -> dict[Group, tuple[int, Any]]:
+    """Items and total by group."""
+    found: dict[Group, tuple[int, Any]] = {}
+    for work, amount in ((work, measured(aggregate, work)) for work in works):
+        for group in GROUPS[aggregate](work):
+            if amount is not None and None not in group:
+                items, total = found.get(group, (0, 0))
+                found[group] = items + 1, total + amount
+    return found
+
+
+def compare(house: House, works: Iterable[Any]) -> None:
+    """Every group that ever was: as rolled up, live, and ranked."""
+    works = list(works)
+    for aggregate in GROUPS:
+        wanted = recounted(aggregate, works)
+        known = house.known.setdefault(aggregate, set())
+        known |= set(wanted)
+        asked = getattr(Work, aggregate)
+        for group, live in itertools.product(sorted(known), (False, True)):
+            counted = house.score(asked, group, live=live)
+            assert counted == wanted.get(group, (0, 0)), (aggregate, group, live)
+        if asked.declaration.ranked:
+            for within in {group[:-1] for group in known}:
+                mine = {g[-1]: s for g, s in wanted.items() if g[:-1] == within}
+                order = sorted(mine, key=lambda member: (-mine[member][1], member))
+                chart = [(one.by[0], one.rank) for one in house.chart(asked.top(*within))]
+                assert chart == [(member, rank) for rank, member in enumerate(order, 1)]
+
+
+def drawn(draw: random.Random) -> dict[str, Any]:
+    """A work's values."""
+    moment = START + dt.timedelta(hours=draw.choice((-700, -30, -1, 0, 11, 12, 13, 300)))
+    return {
+        "on": dt.date(2026, draw.choice((1, 2, 12)), draw.choice((1, 28))),
+        "at": moment,
+        "team": draw.choice(("a", "b", "a#b", None)),
+        "kind": draw.choice(("bug", "task", "talk")),
+        "labels": set(draw.sample(("x", "y", "z"), draw.randrange(4))),
+        "hours": draw.choice(
+            [Decimal(each) for each in ("0.1", "-2.25", "0", "1234567890123456789.123456789")]
+        ),
+        "points": draw.choice((None, 0, 1, 5, -3, 10**18)),
+    }
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_group_is_what_a_recomputation_says(house: House, seed: int) -> None:
+    draw = random.Random(seed)
+    works: dict[str, Work] = {}
+    for _ in range(4):
+        for _ in range(25):
+            what = draw.random()
+            if what < 0.5 or not works:
+                made = house.book.create(Work(**drawn(draw)))
+                works[made.id] = made
+            elif what < 0.85:
+                id = draw.choice(sorted(works))
+                values = drawn(draw)
+                some = {name: values[name] for name in draw.sample(sorted(values), 3)}
+                works[id] = house.book.change(Work.key(id), some)
+            else:
+                id = draw.choice(sorted(works))
+                house.book.delete(Work.key(id))
+                del works[id]
+        house.now += dt.timedelta(hours=draw.choice((1, 100)))  # slots become idle, and are folded
+        house.catch_up()
+        compare(house, works.values())
+
+
+def test_a_change_of_the_grouped_field_moves_the_count(house: House) -> None:
+    score = partial(house.score, live=False)
+    common: dict[str, Any] = {"on": dt.date(2026, 1, 31), "at": START, "kind": "bug"}
+    work = house.book.create(Work(team="a", hours=Decimal("0.1"), points=2, **common))
+    house.catch_up()
+    house.book.change(Work.key(work.id), {"team": "b", "hours": Decimal("0.3")})
+    house.catch_up()
+    assert score(Work.by_two, ("a", "bug")) == (0, 0)
+    assert score(Work.by_two, ("b", "bug")) == (1, 1)
+    assert score(Work.teams, ("2026-11", "a")) == (0, 0)
+    assert score(Work.teams, ("2026-11", "b")) == (1, Decimal("0.3"))
+    house.book.change(Work.key(work.id), {"kind": "talk"})  # out of the filter
+    house.catch_up()
+    assert score(Work.no_talk, ("b",)) == (0, 0)
+    house.book.change(Work.key(work.id), {"team": None})  # in no group at all
+    house.catch_up()
+    assert score(Work.by_two, ("b", "talk")) == (0, 0)
+    assert house.book.top(Work.teams.top("2026-11")).items == []
+    assert score(Work.number, ()) == (1, 1)
+
+
+def test_expiry_subtracts_or_is_kept_as_it_is_declared(house: House) -> None:
+    first = [
+        house.book.create(Visit(at=START, page=page, paid=Decimal(paid)))
+        for page, paid in (("p", "1.50"), ("p", "0.25"), ("q", "2"))
+    ]
+    house.catch_up()
+    house.book.delete(Visit.key(first[1].id))  # not by TTL: subtracted by both
+    house.now += LIFE / 2
+    house.book.create(Visit(at=START, page="p", paid=Decimal("4")))
+    house.now += LIFE / 2 + dt.timedelta(seconds=1)
+    expired = sweep(house.dynamodb, house.table_name, house.now.timestamp())
+    assert expired >= 2  # and what tombstones there are
+    house.catch_up()
+    for live in (False, True):
+        score = partial(house.score, live=live)
+        assert score(Visit.standing, ("2026-11-21", "p")) == (1, 4)
+        assert score(Visit.standing, ("2026-11-21", "q")) == (0, 0)
+        assert score(Visit.ever, ("2026-11-21", "p")) == (2, Decimal("5.5"))
+        assert score(Visit.ever, ("2026-11-21", "q")) == (1, 2)
+    chart = house.chart(Visit.ever.top("2026-11-21"))
+    assert [(one.by, one.items, one.total) for one in chart] == [
+        (("p",), 2, Decimal("5.5")),
+        (("q",), 1, 2),
+    ]
+
+
+def test_kept_counts_are_folded_too(house: House) -> None:
+    house.book.create(Visit(at=START, page="p", paid=Decimal("1.5")))
+    house.now += 2 * LIFE
+    sweep(house.dynamodb, house.table_name, house.now.timestamp())
+    house.catch_up()
+    house.now += dt.timedelta(hours=73)
+    again = house.book.create(Visit(at=START, page="p", paid=Decimal("0.5")))
+    house.catch_up()
+    items = house.dynamodb.scan(TableName=house.table_name)["Items"]
+    tally = "acme#+Visit.ever#1#2026-11-21#p"
+    assert {item["SK"]["S"] for item in items if item["PK"]["S"] == tally} == {
+        "slot#single",
+        "total",
+    }
+    assert house.score(Visit.ever, ("2026-11-21", "p"), live=True) == (2, 2)
+    house.book.delete(Visit.key(again.id))
+    house.catch_up()
+    assert house.score(Visit.ever, ("2026-11-21", "p"), live=False) == (1, Decimal("1.5"))
+
+
+@pytest.mark.parametrize(
+    "hours", ["12345678901234567890", "0.1234567891", "1e20"], ids=["wide", "fine", "power"]
+)
+def test_what_could_not_be_summed_exactly_is_refused_when_it_is_written(
+    house: House, hours: str
+) -> None:
+    common: dict[str, Any] = {"on": dt.date(2026, 1, 31), "at": START, "kind": "bug"}
+    with pytest.raises(Exception, match="19 digits before the point and 9 behind it"):
+        house.book.create(Work(hours=Decimal(hours), **common))
