@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import boto3
@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 
+EXISTS, ABSENT = 412, 404
+
+
 class Bucket:
-    """One bucket, of which objects are only ever created, never overwritten."""
+    """One bucket, of which objects are created and moved, but never overwritten by others."""
 
     def __init__(self, client: S3Client, name: str) -> None:
         self._client = client
@@ -45,7 +48,7 @@ class Bucket:
                     IfNoneMatch="*",
                 )
             except ClientError as error:
-                if error.response.get("ResponseMetadata", {}).get("HTTPStatusCode") == 412:
+                if _status(error) == EXISTS:
                     return False
                 raise
         return True
@@ -54,6 +57,41 @@ class Bucket:
         """The metadata that an object was created with."""
         with translated(f"look at {key}"):
             return self._client.head_object(Bucket=self.name, Key=key)["Metadata"]
+
+    def read(self, key: str) -> bytes | None:
+        """An object; None if there is none of that name."""
+        with translated(f"read {key}"):
+            try:
+                return self._client.get_object(Bucket=self.name, Key=key)["Body"].read()
+            except ClientError as error:
+                if _status(error) == ABSENT:
+                    return None
+                raise
+
+    def names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
+        """The names that begin with ``prefix`` and sort behind ``behind``, in order."""
+        while True:
+            with translated(f"list {prefix}"):
+                page = self._client.list_objects_v2(
+                    Bucket=self.name, Prefix=prefix, StartAfter=behind
+                )
+            for each in page.get("Contents", ()):
+                behind = each["Key"]
+                yield behind
+            if not page["IsTruncated"]:
+                return
+
+    def move(self, key: str, to: str) -> None:
+        """Give an object another name; nothing happens if there is none any more."""
+        with translated(f"move {key}"):
+            try:
+                source = {"Bucket": self.name, "Key": key}
+                self._client.copy_object(Bucket=self.name, Key=to, CopySource=source)  # type: ignore[arg-type]
+            except ClientError as error:
+                if _status(error) == ABSENT:
+                    return
+                raise
+            self._client.delete_object(Bucket=self.name, Key=key)
 
 
 def open_bucket(name: str, *, attempts: int = 3, timeout: float = 10.0) -> Bucket:
@@ -64,3 +102,7 @@ def open_bucket(name: str, *, attempts: int = 3, timeout: float = 10.0) -> Bucke
         read_timeout=timeout,
     )
     return Bucket(boto3.client("s3", config=config), name)
+
+
+def _status(error: ClientError) -> int | None:
+    return error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")

@@ -26,6 +26,7 @@ class Settings:
     emulated_stream: bool = False
     archive_bucket: str = ""
     failure_bucket: str = ""
+    project_function: str = ""
     faults: float = 0.0
     api_url: str = ""
 
@@ -64,6 +65,7 @@ class Settings:
             emulated_stream=emulated == "true",
             archive_bucket=environ.get("ARCHIVE_BUCKET", ""),
             failure_bucket=environ.get("FAILURE_BUCKET", ""),
+            project_function=environ.get("PROJECT_FUNCTION", ""),
             faults=faults,
             api_url=environ.get("API_URL", ""),
         )

@@ -46,3 +46,19 @@ def carry_out(
         if not left:
             break
     return left
+
+
+def insist(work: Callable[[], T], patience: Patience) -> T:
+    """Do one thing, again and again until it works or little time is left.
+
+    Raises:
+        UnavailableError: it did not work to the end.
+    """
+    failure: UnavailableError | None = None
+    for _ in patience.attempts():
+        try:
+            return work()
+        except UnavailableError as error:
+            _log.warning("not done: %s", error)
+            failure = error
+    raise failure or UnavailableError("no time was left to try it")

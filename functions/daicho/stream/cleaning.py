@@ -1,0 +1,85 @@
+"""Clearing up behind a redrive: payloads, claims that were done long ago, marks."""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from collections.abc import Callable, Mapping, Set
+from typing import Protocol
+
+from daicho.derive import ItemKey
+from daicho.errors import ConditionFailedError, UnavailableError
+from daicho.images import AttributeValue, Image
+from daicho.stream import claims
+from daicho.stream.claims import Shard
+from daicho.stream.discarded import done_name
+from daicho.tally.slots import Change
+
+CLAIMS_AT_ONCE = 100
+_log = logging.getLogger(__name__)
+
+
+class Store(Protocol):
+    """What cleaning needs of the table."""
+
+    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
+        """Read one item."""
+
+    def update(
+        self,
+        key: ItemKey,
+        update: str,
+        *,
+        condition: str,
+        names: Mapping[str, str],
+        values: Mapping[str, AttributeValue],
+    ) -> Image | None:
+        """Change an item if the condition holds."""
+
+
+class Objects(Protocol):
+    """What cleaning needs of the bucket."""
+
+    def move(self, key: str, to: str) -> None:
+        """Give an object another name."""
+
+
+class Cleaning:
+    """Clears up in one table and one bucket. All of it may be left undone, or done twice."""
+
+    def __init__(self, store: Store, objects: Objects, *, now: Callable[[], dt.datetime]) -> None:
+        self._store = store
+        self._objects = objects
+        self._now = now
+
+    def put_away(self, payload: str) -> None:
+        """Move the payload of a done claim to what was applied; left where it is, it harms none."""
+        try:
+            self._objects.move(payload, done_name(payload))
+        except UnavailableError as error:
+            _log.warning("payload left in place: %s", error)
+
+    def clean(self, shard: str, lying: Set[str]) -> None:
+        """Remove the claims of a shard that are done for 72 hours, and its mark if none is open.
+
+        Not while a batch of the shard is ``lying`` in the on-failure bucket: it may hold a record
+        of such a claim, which then alone says that it is done.
+        """
+        found = Shard.of(shard, self._store.get(claims.shard_key(shard), consistent=True))
+        old = found.forgotten(self._now()) if shard not in lying else ()
+        for begin in range(0, len(old), CLAIMS_AT_ONCE):
+            self._change(claims.forgetting(shard, old[begin : begin + CLAIMS_AT_ONCE]))
+        if not found.open:
+            self._change(claims.unmarking(shard, self._now()))
+
+    def _change(self, change: Change) -> None:
+        try:
+            self._store.update(
+                change.key,
+                change.update,
+                condition=change.condition,
+                names=change.names,
+                values=change.values,
+            )
+        except ConditionFailedError:
+            return  # another redrive was faster, or a claim came

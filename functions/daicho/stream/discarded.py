@@ -1,0 +1,95 @@
+"""What Lambda lays into the on-failure bucket when it gives a batch up: pure.
+
+The object is JSON with ``requestContext`` (the function, and why the batch was given up),
+``DDBStreamBatchInfo`` (the shard, and the first and last number) and ``payload``, the whole event.
+Its name is ``aws/lambda/<mapping>/<shard>/YYYY/MM/DD/YYYY-MM-DDTHH.MM.SS-<random>``.
+Source: "Retain discarded records for a DynamoDB event source in Lambda", AWS Lambda Developer
+Guide.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from daicho.errors import DaichoError
+from daicho.stream.records import Batch
+
+PREFIX = "aws/lambda/"
+DONE = "done/"
+_RANDOM_PARTS = 5
+"""Groups of a UUID, at the end of the name."""
+
+
+class DiscardedError(DaichoError):
+    """An object that is not what Lambda lays down."""
+
+
+@dataclass(frozen=True)
+class Discarded:
+    """A batch that Lambda gave up. ``function``: the name of the one that should have done it."""
+
+    name: str
+    function: str
+    condition: str
+    shard: str
+    first: str
+    last: str
+    at: str
+    event: Mapping[str, Any]
+
+    @classmethod
+    def parse(cls, name: str, body: bytes) -> Discarded:
+        """Read an object.
+
+        Raises:
+            DiscardedError: it is something else.
+        """
+        try:
+            found = json.loads(body)
+            asked, about, payload = (
+                found[part] for part in ("requestContext", "DDBStreamBatchInfo", "payload")
+            )
+            return cls(
+                name=name,
+                function=asked["functionArn"].split(":function:")[1].split(":")[0],
+                condition=asked["condition"],
+                shard=about["shardId"],
+                first=about["startSequenceNumber"],
+                last=about["endSequenceNumber"],
+                at=found["timestamp"],
+                event=json.loads(payload) if isinstance(payload, str) else payload,
+            )
+        except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+            raise DiscardedError(f"{name} holds no discarded batch: {error!r}") from error
+
+    def batch(self, *, emulated: bool) -> Batch:
+        """Its records. The event of a mapping without a window would not name the shard.
+
+        Raises:
+            EventError: no records of a table's stream.
+        """
+        return Batch.parse({**self.event, "shardId": self.shard}, emulated=emulated)
+
+    @property
+    def described(self) -> dict[str, str]:
+        """The object as a report shows it."""
+        shown = ("name", "function", "condition", "shard", "first", "last", "at")
+        return {each: getattr(self, each) for each in shown}
+
+
+def moment_of(name: str) -> str:
+    """The part of an object's name that tells its mapping, shard and second.
+
+    Names sort by it, and a shard's batches are given up one after the other; within one second
+    the rest of the name is random.
+    """
+    head, slash, tail = name.rpartition("/")
+    return f"{head}{slash}{tail.rsplit('-', _RANDOM_PARTS)[0]}"
+
+
+def done_name(name: str) -> str:
+    """Where an object goes when all of its records are done."""
+    return f"{DONE}{name}"

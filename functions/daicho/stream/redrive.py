@@ -1,0 +1,329 @@
+"""The redrive: applies what was set aside, exactly once, after a fix (EXACTNESS rules 15, 16).
+
+First the claims of quarantined records, shard by shard in ascending order, then what Lambda gave
+up, in the order in which it did. It may be called again, while others write, beside another one,
+and after it was killed anywhere: what is done says so in its claim.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import groupby
+from typing import Any, Literal, Protocol
+
+from daicho.clock import utc_now
+from daicho.derive import ItemKey
+from daicho.errors import DaichoError, UnavailableError
+from daicho.images import AttributeValue, Image
+from daicho.patience import Patience
+from daicho.plan import Ledger
+from daicho.requests import Page, Query, Write
+from daicho.stream import claims
+from daicho.stream.applying import Applier, Outcome
+from daicho.stream.claims import Claim, Shard
+from daicho.stream.cleaning import Cleaning
+from daicho.stream.discarded import PREFIX, Discarded, DiscardedError, done_name, moment_of
+from daicho.stream.effort import insist
+from daicho.stream.quarantine import FullError, Quarantine
+from daicho.stream.records import Batch, EventError, StreamRecord
+from daicho.stream.recount import LIST, Recount
+from daicho.stream.report import Asked, Position, Report
+
+_log = logging.getLogger(__name__)
+
+
+class Store(Protocol):
+    """What the redrive needs of the table."""
+
+    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
+        """Read one item."""
+
+    def pages(self, query: Query) -> Iterator[Page]:
+        """Read an item collection or a stretch of an index."""
+
+    def put(
+        self, item: Image, *, condition: str, values: Mapping[str, AttributeValue]
+    ) -> Image | None:
+        """Write a whole item if the condition holds."""
+
+    def update(
+        self,
+        key: ItemKey,
+        update: str,
+        *,
+        condition: str,
+        names: Mapping[str, str],
+        values: Mapping[str, AttributeValue],
+        returns: Literal["ALL_NEW"] | None = None,
+    ) -> Image | None:
+        """Change an item, or create it, if the condition holds; gives the new one if asked."""
+
+    def transact(self, writes: Sequence[Write]) -> None:
+        """Do all writes or none."""
+
+
+class Objects(Protocol):
+    """What the redrive needs of the bucket."""
+
+    def create(self, key: str, body: bytes, metadata: Mapping[str, str], kind: str) -> bool:
+        """Create an object; False if one of that name exists."""
+
+    def read(self, key: str) -> bytes | None:
+        """An object; None if there is none of that name."""
+
+    def names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
+        """The names that begin with ``prefix`` and sort behind ``behind``, in order."""
+
+    def move(self, key: str, to: str) -> None:
+        """Give an object another name."""
+
+
+class MissingPayloadError(DaichoError):
+    """A claim whose record is not in the bucket."""
+
+
+class EndOfCallError(Exception):
+    """A call has done as much as it may; the next goes on behind its position."""
+
+
+@dataclass(frozen=True)
+class Redrive:
+    """Everything that a redrive stands on. ``projector``: the function whose batches it applies.
+
+    ``emulated``: as `Batch.parse` takes it.
+    """
+
+    store: Store
+    objects: Objects
+    ledger: Ledger
+    projector: str
+    dirty_shards: int
+    emulated: bool = False
+    threads: int = 1
+    now: Callable[[], dt.datetime] = utc_now
+
+    def run(self, asked: Asked, patience: Patience) -> Report:
+        """List or apply records, as many as asked or as there is time for.
+
+        Raises:
+            UnavailableError: not even what is to be recounted can be read.
+        """
+        return _Call(self, asked, patience).run()
+
+
+class _Call:
+    """One call of a redrive."""
+
+    def __init__(self, redrive: Redrive, asked: Asked, patience: Patience) -> None:
+        self._redrive, self._objects, self._store = redrive, redrive.objects, redrive.store
+        self._applies = asked.action == "apply"
+        self._patience = patience
+        self._left = asked.limit
+        self._begin = self._position = asked.begin
+        self._report = Report()
+        self._quarantine = Quarantine(self._store, self._objects, now=redrive.now)
+        self._cleaning = Cleaning(self._store, self._objects, now=redrive.now)
+        self._applier = Applier(
+            self._store,
+            redrive.ledger,
+            dirty_shards=redrive.dirty_shards,
+            threads=redrive.threads,
+            now=redrive.now,
+        )
+
+    def run(self) -> Report:
+        """Go on from where the call begins, as far as it may."""
+        report = self._report
+        try:
+            if self._begin.phase == "claims":
+                for shard in self._marked(self._begin.place):
+                    self._claims_of(shard)
+                self._position = Position("discarded")
+            self._discarded()
+            if self._applies:
+                self._clean()
+            report.finished = True
+        except (EndOfCallError, UnavailableError) as end:
+            _log.info("the call ends at %s: %r", self._position, end)
+            report.cursor = self._position.cursor
+        report.recount = [
+            {"tally": each.tally, "numbers": list(each.numbers), "since": each.since}
+            for each in self._recounts()
+        ]
+        return report
+
+    # --- Claims ------------------------------------------------------------------------------
+
+    def _marked(self, low: str = "") -> Iterator[str]:
+        """The shards that have open claims."""
+        query = Query(claims.QUARANTINE, index="GSI2", low=low or None)
+        for page in self._store.pages(query):
+            yield from (item["GSI2SK"]["S"] for item in page.items)
+
+    def _claims_of(self, shard: str) -> None:
+        behind = self._begin.seq if shard == self._begin.place else ""
+        for claim in self._shard(shard).waiting:
+            if claim.seq <= behind:
+                continue
+            self._count_one()
+            if claim.state != "discarded":
+                self._claim(shard, claim)
+            elif shard not in self._lying:  # else its record comes with Lambda's object
+                self._missing(shard, claim, f"no batch of {shard}")
+            self._position = Position("claims", shard, claim.seq)
+
+    def _claim(self, shard: str, claim: Claim) -> None:
+        name = claims.payload_name(shard, claim.seq)
+        body = insist(lambda: self._objects.read(name), self._patience)
+        if body is None:
+            self._missing(shard, claim, f"no object {name}")
+            return
+        try:
+            payload = json.loads(body)
+            event = {"shardId": shard, "Records": [payload["record"]]}
+            (record,) = Batch.parse(event, emulated=self._redrive.emulated).records
+        except (EventError, ValueError, KeyError, TypeError) as error:
+            self._report.claim(shard, claim, None, error)
+            return
+        if not self._applies:
+            self._report.claim(shard, claim, record, payload["error"])
+        else:
+            self._apply(record, claim)
+
+    def _missing(self, shard: str, claim: Claim, what: str) -> None:
+        """Report a claim without its record, unless another redrive has just done it."""
+        found = self._shard(shard).claims.get(claim.seq)
+        if found is None or found.state == "done":
+            self._report.already_done += 1
+        else:
+            self._report.claim(shard, claim, None, MissingPayloadError(what))
+
+    def _apply(self, record: StreamRecord, claim: Claim) -> bool:
+        """Apply a record; True if it is done."""
+        result = self._applier.apply(record, claim, self._patience)
+        if result.outcome is Outcome.LATER:
+            raise EndOfCallError
+        if result.is_done:
+            self._report.applied += result.outcome is Outcome.APPLIED
+            self._report.already_done += result.outcome is Outcome.ALREADY
+            self._report.uncertain += bool(result.recount)
+            if claim.state != "discarded":
+                self._cleaning.put_away(claims.payload_name(record.shard, claim.seq))
+        elif result.error is not None:
+            self._report.claim(record.shard, claim, record, result.error)
+        return result.is_done
+
+    # --- What Lambda gave up -----------------------------------------------------------------
+
+    def _discarded(self) -> None:
+        """Batches in the order in which they were given up; those of one second by number."""
+        begin = self._begin if self._begin.phase == "discarded" else Position("discarded")
+        # Names go on behind the moment that they begin with.
+        behind = begin.place + (_END if begin.seq == _END else "")
+        for moment, some in groupby(self._objects.names(PREFIX, behind=behind), key=moment_of):
+            if not self._applies:
+                self._count_one()
+            batches = list(filter(None, map(self._read, some)))
+            if batches and self._applies:
+                self._apply_batches(moment, batches, begin.seq if moment == begin.place else "")
+            self._position = Position("discarded", moment, _END)
+
+    @cached_property
+    def _lying(self) -> frozenset[str]:
+        """The shards of which a batch lies in the bucket."""
+        names = self._objects.names(PREFIX)
+        return frozenset(name.split("/")[3] for name in names if name.count("/") > 3)
+
+    def _read(self, name: str) -> tuple[Discarded, Batch] | None:
+        """A batch that is this redrive's to apply; it is reported until it is done."""
+        body = insist(lambda: self._objects.read(name), self._patience)
+        if body is None:
+            return None  # another redrive has put it away
+        try:
+            found = Discarded.parse(name, body)
+            batch = found.batch(emulated=self._redrive.emulated)
+        except (DiscardedError, EventError) as error:
+            self._report.discarded[name] = {"name": name, "error": str(error)}
+            return None
+        described: dict[str, Any] = {**found.described, "records": len(batch.records)}
+        self._report.discarded[name] = described
+        if found.function != self._redrive.projector:
+            # The archive's come with the chains' own redrive (rule 22).
+            described["error"] = f"of {found.function}: left in place"
+            return None
+        return found, batch
+
+    def _apply_batches(
+        self, moment: str, batches: list[tuple[Discarded, Batch]], behind: str
+    ) -> None:
+        shard = self._shard(batches[0][1].shard)
+        records = {each.seq: each for _, batch in batches for each in batch.records}
+        undone: set[str] = set()
+        for seq in sorted(records):
+            record = records[seq]
+            stands = shard.claims.get(seq)
+            if record.entity is None or (stands is not None and stands.state == "done"):
+                continue
+            if seq <= behind:
+                undone.add(seq)  # an earlier call tried it
+                continue
+            self._count_one()
+            if not self._adopt(record, stands):
+                undone.add(seq)
+            self._position = Position("discarded", moment, seq)
+        for found, batch in batches:
+            if undone.isdisjoint(record.seq for record in batch.records):
+                insist(partial(self._put_away, found.name), self._patience)
+
+    def _adopt(self, record: StreamRecord, stands: Claim | None) -> bool:
+        """Put the record's claim if it has none, and apply it under the one that it has."""
+        if stands is None:
+            stands = Claim.of(record, "discarded", self._redrive.now())
+            put = partial(self._quarantine.claim, record.shard, stands)
+            try:
+                if not insist(put, self._patience):
+                    found = self._shard(record.shard).claims.get(record.seq)
+                    if found is None or found.state == "done":
+                        self._report.already_done += 1
+                        return True
+                    stands = found  # it governs alone
+            except FullError as error:
+                self._report.claim(record.shard, stands, record, error)
+                return False
+        return self._apply(record, stands)
+
+    def _put_away(self, name: str) -> None:
+        self._objects.move(name, done_name(name))
+        self._report.discarded.pop(name, None)
+
+    # --- The end -----------------------------------------------------------------------------
+
+    def _clean(self) -> None:
+        """At the end of a complete run: what nobody can ask about any more goes."""
+        vars(self).pop("_lying", None)  # what lies there now
+        for shard in list(self._marked()):
+            insist(partial(self._cleaning.clean, shard, self._lying), self._patience)
+
+    def _recounts(self) -> Iterator[Recount]:
+        for page in self._store.pages(Query(LIST, consistent=True)):
+            yield from map(Recount.of, page.items)
+
+    def _shard(self, shard: str) -> Shard:
+        key = claims.shard_key(shard)
+        image = insist(lambda: self._store.get(key, consistent=True), self._patience)
+        return Shard.of(shard, image)
+
+    def _count_one(self) -> None:
+        """Before each record: is there room and time for it?"""
+        if self._left == 0 or not self._patience.lasts:
+            raise EndOfCallError
+        self._left -= 1
+
+
+_END = "~"
+"""Behind every number, and behind the random part of every name."""

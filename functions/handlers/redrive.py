@@ -1,0 +1,42 @@
+"""Lambda `redrive`: applies what was quarantined or discarded, when somebody asks for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cache
+
+from daicho.plan import Ledger
+from daicho.settings import Settings
+from daicho.stream.redrive import Redrive
+from daicho.stream.report import Asked
+from handlers.consumer import Handler, patience_of
+from handlers.outside import AWS, Outside
+
+
+def build(
+    environ: Mapping[str, str], ledger: Ledger | None = None, outside: Outside = AWS
+) -> Handler:
+    """Wire the function up."""
+    settings = Settings.parse(environ, "DIRTY_SHARDS", "FAILURE_BUCKET", "PROJECT_FUNCTION")
+    redrive = Redrive(
+        outside.table(settings.table_name, connections=outside.at_once),
+        outside.bucket(settings.failure_bucket),
+        ledger or Ledger.load(),
+        projector=settings.project_function,
+        dirty_shards=settings.dirty_shards,
+        emulated=settings.emulated_stream,
+        threads=outside.at_once,
+        now=outside.now,
+    )
+    return lambda event, context: redrive.run(
+        Asked.parse(event), patience_of(context, outside)
+    ).to_json()
+
+
+@cache
+def __getattr__(name: str) -> Handler:
+    """Build ``handler`` when it is asked for: Lambda does so at its init, an import does not."""
+    if name != "handler":
+        raise AttributeError(name)
+    return build(os.environ)
