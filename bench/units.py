@@ -35,7 +35,8 @@ from daicho.tally.rollup import Rollup
 from domains.downloads import Download
 from domains.messages import Message
 from domains.music import Album, Artist, Song, Track
-from domains.polls import Ballot, Poll
+from domains.polls import Poll
+from domains.votes import Ballot
 from tests.dynoxide import client, create_table, serving
 from tests.pump import Consumer, Pump
 

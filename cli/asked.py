@@ -14,7 +14,7 @@ WAYS = ("all", "inverse", "top")
 
 
 def asked_by(function: Callable[..., Any]) -> list[str]:
-    """The declarations that a function names, itself or through functions of its module.
+    """The declarations that a function names, itself or through functions of its package.
 
     ``Artist.named``, ``Track.key.all``; an item of an entity that it makes is ``Song.write``.
     """
@@ -37,7 +37,7 @@ def _collect(function: Callable[..., Any], found: dict[str, None], seen: set[obj
             found.setdefault(name)
         if isinstance(node, ast.Name) and inspect.isfunction(scope.get(node.id)):
             other = scope[node.id]
-            if other.__module__ == function.__module__:
+            if _package(other) == _package(function):
                 _collect(other, found, seen)
 
 
@@ -51,6 +51,10 @@ def _named(node: ast.AST, scope: dict[str, Any], called: set[int]) -> Iterator[s
                 yield f"{entity}.{name}"
         case ast.Call(ast.Name(entity)) if isinstance(scope.get(entity), EntityMeta):
             yield f"{entity}.write"
+
+
+def _package(function: Callable[..., Any]) -> str:
+    return function.__module__.rpartition(".")[0]
 
 
 def _declares(entity: Any, name: str) -> bool:

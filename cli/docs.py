@@ -13,7 +13,15 @@ import typer
 from cli.asked import asked_by
 from cli.declared import DOCS, discovered, ledger, write_or_check
 from daicho.domain import Daicho
-from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, Part, SearchPlan
+from daicho.plan import (
+    AggregatePlan,
+    CounterPlan,
+    EntityPlan,
+    Ledger,
+    ListingPlan,
+    Part,
+    SearchPlan,
+)
 
 HEAD = """# Access patterns
 
@@ -109,6 +117,7 @@ class _Described:
             *self.plan.searches,
             *self.plan.listings,
             *self.plan.aggregates,
+            *self.plan.counters,
         )
         found = next((each for each in declared if each.name == name), None)
         match found:
@@ -118,6 +127,8 @@ class _Described:
                 return self._listing(found)
             case AggregatePlan():
                 return self._ranking(found) if way == "top" else self._figure(found)
+            case CounterPlan():
+                return self._top(found) if way == "top" else self._adding(found)
         return "table", f"PK `{self._partition()}`, SK `{self._sort()}`", self._verb(name)
 
     def _partition(self) -> str:
@@ -162,6 +173,19 @@ class _Described:
         partition = self._parts(head, (*aggregate.within, *aggregate.by))
         rank = "; a rank counts in GSI3: 1 for 50 before it" if aggregate.ranked else ""
         return "table", f"PK `{partition}`, SK `total`", f"½; live: 3{rank}"
+
+    def _adding(self, counter: CounterPlan) -> tuple[str, str, str]:
+        by = "#".join(f"{{{part.field}}}" for part in counter.by) or "-"
+        key = f"PK `{self._slot(counter)}`, SK `{by}`"
+        return "table", key, "½ in 10 s for the number of slots: one write in one of them"
+
+    def _top(self, counter: CounterPlan) -> tuple[str, str, str]:
+        index, key, _ = self._ranking(counter.tally)
+        return index, f"{key}; live: PK `{self._slot(counter)}`", "2 a page; live: 1, and 1 a slot"
+
+    def _slot(self, counter: CounterPlan) -> str:
+        head = f"t#*{self.plan.name}.{counter.name}#{counter.since}"
+        return f"{self._parts(head, counter.within)}#{{slot}}"
 
     def _head(self, declared: SearchPlan | ListingPlan | AggregatePlan) -> str:
         return f"t#{self.plan.name}.{declared.name}#{declared.since}"

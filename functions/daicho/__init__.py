@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from daicho.fields import ref as ref
     from daicho.fields import refs as refs
     from daicho.fields import uid as uid
+    from daicho.keys import shards_for as shards_for
+    from daicho.questions import Counted as Counted
     from daicho.questions import Score as Score
 
 _HOMES = {
@@ -52,7 +54,8 @@ _HOMES = {
     "entity": ("Entity",),
     "errors": ("Conflict", "refuse"),
     "fields": ("copied", "created_at", "field", "id_of", "new_id", "now", "ref", "refs", "uid"),
-    "questions": ("Score",),
+    "keys": ("shards_for",),
+    "questions": ("Counted", "Score"),
 }  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -18,20 +18,19 @@ from daicho.counters import Adding, Counters
 from daicho.cursor import Binding, Position
 from daicho.derive import Amount
 from daicho.entity import Entity
-from daicho.errors import Invalid, NotFound
+from daicho.errors import Conflict, Invalid, NotFound, UnansweredError
 from daicho.figures import Figures, Group
 from daicho.images import Image
 from daicho.lists import Lists
 from daicho.memory import Memory
 from daicho.places import Places, described
 from daicho.plan import Ledger
-from daicho.questions import E, Figure, Many, One, Ranking, Score
+from daicho.questions import Counted, E, Figure, Many, One, Ranking, Score
 from daicho.reading import Reader
 from daicho.table import Table
-from daicho.tally.fast_slots import Outcome
 from daicho.tally.reading import live_amount
 from daicho.writers import Writer
-from daicho.writing import expired, item_of
+from daicho.writing import expired, item_of, key_fields
 
 MOST_AT_ONCE = 100
 
@@ -131,6 +130,28 @@ class Book:
         """
         return self._writer.create(item)
 
+    def create_once(self, item: E, *fields: str) -> E:
+        """Store a new item under a key that stands for one request: a repeat gives the item.
+
+        Raises:
+            Conflict: an expired item waits there for the archive (see `create`).
+            Invalid: the item there differs in one of ``fields``: it was another request's; or as
+                in `create`.
+            ReferenceNotFound: a copied field's item does not exist.
+        """
+        try:
+            return self._writer.create(item)
+        except Conflict:
+            names = key_fields(self._ledger.current(type(item).__name__).plan)
+            known = self.find(One(type(item), tuple(getattr(item, name) for name in names)))
+            if known is None:
+                raise
+            differing = [name for name in fields if getattr(known, name) != getattr(item, name)]
+            if differing:
+                detail = f"it was used with another {differing[0]} before"
+                raise Invalid(detail, field="Idempotency-Key") from None
+            return known
+
     def put(self, item: E, *, if_match: int | None = None, if_none_match: bool = False) -> E:
         """Create or replace an item, in one write that reads nothing before.
 
@@ -170,11 +191,10 @@ class Book:
         """
         self._writer.delete(one, if_match=if_match)
 
-    def add(self, figure: Figure) -> Outcome:
+    def add(self, figure: Figure) -> Counted:
         """Count one vote of a fast counter's group (``Ballot.likes(poll, candidate)``).
 
-        ``counted``; or ``unknown``, if no answer came: then it was counted or not, and to add it
-        again would count it once or twice. Tell whoever asked.
+        It may be ``unknown`` whether it was: tell whoever asked.
 
         Raises:
             NotFound: what the counter counts within does not exist, where that was looked up.
@@ -183,7 +203,11 @@ class Book:
             UnavailableError: it was not counted: the table could not be reached.
         """
         group = self._group(figure.entity, figure.aggregate, figure.within)
-        return self._counters.add(figure.entity, group, self._by(figure, group))
+        try:
+            self._counters.add(figure.entity, group, self._by(figure, group))
+        except UnansweredError:
+            return Counted("unknown")
+        return Counted("yes")
 
     def read(self, figure: Figure, *, live: bool = False, ranked: bool = False) -> Score:
         """A group's tally, as rolled up last; or ``live``, all that was counted up to now.

@@ -19,7 +19,6 @@ from daicho.places import Places
 from daicho.plan import CounterPlan
 from daicho.table import Table
 from daicho.tally import fast, fast_slots
-from daicho.tally.fast_slots import Outcome
 
 HEAD_SECONDS = 10.0
 """How old the number of slots may be that a vote is drawn over: older ones are among the newer."""
@@ -46,7 +45,7 @@ class Counters:
     adding: Adding | None
     clock: Callable[[], dt.datetime]
 
-    def add(self, entity: type[Entity], group: Group, by: tuple[str, ...]) -> Outcome:
+    def add(self, entity: type[Entity], group: Group, by: tuple[str, ...]) -> None:
         """See `Book.add`."""
         counter = _counter(group)
         if self.adding is None:
@@ -61,7 +60,7 @@ class Counters:
         head = self.places.memory.get(
             name.head, HEAD_SECONDS, lambda: self.table.get(name.head), absence=True
         )
-        return fast_slots.add(
+        fast_slots.add(
             self.adding.once,
             name,
             by,

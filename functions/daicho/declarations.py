@@ -242,7 +242,19 @@ class SearchOf(Generic[E]):
         return Many(self.entity, "search", self.declaration.name, (keyword,))
 
 
-class Aggregate(Declaration):
+class Tally(Declaration):
+    """What has figures: groups ``by`` some fields, ranked ``within`` others."""
+
+    measure: Count | Sum = Count()
+    by: tuple[PartSpec, ...]
+    within: tuple[PartSpec, ...]
+    ranked: bool
+
+    def __get__(self, instance: object, owner: type[E]) -> TallyOf:
+        return TallyOf(owner, self)
+
+
+class Aggregate(Tally):
     """A count or a sum for each group, exact, maintained through the stream.
 
     Args:
@@ -282,15 +294,12 @@ class Aggregate(Declaration):
         if shards > 1 and not ranked:
             raise DeclarationError("shards spread a ranking, and this Aggregate is not ranked")
 
-    def __get__(self, instance: object, owner: type[E]) -> AggregateOf:
-        return AggregateOf(owner, self)
 
+class TallyOf:
+    """A tally, asked: called with ``within`` and ``by`` values it is one figure."""
 
-class AggregateOf:
-    """An aggregate, asked: called with ``within`` and ``by`` values it is one figure."""
-
-    def __init__(self, entity: type[Any], aggregate: Aggregate) -> None:
-        self.entity, self.declaration = entity, aggregate
+    def __init__(self, entity: type[Any], tally: Tally) -> None:
+        self.entity, self.declaration = entity, tally
 
     def __call__(self, *parts: Any) -> Figure:
         """The figure of one group: the values of ``within``, then of ``by``."""
@@ -303,7 +312,7 @@ class AggregateOf:
         """The groups of one ``within``, highest first.
 
         Raises:
-            DeclarationError: the aggregate is not ranked.
+            DeclarationError: it is not ranked.
         """
         if not self.declaration.ranked:
             raise DeclarationError(f"{self.declaration} is not ranked")
@@ -311,7 +320,7 @@ class AggregateOf:
         return Ranking(self.entity, self.declaration.name, within)
 
 
-class Counter(Declaration):
+class Counter(Tally):
     """A fast, approximate counter, for likes and views: nothing is stored but the number.
 
     A vote adds 1 to one of ``slots``, drawn at random; totals and ranking follow with the rollup.
@@ -332,6 +341,7 @@ class Counter(Declaration):
         self.by = tuple(PartSpec.of(part) for part in by)
         within = within if isinstance(within, tuple) else (within,)
         self.within = tuple(PartSpec.of(part) for part in within)
+        self.ranked = bool(by)
         self.slots: int | FieldSpec = slots
         if any(part.each for part in (*self.by, *self.within)):
             raise DeclarationError("a Counter counts one group at a time: it takes no each()")
@@ -339,34 +349,6 @@ class Counter(Declaration):
             isinstance(slots, bool) or not isinstance(slots, int) or slots < 1
         ):
             raise DeclarationError(f"a Counter's slots are a number or a field(), not {slots!r}")
-
-    def __get__(self, instance: object, owner: type[E]) -> CounterOf:
-        return CounterOf(owner, self)
-
-
-class CounterOf:
-    """A fast counter, asked: called with ``within`` and ``by`` values it is one figure."""
-
-    def __init__(self, entity: type[Any], counter: Counter) -> None:
-        self.entity, self.declaration = entity, counter
-
-    def __call__(self, *parts: Any) -> Figure:
-        """The figure of one group: the values of ``within``, then of ``by``."""
-        declared = self.declaration
-        _counted(parts, len(declared.within) + len(declared.by), declared)
-        inner = len(declared.within)
-        return Figure(self.entity, declared.name, parts[:inner], parts[inner:])
-
-    def top(self, *within: Any) -> Ranking:
-        """The groups of one ``within``, highest first.
-
-        Raises:
-            DeclarationError: it has no groups.
-        """
-        if not self.declaration.by:
-            raise DeclarationError(f"{self.declaration} has no groups to rank")
-        _counted(within, len(self.declaration.within), self.declaration)
-        return Ranking(self.entity, self.declaration.name, within)
 
 
 @dataclass

@@ -54,6 +54,17 @@ class Ranking:
 
 
 @dataclass(frozen=True)
+class Counted:
+    """What became of a vote for a fast counter.
+
+    ``unknown``: no answer came, so it was counted or it was not. Added again it would count once
+    or twice, so nobody does that unasked.
+    """
+
+    counted: Literal["yes", "unknown"]
+
+
+@dataclass(frozen=True)
 class Score:
     """A tally's value; ``by`` are the group's parts as text, ``rank`` its place from 1.
 

@@ -23,7 +23,7 @@ def build(
     environ: Mapping[str, str], ledger: Ledger | None = None, outside: Outside = AWS
 ) -> Handler:
     """Wire the function up."""
-    settings = Settings.parse(environ)
+    settings = Settings.parse(environ, "DIRTY_SHARDS")
     table = outside.table(settings.table_name)
     # What is added has no condition that a repeat would fail: this client asks once.
     once = outside.table(settings.table_name, attempts=1)

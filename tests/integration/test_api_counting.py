@@ -135,7 +135,6 @@ def test_a_poll_is_opened_once_under_a_key(acme: Client) -> None:
             {"candidates": ["a", "b"], "expected_votes_per_second": 10**7},
             "expected_votes_per_second",
         ),
-        ({"candidates": ["a", "b"], "counting": "fast"}, "counting"),
         ({"candidates": ["a", "b"], "counting": "slow"}, "counting"),
         ({"candidates": ["a", "b"], "salt": "x"}, "salt"),
     ],

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal, Protocol
+from typing import Protocol
 
 from daicho.derive import ItemKey
-from daicho.errors import ThrottledError, UnansweredError
+from daicho.errors import ThrottledError
 from daicho.images import AttributeValue, Image
 from daicho.requests import Page, Query
 from daicho.tally import fast
 
-Outcome = Literal["counted", "unknown"]
 ATTEMPTS = 3
 """Slots that a vote tries: the next is another, and one that is throttled has counted nothing."""
 
@@ -47,13 +46,11 @@ def add(
     dirty_shards: int,
     now: dt.datetime,
     random: Callable[[], float],
-) -> Outcome:
+) -> None:
     """Count a vote in a slot drawn at random.
 
-    ``unknown``: it was sent, and nobody said whether it was counted. To send it again would count
-    it twice, or once; so nobody does.
-
     Raises:
+        UnansweredError: nobody knows whether it was counted; it is not sent again.
         ThrottledError: slot after slot turned it away, so it is not counted.
         UnavailableError: it was never sent.
     """
@@ -75,10 +72,8 @@ def add(
             tried.append(number)
             if len(tried) == min(ATTEMPTS, slots):
                 raise
-        except UnansweredError:
-            return "unknown"
         else:
-            return "counted"
+            return
 
 
 def read(table: Reader, name: fast.CounterName, first: int, slots: int) -> fast.Reading:

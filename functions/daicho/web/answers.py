@@ -12,8 +12,6 @@ from annotated_types import Ge, Le
 from pydantic import BaseModel, Field, create_model
 
 from daicho.declarations import (
-    Aggregate,
-    AggregateOf,
     Count,
     EdgeOf,
     KeyOf,
@@ -21,6 +19,8 @@ from daicho.declarations import (
     ListingOf,
     PartSpec,
     SearchOf,
+    Tally,
+    TallyOf,
 )
 from daicho.entity import Entity
 from daicho.fields import DeclarationError, FieldSpec
@@ -56,7 +56,7 @@ class Mounted:
         """
         owner = asked.__self__ if isinstance(asked, MethodType) else asked
         way = asked.__name__ if isinstance(asked, MethodType) else ""
-        if not isinstance(owner, AggregateOf | KeyOf | ListingOf | SearchOf):
+        if not isinstance(owner, TallyOf | KeyOf | ListingOf | SearchOf):
             raise DeclarationError(f"{asked!r} is no declaration: domain.answer(path, Song.titled)")
         self.owner, self.way, self.asked = owner, way, asked
         self.entity: type[Entity] = owner.entity
@@ -84,10 +84,10 @@ class Mounted:
                 return (Parameter(name, keyword, described),)
             case ListingOf(), "":
                 return _parts(self.entity, owner.declaration.partition)
-            case AggregateOf(), "":
+            case TallyOf(), "":
                 declared = owner.declaration
                 return _parts(self.entity, (*declared.within, *declared.by))
-            case AggregateOf(), "top":
+            case TallyOf(), "top":
                 if not owner.declaration.ranked:
                     raise DeclarationError(f"{owner.declaration} is not ranked: it has no top")
                 return _parts(self.entity, owner.declaration.within)
@@ -114,9 +114,9 @@ class Mounted:
                 order = f"by {declared.order.name}" if declared.order else "newest first"
                 flagged = f", {declared.name}" if self.flag else ""
                 return f"List {entity} of a {named}{flagged}, {order}"
-            case AggregateOf(), "top":
+            case TallyOf(), "top":
                 return f"Rank {_listed([p.field for p in self.owner.declaration.by])} of a {named}"
-            case AggregateOf(), _:
+            case TallyOf(), _:
                 verb = "Count" if isinstance(self.owner.declaration.measure, Count) else "Sum up"
                 return f"{verb} {entity} of a {named}"
             case KeyOf(), "":
@@ -135,9 +135,9 @@ class Mounted:
     def returns(self) -> Any:
         """The model of the answer."""
         match self.owner, self.way:
-            case AggregateOf(), "":
+            case TallyOf(), "":
                 return _score_model(self.owner.declaration)
-            case AggregateOf(), _:
+            case TallyOf(), _:
                 return models.page_of(_score_model(self.owner.declaration))
             case KeyOf(), "":
                 return models.reading(self.entity)
@@ -154,7 +154,7 @@ class Mounted:
         )
         asked_by = tuple(each for each in self.parameters if each.name not in inside)
         optional: tuple[Parameter, ...] = PAGING
-        if isinstance(self.owner, AggregateOf):
+        if isinstance(self.owner, TallyOf):
             optional = (*PAGING, LIVE) if self.way else (LIVE,)
         elif isinstance(self.owner, KeyOf) and not self.way:
             optional = ()
@@ -168,7 +168,7 @@ class Mounted:
         names = tuple(each.name for each in self.parameters)
         asked: Any = self.asked
         declared = self.owner.declaration
-        if isinstance(declared, Aggregate):
+        if isinstance(declared, Tally):
             if self.way:
                 return _ranking(asked, names, declared)
             return _figure(asked, names, declared)
@@ -222,7 +222,7 @@ def only(value: str) -> Any:
     return Annotated[str, Field(pattern=f"^{value}$")]
 
 
-def _ranking(asked: Any, names: tuple[str, ...], declared: Aggregate) -> Callable[[Call], Reply]:
+def _ranking(asked: Any, names: tuple[str, ...], declared: Tally) -> Callable[[Call], Reply]:
     def answer(call: Call) -> Reply:
         values = call.values
         question = asked(*(values[name] for name in names))
@@ -237,7 +237,7 @@ def _ranking(asked: Any, names: tuple[str, ...], declared: Aggregate) -> Callabl
     return answer
 
 
-def _figure(asked: Any, names: tuple[str, ...], declared: Aggregate) -> Callable[[Call], Reply]:
+def _figure(asked: Any, names: tuple[str, ...], declared: Tally) -> Callable[[Call], Reply]:
     def answer(call: Call) -> Reply:
         question = asked(*(call.values[name] for name in names))
         score = call.book.read(question, live=call.values["live"], ranked=declared.ranked)
@@ -247,7 +247,7 @@ def _figure(asked: Any, names: tuple[str, ...], declared: Aggregate) -> Callable
     return answer
 
 
-def score_values(declared: Aggregate, score: Score, *, ranked: bool) -> dict[str, Any]:
+def score_values(declared: Tally, score: Score, *, ranked: bool) -> dict[str, Any]:
     """A score by the names of what it is grouped by: song, count, rank; or total."""
     names = [part_name(part) for part in declared.by]
     found: dict[str, Any] = dict(zip(names, score.by, strict=False))
@@ -264,12 +264,12 @@ def score_values(declared: Aggregate, score: Score, *, ranked: bool) -> dict[str
 
 
 @cache
-def _sums_decimals(declared: Aggregate) -> bool:
+def _sums_decimals(declared: Tally) -> bool:
     measure = declared.measure
     return not isinstance(measure, Count) and measure.field.kind == "decimal"
 
 
-def _score_model(declared: Aggregate) -> type[BaseModel]:
+def _score_model(declared: Tally) -> type[BaseModel]:
     fields: dict[str, Any] = {part_name(part): (str, ...) for part in declared.by}
     fields["count"] = (int, ...)
     if not isinstance(declared.measure, Count):

@@ -2,7 +2,7 @@
 
 A function takes the ``book``, the path's variables, a body (a Pydantic model), headers by name
 (``idempotency_key``), and query parameters: those that its path names or that have no default
-must be given. It returns an item, a page, a model, or None.
+must be given. It returns an item, a page, a model, None, or one of several items and models.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import reduce
+from operator import or_
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, TypeAdapter
@@ -18,6 +21,7 @@ from pydantic import BaseModel, TypeAdapter
 from daicho.domain import Resource, Route
 from daicho.entity import Entity
 from daicho.fields import DeclarationError
+from daicho.questions import Counted
 from daicho.web import models, replies
 from daicho.web.answers import CURSOR, LIMIT, only
 from daicho.web.conditions import IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH
@@ -62,6 +66,8 @@ def operation(tag: str, route: Route, homes: Homes) -> Operation:
         signature.optional,
     )
     status = 204 if returns is None else 201 if _creates(route, returns) else 200
+    also = {200, 201} if route.method == "PUT" and _entities(returns) else set()
+    also |= {202} if Counted in _kinds(returns) else set()
     return Operation(
         route.method,
         path,
@@ -71,8 +77,8 @@ def operation(tag: str, route: Route, homes: Homes) -> Operation:
         signature.headers,
         signature.body,
         status,
-        also=(201,) if route.method == "PUT" and returns is not None else (),
-        errors=(409, 413, 415) if signature.body else (),
+        also=tuple(sorted(also - {status})),
+        errors=(409, 413, 415) if signature.body else () if route.method == "GET" else (409,),
         role=route.role,
     )
 
@@ -83,6 +89,8 @@ def model_of(returns: Any) -> Any:
         return models.reading(returns)
     if _page_item(returns):
         return models.page_of(models.reading(_page_item(returns)))
+    if len(_kinds(returns)) > 1:
+        return reduce(or_, map(model_of, _kinds(returns)))
     return returns
 
 
@@ -139,7 +147,7 @@ class _Signature:
 
 def _answerer(route: Route, signature: _Signature, homes: Homes) -> Callable[[Call], Reply]:
     returns: Any = signature.returns
-    adapter: TypeAdapter[Any] | None = TypeAdapter(returns) if _is_plain(returns) else None
+    plain = {each: TypeAdapter(each) for each in _kinds(returns) if _is_plain(each)}
 
     def answer(call: Call) -> Reply:
         values = {name: call.values[wire] for name, wire in signature.names.items()}
@@ -148,8 +156,9 @@ def _answerer(route: Route, signature: _Signature, homes: Homes) -> Callable[[Ca
         found = route.function(call.book, **values)
         if returns is None:
             return replies.NOTHING
+        adapter = plain.get(returns) or plain.get(type(found))
         if adapter is not None:
-            return Reply(200, adapter.dump_json(found).decode())
+            return Reply(_status_of(found), adapter.dump_json(found).decode())
         if not isinstance(found, Entity):
             return replies.listed([models.text_of(each) for each in found.items], found.cursor)
         if route.method == "GET":
@@ -162,18 +171,33 @@ def _answerer(route: Route, signature: _Signature, homes: Homes) -> Callable[[Ca
 
 
 def _creates(route: Route, returns: Any) -> bool:
-    return route.method == "POST" and isinstance(returns, type) and issubclass(returns, Entity)
+    return route.method == "POST" and bool(_entities(returns))
+
+
+def _kinds(returns: Any) -> tuple[Any, ...]:
+    """What is returned: one type, or one of several."""
+    union = get_origin(returns) in (Union, UnionType)
+    return get_args(returns) if union else (returns,)
+
+
+def _entities(returns: Any) -> list[type[Entity]]:
+    kinds = _kinds(returns)
+    return [each for each in kinds if isinstance(each, type) and issubclass(each, Entity)]
+
+
+def _status_of(found: object) -> int:
+    """202 says that it may or may not be done: RFC 9110, section 15.3.3."""
+    return 202 if isinstance(found, Counted) and found.counted == "unknown" else 200
 
 
 def _page_item(returns: Any) -> Any:
     """The entity of ``Page[Entity]``, or None."""
-    (inner, *_) = typing.get_args(returns) or (None,)
+    (inner, *_) = (get_args(returns) if len(_kinds(returns)) == 1 else ()) or (None,)
     return inner if isinstance(inner, type) and issubclass(inner, Entity) else None
 
 
 def _is_plain(returns: Any) -> bool:
-    entity = isinstance(returns, type) and issubclass(returns, Entity)
-    return returns is not None and not entity and not _page_item(returns)
+    return returns is not None and not _entities(returns) and not _page_item(returns)
 
 
 def _not_none(annotation: Any) -> Any:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from importlib.resources import files
-from typing import Any
+from typing import Any, get_args
 
 from aws_lambda_powertools.event_handler.openapi.swagger_ui import generate_swagger_html
 
@@ -145,7 +145,8 @@ def _complete(described: dict[str, Any], operation: Operation) -> None:
 
 def _headers(operation: Operation, status: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
     text = {"schema": {"type": "string"}}
-    one = any("version" in getattr(each, "model_fields", {}) for each in operation.returns)
+    models = (kind for each in operation.returns for kind in get_args(each) or (each,))
+    one = any("version" in getattr(each, "model_fields", {}) for each in models)
     if one:
         yield "ETag", {"description": "The item's version.", **text}
     if status == 201 and one:

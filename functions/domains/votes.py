@@ -1,0 +1,140 @@
+"""Votes (seed 003): exact, a ballot is an item, so each voter has one; fast, likes are added up."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel
+
+from daicho import (
+    Aggregate,
+    Book,
+    Count,
+    Counted,
+    Counter,
+    Domain,
+    Entity,
+    Key,
+    Page,
+    copied,
+    field,
+    ref,
+    refuse,
+)  # fmt: skip
+from domains.polls import Poll, poll_of
+
+POLL_SECONDS = 2.0
+"""How old a poll may be that a vote is checked by: so long after its end a vote may be taken."""
+
+
+class Ballot(Entity):
+    """One voter's vote. An anonymous voter is an Idempotency-Key, apart from the named ones."""
+
+    poll: str = ref(Poll)
+    anonymous: bool = field(default=False)
+    voter: str = field()
+    candidate: str = field()
+    shards: int = copied(poll, Poll.shards)
+    salt: str = copied(poll, Poll.salt)
+
+    key = Key(poll, anonymous, voter, shards=shards, salt=salt)
+    votes = Aggregate(Count(), candidate, within=poll, ranked=True)
+    likes = Counter(candidate, within=poll, slots=shards)
+
+
+class Vote(BaseModel):
+    """What one votes for."""
+
+    candidate: str
+
+
+class Result(BaseModel):
+    """Votes by candidate, the most first."""
+
+    totals: dict[str, int]
+    votes: int
+    leader: str | None
+    counting: Literal["exact", "fast"]
+    open: bool
+
+
+domain = Domain("votes", Ballot)
+domain.resource("/polls/{poll}/votes/{voter}", Ballot, "")  # where they are; who may, is below
+
+
+@domain.route("GET", "/polls/{id}")
+def result(book: Book, id: str, live: bool = False) -> Result:
+    """A poll's totals and its leader; live sums them up now."""
+    poll = poll_of(book, id)
+    if poll.counting == "fast":
+        scores = book.top(Ballot.likes.top(id), live=live).items
+    elif live:
+        scores = [book.read(Ballot.votes(id, name), live=True) for name in poll.candidates]
+    else:
+        scores = book.top(Ballot.votes.top(id)).items
+    votes = {score.by[0]: score.items for score in scores}
+    names = sorted(poll.candidates, key=lambda name: (-votes.get(name, 0), name))
+    return Result(
+        totals={name: votes.get(name, 0) for name in names},
+        votes=sum(votes.values()),
+        leader=names[0] if votes.get(names[0]) else None,
+        counting=poll.counting,
+        open=poll.state == "open",
+    )
+
+
+@domain.route("PUT", "/polls/{poll}/votes/{voter}")
+def vote(book: Book, poll: str, voter: str, vote: Vote) -> Ballot:
+    """Vote, or change one's vote."""
+    _check_exact(_taking_votes(book, poll, vote.candidate))
+    return book.put(Ballot(poll=poll, voter=voter, candidate=vote.candidate))
+
+
+@domain.route("POST", "/polls/{poll}/votes")
+def vote_without_name(
+    book: Book, poll: str, vote: Vote, idempotency_key: str | None = None
+) -> Ballot | Counted:
+    """Vote without a name: a repeat under the same key is the same vote; in a fast poll another."""
+    if _taking_votes(book, poll, vote.candidate).counting == "fast":
+        if idempotency_key is not None:
+            raise refuse(422, "a fast poll cannot tell a repeat", field="Idempotency-Key")
+        return book.add(Ballot.likes(poll, vote.candidate))
+    if idempotency_key is None:
+        raise refuse(400, "an exact poll needs one: it is the voter", field="Idempotency-Key")
+    ballot = Ballot(poll=poll, anonymous=True, voter=idempotency_key, candidate=vote.candidate)
+    return book.create_once(ballot, "candidate")
+
+
+@domain.route("GET", "/polls/{poll}/votes")
+def ballots(book: Book, poll: str, limit: int, cursor: str | None = None) -> Page[Ballot]:
+    """List the ballots of an exact poll."""
+    _check_exact(poll_of(book, poll, max_age=POLL_SECONDS))
+    return book.page(Ballot.key.all(poll), limit=limit, cursor=cursor)
+
+
+@domain.route("GET", "/polls/{poll}/votes/{voter}")
+def ballot(book: Book, poll: str, voter: str, anonymous: bool = False) -> Ballot:
+    """Show a voter's ballot."""
+    _check_exact(poll_of(book, poll, max_age=POLL_SECONDS))
+    return book.get(Ballot.key(poll, anonymous, voter))
+
+
+@domain.route("DELETE", "/polls/{poll}/votes/{voter}")
+def withdraw(book: Book, poll: str, voter: str, anonymous: bool = False) -> None:
+    """Withdraw a vote."""
+    _check_exact(_taking_votes(book, poll))
+    book.delete(Ballot.key(poll, anonymous, voter))
+
+
+def _taking_votes(book: Book, id: str, candidate: str | None = None) -> Poll:
+    poll = poll_of(book, id, max_age=POLL_SECONDS)
+    if poll.state == "closed":
+        raise refuse(409, "the poll is closed")
+    if candidate is not None and candidate not in poll.candidates:
+        raise refuse(422, "there is no such candidate", field="candidate")
+    return poll
+
+
+def _check_exact(poll: Poll) -> None:
+    if poll.counting == "fast":
+        raise refuse(409, f"a fast poll has votes, but no ballots: POST /polls/{poll.id}/votes")
