@@ -1,0 +1,216 @@
+"""A house in memory with a projector and a redrive, and code that is broken until it is fixed."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from daicho.bucket import Bucket
+from daicho.derive import ItemKey, key_of
+from daicho.images import Image
+from daicho.patience import Patience
+from daicho.plan import Ledger
+from daicho.stream import claims
+from daicho.stream import compute as computing
+from daicho.stream.claims import Claim, Shard
+from daicho.stream.compute import Computed
+from daicho.stream.project import Projector
+from daicho.stream.records import Batch, StreamRecord, sequence
+from daicho.stream.redrive import Redrive
+from daicho.stream.report import Asked, Report
+from daicho.table import Table
+from tests.delivery.dynamo import Dynamo
+from tests.delivery.objects import Objects
+from tests.delivery.on_failure import EXHAUSTED, GivenUp, object_of
+from tests.ledgers import LEDGER, image
+from tests.standing import differences
+
+LABEL = "2026-11-21T00:00:00.000"
+ARN = f"arn:aws:dynamodb:us-east-1:000000000000:table/daicho/stream/{LABEL}"
+BEGAN = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
+SHARD = "shardId-1"
+DAY = dt.timedelta(hours=25)
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+@dataclass
+class Turns:
+    """Counts the operations of a process, and does something before one of them."""
+
+    at: int | None = None
+    do: Callable[[], None] = lambda: None
+    after: bool = False
+    count: int = 0
+
+    def take(self, operation: Callable[[], Any]) -> Any:
+        self.count += 1
+        if self.count == self.at and not self.after:
+            self.do()
+        last = self.count == self.at and self.after
+        try:
+            return operation()
+        finally:
+            if last:
+                self.do()
+
+
+class Turned:
+    """A client whose every call is an operation."""
+
+    def __init__(self, real: Any, turns: Turns) -> None:
+        self._real, self._turns = real, turns
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        call = getattr(self._real, name)
+        return lambda **request: self._turns.take(lambda: call(**request))
+
+
+@dataclass
+class House:
+    """One stream shard, and what works on it. ``broken``: the numbers that cannot be computed."""
+
+    broken: set[int] = field(default_factory=set)
+    ledger: Ledger = LEDGER
+
+    def __post_init__(self) -> None:
+        self.now = BEGAN
+        self.dynamo, self.objects = Dynamo(lambda: self.now), Objects(lambda: self.now)
+        self.records: list[dict[str, Any]] = []
+
+    # --- Writers -----------------------------------------------------------------------------
+
+    def put(self, item: Image) -> None:
+        """Write a base item; its record follows in the stream."""
+        key = key_of(item)
+        old = self.dynamo.find(key)
+        self.dynamo.commit(key, item)
+        self._record(key, old, item)
+
+    def delete(self, item: Image) -> None:
+        old = self.dynamo.find(key_of(item))
+        self.dynamo.commit(key_of(item), None)
+        self._record(key_of(item), old, None)
+
+    def _record(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
+        name = "INSERT" if old is None else "REMOVE" if new is None else "MODIFY"
+        change: dict[str, Any] = {
+            "Keys": {"PK": {"S": key.pk}, "SK": {"S": key.sk}},
+            "SequenceNumber": str(len(self.records) + 98),  # crosses a length on the way
+            "ApproximateCreationDateTime": self.now.timestamp(),
+            **({"OldImage": old} if old else {}),
+            **({"NewImage": new} if new else {}),
+        }
+        self.records.append({"eventName": name, "eventSourceARN": ARN, "dynamodb": change})
+
+    # --- Functions ---------------------------------------------------------------------------
+
+    def stores(self, turns: Turns) -> tuple[Table, Bucket]:
+        dynamo: Any = Turned(self.dynamo, turns)
+        objects: Any = Turned(self.objects, turns)
+        return Table(dynamo, "daicho"), Bucket(objects, "failures")
+
+    def event(self, begin: int, end: int) -> dict[str, Any]:
+        return {"shardId": SHARD, "Records": self.records[begin:end]}
+
+    def project(self, begin: int = 0, end: int | None = None, turns: Turns | None = None) -> None:
+        """Hand a stretch of the stream to the projector."""
+        table, bucket = self.stores(turns or Turns())
+        projector = Projector(table, bucket, self.ledger, dirty_shards=1, now=lambda: self.now)
+        batch = Batch.parse(self.event(begin, len(self.records) if end is None else end))
+        assert projector.project(batch, patience()) is None
+
+    def discard(self, begin: int, end: int, function: str = "project") -> str:
+        """Lambda gives a stretch up."""
+        given = GivenUp(
+            "uuid-1",
+            f"arn:aws:lambda:us-east-1:000000000000:function:{function}",
+            ARN,
+            SHARD,
+            self.records[begin:end],
+            self.event(begin, end),
+            EXHAUSTED,
+            301,
+            True,
+            self.now,
+        )
+        name, body = object_of(given)
+        self.objects.put_object(Key=name, Body=body)
+        return name
+
+    def redrive(self, action: str = "apply", turns: Turns | None = None, **more: Any) -> Report:
+        """One call of the redrive."""
+        table, bucket = self.stores(turns or Turns())
+        redrive = Redrive(
+            table, bucket, self.ledger, projector="project", dirty_shards=1, now=lambda: self.now
+        )
+        return redrive.run(Asked.parse({"action": action, **more}), patience())
+
+    # --- What stands -------------------------------------------------------------------------
+
+    @property
+    def items(self) -> Mapping[ItemKey, Image]:
+        return dict(self.dynamo.items)
+
+    @property
+    def shard(self) -> Shard:
+        return Shard.of(SHARD, self.dynamo.find(claims.shard_key(SHARD)))
+
+    @property
+    def states(self) -> list[str]:
+        return [claim.state for claim in self.shard.claims.values()]
+
+    def differences(self) -> list[str]:
+        return differences(self.items)
+
+    def recounted(self) -> set[str]:
+        return {key.sk for key in self.items if key.pk == "#recount"}
+
+
+def patience() -> Patience:
+    """As much as an invocation has, of which waiting takes some."""
+    left = [300.0]
+
+    def sleep(seconds: float) -> None:
+        left[0] -= seconds
+
+    return Patience(lambda: left[0], reserve=20, sleep=sleep, random=lambda: 1.0)
+
+
+@pytest.fixture
+def house(monkeypatch: pytest.MonkeyPatch) -> House:
+    """A house whose code fails on the numbers that its test says are broken."""
+    made = House()
+    break_code(made, monkeypatch)
+    return made
+
+
+def break_code(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let computing fail for the records of ``house.broken``, by their place in the stream."""
+    real = computing.compute_one
+
+    def compute_one(record: StreamRecord, ledger: Ledger) -> Computed:
+        if int(record.number) - 98 in house.broken:
+            raise ArithmeticError(f"record {record.number} is too much for this code")
+        return real(record, ledger)
+
+    monkeypatch.setattr(computing, "compute_one", compute_one)
+
+
+def song(identity: int, name: str, artist: str = "x", seconds: int = 1) -> Image:
+    values = {"id": str(identity), "name": name, "artist": artist, "seconds": seconds}
+    return image("Song", values, gen=2)
+
+
+def number(place: int) -> str:
+    return sequence(LABEL, str(place + 98))
+
+
+def claim_of(place: int, state: claims.State = "open") -> Claim:
+    return Claim(number(place), state, "Song", 2, BEGAN)

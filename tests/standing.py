@@ -1,0 +1,57 @@
+"""What stands in a table of a test, against what should: a plain recomputation."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from daicho import derive
+from daicho.derive import Amount, ItemKey, Row
+from daicho.images import Image
+from daicho.plan import EntityPlan
+from daicho.tally import slots
+from tests.ledgers import LEDGER
+
+
+def differences(items: Mapping[ItemKey, Image]) -> list[str]:
+    """Where derived items and tallies differ from what the base items among ``items`` make."""
+    base = [item for item in items.values() if "type" in item]
+    return [*_derived(base, items), *_tallies(base, items)]
+
+
+def _derived(base: Iterable[Image], items: Mapping[ItemKey, Image]) -> list[str]:
+    should: dict[ItemKey, Row] = {}
+    for item in base:
+        should.update(derive.rows(_plan(item), item))
+    stands = {
+        key: Row(item["GSI2PK"]["S"], item["GSI2SK"]["S"])
+        for key, item in items.items()
+        if "#~" in key.pk and "GSI2PK" in item
+    }
+    return [
+        f"{key}: stands {stands.get(key)}, should {should.get(key)}"
+        for key in sorted({*should, *stands})
+        if stands.get(key) != should.get(key)
+    ]
+
+
+def _tallies(base: Iterable[Image], items: Mapping[ItemKey, Image]) -> list[str]:
+    should: defaultdict[str, Amount] = defaultdict(Amount)
+    for item in base:
+        for tally, amount in derive.contributions(_plan(item), item).items():
+            should[tally] += amount
+    stands: defaultdict[str, Amount] = defaultdict(Amount)
+    for key, item in items.items():
+        if "#+" in key.pk and key.sk.startswith("slot#"):
+            stands[key.pk] += slots.amount_of(item)
+        elif "#+" in key.pk and key.sk == "total":
+            stands[key.pk] += slots.base_of(item)
+    return [
+        f"{tally}: stands {stands[tally]}, should {should[tally]}"
+        for tally in sorted({*should, *stands})
+        if stands[tally] != should[tally]
+    ]
+
+
+def _plan(item: Image) -> EntityPlan:
+    return LEDGER.plan(item["type"]["S"], int(item["gen"]["N"]))
