@@ -45,12 +45,12 @@ ROLLUP = Grants(
 )
 # GetObject is for HEAD: the metadata of the link that stands where a new one was to go.
 ARCHIVE = Grants(table=("GetItem", "UpdateItem"), archive=("PutObject", "GetObject"), stream=True)
-# A transaction is granted by what is in it. GetObject is for copies too.
+# A transaction is granted by what is in it; what was applied is copied to done/ and then deleted.
 REDRIVE = Grants(
     table=("GetItem", "Query", "PutItem", "UpdateItem"),
     indexes={"GSI2": ("Query",)},
     failures={
-        "quarantine/*": ("GetObject", "PutObject", "DeleteObject"),
+        "quarantine/*": ("GetObject", "DeleteObject"),
         "aws/lambda/*": ("GetObject", "DeleteObject"),
         "done/*": ("PutObject",),
     },

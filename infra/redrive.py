@@ -21,8 +21,10 @@ class Redrive(Construct):
     are harmless, as each claim is done in one transaction.
     """
 
-    def __init__(self, scope: Construct, id: str, *, foundation: Foundation) -> None:
-        """Create the function."""
+    def __init__(
+        self, scope: Construct, id: str, *, foundation: Foundation, projector: lambda_.Function
+    ) -> None:
+        """Create the function; ``projector`` is the one whose discarded batches are applied."""
         super().__init__(scope, id)
         settings = foundation.settings
         self.python = PythonFunction(
@@ -34,6 +36,7 @@ class Redrive(Construct):
             timeout=TIMEOUT,
             environment={
                 "FAILURE_BUCKET": foundation.failures.bucket_name,
+                "PROJECT_FUNCTION": projector.function_name,
                 "DIRTY_SHARDS": str(settings.dirty_shards),
                 "EMULATED_STREAM": str(settings.emulated_stream).lower(),
             },

@@ -51,7 +51,9 @@ class DaichoStack(Stack):
         projector = Projector(self, "Projector", ledger=ledger, foundation=foundation)
         rollup = Rollup(self, "Rollup", foundation=foundation)
         archive = Archive(self, "Archive", ledger=ledger, foundation=foundation)
-        redrive = Redrive(self, "Redrive", foundation=foundation)
+        redrive = Redrive(
+            self, "Redrive", foundation=foundation, projector=projector.python.function
+        )
         # The consumers first: what the new API writes is filtered away, or not understood, by the
         # old ones, and a record that a filter has dropped does not come again.
         api.python.function.node.add_dependency(projector, archive)

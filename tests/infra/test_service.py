@@ -167,6 +167,8 @@ def test_who_quarantines_and_who_redrives_know_the_bucket(any_stage: Synthesis) 
     for name in ("project", "redrive"):
         bucket = {"Ref": any_stage.bucket_id("Failures")}
         assert any_stage.environment(name)["FAILURE_BUCKET"] == bucket
+    projector = {"Ref": any_stage.function_id("project")}
+    assert any_stage.environment("redrive")["PROJECT_FUNCTION"] == projector
 
 
 def test_faults_are_asked_for_and_the_projectors_alone(local: Synthesis, tmp_path: Path) -> None:
