@@ -16,17 +16,18 @@ from daicho.patience import Patience
 from daicho.plan import Ledger
 from daicho.stream import claims
 from daicho.stream import compute as computing
-from daicho.stream.claims import Claim, Shard
+from daicho.stream.claims import Shard
 from daicho.stream.compute import Computed
 from daicho.stream.project import Projector
 from daicho.stream.records import Batch, StreamRecord, sequence
 from daicho.stream.redrive import Redrive
 from daicho.stream.report import Asked, Report
 from daicho.table import Table
+from daicho.tally.slots import slot_key
 from tests.delivery.dynamo import Dynamo
 from tests.delivery.objects import Objects
 from tests.delivery.on_failure import EXHAUSTED, GivenUp, object_of
-from tests.ledgers import LEDGER, image
+from tests.ledgers import LEDGER, image, tally
 from tests.standing import differences
 
 LABEL = "2026-11-21T00:00:00.000"
@@ -212,5 +213,26 @@ def number(place: int) -> str:
     return sequence(LABEL, str(place + 98))
 
 
-def claim_of(place: int, state: claims.State = "open") -> Claim:
-    return Claim(number(place), state, "Song", 2, BEGAN)
+COUNT, LENGTH = tally("Song", "count", 1), tally("Song", "length", 2, "x")
+COUNT_SLOT = slot_key(COUNT, SHARD)
+
+
+def a_day(house: House) -> None:
+    """Songs that come, change, move and go; three records of them are poison."""
+    house.put(song(1, "ab"))
+    house.put(song(2, "bc", "y"))
+    house.put(song(1, "ac"))  # 2: poison; the posting of "a" is alike in it
+    house.put(song(3, "cd"))  # 3: poison, and goes again later
+    house.put(song(2, "bd", "x", 7))
+    house.delete(song(3, "cd"))
+    house.put(song(1, "ad", "y", 5))  # 6: poison, moves between groups
+    house.put(song(4, "ab"))
+    house.broken = {2, 3, 6}
+
+
+def drive(house: House, action: str = "apply", limit: int = 200) -> list[Report]:
+    """Call after call, to the end."""
+    reports = [house.redrive(action, limit=limit)]
+    while not reports[-1].finished:
+        reports.append(house.redrive(action, limit=limit, cursor=reports[-1].cursor))
+    return reports
