@@ -11,10 +11,13 @@ from pathlib import Path
 import pytest
 
 from daicho.stream.claims import payload_name
+from daicho.stream.discarded import DONE
+from daicho.stream.discarded import PREFIX as DISCARDED
 from infra import grants
 from infra.settings import ROOT
 
 CODE = ROOT / "functions"
+QUARANTINED = "quarantine/"
 TABLE = {
     "get": "GetItem",
     "batch_get": "BatchGetItem",
@@ -102,6 +105,16 @@ def test_the_projector_is_granted_what_it_needs_to_set_poison_aside() -> None:
     needs = needed("daicho.stream.quarantine:Objects", BUCKET)
     assert set(grants.PROJECT.failures[prefix]) == needs
     assert needed("daicho.stream.quarantine:Store", TABLE) <= set(grants.PROJECT.table)
+
+
+def test_redrive_is_granted_what_it_needs_and_moves_what_it_has_applied() -> None:
+    transacted = {"PutItem", "UpdateItem"}
+    assert set(grants.REDRIVE.table) == needed("daicho.stream.redrive:Store", TABLE) | transacted
+    waiting = {QUARANTINED: {"GetObject", "DeleteObject"}, DISCARDED: {"GetObject", "DeleteObject"}}
+    moved = {DONE: {"PutObject"}}
+    granted = {prefix: set(actions) for prefix, actions in grants.REDRIVE.failures.items()}
+    assert granted == {f"{prefix}*": actions for prefix, actions in (waiting | moved).items()}
+    assert grants.REDRIVE.failure_bucket == ("ListBucket",)
 
 
 def test_the_api_is_granted_what_its_code_calls() -> None:
