@@ -113,7 +113,7 @@ class Actor:
         """Operations after which the record that kills the process does so."""
         self._work = work
         self._weather = weather
-        self._used = used
+        self.used = used
         self._steps = 0
         self._tokens = 0
         self._turns = _Turns(self)
@@ -181,7 +181,7 @@ class Actor:
         fault = self._weather.fault(kind, self.choices)
         if not fault:
             return carry_out()
-        self._used[fault] += 1
+        self.used[fault] += 1
         if fault == "unprocessed" and partly is not None:
             return partly(self.choices)
         return self._under(fault, kind, operation, key, carry_out)

@@ -50,7 +50,8 @@ class Readings:
         mark = image[MARK]["S"]
         try:
             _fail(mark.partition(":")[0], actor)
-        except (Poison, TooLongError):
+        except (Poison, TooLongError) as failure:
+            actor.used["poison" if isinstance(failure, Poison) else "deadline"] += 1
             self.of[mark].add("failed")
             raise
         self.of[mark].add("read")
@@ -65,6 +66,7 @@ def _fail(kind: str, actor: Actor) -> None:
     if kind == POISON_LATE and actor.choices.chance(0.4):
         raise TooLongError
     if kind in (KILLER, KILLER_AND_POISON):
+        actor.used["killer" if kind == KILLER else "poison and killer"] += 1
         # At once, or after some of the batch's writes, or after all of them.
         if kind == KILLER_AND_POISON and actor.choices.chance(0.5):
             raise Poison(kind)

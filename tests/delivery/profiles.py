@@ -61,8 +61,23 @@ class Profile:
         return {**HABITS, **self.habits}
 
 
+POISON = (
+    (code.POISON_OLD,),
+    (code.POISON_NEW,),
+    (code.POISON_BOTH,),
+    (code.POISON_LATE,),
+    (code.POISON_OLD, code.POISON_NEW, code.POISON_LATE),
+)
+KILLERS = (
+    (code.KILLER,),
+    (code.KILLER_AND_POISON,),
+    (code.KILLER, code.POISON_OLD, code.POISON_LATE),
+)
+FEW = (0, 1, 3)
+"""Retries after which a schedule comes to see what is discarded."""
+
 PROFILES = (
-    Profile("plain", 20),
+    Profile("plain", 18),
     Profile(
         "archive",
         8,
@@ -73,26 +88,56 @@ PROFILES = (
     ),
     Profile(
         "deploy",
-        10,
+        8,
         entities=(("Song",), ("Song", "Order")),
         actions=("put", "put", "touch", "touch", "delete"),
         habits={"deploy": (4, 10)},
     ),
-    Profile("split", 8, habits={"split": (4, 8)}, writes=(4, 6, 9)),
+    Profile("split", 6, habits={"split": (4, 8)}, writes=(4, 6, 9)),
     Profile(
         "rollup",
-        12,
+        10,
         entities=(("Download",), ("Order",), ("Song",)),
         habits={"rollup": (20, 40), "tick": (3,)},
     ),
     Profile("load", 4, habits={"load": (10, 25)}, writes=(2, 3)),
+    Profile("poison", 12, kinds=POISON, habits={"deploy": (0, 4, 10), "redrive": (0, 5, 12)}),
+    Profile(
+        "killers",
+        10,
+        kinds=KILLERS,
+        retries=FEW,
+        habits={"deploy": (0, 4), "redrive": (0, 5, 12)},
+    ),
+    Profile(
+        "redrive",
+        10,
+        kinds=(*POISON, *KILLERS),
+        retries=(*FEW, 300),
+        levels=(0.0, 0.0, 0.1),
+        habits={"deploy": (3, 8), "redrive": (12, 30)},
+    ),
+    Profile(
+        "fold",
+        6,
+        entities=(("Download",), ("Order",), ("Song",)),
+        writes=(4, 6, 9),
+        levels=(0.0, 0.0, 0.1),
+        habits={"day": (5, 12), "rollup": (15, 30), "sweep": (0, 6), "abandon": (0, 2)},
+    ),
+    Profile(
+        "days",
+        8,
+        kinds=((), *POISON, *KILLERS),
+        retries=(*FEW, 300),
+        levels=(0.0, 0.0, 0.1),
+        habits={
+            "day": (4, 8),
+            "rollup": (4, 15),
+            "redrive": (4, 12),
+            "deploy": (0, 4),
+            "sweep": (3, 8),
+        },
+    ),
 )
 BY_NAME = {each.name: each for each in PROFILES}
-
-POISON = (
-    (code.POISON_OLD,),
-    (code.POISON_NEW,),
-    (code.POISON_BOTH,),
-    (code.POISON_LATE,),
-    (code.POISON_OLD, code.POISON_NEW, code.POISON_LATE),
-)

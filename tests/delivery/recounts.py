@@ -22,7 +22,7 @@ KNOWN_FOR = 24 * 3600.0
 
 def listed(site: Site) -> set[str]:
     """The tallies that the library says have to be counted anew."""
-    return {key.sk for key, _ in site.table.items if key.pk == RECOUNT}
+    return {item["tally"]["S"] for key, item in site.table.items if key.pk == RECOUNT}
 
 
 def admissible(site: Site, readings: Readings, redriven: float | None) -> set[str]:

@@ -10,6 +10,7 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass
 from typing import Any
 
+from daicho.derive import ItemKey
 from daicho.errors import UnavailableError
 from handlers.consumer import patience_of
 from tests.delivery.actors import Actor, Crash, Weather
@@ -17,15 +18,16 @@ from tests.delivery.choices import Choices, scale_of
 from tests.delivery.code import FIRST, FIXED, SECOND, Readings, versions
 from tests.delivery.mapping import Failed, Invocation, Returned
 from tests.delivery.profiles import PROFILES, Profile
-from tests.delivery.site import CONSUMERS, TABLE, Site
+from tests.delivery.recounts import admissible, inadmissible, listed
+from tests.delivery.site import CONSUMERS, LONGEST_AGE, RETENTION, TABLE, Site
 from tests.delivery.verdict import differences
 from tests.delivery.world import World
 
 MOST_GHOSTS = 4
 HOUR = 3600.0
-RETENTION = 23.9 * HOUR
 BURSTS = (1, 1, 2, 6)
 DONE: Mapping[str, Any] = {"state": {}, "batchItemFailures": []}
+MOST_REDRIVES = 60
 CALM_SECONDS = 100_000.0
 """More than anything takes, once nothing is in its way."""
 
@@ -47,6 +49,7 @@ class Delivery:
         self.choices = choices
         self.used: Counter[str] = Counter()
         self.log: list[str] = []
+        self.seed = 0
         self._noting = noting
         pick = choices.pick
         self.site = Site(choices, self.used, retries=pick(profile.retries))
@@ -70,6 +73,8 @@ class Delivery:
         self._running: list[Attempt] = []
         self._ghosts: list[Actor] = []
         self._bugs: list[str] = []
+        self._cursor: str | None = None
+        self.recounted = 0
 
     def run(self) -> list[str]:
         """Play it; gives what differs from the oracle at the end."""
@@ -79,7 +84,7 @@ class Delivery:
             with versions(self.readings), redirect_stdout(io.StringIO()):
                 self._play()
                 self._end()
-                return [*self._bugs, *differences(self.site, self.world)]
+                return [*self._bugs, *self._judged()]
         finally:
             logging.disable(disabled)
 
@@ -97,14 +102,39 @@ class Delivery:
     def _end(self) -> None:
         """In the end all is calm and the code is whole, or a schedule would not end."""
         self.note("calm")
-        self.site.settle()
+        self.site.calm()
         self._version = self._before = FIXED
         self._weather = Weather()
         for actor in (*self._ghosts, *(each.actor for each in self._running)):
             actor.calm()
         self._drain()
+        if "day" in self.profile.habits:
+            self.site.clock.pass_(self.choices.pick((0, 25, 73)) * HOUR)
+        self._redrive_all()
         for _ in range(2):
             self._finish("rollup", {})
+
+    def _redrive_all(self) -> None:
+        """Apply what was set aside, until nothing is left."""
+        event: dict[str, Any] = {"action": "apply", "limit": self.choices.pick((100, 1))}
+        for _ in range(MOST_REDRIVES):
+            report = self._finish("redrive", event)
+            if report is None or report["finished"]:
+                break
+            event["cursor"] = report["cursor"]
+        left = self._finish("redrive", {"action": "list"})
+        if left is None or left["claims"] or left["discarded"] or not left["finished"]:
+            self._bugs.append(f"redrive leaves: {left}")
+
+    def _judged(self) -> list[str]:
+        """What differs, of what can be known."""
+        recount = listed(self.site)
+        self.recounted = len(recount)
+        allowed = admissible(self.site, self.readings, self.site.clock.now().timestamp())
+        return [
+            *inadmissible(recount, allowed),
+            *differences(self.site, self.world, recount & allowed),
+        ]
 
     def _drain(self) -> None:
         """Everything that is under way, and all that is still to be delivered."""
@@ -142,9 +172,7 @@ class Delivery:
     def _write(self) -> None:
         if self._left:
             self._left -= 1
-            expired = len(self.world.expired)
-            self.note(self.world.write())
-            self.used["TTL removal"] += len(self.world.expired) - expired
+            self.note(self.world.write(self._removed))
             self.site.clock.pass_(self.choices.pick((1, 30)))
 
     def _ghost(self) -> None:
@@ -202,21 +230,22 @@ class Delivery:
         past = sorted(key for key, _ in self.site.table.items if self.site.table.is_past(key))
         if past:
             key = self.choices.pick(past)
-            self.used["TTL removal"] += 1
+            if "~" in key.pk:
+                self.used["tombstone expired"] += 1
+            self._removed(key)
             self.note(f"TTL removes {key}")
-            self.world.expire(key)
 
     def _day(self) -> None:
         """A long time passes: what waits for days to go by does its work.
 
-        No attempt lives through it. What is still to be delivered may get too old for the
-        mapping, but the stream keeps it: monitoring would not let it come to more than that.
+        No attempt lives through it. What the projector has still to handle may get too old for
+        its mapping, but the stream keeps it; what the archive discards has no redrive yet.
         """
         seconds = self.choices.pick((1, 23, 25, 73)) * HOUR
-        oldest = self.site.oldest_unhandled()
-        after = self.site.clock.now().timestamp() + seconds
-        if oldest is not None and after - oldest > RETENTION:
-            return
+        for name, most in (("project", RETENTION), ("archive", LONGEST_AGE - HOUR)):
+            waits = self.site.longest_wait(name)
+            if waits is not None and waits + seconds > most:
+                return
         for attempt in list(self._running):
             self._running.remove(attempt)
             attempt.actor.kill()
@@ -234,7 +263,19 @@ class Delivery:
                 self.used["two redrives at once"] += 1
             self.used["redrive under way"] += 1
             self.note("redrive begins")
-            self._haunt("redrive", {"action": "apply", "limit": self.choices.pick((100, 1, 2))})
+            event = {
+                "action": self.choices.pick(("apply", "apply", "apply", "list")),
+                "limit": self.choices.pick((100, 1, 2)),
+            }
+            cursor = self.choices.pick((None, self._cursor))
+            self._haunt("redrive", event | ({"cursor": cursor} if cursor else {}))
+
+    def _removed(self, key: ItemKey) -> None:
+        """TTL removes an item."""
+        if self.world.is_base(key):
+            self.used["TTL removal"] += 1
+            self.used["TTL race"] += self.site.is_waiting(key)
+        self.world.expire(key)
 
     def _load(self) -> None:
         """Somebody writes many items at once."""
@@ -264,6 +305,8 @@ class Delivery:
         actor = self._actor(
             consumer, lambda actor: self.site.run(consumer, invocation.event, actor)
         )
+        if actor.version == FIRST and '"gen": {"N": "2"}' in invocation.payload:
+            self.used["newer generation"] += 1
         self.note(f"{consumer} version {actor.version} begins {shard}{list(invocation.taken)}")
         self._running.append(Attempt(consumer, invocation, actor))
         return True
@@ -321,6 +364,9 @@ class Delivery:
             ghost.step()
             if ghost.finished:
                 self._ghosts.remove(ghost)
+                if ghost.name == "redrive":
+                    self.used["redrive ended"] += isinstance(ghost.failure, Crash)
+                    self._cursor = (ghost.outcome or {}).get("cursor")
                 self.note(f"ghost {ghost.name} ends: {ghost.failure or ghost.outcome}")
                 self._expect(ghost)
                 return
@@ -349,7 +395,9 @@ class Delivery:
 
 def play(profile: Profile, seed: int) -> Delivery:
     """The schedule of a seed, not yet run."""
-    return Delivery(profile, Choices(f"{profile.name}/{seed}"))
+    delivery = Delivery(profile, Choices(f"{profile.name}/{seed}"))
+    delivery.seed = seed
+    return delivery
 
 
 def failures(delivery: Delivery) -> list[str]:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from daicho.bucket import Bucket
+from daicho.derive import ItemKey
 from daicho.table import Table
-from handlers import archive, project, rollup
+from handlers import archive, project, redrive, rollup
 from handlers.consumer import Handler
 from handlers.outside import Outside
 from infra.filters import archive_filters, project_filters
@@ -34,11 +35,13 @@ ENVIRON: Mapping[str, str] = {
     "DIRTY_SHARDS": "2",
     "ARCHIVE_BUCKET": ARCHIVE,
     "FAILURE_BUCKET": FAILURES,
+    "PROJECT_FUNCTION": "project",
 }
 BUILD: Mapping[str, Callable[..., Handler]] = {
     "project": project.build,
     "archive": archive.build,
     "rollup": rollup.build,
+    "redrive": redrive.build,
 }
 FILTERS: Mapping[str, tuple[str, ...]] = {
     "project": tuple(project_filters(LEDGER.derived_types)),
@@ -47,6 +50,8 @@ FILTERS: Mapping[str, tuple[str, ...]] = {
 CONSUMERS = tuple(FILTERS)
 LONGEST_AGE = 22 * 3600
 WINDOW = 15 * 60
+RETENTION = 23.9 * 3600
+"""How long the stream keeps a record, less what it may take to hand it out."""
 _PASSES = {name: EventFilters(patterns) for name, patterns in FILTERS.items()}
 _LAG = scale_of((10, 1, 1, 1, 1))
 
@@ -107,9 +112,15 @@ class Site:
         return Table(self.table, TABLE)  # type: ignore[arg-type]
 
     def handled(self, consumer: str, shard: str) -> list[Record]:
-        """The records of a shard that a consumer is done with."""
+        """The records of a shard that a consumer is done with, and that the stream still has."""
         records = self.stream.shards[shard].records[: self.mappings[consumer].position(shard)]
-        return [each for each in records if _PASSES[consumer].pass_on(each)]
+        since = self.clock.now().timestamp() - RETENTION
+        return [
+            each
+            for each in records
+            if each["dynamodb"]["ApproximateCreationDateTime"] > since
+            and _PASSES[consumer].pass_on(each)
+        ]
 
     def event(self, shard: str, records: list[Record]) -> dict[str, Any]:
         """What a function is handed when records come once more."""
@@ -117,18 +128,27 @@ class Site:
         copied: dict[str, Any] = json.loads(json.dumps(event))
         return copied
 
-    def oldest_unhandled(self) -> float | None:
-        """When the oldest record was written that a consumer is not done with."""
+    def longest_wait(self, consumer: str) -> float | None:
+        """How old the oldest record is that a consumer is not done with, in seconds."""
         waiting = [
             record["dynamodb"]["ApproximateCreationDateTime"]
-            for name in CONSUMERS
             for shard in self.stream.shards.values()
-            for record in shard.records[self.mappings[name].position(shard.id) :]
-            if _PASSES[name].pass_on(record)
+            for record in shard.records[self.mappings[consumer].position(shard.id) :]
+            if _PASSES[consumer].pass_on(record)
         ]
-        return min(waiting, default=None)
+        return self.clock.now().timestamp() - min(waiting) if waiting else None
 
-    def settle(self) -> None:
+    def is_waiting(self, key: ItemKey) -> bool:
+        """Whether a change of an item is still to be handled by the projector."""
+        wanted = {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
+        position = self.mappings["project"].position
+        return any(
+            record["dynamodb"]["Keys"] == wanted
+            for shard in self.stream.shards.values()
+            for record in shard.records[position(shard.id) :]
+        )
+
+    def calm(self) -> None:
         """Indexes and reads show all from now on."""
         self._calm = True
 

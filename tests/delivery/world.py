@@ -52,8 +52,8 @@ class World:
         """The base items."""
         return {key: item for key, item in self._table.items if "type" in item}
 
-    def write(self) -> str:
-        """Change one item; gives a line that says what was done."""
+    def write(self, expire: Callable[[ItemKey], None]) -> str:
+        """Change one item; gives a line that says what was done. TTL removes by ``expire``."""
         action = self._choices.pick(self._actions)
         items = self.items
         if action == "put" or not items:
@@ -68,7 +68,7 @@ class World:
             return f"touch {short(new)}"
         if action == "expire" and "ttl" in old:
             self._clock.pass_(LIVES + 1)
-            self.expire(key)
+            expire(key)
             return f"expire {short(old)}"
         self._table.commit(key, None)
         return f"delete {short(old)}"
@@ -78,6 +78,10 @@ class World:
         old = self._table.find(key)
         if self._table.expire(key) and old is not None and "type" in old:
             self.expired.append(old)
+
+    def is_base(self, key: ItemKey) -> bool:
+        """Whether a base item stands there."""
+        return "type" in (self._table.find(key) or {})
 
     def drawn(self) -> Image:
         """An image to write."""
