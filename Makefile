@@ -50,7 +50,7 @@ bench: $(TOOLS) ## Capacity units of writes and pages, on Dynoxide
 		$(BIN)/python -m bench.units
 
 ##@ Test
-.PHONY: test lint format unit property integration delivery infra e2e
+.PHONY: test lint format unit property integration delivery infra e2e mutation-check
 test: lint unit property integration delivery infra e2e ## Everything, from nothing
 
 lint: $(VENV)/.requirements ## ruff and mypy --strict
@@ -75,6 +75,9 @@ integration: $(TOOLS) ## Handlers over Dynoxide
 
 delivery: $(TOOLS) ## The stream path under faults
 	$(call run_tests,delivery,-n 2)
+
+mutation-check: $(VENV)/.requirements ## Faults planted in the code: how soon schedules find each (FAULTS='no fence')
+	@$(BIN)/python -m tests.delivery.mutation_check $(if $(FAULTS),"$(FAULTS)")
 
 infra: $(TOOLS) build/.layer ## The synthesised template
 	$(call run_tests,infra)

@@ -1,33 +1,48 @@
-"""Faults to plant in the library: the schedules must find each of them.
+"""Faults to plant in a copy of the code: each is a change of text that breaks the protocol.
 
-``python -m tests.delivery.planted [name…]`` copies the library, plants one fault after another,
-and says how many schedules each took.
+``planted.toml`` holds them. ``python -m tests.delivery.mutation_check`` says how many schedules
+find each.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
-import tempfile
-import time
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parent.parent.parent
-MOST_SCHEDULES = 4_000
+COPIED = ("functions", "infra", "tests/delivery", "tests/infra/snapshots")
+"""What schedules run on, and what they are made of: enough to play them elsewhere."""
+
+
+class CannotPlantError(Exception):
+    """A fault that the code has grown away from: its text is not there just once."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A change of one file's text."""
+    """A change of one file's text. ``rule``: the EXACTNESS rule that it breaks, or what else."""
 
     name: str
+    rule: str
     file: str
     right: str
     wrong: str
+
+    def planted(self) -> str:
+        """The file's text with the fault in it.
+
+        Raises:
+            CannotPlantError: the text to be changed does not stand in the file just once.
+        """
+        text = (ROOT / self.file).read_text(encoding="utf-8")
+        if text.count(self.right) != 1:
+            raise CannotPlantError(f"{self.name}: {self.file} has {self.right!r} not just once")
+        return text.replace(self.right, self.wrong)
 
 
 def faults() -> list[Fault]:
@@ -36,62 +51,16 @@ def faults() -> list[Fault]:
         return [Fault(**each) for each in tomllib.load(file)["fault"]]
 
 
-def planted(fault: Fault) -> str:
-    """The text of the fault's file with the fault in it."""
-    text = (ROOT / "functions/daicho" / fault.file).read_text(encoding="utf-8")
-    if text.count(fault.right) != 1:
-        raise ValueError(f"{fault.name}: {fault.file} holds {fault.right!r} not just once")
-    return text.replace(fault.right, fault.wrong)
-
-
-def schedules_to_find(fault: Fault, most: int = MOST_SCHEDULES) -> int | None:
-    """Plant a fault in a copy of the library; the number of schedules until one differs."""
-    with tempfile.TemporaryDirectory() as folder:
-        library = Path(folder, "daicho")
-        shutil.copytree(ROOT / "functions/daicho", library)
-        (library / fault.file).write_text(planted(fault), encoding="utf-8")
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.delivery.planted", "--find", str(most)],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-    found = int(done.stdout.split()[-1])
-    if done.stderr:
-        sys.stdout.write(f"{fault.name}: {done.stderr.splitlines()[-1]}\n")
-    return found if found <= most else None
-
-
-def _find(most: int) -> int:
-    import logging  # noqa: PLC0415
-
-    from tests.delivery.schedule import Delivery  # noqa: PLC0415
-
-    logging.disable()
-    for seed in range(1, most + 1):
-        try:
-            if Delivery(seed).run():
-                return seed
-        except Exception as error:  # a fault may also end in an error
-            sys.stderr.write(f"{error!r}\n")
-            return seed
-    return most + 1
-
-
-def _main(arguments: list[str]) -> None:
-    if arguments[:1] == ["--find"]:
-        sys.stdout.write(f"{_find(int(arguments[1]))}\n")
-        return
-    for fault in faults():
-        if not arguments or any(each in fault.name for each in arguments):
-            began = time.monotonic()
-            found = schedules_to_find(fault)
-            seconds = time.monotonic() - began
-            sys.stdout.write(f"{found or 'never':>6}  {seconds:5.1f} s  {fault.name}\n")
-            sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    _main(sys.argv[1:])
+@contextmanager
+def copy_with(fault: Fault | None) -> Iterator[Path]:
+    """A folder with a copy of the code, and the fault planted in it; None plants none."""
+    text = fault.planted() if fault else ""
+    with TemporaryDirectory(prefix="planted-") as folder:
+        copy = Path(folder)
+        for each in COPIED:
+            shutil.copytree(ROOT / each, copy / each, ignore=shutil.ignore_patterns("__pycache__"))
+        for module in (ROOT / "tests").glob("*.py"):
+            shutil.copy(module, copy / "tests")
+        if fault:
+            (copy / fault.file).write_text(text, encoding="utf-8")
+        yield copy
