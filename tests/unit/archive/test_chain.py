@@ -138,7 +138,7 @@ def test_the_same_records_give_the_same_bytes() -> None:
 
 def test_what_could_not_be_archived_is_reported_lowest_first() -> None:
     class Gone(MemoryBucket):
-        def create(self, key: str, body: bytes, metadata: Any) -> bool:
+        def create(self, key: str, body: bytes, metadata: Any, kind: str = "") -> bool:
             raise UnavailableError(key)
 
     times = iter([300.0] * 40 + [1.0] * 40)
