@@ -13,8 +13,7 @@ from daicho import Book, Domain, Entity, Key, field, id_of, new_id, refuse, shar
 class Poll(Entity):
     """A question with candidates. A deleted poll's id stays taken: its votes were counted.
 
-    Its ballots are spread over ``shards`` by a hash with ``salt``; fast votes begin with as many
-    slots.
+    ``shards``: over so many its ballots are spread; fast votes begin with as many slots.
     """
 
     id: str = uid()

@@ -28,12 +28,14 @@ from daicho import images, keys
 from daicho.derive import NO_SORT_PART, ItemKey, key_of
 from daicho.images import AttributeValue, Image
 from daicho.tally import slots
-from daicho.tally.slots import NAMES, Change
+from daicho.tally.slots import Change
 
 MARK = "*"
 HEAD = "head"
 MOST_SLOTS = 2_000
 """Slots for a million votes a second, which is as many as a poll may expect."""
+
+ITEMS: Mapping[str, str] = {"#items": "items"}
 
 HOT = 0.7 * keys.WRITES_A_SECOND
 """Votes a second and slot from which a slot runs hot. They are drawn at random, so the busiest of
@@ -145,6 +147,7 @@ def adding(
             ":now": {"S": keys.instant(now)},
             ":slots": {"N": str(known_slots)},
         },
+        ITEMS,
     )
 
 
@@ -242,7 +245,7 @@ def cleaning(slot: Image) -> Change:
         "REMOVE GSI2PK, GSI2SK",
         "#items = :items",
         {":items": slot["items"]},
-        {"#items": NAMES["#items"]},
+        ITEMS,
     )
 
 

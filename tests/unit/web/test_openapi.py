@@ -84,7 +84,7 @@ def test_parameters_say_what_must_be_given() -> None:
     artists = {p["name"]: p["required"] for p in SPEC["paths"]["/artists"]["get"]["parameters"]}
     assert artists == {"name": True, "limit": False, "cursor": False}
     votes = SPEC["paths"]["/polls/{poll}/votes"]["post"]["parameters"]
-    assert {p["name"]: p["required"] for p in votes} == {"poll": True, "Idempotency-Key": True}
+    assert {p["name"]: p["required"] for p in votes} == {"poll": True, "Idempotency-Key": False}
 
 
 def test_it_says_where_it_is_served() -> None:
