@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,18 +18,28 @@ import pytest
 from daicho.plan import Ledger
 from local import logs
 from local import up as commands
-from local.place import PROGRAMS, REGION, Place
+from local.place import PROGRAMS, REGION, ROOT, Place
 from tests.dynoxide import free_port
 from tests.e2e.api import client, eventually, everything
+from tests.e2e.redeployed import redeploy
 from tests.e2e.verified import Verified
 
 SHARE = 0.2
 WRITERS, WRITES = 6, 25
-LEAST_ROUNDS, MOST_ROUNDS = 4, 20
+LEAST_ROUNDS, MOST_ROUNDS = 3, 20
 MANY_LINES = 100_000
 MONTHS = ("2001-02", "2001-03")
 CANDIDATES = ("ann", "bob", "cy")
 ACCEPTED = {200, 201, 204, 404, 409}  # somebody else's write came first: absent, or in the way
+BUG = """
+_rows = rows
+
+
+def rows(plan, image):
+    if "unlucky" in str(image):
+        raise UnderivableError("a bug")
+    return _rows(plan, image)
+"""
 FAULTS = ("the request is lost", "the answer is lost", "the process ends")
 
 
@@ -78,6 +90,55 @@ def test_concurrent_writes_are_derived_exactly_by_a_projector_that_fails(
             break
     assert all(seen.values()), seen
     is_exact(stack, "end")
+
+
+def test_poison_is_set_aside_and_redriven_after_the_fix(
+    faulty: Place, stack: dict[str, Any], poll: str
+) -> None:
+    both = [stack["functions"][name] for name in ("project", "redrive")]
+    redeploy(aws(stack, "lambda"), both, {"daicho/derive.py": BUG})
+    with client(stack, "acme") as api:
+        for id, name in (("early", "Early"), ("unlucky", "Unlucky"), ("late", "Late")):
+            api.put(f"/artists/{id}", json={"name": f"{name} Bird"}).raise_for_status()
+            vote(api, poll, id, "ann")
+        # What the same item does next is as much poison: its old image is.
+        api.put("/artists/unlucky", json={"name": "Lucky Bird"}).raise_for_status()
+        vote(api, poll, "unlucky", "bob")
+        delivered(stack, "past-the-poison")
+        assert birds(api) == {"early", "late"}
+        status, listed = redrive(faulty, "--list")
+        claims = [(each["state"], each["entity"], each["error"]) for each in listed["claims"]]
+        error = {"type": "UnderivableError", "message": "a bug"}
+        entities = ("Artist", "Ballot", "Artist", "Ballot")
+        assert (status, claims) == (1, [("open", entity, error) for entity in entities])
+
+        status, tried = redrive(faulty)
+        assert (status, tried["applied"], len(tried["claims"])) == (1, 0, 4)
+        redeploy(aws(stack, "lambda"), both, {})
+        status, done = redrive(faulty)
+        assert (status, done["applied"]) == (0, 4), done
+        is_exact(stack, "redriven")
+        assert birds(api) == {"early", "unlucky", "late"}
+        status, again = redrive(faulty)
+        assert (status, again["applied"]) == (0, 0)
+
+
+def vote(api: httpx.Client, poll: str, voter: str, candidate: str) -> None:
+    api.put(f"{poll}/votes/{voter}", json={"candidate": candidate}).raise_for_status()
+
+
+def birds(api: httpx.Client) -> set[str]:
+    return {artist["id"] for artist in everything(api, "/artists", name="bird")}
+
+
+def redrive(place: Place, *options: str) -> tuple[int, dict[str, Any]]:
+    """The command's exit code, and what it said."""
+    command = [sys.executable, "-m", "cli.main", "redrive", "--stack", str(place.stack_file)]
+    done = subprocess.run(
+        [*command, "--json", *options], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode in {0, 1}, done.stderr
+    return done.returncode, json.loads(done.stdout)
 
 
 class Writer:
