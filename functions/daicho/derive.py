@@ -19,7 +19,10 @@ from daicho.search import grams
 from daicho.search.normalise import fold
 
 MOST_ROWS = 400
-"""Derived items that one base item may have, and groups that it may count in."""
+"""Derived items that one base item may have."""
+MOST_GROUPS = 99
+"""Groups that one base item may count in: their slots and a claim are one transaction, so that a
+record of it that was set aside can be counted at once (EXACTNESS rules 2, 15)."""
 
 NO_SORT_PART = "-"
 
@@ -145,7 +148,7 @@ def contributions(plan: EntityPlan, image: Image) -> dict[str, Amount]:
     A pure function of the image, so that old and new image give the exact difference.
 
     Raises:
-        UnderivableError: over 400 groups, each of which is a write.
+        UnderivableError: over 99 groups, each of which is a write.
     """
     if not plan.aggregates:
         return {}
@@ -162,7 +165,7 @@ def contributions(plan: EntityPlan, image: Image) -> dict[str, Amount]:
                 tally = keys.check_partition(tally_partition(tenant, plan, aggregate, within, by))
                 keys.check_sort(keys.render("0" * 29, *by))
                 found[tally] = found.get(tally, Amount()) + amount
-                _check_few(plan, found)
+                _check_few(plan, found, MOST_GROUPS)
     return found
 
 
@@ -266,9 +269,10 @@ def bucket_text(part: Part, plain: str) -> str:
             return plain
 
 
-def _check_few(plan: EntityPlan, found: Mapping[Any, object]) -> None:
-    if len(found) > MOST_ROWS:
-        raise UnderivableError(f"{plan.name} derives too many items or groups; at most {MOST_ROWS}")
+def _check_few(plan: EntityPlan, found: Mapping[Any, object], most: int = MOST_ROWS) -> None:
+    if len(found) > most:
+        what = "items" if most == MOST_ROWS else "groups"
+        raise UnderivableError(f"{plan.name} derives too many {what}; at most {most}")
 
 
 def _postings(search: SearchPlan, image: Image) -> set[tuple[str, str]]:

@@ -19,6 +19,7 @@ from daicho.stream.records import Batch
 
 PREFIX = "aws/lambda/"
 DONE = "done/"
+_SHARD = 3
 _RANDOM_PARTS = 5
 """Groups of a UUID, at the end of the name."""
 
@@ -52,6 +53,8 @@ class Discarded:
             asked, about, payload = (
                 found[part] for part in ("requestContext", "DDBStreamBatchInfo", "payload")
             )
+            if about["shardId"] != shard_of(name):
+                raise ValueError(about["shardId"])
             return cls(
                 name=name,
                 function=asked["functionArn"].split(":function:")[1].split(":")[0],
@@ -88,6 +91,12 @@ def moment_of(name: str) -> str:
     """
     head, slash, tail = name.rpartition("/")
     return f"{head}{slash}{tail.rsplit('-', _RANDOM_PARTS)[0]}"
+
+
+def shard_of(name: str) -> str:
+    """The shard that a name tells; "" of one that tells none."""
+    parts = name.split("/")
+    return parts[_SHARD] if len(parts) > _SHARD + 1 else ""
 
 
 def done_name(name: str) -> str:

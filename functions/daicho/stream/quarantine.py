@@ -12,14 +12,13 @@ import datetime as dt
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from daicho import keys
-from daicho.derive import ItemKey
-from daicho.errors import ConditionFailedError, RefusedError
-from daicho.images import AttributeValue, Image
+from daicho.errors import ConditionFailedError
 from daicho.patience import Patience
 from daicho.stream import claims
+from daicho.stream.claiming import AnnouncedError, FullError, Store, put_claim
 from daicho.stream.claims import Claim, Shard
 from daicho.stream.compute import Poison
 from daicho.stream.effort import Mapper, carry_out
@@ -27,31 +26,11 @@ from daicho.stream.records import StreamRecord
 from daicho.tally.slots import Change
 
 
-class Store(Protocol):
-    """What the quarantine needs of the table."""
-
-    def update(
-        self,
-        key: ItemKey,
-        update: str,
-        *,
-        condition: str,
-        names: Mapping[str, str],
-        values: Mapping[str, AttributeValue],
-        returns: Literal["ALL_NEW"],
-    ) -> Image | None:
-        """Change an item, or create it, if the condition holds; gives the new one."""
-
-
 class Objects(Protocol):
     """What the quarantine needs of the bucket."""
 
     def create(self, key: str, body: bytes, metadata: Mapping[str, str], kind: str) -> bool:
         """Create an object; False if one of that name exists."""
-
-
-class FullError(Exception):
-    """A shard has as many open claims as it may have (rule 18)."""
 
 
 @dataclass(frozen=True)
@@ -97,60 +76,34 @@ class Quarantine:
 
         def attempt(change: Change) -> None:
             try:
-                found.append(Shard.of(shard, self._update(change)))
+                image = self._store.update(
+                    change.key,
+                    change.update,
+                    condition=change.condition,
+                    names=change.names,
+                    values=change.values,
+                    returns="ALL_NEW",
+                )
+                found.append(Shard.of(shard, image))
             except ConditionFailedError as refused:  # as much was announced already
                 found.append(Shard.of(shard, refused.item))
 
         carry_out([claims.announcing(shard, last, self._now())], attempt, patience)
         return found[-1] if found else None
 
-    def claim(self, shard: str, claim: Claim) -> bool:
-        """Put a claim; False if there is one on the record already, whatever its state.
-
-        Raises:
-            FullError: the shard has no room for it.
-            NotGoodError: it is an open one, and somebody has announced the record.
-        """
-        try:
-            self._update(claims.claiming(shard, claim))
-        except ConditionFailedError as refused:
-            if refused.item is None:
-                raise RefusedError(f"{shard}: refused, but nothing stands there") from None
-            stands = Shard.of(shard, refused.item)
-            if claim.seq in stands.claims:
-                return False
-            if stands.open >= claims.MOST_OPEN:
-                raise FullError(shard) from None
-            raise NotGoodError(claim.seq) from None
-        return True
-
     def _claim(self, record: StreamRecord) -> None:
         """Claim a record that is poison, unless that was done before."""
         now = self._now()
         try:
-            self.claim(record.shard, Claim.of(record, "open", now))
-        except NotGoodError:
-            self.claim(record.shard, Claim.of(record, "uncertain", now))
+            put_claim(self._store, record.shard, Claim.of(record, "open", now))
+        except AnnouncedError:
+            put_claim(self._store, record.shard, Claim.of(record, "uncertain", now))
 
     def _lay_down(self, poison: Poison) -> None:
         name = claims.payload_name(poison.record.shard, poison.record.seq)
         body = json.dumps(payload(poison, self._now()), ensure_ascii=False).encode()
         # What exists is the same record, with the error of who met it first.
         self._objects.create(name, body, {}, "application/json")
-
-    def _update(self, change: Change) -> Image | None:
-        return self._store.update(
-            change.key,
-            change.update,
-            condition=change.condition,
-            names=change.names,
-            values=change.values,
-            returns="ALL_NEW",
-        )
-
-
-class NotGoodError(Exception):
-    """A claim that would say that nobody has counted a record, where somebody may have."""
 
 
 def payload(poison: Poison, now: dt.datetime) -> dict[str, Any]:

@@ -25,11 +25,18 @@ from daicho.plan import Ledger
 from daicho.requests import Page, Query, Write
 from daicho.stream import claims
 from daicho.stream.applying import Applier, Outcome
+from daicho.stream.claiming import FullError, put_claim
 from daicho.stream.claims import Claim, Shard
 from daicho.stream.cleaning import Cleaning
-from daicho.stream.discarded import PREFIX, Discarded, DiscardedError, done_name, moment_of
+from daicho.stream.discarded import (
+    PREFIX,
+    Discarded,
+    DiscardedError,
+    done_name,
+    moment_of,
+    shard_of,
+)
 from daicho.stream.effort import insist
-from daicho.stream.quarantine import FullError, Quarantine
 from daicho.stream.records import Batch, EventError, StreamRecord
 from daicho.stream.recount import LIST, Recount
 from daicho.stream.report import Asked, Position, Report
@@ -69,9 +76,6 @@ class Store(Protocol):
 
 class Objects(Protocol):
     """What the redrive needs of the bucket."""
-
-    def create(self, key: str, body: bytes, metadata: Mapping[str, str], kind: str) -> bool:
-        """Create an object; False if one of that name exists."""
 
     def read(self, key: str) -> bytes | None:
         """An object; None if there is none of that name."""
@@ -126,7 +130,6 @@ class _Call:
         self._left = asked.limit
         self._begin = self._position = asked.begin
         self._report = Report()
-        self._quarantine = Quarantine(self._store, self._objects, now=redrive.now)
         self._cleaning = Cleaning(self._store, self._objects, now=redrive.now)
         self._applier = Applier(
             self._store,
@@ -224,20 +227,22 @@ class _Call:
         """Batches in the order in which they were given up; those of one second by number."""
         begin = self._begin if self._begin.phase == "discarded" else Position("discarded")
         # Names go on behind the moment that they begin with.
-        behind = begin.place + (_END if begin.seq == _END else "")
-        for moment, some in groupby(self._objects.names(PREFIX, behind=behind), key=moment_of):
+        place = begin.place + (_END if begin.seq == _END else "")
+        for moment, some in groupby(self._objects.names(PREFIX, behind=place), key=moment_of):
             if not self._applies:
                 self._count_one()
+            # Its claims before its objects: while an object lies there no done claim is removed.
+            shard = self._shard(shard_of(moment))
             batches = list(filter(None, map(self._read, some)))
             if batches and self._applies:
-                self._apply_batches(moment, batches, begin.seq if moment == begin.place else "")
+                behind = begin.seq if moment == begin.place else ""
+                self._apply_batches(moment, shard, batches, behind)
             self._position = Position("discarded", moment, _END)
 
     @cached_property
     def _lying(self) -> frozenset[str]:
         """The shards of which a batch lies in the bucket."""
-        names = self._objects.names(PREFIX)
-        return frozenset(name.split("/")[3] for name in names if name.count("/") > 3)
+        return frozenset(map(shard_of, self._objects.names(PREFIX)))
 
     def _read(self, name: str) -> tuple[Discarded, Batch] | None:
         """A batch that is this redrive's to apply; it is reported until it is done."""
@@ -259,9 +264,8 @@ class _Call:
         return found, batch
 
     def _apply_batches(
-        self, moment: str, batches: list[tuple[Discarded, Batch]], behind: str
+        self, moment: str, shard: Shard, batches: list[tuple[Discarded, Batch]], behind: str
     ) -> None:
-        shard = self._shard(batches[0][1].shard)
         records = {each.seq: each for _, batch in batches for each in batch.records}
         undone: set[str] = set()
         for seq in sorted(records):
@@ -284,7 +288,7 @@ class _Call:
         """Put the record's claim if it has none, and apply it under the one that it has."""
         if stands is None:
             stands = Claim.of(record, "discarded", self._redrive.now())
-            put = partial(self._quarantine.claim, record.shard, stands)
+            put = partial(put_claim, self._store, record.shard, stands)
             try:
                 if not insist(put, self._patience):
                     found = self._shard(record.shard).claims.get(record.seq)
