@@ -49,6 +49,11 @@ bench: $(TOOLS) ## Capacity units of writes and pages, on Dynoxide
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
 		$(BIN)/python -m bench.units
 
+.PHONY: bench-tally
+bench-tally: $(TOOLS) ## What counting costs: units an event, idle tallies, readings
+	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
+		$(BIN)/python -m bench.tally
+
 ##@ Test
 .PHONY: test lint format unit property integration delivery infra e2e mutation-check
 test: lint unit property integration delivery infra e2e ## Everything, from nothing
@@ -75,6 +80,10 @@ integration: $(TOOLS) ## Handlers over Dynoxide
 
 delivery: $(TOOLS) ## The stream path under faults
 	$(call run_tests,delivery,-n 2)
+
+.PHONY: delivery-soak
+delivery-soak: $(VENV)/.requirements ## Delivery in the large: 20,000 schedules (FIRST=1 is the seed to begin with)
+	@$(BIN)/python -m tests.delivery.soak --first $(or $(FIRST),1)
 
 mutation-check: $(VENV)/.requirements ## Faults planted in the code: how soon schedules find each (FAULTS='no fence')
 	@$(BIN)/python -m tests.delivery.mutation_check $(if $(FAULTS),"$(FAULTS)")

@@ -1,0 +1,291 @@
+"""What counting costs: units an event, what idle tallies add, what reading takes.
+
+The real handlers of projector and rollup over Dynoxide, fed with records as Lambda sends them. The
+events are of one entity with one ranked count, by song within a month. Exit status 1 if a target
+is missed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import io
+import itertools
+import os
+import random
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table as Printed
+
+from daicho import Aggregate, Count, Domain, Entity, Key, derive, images, keys, month
+from daicho.book import Book
+from daicho.domain import Daicho
+from daicho.fields import field as declared
+from daicho.fields import uid
+from daicho.plan import Ledger
+from daicho.table import Table
+from daicho.tally import slots
+from handlers import project, rollup
+from handlers.outside import Outside
+from tests.dynoxide import client, create_table, serving
+from tests.pump import Context, environment
+
+BATCH = 1_000
+BATCHES_A_ROLLUP = 60
+ROLLUPS = 2
+GROUPS = (10, 100, 1_000)
+MOST_UNITS_AN_EVENT = 0.15
+"""The target, at 100 groups and one stream shard."""
+
+IDLE = (10, 10_000)
+ACTIVE = 100
+MOST_GROWTH = 1.05
+"""The target: a rollup's units beside the many idle tallies, over those beside the few."""
+
+RANKED = 12_000
+TENANT = "acme"
+MONTH = "2026-11"
+NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
+ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/daicho/stream/2026-11-01T00:00:00.000"
+console = Console(width=110)
+
+
+class Play(Entity):
+    """A song was played."""
+
+    id: str = uid()
+    song: str = declared()
+    at: dt.datetime = declared()
+
+    key = Key(id)
+    chart = Aggregate(Count(), song, within=month(at), ranked=True)
+
+
+class SpreadPlay(Entity):
+    """The same over four partitions of the index, to compare what reading takes."""
+
+    id: str = uid()
+    song: str = declared()
+    at: dt.datetime = declared()
+
+    key = Key(id)
+    chart = Aggregate(Count(), song, within=month(at), ranked=True, shards=4)
+
+
+LEDGER = Daicho(Domain("bench", Play, SpreadPlay)).appended(Ledger())
+
+
+@dataclass
+class Counting:
+    """The handlers that count, over a table of their own; what they take is metered."""
+
+    endpoint: str
+    now: dt.datetime = NOW
+    numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def __post_init__(self) -> None:
+        self.client = client(self.endpoint)
+        self.name = create_table(self.client)
+        self.table = Table(self.client, self.name).metered()
+        outside = Outside(table=lambda *_, **__: self.table, now=lambda: self.now)
+        settings = environment(self.name, DIRTY_SHARDS="16")
+        self._project = project.build(settings, LEDGER, outside)
+        self._rollup = rollup.build(settings, LEDGER, Outside(now=lambda: self.now))
+
+    def project(self, songs: Iterable[str], shard: int) -> float:
+        """Count plays of songs, as one batch of a stream shard; gives write units."""
+        self.table.units.taken()
+        records = [self._record(song) for song in songs]
+        event = {"Records": records, "shardId": f"shardId-{shard:020d}-bench", "state": {}}
+        answer = self._project(event, Context())
+        if answer["batchItemFailures"]:
+            raise RuntimeError(f"not projected: {answer}")
+        return self.table.units.taken()[1]
+
+    def roll_up(self) -> Mapping[str, Any]:
+        """Roll up what is dirty; gives the report."""
+        with contextlib.redirect_stdout(io.StringIO()):  # its metrics
+            report = self._rollup({}, Context())
+        if report["failed"] or not report["finished"]:
+            raise RuntimeError(f"not rolled up: {report}")
+        return report
+
+    def _record(self, song: str) -> dict[str, Any]:
+        number = next(self.numbers)
+        plan = LEDGER.current("Play")
+        image: dict[str, Any] = {
+            "type": {"S": "Play"},
+            "gen": images.to_value(plan.number),
+            "created_at": images.to_value(NOW),
+            "id": {"S": f"p{number}"},
+            "song": {"S": song},
+            "at": images.to_value(NOW),
+        }
+        key = derive.base_item_key(TENANT, plan.plan, image)
+        both = {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
+        change = {
+            "Keys": both,
+            "NewImage": {**both, **image},
+            "SequenceNumber": str(number),
+            "ApproximateCreationDateTime": NOW.timestamp(),
+        }
+        return {"eventName": "INSERT", "eventSourceARN": ARN, "dynamodb": change}
+
+
+def events(endpoint: str) -> float:
+    """Print units an event by number of groups and shards; gives the target's figure."""
+    printed = Printed("groups", "shards", "slots", "rollups", "units an event", "rollup's reads")
+    printed.title = (
+        f"Write units an event: {BATCH:,} records a batch, {BATCHES_A_ROLLUP} batches a rollup"
+    )
+    figures: dict[tuple[int, int], float] = {}
+    for groups, shards in (*((groups, 1) for groups in GROUPS), (100, 4)):
+        counting = Counting(endpoint)
+        draw = random.Random(groups)  # noqa: S311
+        songs = [f"song-{number}" for number in range(groups)]
+        counted = rolled = read = 0.0
+        batches = ROLLUPS * BATCHES_A_ROLLUP
+        for number in track(range(batches), f"{groups:,} groups", console=console, transient=True):
+            counted += counting.project(draw.choices(songs, k=BATCH), number % shards)
+            if number % BATCHES_A_ROLLUP == BATCHES_A_ROLLUP - 1:
+                report = counting.roll_up()
+                rolled += report["write_units"]
+                read += report["read_units"]
+        _check(counting, batches * BATCH)
+        done = batches * BATCH
+        figures[groups, shards] = (counted + rolled) / done
+        shown = (counted / done, rolled / done, figures[groups, shards], read / done)
+        printed.add_row(f"{groups:,}", str(shards), *(f"{each:.4f}" for each in shown))
+    console.print(printed)
+    return figures[100, 1]
+
+
+def _check(counting: Counting, plays: int) -> None:
+    """Nobody wants to know what it costs to count wrongly."""
+    book = Book(counting.table, LEDGER, TENANT)
+    found, cursor = 0, None
+    while True:
+        chart = book.top(Play.chart.top(MONTH), cursor=cursor)
+        found += sum(score.items for score in chart.items)
+        cursor = chart.cursor
+        if cursor is None:
+            break
+    if found != plays:
+        raise RuntimeError(f"{plays} plays, and {found} counted")
+
+
+def idle(endpoint: str) -> float:
+    """Print what a rollup takes beside few and many idle tallies; gives the worst growth."""
+    printed = Printed("idle tallies", "rolled", "slots read", "read units", "write units", "folded")
+    printed.title = f"A rollup of {ACTIVE} tallies beside idle ones of the same ranking"
+    taken: list[tuple[float, float]] = []
+    for number in IDLE:
+        counting = Counting(endpoint)
+        counting.table.batch_write(_idle_tallies("Play", number))
+        active = [f"song-{place}" for place in range(ACTIVE)]
+        counting.project(active, 0)
+        counting.roll_up()
+        for days in (0, 4):  # the second time the first shard's slots are idle, and go
+            counting.now += dt.timedelta(days=days)
+            counting.project(active, 1)
+            report = counting.roll_up()
+            if days == 0:
+                taken.append((report["read_units"], report["write_units"]))
+            shown = [f"{report[each]:,}" for each in ("rolled", "slots_read")]
+            units = [f"{report[each]:.1f}" for each in ("read_units", "write_units")]
+            printed.add_row(f"{number:,}", *shown, *units, f"{report['slots_folded']:,}")
+    console.print(printed)
+    few, many = taken
+    return max(more / less for less, more in zip(few, many, strict=True))
+
+
+def _idle_tallies(entity: str, number: int) -> Iterator[dict[str, Any]]:
+    """Totals in their ranking, each with a slot that is rolled up: the last has 1 play."""
+    plan = LEDGER.current(entity).plan
+    (chart,) = plan.aggregates
+    for place in range(number):
+        by = (f"idle-{place:06d}",)
+        tally = derive.tally_partition(TENANT, plan, chart, (MONTH,), by)
+        counted = {"items": images.to_value(number - place), "rev": {"N": "2"}}
+        counted["total"] = counted["items"]
+        slot = slots.slot_key(tally, "shardId-0-bench")
+        yield {"PK": {"S": slot.pk}, "SK": {"S": slot.sk}, **counted}
+        yield {
+            "PK": {"S": tally},
+            "SK": {"S": slots.TOTAL},
+            "GSI3PK": {"S": derive.ranking_partition(TENANT, plan, chart, (MONTH,), by)},
+            "GSI3SK": {"S": keys.render(keys.ranking_score(number - place), *by)},
+            **counted,
+        }
+
+
+def readings(endpoint: str) -> None:
+    """Print what each reading takes."""
+    printed = Printed("reading", "one partition", "four")
+    printed.title = f"Read units, in a ranking of {RANKED:,} members"
+    counting = Counting(endpoint)
+    for name in ("Play", "SpreadPlay"):
+        blocks = list(_blocks(_idle_tallies(name, RANKED)))
+        for block in track(blocks, f"{RANKED:,} members", console=console, transient=True):
+            counting.table.batch_write(block)
+    rows: dict[str, list[str]] = {}
+    for entity in (Play, SpreadPlay):
+        book = Book(counting.table, LEDGER, TENANT)
+
+        def taken(what: str) -> None:
+            rows.setdefault(what, []).append(f"{counting.table.units.taken()[0]:.1f}")
+
+        def member(place: int) -> Any:
+            return entity.chart(MONTH, f"idle-{place - 1:06d}")  # noqa: B023 - asked at once
+
+        counting.table.units.taken()
+        book.read(member(1))
+        taken("one figure, rolled up")
+        book.read(member(1), live=True)
+        taken("one figure, live")
+        for place in (1, 1_000, 9_999, RANKED):
+            score = book.read(member(place), ranked=True)
+            if (score.rank or score.beyond) != min(place, 10_000):
+                raise RuntimeError(f"{place}: {score}")
+            said = score.rank or f"more than {score.beyond}"
+            taken(f"one figure, its rank: {said:,}" if score.rank else f"its rank: {said}")
+        first = book.top(entity.chart.top(MONTH), limit=10)
+        taken("top 10")
+        book.top(entity.chart.top(MONTH), limit=100)
+        taken("top 100")
+        book.top(entity.chart.top(MONTH), limit=100, cursor=first.cursor)
+        taken("100 further down")
+        if [score.items for score in first.items] != [RANKED - place for place in range(10)]:
+            raise RuntimeError("the top 10 are wrong")
+    for what, units in rows.items():
+        printed.add_row(what, *units)
+    console.print(printed)
+
+
+def _blocks(items: Iterable[Any], size: int = 500) -> Iterator[list[Any]]:
+    rest = iter(items)
+    while block := list(itertools.islice(rest, size)):
+        yield block
+
+
+def main() -> int:
+    """Print all; gives the exit status."""
+    with serving() as endpoint:
+        os.environ["AWS_ENDPOINT_URL"] = endpoint
+        units = events(endpoint)
+        growth = idle(endpoint)
+        readings(endpoint)
+    console.print(
+        f"units an event at 100 groups: {units:.3f} (target: at most {MOST_UNITS_AN_EVENT}); "
+        f"idle tallies, {IDLE[1]:,} over {IDLE[0]}: {growth:.3f} (at most {MOST_GROWTH})"
+    )
+    return int(units > MOST_UNITS_AN_EVENT or growth > MOST_GROWTH)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
