@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 
 from hypothesis import given
@@ -12,33 +11,47 @@ from daicho.derive import Amount, ItemKey, Row
 from daicho.stream.compute import Computed, compute
 from daicho.stream.fold import DerivedWrite, fold, total
 from daicho.stream.records import Batch
+from tests.delivery.choices import Choices
+from tests.delivery.clock import Clock
+from tests.delivery.dynamo import Dynamo
+from tests.delivery.journal import Journal
+from tests.delivery.stream import Stream
 from tests.delivery.world import World
 from tests.ledgers import LEDGER
+
+ENTITIES = (("Song",), ("Download",), ("Order",), ("Song", "Download", "Order"))
+ACTIONS = ("put", "put", "put", "touch", "delete", "expire")
 
 
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[World, list[Batch]]:
     """Some writes, and their records of each shard cut into batches anywhere."""
     # A seed of many bits: Hypothesis likes small ones, and would draw the same few worlds.
-    world = World(random.Random(draw(st.binary(min_size=8, max_size=8))))
-    world.newest_generation = draw(st.sampled_from((1, 2)))
+    choices, clock = Choices(draw(st.binary(min_size=8, max_size=8)).hex()), Clock()
+    stream = Stream()
+    journal = Journal(stream, clock.now, draw(st.integers(85, 99)), lambda: 1)
+    table = Dynamo(clock.now, journal)
+    world = World(table, clock, choices, draw(st.sampled_from(ENTITIES)), ACTIONS)
+    world.newest = draw(st.sampled_from((1, 2)))
     for _ in range(draw(st.sampled_from((3, 8, 15)))):
-        world.write()
+        world.write(world.expire)
+        if draw(st.integers(0, 9)) == 0:
+            journal.split(draw(st.sampled_from(journal.open_shards)))
     batches: list[Batch] = []
-    for line in world.lines:
-        for shard, records in line:
-            left = list(records)
-            while left:
-                size = draw(st.integers(1, len(left)))
-                batches.append(Batch.parse({"shardId": shard, "Records": left[:size]}))
-                del left[:size]
+    for shard in stream.shards.values():
+        left = list(shard.records)
+        while left:
+            size = draw(st.integers(1, len(left)))
+            batches.append(Batch.parse({"shardId": shard.id, "Records": left[:size]}))
+            del left[:size]
     return world, batches
 
 
 def computed(batch: Batch) -> Sequence[Computed]:
-    found, stop = compute(batch.records, LEDGER)
-    assert stop is None
-    return found
+    found = compute(batch.records, LEDGER)
+    assert found.stop is None
+    assert found.poison == ()
+    return found.computed
 
 
 @given(histories())
