@@ -66,12 +66,15 @@ class Weather:
     keys: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._is_calm = not self.weights
         self._scales = {kind: self._scale(kind) for kind in Kind}
 
     def fault(self, kind: Kind, choices: Choices) -> str:
         """The fault that meets an operation; empty for none."""
-        scale = self._scales[kind]
-        return NAMES[choices.weighted(scale)] if scale is not None else ""
+        if self._is_calm:
+            return ""
+        # Also where nothing can happen: a simpler schedule has the same choices in their places.
+        return NAMES[choices.weighted(self._scales[kind])]
 
     def throttles(self, key: str) -> bool:
         """Whether throttling that began earlier still goes on for this key."""
@@ -83,9 +86,9 @@ class Weather:
             return True
         return False
 
-    def _scale(self, kind: Kind) -> tuple[float, ...] | None:
+    def _scale(self, kind: Kind) -> tuple[float, ...]:
         found = [self.weights.get(name, 0.0) * (kind in met) for name, met in FAULTS.items()]
-        return scale_of((1.0, *found)) if any(found) else None
+        return scale_of((1.0, *found))
 
 
 class Actor:

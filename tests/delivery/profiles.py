@@ -29,10 +29,10 @@ HABITS: Mapping[str, tuple[int, ...]] = {
     "repeat": (0, 4, 12),
     "rollup": (0, 4, 20),
     "split": (0, 0, 2),
-    "deploy": (0, 2),
+    "deploy": (0, 3),
     "tick": (0, 3),
     "sweep": (0, 3),
-    "load": (0, 0, 4),
+    "load": (0, 3, 8),
 }
 """How often each thing is done: one weight of each is drawn for a schedule."""
 
@@ -77,7 +77,7 @@ FEW = (0, 1, 3)
 """Retries after which a schedule comes to see what is discarded."""
 
 PROFILES = (
-    Profile("plain", 18),
+    Profile("plain", 16),
     Profile(
         "archive",
         8,
@@ -101,6 +101,14 @@ PROFILES = (
         habits={"rollup": (20, 40), "tick": (3,)},
     ),
     Profile("load", 4, habits={"load": (10, 25)}, writes=(2, 3)),
+    Profile(
+        "expiry",
+        6,
+        entities=(("Order",), ("Song",), ("Download",)),
+        actions=("put", "put", "delete", "delete", "expire"),
+        levels=(0.0, 0.0, 0.1),
+        habits={"day": (6, 15), "sweep": (8, 20), "abandon": (0, 2)},
+    ),
     Profile("poison", 12, kinds=POISON, habits={"deploy": (0, 4, 10), "redrive": (0, 5, 12)}),
     Profile(
         "killers",
@@ -112,7 +120,7 @@ PROFILES = (
     Profile(
         "redrive",
         10,
-        kinds=(*POISON, *KILLERS),
+        kinds=(*POISON, *KILLERS, *KILLERS),
         retries=(*FEW, 300),
         levels=(0.0, 0.0, 0.1),
         habits={"deploy": (3, 8), "redrive": (12, 30)},
@@ -138,6 +146,14 @@ PROFILES = (
             "deploy": (0, 4),
             "sweep": (3, 8),
         },
+    ),
+    Profile(
+        "mixed",
+        6,
+        kinds=((), *POISON, *KILLERS),
+        retries=(*FEW, 300),
+        writes=(5, 8, 12),
+        habits={"day": (0, 1), "redrive": (0, 5), "split": (0, 2), "deploy": (0, 3)},
     ),
 )
 BY_NAME = {each.name: each for each in PROFILES}

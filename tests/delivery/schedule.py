@@ -27,6 +27,8 @@ MOST_GHOSTS = 4
 HOUR = 3600.0
 BURSTS = (1, 1, 2, 6)
 DONE: Mapping[str, Any] = {"state": {}, "batchItemFailures": []}
+DAYS = 73
+"""Hours: three days, after which slots are folded and tombstones go."""
 MOST_REDRIVES = 60
 CALM_SECONDS = 100_000.0
 """More than anything takes, once nothing is in its way."""
@@ -241,11 +243,14 @@ class Delivery:
         No attempt lives through it. What the projector has still to handle may get too old for
         its mapping, but the stream keeps it; what the archive discards has no redrive yet.
         """
-        seconds = self.choices.pick((1, 23, 25, 73)) * HOUR
-        for name, most in (("project", RETENTION), ("archive", LONGEST_AGE - HOUR)):
+        most = DAYS * HOUR
+        for name, limit in (("project", RETENTION), ("archive", LONGEST_AGE - HOUR)):
             waits = self.site.longest_wait(name)
-            if waits is not None and waits + seconds > most:
-                return
+            most = most if waits is None else min(most, limit - waits)
+        possible = [hours * HOUR for hours in (1, 23, 25, DAYS, DAYS) if hours * HOUR <= most]
+        if not possible:
+            return
+        seconds = self.choices.pick(possible)
         for attempt in list(self._running):
             self._running.remove(attempt)
             attempt.actor.kill()
@@ -256,6 +261,8 @@ class Delivery:
         self.used["hours" if seconds < 24 * HOUR else "days"] += 1
         self.note(f"{seconds / HOUR:.0f} hours pass")
         self.site.clock.pass_(seconds)
+        for _ in range(self.choices.pick((0, 2, 8))):
+            self._sweep()
 
     def _redrive(self) -> None:
         if len(self._ghosts) < MOST_GHOSTS:

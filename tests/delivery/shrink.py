@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Sequence
 
 from tests.delivery.choices import Choices
 from tests.delivery.profiles import Profile
@@ -41,61 +40,87 @@ def story(profile: Profile, seed: int, seconds: float = SECONDS) -> str:
 
 
 def shrunk(choices: Choices, fails: Fails, seconds: float = SECONDS) -> list[int]:
-    """The simplest sequence that is found in time.
+    """The simplest sequence that is found in time."""
+    return _Shrinking(choices, fails, seconds).run()
+
+
+class _Shrinking:
+    """The best sequence so far, and tries to better it.
 
     First whole things that happen are left out, many at once and then one by one; then single
     choices are left out or made smaller.
     """
-    until = time.monotonic() + seconds
-    best = choices
-    improved = True
-    while improved and time.monotonic() < until:
-        improved = False
-        for simpler_of in (_without_spans, _without_some, _with_smaller):
-            while time.monotonic() < until:
-                better = _first_that_fails(simpler_of(best), best, fails, until)
-                if better is None:
+
+    def __init__(self, choices: Choices, fails: Fails, seconds: float) -> None:
+        self._best = choices
+        self._fails = fails
+        self._until = time.monotonic() + seconds
+
+    def run(self) -> list[int]:
+        before = None
+        while before != self._key and self._has_time:
+            before = self._key
+            self._leave_out_spans()
+            self._make_simple()
+            self._leave_out_some()
+            self._make_smaller()
+        return _trimmed(self._best.taken)
+
+    @property
+    def _key(self) -> tuple[int, list[int]]:
+        return _key(self._best.taken)
+
+    @property
+    def _has_time(self) -> bool:
+        return time.monotonic() < self._until
+
+    def _is_better(self, candidate: list[int]) -> bool:
+        """Take a candidate that fails and is simpler."""
+        if _key(candidate) >= self._key or not self._has_time:
+            return False
+        found = self._fails(candidate)
+        if found is None or _key(found.taken) >= self._key:
+            return False
+        self._best = found
+        return True
+
+    def _leave_out_spans(self) -> None:
+        size = len(self._best.spans)
+        while size and self._has_time:
+            place = len(self._best.spans) - size
+            while place >= 0 and self._has_time:
+                bounds = [*self._best.spans, len(self._best.taken)]
+                end = bounds[min(place + size, len(bounds) - 1)]
+                self._is_better(self._best.taken[: bounds[place]] + self._best.taken[end:])
+                place = min(place, len(self._best.spans)) - max(1, size // 2)
+            size //= 2
+
+    def _make_simple(self) -> None:
+        """All choices of a thing that happens at once."""
+        for place in range(len(self._best.spans) + 1):
+            bounds = [0, *self._best.spans, len(self._best.taken)]
+            if place + 1 < len(bounds) and any(self._best.taken[bounds[place] : bounds[place + 1]]):
+                zeros = [0] * (bounds[place + 1] - bounds[place])
+                taken = self._best.taken
+                self._is_better([*taken[: bounds[place]], *zeros, *taken[bounds[place + 1] :]])
+
+    def _leave_out_some(self) -> None:
+        for size in (4, 2, 1):
+            place = len(_trimmed(self._best.taken)) - size
+            while place >= 0 and self._has_time:
+                self._is_better(self._best.taken[:place] + self._best.taken[place + size :])
+                place -= 1
+
+    def _make_smaller(self) -> None:
+        for place in range(len(self._best.taken)):
+            if not self._has_time or place >= len(self._best.taken):
+                break
+            value = self._best.taken[place]
+            for simpler in sorted({0, value // 2, value - 1}):
+                if 0 <= simpler < value and self._is_better(
+                    [*self._best.taken[:place], simpler, *self._best.taken[place + 1 :]]
+                ):
                     break
-                best, improved = better, True
-    return _trimmed(best.taken)
-
-
-def _first_that_fails(
-    candidates: Iterator[list[int]], best: Choices, fails: Fails, until: float
-) -> Choices | None:
-    for each in candidates:
-        if time.monotonic() > until:
-            return None
-        found = fails(each)
-        if found is not None and _key(found.taken) < _key(best.taken):
-            return found
-    return None
-
-
-def _without_spans(best: Choices) -> Iterator[list[int]]:
-    bounds = [*best.spans, len(best.taken)]
-    size = len(bounds) - 1
-    while size:
-        for begin in range(len(bounds) - 1 - size, -1, -max(1, size // 2)):
-            yield best.taken[: bounds[begin]] + best.taken[bounds[begin + size] :]
-        size //= 2
-
-
-def _without_some(best: Choices) -> Iterator[list[int]]:
-    used = len(_trimmed(best.taken))
-    for size in (8, 4, 2, 1):
-        for begin in range(used - size, -1, -1):
-            yield best.taken[:begin] + best.taken[begin + size :]
-
-
-def _with_smaller(best: Choices) -> Iterator[list[int]]:
-    for begin, end in pairwise([0, *best.spans, len(best.taken)]):
-        if any(best.taken[begin:end]):
-            yield [*best.taken[:begin], *[0] * (end - begin), *best.taken[end:]]
-    for place, value in enumerate(best.taken):
-        for simpler in sorted({0, value // 2, value - 1}):
-            if 0 <= simpler < value:
-                yield [*best.taken[:place], simpler, *best.taken[place + 1 :]]
 
 
 def _kind(found: Sequence[str]) -> str:

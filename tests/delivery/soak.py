@@ -93,7 +93,8 @@ def main(arguments: Sequence[str]) -> int:
         console.print(f"met by fewer than {LEAST:,} schedules: {', '.join(rare)}")
     console.print(
         f"{asked.schedules:,} schedules, {len(whole.failed):,} differences, {len(KINDS)} kinds of "
-        f"faults, {whole.recounted:,} schedules with a recount, {time.monotonic() - began:.0f} s"
+        f"faults, {whole.recounted:,} schedules with a recount, {time.monotonic() - began:.0f} s",
+        soft_wrap=True,
     )
     return int(bool(whole.failed) or (asked.schedules >= SCHEDULES and bool(rare)))
 

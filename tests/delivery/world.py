@@ -109,7 +109,7 @@ class World:
             },
         }
         values = drawn[entity]()
-        if self._kinds and self._choices.chance(0.35):
+        if self._kinds and self._choices.chance(0.5):
             self._marks += 1
             values[MARK] = f"{choice(self._kinds)}:{self._marks}"
         generations = range(self._newest(entity), 0, -1)
