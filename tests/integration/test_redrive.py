@@ -1,0 +1,210 @@
+"""Quarantine and redrive through their handlers, over Dynoxide and a bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+from mypy_boto3_dynamodb import DynamoDBClient
+
+from daicho.bucket import Bucket
+from daicho.derive import key_of
+from daicho.requests import Query
+from daicho.stream import claims
+from daicho.stream.claims import Shard
+from daicho.table import Table
+from handlers import project, redrive
+from handlers.outside import Outside
+from tests.ledgers import LEDGER
+from tests.pump import Context, environment
+from tests.redriving import (
+    SHARD,
+    House,
+    Killed,
+    Turned,
+    Turns,
+    a_day,
+    break_code,
+    number,
+    song,
+)
+from tests.standing import differences
+
+MOST_OPERATIONS = 200
+
+
+class Deployed:
+    """The handlers over one table and one bucket, and a stream that a house in memory wrote."""
+
+    def __init__(
+        self, dynamodb: DynamoDBClient, table_name: str, objects: Any, **environ: str
+    ) -> None:
+        self._dynamodb, self._objects, self.name = dynamodb, objects, table_name
+        self.house = House()
+        self.environ = environment(table_name, PROJECT_FUNCTION="project", **environ)
+
+    def outside(self, turns: Turns) -> Outside:
+        """Stores of which each call is an operation, and a sleep that takes no time."""
+        dynamodb: Any = Turned(self._dynamodb, turns)
+        objects: Any = Turned(self._objects, turns)
+        return Outside(
+            table=lambda name, **_: Table(dynamodb, name),
+            bucket=lambda name, **_: Bucket(objects, name),
+            now=lambda: self.house.now,
+            sleep=lambda _seconds: None,
+            at_once=1,
+        )
+
+    def write(self) -> None:
+        """Base items as they are by now."""
+        table = Table(self._dynamodb, self.name)
+        standing = {key for key, item in self.items().items() if "type" in item}
+        base = {key: item for key, item in self.house.items.items() if "type" in item}
+        table.batch_write(base.values(), standing - base.keys())
+
+    def project(self, begin: int = 0, end: int | None = None) -> None:
+        handler = project.build(self.environ, LEDGER, self.outside(Turns()))
+        event = self.house.event(begin, len(self.house.records) if end is None else end)
+        assert handler(event, Context()) == {"state": {}, "batchItemFailures": []}
+
+    def redrive(self, turns: Turns | None = None, **event: Any) -> Mapping[str, Any]:
+        handler = redrive.build(self.environ, LEDGER, self.outside(turns or Turns()))
+        return handler({"action": "apply", **event}, Context())
+
+    def discard(self, begin: int, end: int) -> None:
+        name = self.house.discard(begin, end)
+        body = self.house.objects.stored[name].body
+        self._objects.put_object(Bucket="failures", Key=name, Body=body)
+
+    def shard(self, shard: str = SHARD) -> Shard:
+        table = Table(self._dynamodb, self.name)
+        return Shard.of(shard, table.get(claims.shard_key(shard), consistent=True))
+
+    def items(self) -> dict[Any, Any]:
+        found = self._dynamodb.scan(TableName=self.name, ConsistentRead=True)["Items"]
+        return {key_of(item): item for item in found}
+
+    def objects(self) -> list[str]:
+        page = self._objects.list_objects_v2(Bucket="failures")
+        return [each["Key"] for each in page.get("Contents", ())]
+
+
+@pytest.fixture
+def objects() -> Iterator[Any]:
+    with mock_aws():
+        client = boto3.client("s3", region_name="us-east-1")
+        client.create_bucket(Bucket="failures")
+        yield client
+
+
+@pytest.fixture
+def deployed(
+    dynamodb: DynamoDBClient, table_name: str, objects: Any, monkeypatch: pytest.MonkeyPatch
+) -> Deployed:
+    made = Deployed(dynamodb, table_name, objects)
+    break_code(made.house, monkeypatch)
+    return made
+
+
+def test_poison_is_set_aside_in_the_invocation_that_meets_it(deployed: Deployed) -> None:
+    a_day(deployed.house)
+    deployed.write()
+    deployed.project()
+    deployed.project()
+    assert [claim.seq for claim in deployed.shard().waiting] == [number(n) for n in (2, 3, 6)]
+    assert deployed.shard().open == 3
+    assert deployed.objects() == [claims.payload_name(SHARD, number(n)) for n in (2, 3, 6)]
+    table = Table(deployed._dynamodb, deployed.name)
+    (page,) = table.pages(Query(claims.QUARANTINE, index="GSI2"))
+    assert [item["GSI2SK"]["S"] for item in page.items] == [SHARD]
+
+
+def test_redrive_makes_everything_equal_to_a_recomputation(
+    deployed: Deployed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a_day(deployed.house)
+    deployed.write()
+    deployed.project()
+    listed = deployed.redrive(action="list")
+    assert [each["error"]["type"] for each in listed["claims"]] == ["ArithmeticError"] * 3
+    assert differences(deployed.items())
+    deployed.house.broken.clear()
+    report = deployed.redrive()
+    assert (report["applied"], report["claims"], report["finished"]) == (3, [], True)
+    assert differences(deployed.items()) == []
+    assert deployed.redrive()["applied"] == 0
+    assert differences(deployed.items()) == []
+    assert all(name.startswith("done/") for name in deployed.objects())
+    assert capsys.readouterr().out.count("RecordsQuarantined") > 0
+
+
+def test_what_lambda_gave_up_is_applied_and_moved_away(deployed: Deployed) -> None:
+    a_day(deployed.house)
+    deployed.house.broken.clear()
+    deployed.write()
+    deployed.project(0, 2)
+    deployed.discard(2, 8)
+    report = deployed.redrive(limit=4)
+    assert (report["applied"], report["finished"]) == (4, False)
+    report = deployed.redrive(cursor=report["cursor"])
+    assert (report["applied"], report["finished"], report["recount"]) == (2, True, [])
+    assert differences(deployed.items()) == []
+    assert [name.split("/")[0] for name in deployed.objects()] == ["done"]
+
+
+def test_the_emulated_stream_has_one_shard_that_events_do_not_name(
+    dynamodb: DynamoDBClient, table_name: str, objects: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deployed = Deployed(dynamodb, table_name, objects, STAGE="local", EMULATED_STREAM="true")
+    break_code(deployed.house, monkeypatch)
+    a_day(deployed.house)
+    deployed.write()
+    deployed.project()
+    assert len(deployed.shard("single").waiting) == 3
+    deployed.house.broken.clear()
+    assert deployed.redrive()["applied"] == 3
+    assert differences(deployed.items()) == []
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_killed_at_each_operation_and_run_again_it_is_the_same(
+    dynamodb: DynamoDBClient,
+    table_name: str,
+    objects: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    after: bool,
+) -> None:
+    def kill() -> None:
+        raise Killed
+
+    for at in range(1, MOST_OPERATIONS):
+        deployed = Deployed(dynamodb, table_name, objects)
+        break_code(deployed.house, monkeypatch)
+        _empty(deployed)
+        deployed.house.put(song(1, "ab"))
+        deployed.house.put(song(1, "b", "y"))
+        deployed.house.put(song(2, "b"))
+        deployed.house.broken = {1}
+        deployed.write()
+        deployed.project(0, 2)
+        deployed.discard(2, 3)
+        deployed.house.broken.clear()
+        try:
+            deployed.redrive(Turns(at, kill, after))
+        except Killed:
+            pass
+        else:
+            break
+        report = deployed.redrive()
+        assert (report["claims"], report["recount"]) == ([], []), f"killed at {at}"
+        assert differences(deployed.items()) == [], f"killed at {at}"
+    assert 15 < at < MOST_OPERATIONS - 1
+
+
+def _empty(deployed: Deployed) -> None:
+    Table(deployed._dynamodb, deployed.name).batch_write(deletes=deployed.items())
+    for name in deployed.objects():
+        deployed._objects.delete_object(Bucket="failures", Key=name)
