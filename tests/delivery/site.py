@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from daicho.bucket import Bucket
@@ -19,11 +20,11 @@ from tests.delivery.choices import Choices, scale_of
 from tests.delivery.clients import DynamoClient, ObjectsClient
 from tests.delivery.clock import Clock
 from tests.delivery.code import LEDGERS
+from tests.delivery.deployed import deployed
 from tests.delivery.dynamo import Dynamo
 from tests.delivery.event_filters import EventFilters
 from tests.delivery.journal import Journal
 from tests.delivery.mapping import Mapping as EventSourceMapping
-from tests.delivery.mapping import MappingSettings
 from tests.delivery.objects import Objects
 from tests.delivery.stream import Record, Stream
 from tests.ledgers import LEDGER
@@ -47,9 +48,9 @@ FILTERS: Mapping[str, tuple[str, ...]] = {
     "project": tuple(project_filters(LEDGER.derived_types)),
     "archive": tuple(archive_filters(LEDGER.archived_types, emulated=False)),
 }
+DEPLOYED: Mapping[str, str] = {"project": "Projector", "archive": "Archive"}
 CONSUMERS = tuple(FILTERS)
 LONGEST_AGE = 22 * 3600
-WINDOW = 15 * 60
 RETENTION = 23.9 * 3600
 """How long the stream keeps a record, less what it may take to hand it out."""
 _PASSES = {name: EventFilters(patterns) for name, patterns in FILTERS.items()}
@@ -74,13 +75,11 @@ class Site:
         self.laid_down: list[bytes] = []
         self.mappings = {
             name: EventSourceMapping(
-                MappingSettings(
-                    batch_size=1000,
-                    tumbling_window=WINDOW,
+                replace(
+                    deployed(DEPLOYED[name]),
+                    # When something is polled is the schedule's to say, not a window's.
+                    batching_window=0,
                     retries=retries if name == "project" else 300,
-                    maximum_age=LONGEST_AGE,
-                    bisect=True,
-                    report_failures=True,
                     filters=FILTERS[name],
                     function_arn=f"arn:aws:lambda:us-east-1:000000000000:function:{name}",
                     uuid=f"00000000-0000-4000-8000-{place:012}",
