@@ -112,6 +112,12 @@ class Observability(Construct):
             why="Records cannot be computed and were set aside: fix, deploy, then redrive.",
         )
         self._alarm(
+            "claims wait",
+            self._claims(),
+            periods=12,
+            why="Quarantined records have waited for an hour: fix, deploy, then redrive.",
+        )
+        self._alarm(
             "too many claims",
             self._claims(),
             MOST_CLAIMS,
