@@ -71,6 +71,7 @@ POISON = (
 KILLERS = (
     (code.KILLER,),
     (code.KILLER_AND_POISON,),
+    (code.KILLER, code.KILLER_AND_POISON),
     (code.KILLER, code.POISON_OLD, code.POISON_LATE),
 )
 FEW = (0, 1, 3)
@@ -88,7 +89,7 @@ PROFILES = (
     ),
     Profile(
         "deploy",
-        8,
+        10,
         entities=(("Song",), ("Song", "Order")),
         actions=("put", "put", "touch", "touch", "delete"),
         habits={"deploy": (4, 10)},
@@ -103,11 +104,11 @@ PROFILES = (
     Profile("load", 4, habits={"load": (10, 25)}, writes=(2, 3)),
     Profile(
         "expiry",
-        6,
-        entities=(("Order",), ("Song",), ("Download",)),
+        9,
+        entities=(("Order",), ("Song",), ("Order", "Song", "Download")),
         actions=("put", "put", "delete", "delete", "expire"),
         levels=(0.0, 0.0, 0.1),
-        habits={"day": (6, 15), "sweep": (8, 20), "abandon": (0, 2)},
+        habits={"day": (3, 8), "sweep": (8, 20), "abandon": (0, 2)},
     ),
     Profile("poison", 12, kinds=POISON, habits={"deploy": (0, 4, 10), "redrive": (0, 5, 12)}),
     Profile(

@@ -111,7 +111,10 @@ class Delivery:
             actor.calm()
         self._drain()
         if "day" in self.profile.habits:
-            self.site.clock.pass_(self.choices.pick((0, 25, 73)) * HOUR)
+            self.site.clock.pass_(self.choices.pick((0, 25, DAYS)) * HOUR)
+            for _ in range(self.choices.pick((0, 4, 20))):
+                self._sweep()
+            self._drain()
         self._redrive_all()
         for _ in range(2):
             self._finish("rollup", {})
@@ -247,7 +250,7 @@ class Delivery:
         for name, limit in (("project", RETENTION), ("archive", LONGEST_AGE - HOUR)):
             waits = self.site.longest_wait(name)
             most = most if waits is None else min(most, limit - waits)
-        possible = [hours * HOUR for hours in (1, 23, 25, DAYS, DAYS) if hours * HOUR <= most]
+        possible = [hours * HOUR for hours in (1, 23, 25, DAYS, DAYS, DAYS) if hours * HOUR <= most]
         if not possible:
             return
         seconds = self.choices.pick(possible)
