@@ -16,7 +16,7 @@ from unittest import mock
 from daicho import derive
 from daicho.images import Image
 from daicho.plan import EntityPlan, Ledger
-from daicho.stream import compute
+from daicho.stream import claims, compute
 from daicho.stream.deadline import TooLongError
 from tests.delivery.actors import Actor, acting
 from tests.ledgers import LEDGER, OLD_LEDGER
@@ -75,10 +75,11 @@ def _fail(kind: str, actor: Actor) -> None:
 
 
 @contextmanager
-def versions(readings: Readings) -> Iterator[None]:
+def versions(readings: Readings, room: int) -> Iterator[None]:
     """Let the code of actors fail as its version does; the test's own deriving never does.
 
-    Deadlines by a real timer would fire when this machine is slow, so there are none.
+    ``room``: how many open claims a shard takes. Deadlines by a real timer would fire when this
+    machine is slow, so there are none.
     """
 
     def marked(derived: Callable[[EntityPlan, Image], Any]) -> Callable[[EntityPlan, Image], Any]:
@@ -92,6 +93,7 @@ def versions(readings: Readings) -> Iterator[None]:
     with (
         mock.patch.object(derive, "rows", marked(derive.rows)),
         mock.patch.object(derive, "contributions", marked(derive.contributions)),
-        mock.patch.object(compute, "within", lambda _seconds, work: work(), create=True),
+        mock.patch.object(compute, "within", lambda _seconds, work: work()),
+        mock.patch.object(claims, "MOST_OPEN", room),
     ):
         yield

@@ -42,6 +42,7 @@ class Profile:
     """A named class of schedules. ``share``: how many of a hundred it gets.
 
     ``retries`` are the projector's: in practice 300; few of them show what is discarded.
+    ``rooms``: open claims that a shard takes; few of them show what happens when it is full.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Profile:
     kinds: tuple[tuple[str, ...], ...] = ((),)
     habits: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     retries: tuple[int, ...] = (300,)
+    rooms: tuple[int, ...] = (1000,)
 
     @property
     def weights(self) -> dict[str, tuple[int, ...]]:
@@ -99,7 +101,7 @@ PROFILES = (
         "rollup",
         10,
         entities=(("Download",), ("Order",), ("Song",)),
-        habits={"rollup": (20, 40), "tick": (3,)},
+        habits={"rollup": (20, 40), "tick": (3,), "look": (0, 8)},
     ),
     Profile("load", 4, habits={"load": (10, 25)}, writes=(2, 3)),
     Profile(
@@ -110,7 +112,13 @@ PROFILES = (
         levels=(0.0, 0.0, 0.1),
         habits={"day": (3, 8), "sweep": (8, 20), "abandon": (0, 2)},
     ),
-    Profile("poison", 12, kinds=POISON, habits={"deploy": (0, 4, 10), "redrive": (0, 5, 12)}),
+    Profile(
+        "poison",
+        12,
+        kinds=POISON,
+        rooms=(1000, 1000, 2, 1),
+        habits={"deploy": (0, 4, 10), "redrive": (0, 5, 12)},
+    ),
     Profile(
         "killers",
         10,
@@ -126,13 +134,25 @@ PROFILES = (
         levels=(0.0, 0.0, 0.1),
         habits={"deploy": (3, 8), "redrive": (12, 30)},
     ),
+    # Slots become idle, and are counted in again while rollups are at them.
     Profile(
         "fold",
         6,
-        entities=(("Download",), ("Order",), ("Song",)),
-        writes=(4, 6, 9),
+        entities=(("Download",), ("Download",), ("Order",), ("Song",)),
+        actions=("put", "put", "delete", "expire"),
+        writes=(9, 14, 20),
         levels=(0.0, 0.0, 0.1),
-        habits={"day": (5, 12), "rollup": (15, 30), "sweep": (0, 6), "abandon": (0, 2)},
+        habits={
+            "advance": (120,),
+            "write": (60,),
+            "quiet": (6,),
+            "rollup": (15, 30),
+            "ghost": (40,),
+            "sweep": (4, 10),
+            "split": (0, 2, 6),
+            "abandon": (0, 2),
+            "repeat": (0, 2),
+        },
     ),
     Profile(
         "days",

@@ -12,6 +12,7 @@ from typing import Any
 
 from daicho.derive import ItemKey
 from daicho.errors import UnavailableError
+from daicho.tally import reading
 from handlers.consumer import patience_of
 from tests.delivery.actors import Actor, Crash, Weather
 from tests.delivery.choices import Choices, scale_of
@@ -20,13 +21,15 @@ from tests.delivery.mapping import Failed, Invocation, Returned
 from tests.delivery.profiles import PROFILES, Profile
 from tests.delivery.recounts import admissible, inadmissible, listed
 from tests.delivery.site import CONSUMERS, LONGEST_AGE, RETENTION, TABLE, Site
-from tests.delivery.verdict import differences
+from tests.delivery.verdict import differences, snapshot
 from tests.delivery.world import World
 
 MOST_GHOSTS = 4
 HOUR = 3600.0
 BURSTS = (1, 1, 2, 6)
 DONE: Mapping[str, Any] = {"state": {}, "batchItemFailures": []}
+OFTEN: Mapping[str, float] = {"unprocessed": 10, "short page": 5}
+"""How much more often faults come that meet only what is rare."""
 DAYS = 73
 """Hours: three days, after which slots are folded and tombstones go."""
 MOST_REDRIVES = 60
@@ -65,8 +68,10 @@ class Delivery:
             actions=(*profile.actions, often, often, often),
             kinds=pick(profile.kinds),
         )
-        levels = {name: pick(profile.levels) for name in profile.faults}
-        self._weather = Weather({**levels, "unprocessed": 10 * levels["unprocessed"]})
+        self._room = pick(profile.rooms)
+        self._weather = Weather(
+            {name: pick(profile.levels) * OFTEN.get(name, 1) for name in profile.faults}
+        )
         weights = {habit: pick(some) for habit, some in profile.weights.items()}
         self._habits: list[Callable[[], None]] = [getattr(self, f"_{each}") for each in weights]
         self._scale = scale_of(list(weights.values()))
@@ -77,13 +82,15 @@ class Delivery:
         self._bugs: list[str] = []
         self._cursor: str | None = None
         self.recounted = 0
+        self._counts = 0
+        """Steps of attempts that may count."""
 
     def run(self) -> list[str]:
         """Play it; gives what differs from the oracle at the end."""
         disabled = logging.root.manager.disable
         logging.disable()  # every fault is logged, and faults are what this is made of
         try:
-            with versions(self.readings), redirect_stdout(io.StringIO()):
+            with versions(self.readings, self._room), redirect_stdout(io.StringIO()):
                 self._play()
                 self._end()
                 return [*self._bugs, *self._judged()]
@@ -209,6 +216,24 @@ class Delivery:
             self.note("rollup begins")
             self._haunt("rollup", {})
 
+    def _look(self) -> None:
+        """Somebody sums the slots of a tally, which rollups may be folding meanwhile (rule 12)."""
+        tallies = sorted({key.pk for key, _ in self.site.table.items if "#+" in key.pk})
+        if not tallies or len(self._ghosts) >= MOST_GHOSTS:
+            return
+        tally, began = self.choices.pick(tallies), self._counts
+        self.used["live reading"] += 1
+
+        def work(actor: Actor) -> None:
+            before = snapshot(self.site, tally)
+            found = reading.live_amount(self.site.outside(actor).table(TABLE), tally)
+            after = snapshot(self.site, tally)
+            self.note(f"live {tally}: {found}, {before} before, {after} after")
+            if before == after != found and self._counts == began:
+                self._bugs.append(f"live reading: {tally}: {found} instead of {after}")
+
+        self._ghosts.append(self._actor("live", work))
+
     def _split(self) -> None:
         shard = self.choices.pick(self.site.journal.open_shards)
         if self.choices.chance(0.5):
@@ -267,6 +292,16 @@ class Delivery:
         for _ in range(self.choices.pick((0, 2, 8))):
             self._sweep()
 
+    def _quiet(self) -> None:
+        """All is worked off and rolled up, and then nothing happens for long: slots are idle."""
+        self._drain()
+        self._finish("rollup", {})
+        self.used["quiet days"] += 1
+        self.note("nothing happens for days")
+        self.site.clock.pass_(self.choices.pick((73, 73, 25, 1)) * HOUR)
+        for _ in range(self.choices.pick((0, 0, 2))):
+            self._sweep()
+
     def _redrive(self) -> None:
         if len(self._ghosts) < MOST_GHOSTS:
             if any(each.name == "redrive" for each in self._ghosts):
@@ -323,6 +358,7 @@ class Delivery:
 
     def _step(self, attempt: Attempt) -> None:
         actor = attempt.actor
+        self._counts += attempt.consumer == "project"
         for _ in range(self.choices.pick(BURSTS)):
             actor.step()
             if actor.overdue:
@@ -370,6 +406,7 @@ class Delivery:
         self._ghosts.append(self._actor(name, lambda actor: self.site.run(name, event, actor)))
 
     def _step_ghost(self, ghost: Actor) -> None:
+        self._counts += ghost.name in ("project", "redrive")
         for _ in range(self.choices.pick(BURSTS)):
             ghost.step()
             if ghost.finished:

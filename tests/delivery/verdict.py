@@ -43,6 +43,17 @@ def differences(site: Site, world: World, recounted: Collection[str] = ()) -> li
     return found + _unlike("archive", world.archived(), archived(site))
 
 
+def snapshot(site: Site, tally: str) -> Amount:
+    """What a tally's base and slots hold at this moment, all of them at once."""
+    found = Amount()
+    for key, item in site.table.items:
+        if key.pk == tally and slots.is_slot(key.sk):
+            found += slots.amount_of(item)
+        elif key.pk == tally:
+            found += slots.base_of(item)
+    return found
+
+
 def archived(site: Site) -> Counter[str]:
     """The rows of the archive, each with how often it is there."""
     return Counter(
