@@ -29,7 +29,7 @@ HABITS: Mapping[str, tuple[int, ...]] = {
     "repeat": (0, 4, 12),
     "rollup": (0, 4, 20),
     "split": (0, 0, 2),
-    "deploy": (0, 3),
+    "deploy": (0, 3, 6),
     "tick": (0, 3),
     "sweep": (0, 3),
     "load": (0, 3, 8),
@@ -50,6 +50,7 @@ class Profile:
     entities: tuple[Entities, ...] = ONE_OF_EACH
     actions: tuple[str, ...] = ("put", "put", "put", "touch", "delete", "expire")
     writes: tuple[int, ...] = (3, 4, 5, 8)
+    items: tuple[int, ...] = (1, 2, 1, 3)
     faults: tuple[str, ...] = tuple(FAULTS)
     levels: tuple[float, ...] = (0.0, 0.02, 0.15)
     kinds: tuple[tuple[str, ...], ...] = ((),)
@@ -80,7 +81,7 @@ FEW = (0, 1, 3)
 """Retries after which a schedule comes to see what is discarded."""
 
 PROFILES = (
-    Profile("plain", 16),
+    Profile("plain", 14),
     Profile(
         "archive",
         8,
@@ -91,10 +92,10 @@ PROFILES = (
     ),
     Profile(
         "deploy",
-        10,
+        12,
         entities=(("Song",), ("Song", "Order")),
         actions=("put", "put", "touch", "touch", "delete"),
-        habits={"deploy": (4, 10)},
+        habits={"deploy": (5, 12)},
     ),
     Profile("split", 6, habits={"split": (4, 8)}, writes=(4, 6, 9)),
     Profile(
@@ -106,7 +107,7 @@ PROFILES = (
     Profile("load", 4, habits={"load": (10, 25)}, writes=(2, 3)),
     Profile(
         "expiry",
-        9,
+        10,
         entities=(("Order",), ("Song",), ("Order", "Song", "Download")),
         actions=("put", "put", "delete", "delete", "expire"),
         levels=(0.0, 0.0, 0.1),
@@ -137,7 +138,7 @@ PROFILES = (
     # Slots become idle, and are counted in again while rollups are at them.
     Profile(
         "fold",
-        6,
+        8,
         entities=(("Download",), ("Download",), ("Order",), ("Song",)),
         actions=("put", "put", "delete", "expire"),
         writes=(9, 14, 20),
@@ -146,6 +147,7 @@ PROFILES = (
             "advance": (120,),
             "write": (60,),
             "quiet": (6,),
+            "look": (4, 12),
             "rollup": (15, 30),
             "ghost": (40,),
             "sweep": (4, 10),
