@@ -19,6 +19,8 @@ BURSTS = (1, 1, 2, 6)
 DONE: Mapping[str, Any] = {"state": {}, "batchItemFailures": []}
 CALM_SECONDS = 100_000.0
 """More than anything takes, once nothing is in its way."""
+MOST_BEGUN = 2_000
+"""Invocations that work the rest off; more is a schedule that never ends."""
 
 
 @dataclass
@@ -69,8 +71,12 @@ class Attempts:
             actor.calm()
 
     def drain(self) -> None:
-        """Everything that is under way, and all that is still to be delivered."""
-        while True:
+        """Everything that is under way, and all that is still to be delivered.
+
+        What is broken may fail for ever, since a poller that takes over begins to count anew.
+        """
+        begun = 0
+        while not self.bugs:
             self.choices.begin_span()
             active: list[Actor | Attempt] = [*self.ghosts, *self.running]
             if active:
@@ -81,6 +87,10 @@ class Attempts:
                     self.step(each)
             elif not any(self.begin(name, shard) for name, shard in self.ready()):
                 break
+            else:
+                begun += 1
+                if begun > MOST_BEGUN:
+                    self.bugs.append("what is delivered is never done")
 
     def end_all(self) -> None:
         """None of them lives on."""
