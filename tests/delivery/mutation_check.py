@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from daicho.stream import project
-from tests.delivery.planted import CannotPlantError, Fault, copy_with, faults
+from tests.delivery.planted import ROOT, CannotPlantError, Fault, copied, faults
 from tests.delivery.schedule import failures, seeds
 
 MOST = 4_000
@@ -40,10 +40,10 @@ class Finding:
     seconds: float
 
 
-def find(fault: Fault | None, most: int) -> Finding:
-    """Play schedules on a copy with the fault in it until one differs."""
+def find(fault: Fault | None, most: int, root: Path = ROOT) -> Finding:
+    """Play schedules on a copy of ``root`` with the fault in it until one differs."""
     began = time.monotonic()
-    with copy_with(fault) as copy:
+    with copied(root, fault) as copy:
         path = os.pathsep.join((str(copy), str(copy / "functions")))
         done = subprocess.run(
             [sys.executable, "-m", "tests.delivery.mutation_check", "--play", str(most)],
@@ -58,7 +58,7 @@ def find(fault: Fault | None, most: int) -> Finding:
             # The code did not even come up: that is found too, by the first schedule.
             return Finding(1, (done.stderr.splitlines() or ["no word"])[-1], seconds)
     found, where, differed = json.loads(done.stdout.splitlines()[-1])
-    assert Path(where).is_relative_to(copy.resolve()), f"played on {where}"
+    assert Path(where).is_relative_to(copy), f"played on {where}"
     return Finding(found, differed, seconds)
 
 
@@ -70,13 +70,13 @@ def play(most: int) -> tuple[int | None, str]:
     return None, ""
 
 
-def check(chosen: Sequence[Fault], most: int) -> dict[Fault, Finding]:
+def check(chosen: Sequence[Fault], most: int, root: Path = ROOT) -> dict[Fault, Finding]:
     """Find each of some faults, two at a time, and say so as it goes."""
     found: dict[Fault, Finding] = {}
 
     def one(fault: Fault) -> None:
         try:
-            finding = find(fault, most)
+            finding = find(fault, most, root)
         except CannotPlantError as error:
             finding = Finding(None, str(error), 0.0)
         found[fault] = finding
@@ -112,12 +112,13 @@ def main(arguments: Sequence[str]) -> int:
     chosen = [
         each for each in faults() if not asked.names or any(n in each.name for n in asked.names)
     ]
-    _say(f"{SOUND} schedules on the code as it is")
-    sound = find(None, SOUND)
-    if sound.schedules is not None:
-        _say(f"schedule {sound.schedules} differs without any fault: {sound.differed}")
-        return 1
-    found = check(chosen, asked.most)
+    with copied() as base:  # of one moment, whatever is edited meanwhile
+        _say(f"{SOUND} schedules on the code as it is")
+        sound = find(None, SOUND, base)
+        if sound.schedules is not None:
+            _say(f"schedule {sound.schedules} differs without any fault: {sound.differed}")
+            return 1
+        found = check(chosen, asked.most, base)
     missed = [fault.name for fault, each in found.items() if each.schedules is None]
     needed = [each.schedules for each in found.values() if each.schedules is not None]
     if asked.table:
