@@ -191,6 +191,9 @@ class _Call:
 
     def _apply(self, record: StreamRecord, claim: Claim) -> bool:
         """Apply a record; True if it is done."""
+        # Before and not after: of a record that ends the process this is the last that is heard.
+        about = {"seq": record.seq, "shard": record.shard, "item": [record.key.pk, record.key.sk]}
+        _log.info("record is applied", extra=about)
         result = self._applier.apply(record, claim, self._patience)
         if result.outcome is Outcome.LATER:
             raise EndOfCallError
