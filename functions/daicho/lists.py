@@ -101,11 +101,13 @@ class Lists:
         self, plan: EntityPlan, listing: ListingPlan, many: Many[Any], found: AskedLists
     ) -> object:
         parts = part_texts(many.entity, plan, listing.partition, many.parts)
-        partition = derive.listing_list(self.tenant, plan, listing, parts)
         name = listing.partition[-1].field if listing.partition else listing.name
-        source = Source(fitting(name, partition, keys.check_partition), "GSI2")
-        found.postings.append((source, Listed(listing, parts)))
-        found.question += (partition,)
+        asked = Listed(listing, parts)
+        for shard in range(listing.shards):
+            partition = derive.listing_list(self.tenant, plan, listing, parts, shard)
+            source = Source(fitting(name, partition, keys.check_partition), "GSI2")
+            found.postings.append((source, asked))
+        found.question += (str(listing.since), *parts)
         return listing.order
 
     def _search(
