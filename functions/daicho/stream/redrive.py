@@ -12,7 +12,8 @@ import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from itertools import islice
 from typing import Literal, Protocol
 
 from daicho.clock import utc_now
@@ -33,6 +34,8 @@ from daicho.stream.records import Batch, EventError, StreamRecord
 from daicho.stream.recount import LIST, Recount
 from daicho.stream.report import Asked, Position, Report
 
+MOST_RECOUNTS = 500
+"""Tallies that a report names: a function's answer is 6 MB at most."""
 _log = logging.getLogger(__name__)
 
 
@@ -90,6 +93,17 @@ class Redrive:
     threads: int = 1
     now: Callable[[], dt.datetime] = utc_now
 
+    @cached_property
+    def applier(self) -> Applier:
+        """What applies records: one for all calls, since it keeps its threads."""
+        return Applier(
+            self.store,
+            self.ledger,
+            dirty_shards=self.dirty_shards,
+            threads=self.threads,
+            now=self.now,
+        )
+
     def run(self, asked: Asked, patience: Patience) -> Report:
         """List or apply records, as many as asked or as there is time for.
 
@@ -113,13 +127,6 @@ class _Call:
             self._objects, redrive.projector, redrive.emulated, patience, self._report
         )
         self._cleaning = Cleaning(self._store, self._objects, now=redrive.now)
-        self._applier = Applier(
-            self._store,
-            redrive.ledger,
-            dirty_shards=redrive.dirty_shards,
-            threads=redrive.threads,
-            now=redrive.now,
-        )
 
     def run(self) -> Report:
         """Go on from where the call begins, as far as it may."""
@@ -138,7 +145,7 @@ class _Call:
             report.cursor = self._position.cursor
         report.recount = [
             {"tally": each.tally, "numbers": list(each.numbers), "since": each.since}
-            for each in self._recounts()
+            for each in islice(self._recounts(), MOST_RECOUNTS)
         ]
         return report
 
@@ -194,7 +201,7 @@ class _Call:
         # Before and not after: of a record that ends the process this is the last that is heard.
         about = {"seq": record.seq, "shard": record.shard, "item": [record.key.pk, record.key.sk]}
         _log.info("record is applied", extra=about)
-        result = self._applier.apply(record, claim, self._patience)
+        result = self._redrive.applier.apply(record, claim, self._patience)
         if result.outcome is Outcome.LATER:
             raise EndOfCallError
         if result.is_done:
