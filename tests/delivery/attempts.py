@@ -56,6 +56,7 @@ class Attempts:
         self.bugs: list[str] = []
         self.cursor: str | None = None
         self.counts = 0
+        self.seconds: tuple[float, ...] = (300, 30, 6)
         self._weather = weather
 
     @property
@@ -199,7 +200,7 @@ class Attempts:
             name,
             work,
             version=self.choices.pick((self.version, self.version, self.before)),
-            seconds=self.choices.pick((300, 30, 6)),
+            seconds=self.choices.pick(self.seconds),
             choices=self.choices,
             weather=self._weather,
             used=self.used,

@@ -42,7 +42,8 @@ class Profile:
     """A named class of schedules. ``share``: how many of a hundred it gets.
 
     ``retries`` are the projector's: in practice 300; few of them show what is discarded.
-    ``rooms``: open claims that a shard takes; few of them show what happens when it is full.
+    ``shards`` are those at the start, ``seconds`` what an attempt has. ``rooms``: open claims
+    that a shard takes; few of them show what happens when it is full.
     """
 
     name: str
@@ -57,6 +58,8 @@ class Profile:
     habits: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     retries: tuple[int, ...] = (300,)
     rooms: tuple[int, ...] = (1000,)
+    shards: tuple[int, ...] = (1, 1, 2)
+    seconds: tuple[float, ...] = (300, 30, 6)
 
     @property
     def weights(self) -> dict[str, tuple[int, ...]]:
@@ -97,7 +100,26 @@ PROFILES = (
         actions=("put", "put", "touch", "touch", "delete"),
         habits={"deploy": (5, 12)},
     ),
-    Profile("split", 6, habits={"split": (4, 8)}, writes=(4, 6, 9)),
+    Profile(
+        "split",
+        6,
+        entities=(("Song",), ("Order",), ("Song", "Download", "Order")),
+        items=(2, 3),
+        shards=(1, 2),
+        habits={"split": (0, 4, 8)},
+        writes=(4, 6, 9),
+    ),
+    # One item, again and again: in one batch or in many, half done, and late.
+    Profile(
+        "derived",
+        12,
+        entities=(("Song",), ("Order",)),
+        actions=("put", "put", "put", "delete"),
+        items=(1,),
+        shards=(1,),
+        seconds=(6, 30, 300),
+        habits={"rollup": (0,), "load": (0,), "repeat": (4, 12, 20), "split": (0,)},
+    ),
     Profile(
         "rollup",
         10,
@@ -139,8 +161,10 @@ PROFILES = (
     Profile(
         "fold",
         8,
-        entities=(("Download",), ("Download",), ("Order",), ("Song",)),
+        entities=(("Song",), ("Order",), ("Song",), ("Download",)),
         actions=("put", "put", "delete", "expire"),
+        items=(2, 3),
+        shards=(2,),
         writes=(9, 14, 20),
         levels=(0.0, 0.0, 0.1),
         habits={

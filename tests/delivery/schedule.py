@@ -18,7 +18,7 @@ from tests.delivery.choices import Choices, scale_of
 from tests.delivery.code import FIRST, SECOND, Readings, versions
 from tests.delivery.profiles import PROFILES, Profile
 from tests.delivery.recounts import admissible, inadmissible, listed
-from tests.delivery.site import CONSUMERS, LONGEST_AGE, RETENTION, TABLE, Site
+from tests.delivery.site import LONGEST_AGE, RETENTION, TABLE, Site
 from tests.delivery.verdict import differences, snapshot
 from tests.delivery.world import World
 
@@ -42,7 +42,9 @@ class Delivery:
         self.seed = 0
         self._noting = noting
         pick = choices.pick
-        self.site = Site(choices, self.used, retries=pick(profile.retries))
+        self.site = Site(
+            choices, self.used, retries=pick(profile.retries), shards=pick(profile.shards)
+        )
         self.readings = Readings()
         often = pick(profile.actions)
         self.world = World(
@@ -63,6 +65,7 @@ class Delivery:
         self._scale = scale_of(list(weights.values()))
         self._left = pick(profile.writes)
         self._attempts = Attempts(self.site, choices, weather, self.used, self.note)
+        self._attempts.seconds = profile.seconds
         self.recounted = 0
 
     def run(self) -> list[str]:
@@ -93,6 +96,9 @@ class Delivery:
         self.note("calm")
         self.site.calm()
         self._attempts.calm()
+        self._attempts.drain()
+        for _ in range(self.choices.pick((0, 1, 3))):
+            self._repeat()
         self._attempts.drain()
         if "day" in self.profile.habits:
             self.site.clock.pass_(self.choices.pick((0, 25, DAYS)) * HOUR)
@@ -154,7 +160,7 @@ class Delivery:
 
     def _repeat(self) -> None:
         """A stretch that was handled long ago comes again, out of order."""
-        consumer = self.choices.pick(CONSUMERS)
+        consumer = self.choices.pick(("project", "project", "archive"))
         shard = self.choices.pick(list(self.site.stream.shards))
         records = self.site.handled(consumer, shard)
         if not self._attempts.is_crowded and records:
