@@ -35,7 +35,10 @@ class Poison(Exception):
 
 
 class Readings:
-    """What became of each marked image: it was read, it failed, or both, by different attempts."""
+    """What became of each marked image: it was read, it failed, or both, by different attempts.
+
+    Attempts of the projector: that a redrive can read it, once its claim is there, says nothing.
+    """
 
     def __init__(self) -> None:
         self.of: defaultdict[str, set[str]] = defaultdict(set)
@@ -52,9 +55,13 @@ class Readings:
             _fail(mark.partition(":")[0], actor)
         except (Poison, TooLongError) as failure:
             actor.used["poison" if isinstance(failure, Poison) else "deadline"] += 1
-            self.of[mark].add("failed")
+            self._note(mark, "failed", actor)
             raise
-        self.of[mark].add("read")
+        self._note(mark, "read", actor)
+
+    def _note(self, mark: str, what: str, actor: Actor) -> None:
+        if actor.name == "project":
+            self.of[mark].add(what)
 
 
 def _fail(kind: str, actor: Actor) -> None:
