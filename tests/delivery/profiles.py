@@ -23,7 +23,7 @@ ONE_OF_EACH: tuple[Entities, ...] = (
 STEP = (60,)
 HABITS: Mapping[str, tuple[int, ...]] = {
     "advance": (60,),
-    "write": (25,),
+    "write": (25, 100),
     "ghost": (10, 40),
     "abandon": (0, 4, 12),
     "repeat": (0, 4, 12),
@@ -68,6 +68,7 @@ class Profile:
 
 
 POISON = (
+    (code.POISON_LATE,),
     (code.POISON_OLD,),
     (code.POISON_NEW,),
     (code.POISON_BOTH,),
@@ -112,12 +113,12 @@ PROFILES = (
     # One item, again and again: in one batch or in many, half done, and late.
     Profile(
         "derived",
-        12,
-        entities=(("Song",), ("Order",)),
+        18,
+        entities=(("Song",), ("Song",), ("Order",)),
         actions=("put", "put", "put", "delete"),
         items=(1,),
         shards=(1,),
-        seconds=(6, 30, 300),
+        seconds=(4, 5, 30, 300),
         habits={"rollup": (0,), "load": (0,), "repeat": (4, 12, 20), "split": (0,)},
     ),
     Profile(
@@ -201,6 +202,17 @@ PROFILES = (
         retries=(*FEW, 300),
         writes=(5, 8, 12),
         habits={"day": (0, 1), "redrive": (0, 5), "split": (0, 2), "deploy": (0, 3)},
+    ),
+    # Few voters, who vote, change their minds and withdraw; their ballots lie in many shards.
+    Profile(
+        "ballots",
+        6,
+        entities=(("Ballot",),),
+        actions=("put", "put", "put", "delete"),
+        items=(3, 2, 1),
+        shards=(2, 1),
+        writes=(4, 6, 9),
+        habits={"rollup": (4, 20), "split": (0, 4), "day": (0, 2), "look": (0, 6)},
     ),
 )
 BY_NAME = {each.name: each for each in PROFILES}
