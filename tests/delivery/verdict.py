@@ -38,7 +38,7 @@ def differences(site: Site, world: World, recounted: Collection[str] = ()) -> li
         for key, item in items.items()
         if key.sk == slots.TOTAL and "GSI3PK" in item and key.pk not in recounted
     }
-    charted = {tally for tally in expected if ".chart#" in tally}
+    charted = {tally for tally in expected if ".chart#" in tally or ".votes#" in tally}
     found += _unlike("ranking", dict.fromkeys(charted), dict.fromkeys(ranked))
     return found + _unlike("archive", world.archived(), archived(site))
 

@@ -112,6 +112,13 @@ class World:
                 "status": choice(("open", "open", "shipped")),
                 "tags": set(choice(("", "r", "rs"))),
             },
+            "Ballot": lambda: {
+                "poll": "p",
+                "voter": choice(self._ids),
+                "candidate": choice("xy"),
+                "shards": 8,
+                "salt": "s",
+            },
         }
         values = drawn[entity]()
         if self._kinds and self._choices.chance(0.5):
