@@ -15,20 +15,23 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from daicho.stream import project
+from tests.delivery import likes, tallies
 from tests.delivery.planted import ROOT, CannotPlantError, Fault, copied, faults
-from tests.delivery.schedule import failures, seeds
+from tests.delivery.schedule import Playable, failures, seeds
 
 MOST = 4_000
 SOUND = 200
 """Schedules that the code as it is must pass first, or to find a fault would mean nothing."""
 PROCESSES = 2
 TARGET = 20
+PARTS = 10
+"""In each so many schedules is one tally, and one fast counter, by themselves."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +67,23 @@ def find(fault: Fault | None, most: int, root: Path = ROOT) -> Finding:
 
 def play(most: int) -> tuple[int | None, str]:
     """In the copy's own process: the number of the first schedule that differs, and how."""
-    for number, delivery in enumerate(seeds(most), 1):
-        if differences := failures(delivery):
+    for number, schedule in enumerate(_everything(most), 1):
+        if differences := failures(schedule):
             return number, differences[0]
     return None, ""
+
+
+def _everything(most: int) -> Iterator[Playable]:
+    """Whole deliveries, and every few of them one tally and one fast counter by themselves."""
+    deliveries = seeds(most)
+    for number in range(most):
+        match number % PARTS:
+            case 3:
+                yield tallies.play(number)
+            case 7:
+                yield likes.play(number)
+            case _:
+                yield next(deliveries)
 
 
 def check(chosen: Sequence[Fault], most: int, root: Path = ROOT) -> dict[Fault, Finding]:

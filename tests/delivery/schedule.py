@@ -7,7 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stdout
-from typing import Any
+from typing import Any, Protocol
 
 from daicho.derive import ItemKey
 from daicho.tally import reading
@@ -305,7 +305,14 @@ def play(profile: Profile, seed: int) -> Delivery:
     return delivery
 
 
-def failures(delivery: Delivery) -> list[str]:
+class Playable(Protocol):
+    """A schedule of any kind."""
+
+    def run(self) -> list[str]:
+        """Play it; gives what is wrong."""
+
+
+def failures(delivery: Playable) -> list[str]:
     """What a schedule finds wrong; an error of its own counts."""
     try:
         return delivery.run()
