@@ -48,6 +48,11 @@ class Readings:
         mark = (image or {}).get(MARK, {}).get("S", "")
         return len(self.of[mark]) > 1 if mark in self.of else False
 
+    def failed(self, image: Image | None) -> bool:
+        """Whether an attempt could not read an image."""
+        mark = (image or {}).get(MARK, {}).get("S", "")
+        return mark in self.of and "failed" in self.of[mark]
+
     def read(self, image: Image, actor: Actor) -> None:
         """An attempt derives from a marked image."""
         mark = image[MARK]["S"]
