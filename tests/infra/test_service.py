@@ -207,7 +207,7 @@ def test_the_alarms_watch_what_can_go_wrong(any_stage: Synthesis) -> None:
     for metric in ("RollupLag", "5xx", "RecordsQuarantined"):
         assert len(watched(any_stage, metric)) == 1
     for metric in ("ReadThrottleEvents", "WriteThrottleEvents"):
-        assert len(watched(any_stage, metric)) == 2  # the table, and its postings
+        assert len(watched(any_stage, metric)) == 3  # the table, its postings and rankings
 
 
 def test_consumers_are_late_long_before_the_stream_forgets(any_stage: Synthesis) -> None:
