@@ -158,6 +158,16 @@ PROFILES = (
         levels=(0.0, 0.0, 0.1),
         habits={"deploy": (3, 8), "redrive": (12, 30)},
     ),
+    # What is given up is not always dead: it goes on while its records are redriven.
+    Profile(
+        "discards",
+        8,
+        entities=(("Song",), ("Download",), ("Order",)),
+        actions=("put", "put", "delete"),
+        retries=(0, 1),
+        levels=(0.0, 0.0, 0.1),
+        habits={"abandon": (12, 25), "redrive": (12, 25), "ghost": (40,), "rollup": (0, 4)},
+    ),
     # Slots become idle, and are counted in again while rollups are at them.
     Profile(
         "fold",
