@@ -22,6 +22,9 @@ LATIN = 0.06
 BURST = 0.3
 """Share of contacts that came by file, many of them in the same second."""
 
+WITH_COMPANY, WITH_PHONE, WITH_EMAIL = 0.8, 0.95, 0.7
+"""Shares of contacts: one in five is a private person."""
+
 FIRST = dt.datetime(2021, 4, 1, tzinfo=dt.UTC)
 SECONDS = 5 * 365 * 24 * 3600
 CATEGORIES_OF_A_CONTACT = {0: 35, 1: 40, 2: 15, 3: 7, 5: 3}
@@ -95,15 +98,15 @@ class Crowd:
             seconds = source.randrange(3) / 1000 if burst else source.expovariate(1 / gap)
             moment += dt.timedelta(seconds=seconds)
             name, mailbox = self._person()
-            company, domain = self._company() if source.random() < 0.9 else ("", "")
+            company, domain = self._company() if source.random() < WITH_COMPANY else ("", "")
             picked = {self._category() for _ in range(self._many())} if self.categories else ()
             yield Contact(
                 self._id(moment),
                 moment,
                 name,
                 company,
-                self._phone() if source.random() < 0.95 else "",
-                self._email(mailbox, domain) if source.random() < 0.7 else "",
+                self._phone() if source.random() < WITH_PHONE else "",
+                self._email(mailbox, domain) if source.random() < WITH_EMAIL else "",
                 tuple(sorted(picked, key=lambda category: category.id)),
             )
 

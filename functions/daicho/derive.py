@@ -17,6 +17,7 @@ from daicho.images import Image
 from daicho.plan import AggregatePlan, Condition, EntityPlan, ListingPlan, Part, SearchPlan
 from daicho.search import grams
 from daicho.search.normalise import fold
+from daicho.search.spelling import readings
 
 MOST_ROWS = 400
 """Derived items that one base item may have."""
@@ -191,7 +192,7 @@ def sort_key(declaration: SearchPlan | ListingPlan, *rest: str) -> str:
 def gram_list(tenant: str, plan: EntityPlan, search: SearchPlan, gram: str, shard: int) -> str:
     """The GSI2 partition of one gram; the shard is a component of its own (gram "" is not "#2")."""
     head = (tenant, f"{plan.name}.{search.name}", str(search.since), gram)
-    sharded = search.shards > 1 and len(gram) <= 1
+    sharded = search.shards > 1 and len(gram) <= grams.HOT_GRAM
     return keys.render(*head, str(shard)) if sharded else keys.render(*head)
 
 
@@ -276,13 +277,18 @@ def _check_few(plan: EntityPlan, found: Mapping[Any, object], most: int = MOST_R
 
 
 def _postings(search: SearchPlan, image: Image) -> set[tuple[str, str]]:
-    return grams.postings(search_values(search, image), search.steps)
+    return grams.postings(search_forms(search, image), search.steps)
 
 
-def search_values(search: SearchPlan, image: Image) -> list[str]:
-    """The values that a search reads of an image."""
-    values = (images.text(image, name) for name in search.fields)
-    return [value for value in values if value]
+def search_forms(search: SearchPlan, image: Image) -> list[str]:
+    """The forms of all that a search reads of an image: a keyword matches what starts one."""
+    found: dict[str, None] = {}
+    for name in search.fields:
+        value = images.text(image, name)
+        if value:
+            for reading in readings(value, search.kind(name)):
+                found |= dict.fromkeys(grams.forms(reading, search.mode))
+    return list(found)
 
 
 def order_key(plan: EntityPlan, image: Image, order: tuple[str, ...]) -> str:
@@ -306,16 +312,19 @@ def _combinations(
     choices: list[list[str]] = []
     for part in parts:
         if part.each:
-            choices.append(sorted(_members(image, part.field)))
+            choices.append(sorted(references(image, part.field)))
         else:
             one = part_text(plan, part, image)
             choices.append([] if one is None else [one])
     yield from product(*choices)
 
 
-def _members(image: Image, name: str) -> list[str]:
+def references(image: Image, name: str) -> frozenset[str]:
+    """The ids that a field refers to: of a set all, of a single reference the one."""
     value = image.get(name)
-    return [] if value is None or "NULL" in value else list(value["SS"])
+    if value is None or "NULL" in value:
+        return frozenset()
+    return frozenset(value["SS"]) if "SS" in value else frozenset((value["S"],))
 
 
 def _holds(plan: EntityPlan, where: Condition | None, image: Image) -> bool:

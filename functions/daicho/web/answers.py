@@ -18,6 +18,7 @@ from daicho.declarations import (
     Listing,
     ListingOf,
     PartSpec,
+    Search,
     SearchOf,
     Tally,
     TallyOf,
@@ -77,9 +78,9 @@ class Mounted:
         owner = self.owner
         match owner, self.way:
             case SearchOf(), "":
-                fields = owner.declaration.fields
-                name = fields[0].name if len(fields) == 1 else "q"
-                described = f"The beginning of any word of {' or '.join(f.name for f in fields)}."
+                search = owner.declaration
+                name = search.reads[0] if len(search.reads) == 1 else "q"
+                described = f"{_sought(search)}."
                 keyword = Annotated[str, Field(max_length=LONGEST_KEYWORD)]
                 return (Parameter(name, keyword, described),)
             case ListingOf(), "":
@@ -107,8 +108,8 @@ class Mounted:
         named = " and ".join(each.name for each in self.parameters) or "tenant"
         match self.owner, self.way:
             case SearchOf(), _:
-                fields = self.owner.declaration.fields
-                return f"Find {entity} by the beginning of any word of {_listed(fields)}"
+                sought = _sought(self.owner.declaration)
+                return f"Find {entity} by {sought[0].lower()}{sought[1:]}"
             case ListingOf(), _:
                 declared = self.owner.declaration
                 order = f"by {declared.order.name}" if declared.order else "newest first"
@@ -211,6 +212,14 @@ def _part_type(entity: type[Entity], part: PartSpec) -> Any:
 
 def _fields(entity: type[Entity], names: tuple[str, ...]) -> tuple[Parameter, ...]:
     return tuple(Parameter(name, models.parameter_type(entity, name)) for name in names)
+
+
+def _sought(search: Search) -> str:
+    """What a keyword is looked for in, in words."""
+    said = " or ".join(search.reads)
+    if search.mode == "contains":
+        return f"What stands anywhere in {said}"
+    return f"The beginning of any word of {said}"
 
 
 def _listed(fields: Sequence[FieldSpec]) -> str:

@@ -1,0 +1,262 @@
+"""The same contacts as Daicho's items and as seed 001's: base items and everything derived."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from itertools import islice
+from typing import Any
+
+import domains
+from bench.search import peer
+from bench.search.contacts import Contact, Crowd
+from bench.search.store import Wanted
+from daicho import derive, images
+from daicho.derive import Amount
+from daicho.domain import Daicho
+from daicho.entity import Entity
+from daicho.images import Image
+from daicho.plan import Ledger
+from daicho.search import grams
+from daicho.tally import slots
+from daicho.tally.rollup import ranking_place
+from daicho.writing import complete, values_image
+from domains import contacts as declared
+from tests.dynoxide import create_table
+
+MAIN, LABELLED = "acme", "labels"
+LABELLED_CONTACTS = 10_000
+LABELS = tuple(f"顧客 第{n // 10:02d}区 支店{n:03d}" for n in range(1_000))
+"""Names of a thousand categories: one word is in all of them, one in ten, one in one."""
+
+SMALL_TENANTS, SMALL_CONTACTS = 100, 200
+SAMPLE = 2_500
+BUSIEST = 12
+WRITE_UNIT = 1_024
+ITEMS_A_CONTACT = {"prefix": 22, "contains": 66}
+"""About; for the progress bar."""
+
+
+@cache
+def ledger(mode: grams.Mode) -> Ledger:
+    """The declared plans, with the contacts' search by ``mode``."""
+    found = Daicho.discover(domains).locked(Ledger.load())
+    current = found.current("Contact")
+    (search,) = current.plan.searches
+    steps = grams.STEPS if mode == "prefix" else grams.INSIDE_STEPS_WITH_DIGITS
+    searches = (replace(search, mode=mode, steps=steps),)
+    generation = replace(current, plan=replace(current.plan, searches=searches))
+    return Ledger({**found.entities, "Contact": (generation,)})
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How many contacts there are, beside whom, and how they are searched."""
+
+    mode: grams.Mode
+    size: int
+    small_tenants: int = 0
+
+    @property
+    def name(self) -> str:
+        """What its files are called."""
+        return f"{self.mode}-{self.size}"
+
+    def crowds(self) -> Iterator[tuple[str, Crowd]]:
+        """The tenants and their contacts."""
+        yield MAIN, Crowd(self.size, MAIN)
+        if self.mode == "prefix":
+            yield LABELLED, Crowd(LABELLED_CONTACTS, LABELLED, LABELS)
+        for number in range(self.small_tenants):
+            yield f"small-{number}", Crowd(SMALL_CONTACTS, f"small {number}")
+
+    @property
+    def people(self) -> int:
+        """How many contacts there are of all tenants."""
+        labelled = LABELLED_CONTACTS if self.mode == "prefix" else 0
+        return self.size + labelled + self.small_tenants * SMALL_CONTACTS
+
+    def ours(self) -> Wanted:
+        """Daicho's table."""
+        made = Derived(self)
+        return Wanted(
+            self.name,
+            _digest(self, made.items()),
+            create_table,
+            made.items,
+            ITEMS_A_CONTACT[self.mode] * self.people,
+            made.found,
+        )
+
+    def theirs(self) -> Wanted:
+        """Seed 001's table."""
+        contains = self.mode == "contains"
+        return Wanted(
+            f"seed-001-{self.name}",
+            _digest(self, self._described()),
+            lambda dynamodb, name: dynamodb.create_table(
+                TableName=name, **peer.table(contains=contains)
+            ),
+            self._described,
+            7 * self.people,
+        )
+
+    def _described(self) -> Iterator[Image]:
+        for tenant, crowd in self.crowds():
+            for category in crowd.categories:
+                yield from peer.category_items(tenant, category)
+            for contact in crowd:
+                yield from peer.contact_items(tenant, contact, contains=self.mode == "contains")
+
+
+@dataclass
+class Facts:
+    """What is learnt while the main tenant's items are made."""
+
+    every: int
+    units: list[int] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    writes: Counter[str] = field(default_factory=Counter)
+    sample: list[list[str]] = field(default_factory=list)
+
+    def add(self, contact: Contact, image: Image, derived: list[Image]) -> None:
+        """Count one contact."""
+        if len(self.units) % self.every == 0 and len(self.sample) < SAMPLE:
+            self.sample.append([contact.name, contact.company, contact.phone, contact.email])
+        self.units.append(write_units(image) + sum(2 * write_units(row) for row in derived))
+        self.rows.append(len(derived))
+        self.writes.update(row["GSI2PK"]["S"] for row in derived)
+
+    def found(self) -> dict[str, Any]:
+        """Means, the worst, and the busiest keys of the index."""
+        return {
+            "units": _spread(self.units),
+            "rows": _spread(self.rows),
+            "busiest": self.writes.most_common(BUSIEST),
+            "contacts": len(self.units),
+            "sample": self.sample,
+        }
+
+
+class Derived:
+    """Daicho's items: each base item, what the projector derives of it, and the totals."""
+
+    def __init__(self, scale: Scale) -> None:
+        self._scale = scale
+        self._ledger = ledger(scale.mode)
+        self.facts = Facts(max(1, scale.size // SAMPLE))
+
+    def items(self) -> Iterator[Image]:
+        """All of them; to be asked more than once, each time from the start."""
+        self.facts = Facts(self.facts.every)
+        for tenant, crowd in self._scale.crowds():
+            tallies: dict[str, Amount] = {}
+            for category in crowd.categories:
+                image = self._image(tenant, declared.Category, asdict(category))
+                yield from (image, *self._derived(image))
+                self._count(image, tallies)
+            for contact in crowd:
+                image = self._image(
+                    tenant,
+                    declared.Contact,
+                    {"id": contact.id, "created": contact.created, **_fields(contact)},
+                )
+                derived = self._derived(image)
+                yield image
+                yield from derived
+                self._count(image, tallies)
+                if tenant == MAIN:
+                    self.facts.add(contact, image, derived)
+            yield from map(self._total, tallies.items())
+
+    def found(self) -> dict[str, Any]:
+        """What was learnt from the items that were made last."""
+        return self.facts.found()
+
+    def _image(self, tenant: str, entity: type[Entity], values: Mapping[str, Any]) -> Image:
+        generation = self._ledger.current(entity.__name__)
+        return complete(tenant, generation, values_image(entity, values), values["created"])
+
+    def _derived(self, image: Image) -> list[Image]:
+        plan = self._ledger.current(image["type"]["S"]).plan
+        return [
+            {
+                "PK": {"S": key.pk},
+                "SK": {"S": key.sk},
+                "GSI2PK": {"S": row.gsi2pk},
+                "GSI2SK": {"S": row.gsi2sk},
+                "seq": {"S": "0" * 29 + "1"},
+            }
+            for key, row in derive.rows(plan, image).items()
+        ]
+
+    def _count(self, image: Image, tallies: dict[str, Amount]) -> None:
+        plan = self._ledger.current(image["type"]["S"]).plan
+        for tally, amount in derive.contributions(plan, image).items():
+            tallies[tally] = tallies.get(tally, Amount()) + amount
+
+    def _total(self, counted: tuple[str, Amount]) -> Image:
+        """A total as the rollup leaves it."""
+        tally, amount = counted
+        name = slots.TallyName.parse(tally)
+        plan, aggregate = self._ledger.aggregate(name.entity, name.aggregate, name.since)
+        key, place = slots.total_key(tally), ranking_place(name, plan, aggregate, amount)
+        ranked = {"GSI3PK": {"S": place.pk}, "GSI3SK": {"S": place.sk}} if place else {}
+        return {
+            "PK": {"S": key.pk},
+            "SK": {"S": key.sk},
+            "items": images.to_value(amount.items),
+            "total": images.to_value(amount.total),
+            "rev": {"N": "1"},
+            **ranked,
+        }
+
+
+def write_units(image: Image) -> int:
+    """What writing an item takes once: a unit for each KB begun."""
+    return -(-images.size_of(image) // WRITE_UNIT)
+
+
+def theirs_units(scale: Scale) -> float:
+    """Mean write units of one of the first contacts as seed 001 keeps it."""
+    contains = scale.mode == "contains"
+    units = [
+        sum(
+            write_units(item) * (2 if "SearchType" in item else 1)
+            for item in peer.contact_items(MAIN, contact, contains=contains)
+        )
+        for contact in islice(Crowd(scale.size, MAIN), SAMPLE)
+    ]
+    return statistics.fmean(units)
+
+
+def _fields(contact: Contact) -> dict[str, Any]:
+    return {
+        "name": contact.name,
+        "company": contact.company,
+        "phone": contact.phone,
+        "email": contact.email,
+        "categories": {category.id for category in contact.categories},
+    }
+
+
+def _spread(values: list[int]) -> dict[str, float]:
+    ordered = sorted(values)
+    return {
+        "mean": statistics.fmean(ordered),
+        "p95": ordered[int(len(ordered) * 0.95)],
+        "max": ordered[-1],
+    }
+
+
+def _digest(scale: Scale, items: Iterator[Image]) -> str:
+    """What tells files apart: how many contacts, of whom, and what the first items are."""
+    made = hashlib.blake2b(repr(scale).encode(), digest_size=6)
+    for item in islice(items, 5_000):
+        made.update(json.dumps(item, sort_keys=True).encode())
+    return made.hexdigest()
