@@ -47,10 +47,16 @@ def forms(reading: str, mode: Mode) -> list[str]:
 
 
 def postings(all_forms: Iterable[str], steps: Sequence[int]) -> set[tuple[str, str]]:
-    """``(gram, rest)`` of all forms; the rest is empty where no longer keyword comes through."""
+    """``(gram, rest)`` of all forms; the rest is empty where no longer keyword comes through.
+
+    A form that another one starts with needs none of its own: whatever starts it starts the other.
+    """
     kept = [(step, _is_passed_through(step, steps)) for step in steps]
     found = {(EVERYTHING, "")}
-    for form in all_forms:
+    ordered = sorted(set(all_forms))
+    for form, following in zip(ordered, (*ordered[1:], ""), strict=True):
+        if following.startswith(form):
+            continue
         for step, passed in kept:
             if len(form) < step:
                 break
