@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from daicho.declarations import folded as folded
     from daicho.declarations import month as month
     from daicho.declarations import one_of as one_of
+    from daicho.declarations import through as through
     from daicho.domain import Domain as Domain
     from daicho.entity import Entity as Entity
     from daicho.errors import Conflict as Conflict
@@ -48,7 +49,7 @@ _HOMES = {
     "book": ("Book", "Page"),
     "declarations": (
         "Aggregate", "Count", "Counter", "Edge", "Expires", "Key", "Listing", "Search", "Sum",
-        "day", "each", "folded", "month", "one_of",
+        "day", "each", "folded", "month", "one_of", "through",
     ),
     "domain": ("Domain",),
     "entity": ("Entity",),

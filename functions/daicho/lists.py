@@ -14,11 +14,11 @@ from daicho.places import Places
 from daicho.plan import EntityPlan, Ledger, ListingPlan, SearchPlan
 from daicho.postings import Asked, Listed, Reached, Searched
 from daicho.questions import Many
+from daicho.reach import Reach, merged
 from daicho.reading import Source
 from daicho.search.grams import EVERYTHING, HOT_GRAM
 from daicho.search.keyword import Keyword, KeywordError, Term
 from daicho.search.streams import AllOf, Posting, Stream
-from daicho.through import Reach, merged
 
 MOST_QUESTIONS = 100
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import datetime as dt
 import random
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -25,20 +23,13 @@ from daicho import field as declared
 from daicho.book import Book
 from daicho.derive import ItemKey
 from daicho.domain import Daicho
-from daicho.entity import values_of
-from daicho.errors import UnprocessedError
-from daicho.images import Image
 from daicho.plan import Ledger
 from daicho.questions import Many
-from daicho.requests import Page, Query
-from daicho.search import walk
 from daicho.search.grams import forms
 from daicho.search.keyword import Keyword
 from daicho.search.normalise import fold
-from daicho.table import Found, Table
-from daicho.writing import complete, item_of, values_image
-
-NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
+from daicho.writing import item_of
+from tests.property.lagging import NOON, Shelf, walked
 
 
 class Tag(Entity):
@@ -76,109 +67,6 @@ class Link(Entity):
 
 
 LEDGER = Daicho(Domain("test", Tag, Doc, Leaf, Link)).appended(Ledger())
-
-
-@dataclass
-class Shelf(Table):
-    """A table in memory. ``rows`` are what the index shows, whenever it caught up last."""
-
-    draw: random.Random
-    falters: bool = False
-    items: dict[ItemKey, Image] = field(default_factory=dict)
-    before: dict[ItemKey, Image | None] = field(default_factory=dict)
-    rows: dict[ItemKey, Image] = field(default_factory=dict)
-    fetched: int = 0
-
-    def write(self, item: Entity, created: dt.datetime) -> None:
-        entity = type(item)
-        generation = LEDGER.current(entity.__name__)
-        image = complete("t", generation, values_image(entity, values_of(item)), created)
-        self._set(derive.key_of(image), image)
-
-    def remove(self, key: ItemKey) -> None:
-        self._set(key, None)
-
-    def _set(self, key: ItemKey, image: Image | None) -> None:
-        self.before[key] = self.items.get(key)
-        if image is None:
-            self.items.pop(key, None)
-        else:
-            self.items[key] = image
-
-    def catch_up(self, keys: Iterable[ItemKey]) -> None:
-        """The index shows these items as they are."""
-        for key in keys:
-            gone = [row for row in self.rows if derive.base_of_derived(row.pk) == key]
-            for row in gone:
-                del self.rows[row]
-            if (image := self.items.get(key)) is not None:
-                plan = LEDGER.current(image["type"]["S"]).plan
-                for row, place in derive.rows(plan, image).items():
-                    self.rows[row] = {
-                        "PK": {"S": row.pk},
-                        "SK": {"S": row.sk},
-                        "GSI2PK": {"S": place.gsi2pk},
-                        "GSI2SK": {"S": place.gsi2sk},
-                    }
-
-    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
-        return self.items.get(key)
-
-    def batch_get(self, keys: Iterable[ItemKey], *, consistent: bool = False, **_: Any) -> Found:
-        found: dict[ItemKey, Image] = {}
-        left: list[ItemKey] = []
-        for key in dict.fromkeys(keys):
-            if self.falters and self.draw.random() < 0.2:
-                left.append(key)
-                continue
-            self.fetched += 1
-            image = self.items.get(key)
-            if not consistent and key in self.before and self.draw.random() < 0.5:
-                image = self.before[key]
-            if image is not None:
-                found[key] = image
-        return Found(found, tuple(left))
-
-    def query(self, query: Query) -> Page:
-        index = query.index or ""
-        pool = self.rows if index == "GSI2" else self.items
-        names = (f"{index}SK", "PK", "SK")
-        found = [
-            (tuple(item[name]["S"] for name in names), item)
-            for item in pool.values()
-            if item.get(f"{index}PK", {}).get("S") == query.partition
-        ]
-        found.sort(key=lambda each: each[0], reverse=not query.forward)
-        if query.low is not None:
-            found = [each for each in found if each[0][0] >= query.low]
-        if query.high is not None:
-            found = [each for each in found if each[0][0] <= query.high]
-        if query.below is not None:
-            found = [each for each in found if each[0][0] < query.below]
-        if query.start is not None:
-            last = tuple(query.start[name]["S"] for name in names)
-            found = [e for e in found if (e[0] > last if query.forward else e[0] < last)]
-        limit = self.draw.randint(1, 4)
-        page = [item for _, item in found[:limit]]
-        more = page[-1] if len(found) > limit else None
-        return Page(tuple(page), len(page), more, 1.0)
-
-
-def walked(book: Book, many: tuple[Many[Any], ...], draw: random.Random) -> Iterator[list[Any]]:
-    """All pages, each of a limit of its own."""
-    cursor: str | None = None
-    for _ in range(2_000):
-        limit = draw.randint(1, 3)
-        try:
-            page = book.page(*many, limit=limit, cursor=cursor)
-        except UnprocessedError:
-            continue  # nothing was decided: the caller asks again
-        assert len(page.items) <= limit
-        yield page.items
-        cursor = page.cursor
-        if cursor is None:
-            return
-    pytest.fail("the walk does not end")
 
 
 WORDS = ("a", "ab", "abc", "abcd", "abce", "abcde", "b", "bc", "ａbce", "Á")
@@ -233,7 +121,7 @@ def listed(shelf: Shelf, questions: tuple[Many[Any], ...]) -> list[str]:
 
 
 def shelf_of(docs: list[Doc], draw: random.Random) -> Shelf:
-    shelf = Shelf(draw)
+    shelf = Shelf(LEDGER, draw)
     for doc in docs:
         # Few moments for many items: ties are decided by the id.
         shelf.write(doc, NOON + dt.timedelta(seconds=draw.randint(0, 3)))
@@ -269,7 +157,9 @@ def test_a_read_that_is_older_than_the_index_drops_nothing(
         known = shelf.items.get(ItemKey(f"t#Doc#{edit.id}", "-"))
         shelf.write(edit, item_of(Doc, known).created_at if known else NOON)
     shelf.catch_up(list(shelf.items))
-    found = [d.id for page in walked(Book(shelf, LEDGER, "t", at_once=1), questions, draw) for d in page]
+    found = [
+        d.id for page in walked(Book(shelf, LEDGER, "t", at_once=1), questions, draw) for d in page
+    ]
     assert set(listed(shelf, questions)) <= set(found)
     assert len(set(found)) == len(found)
 
@@ -329,7 +219,7 @@ def test_a_walk_while_items_change(
 
 @given(st.sets(st.tuples(st.sampled_from("pq"), st.text("ab#$", min_size=1, max_size=4))), RANDOM)
 def test_a_sharded_partition_is_one_list(leaves: set[tuple[str, str]], draw: random.Random) -> None:
-    shelf = Shelf(draw)
+    shelf = Shelf(LEDGER, draw)
     for book, id in leaves:
         shelf.write(Leaf(book=book, id=id), NOON)
     for books in (("p",), ("q", "p")):
@@ -346,7 +236,7 @@ def test_a_sharded_partition_is_one_list(leaves: set[tuple[str, str]], draw: ran
 
 @given(st.sets(st.tuples(st.text("ab#", min_size=1, max_size=3), st.sampled_from("xyz"))), RANDOM)
 def test_both_ends_of_edges(links: set[tuple[str, str]], draw: random.Random) -> None:
-    shelf = Shelf(draw)
+    shelf = Shelf(LEDGER, draw)
     for a, b in links:
         shelf.write(Link(a=a, b=b), NOON)
     book = Book(shelf, LEDGER, "t", at_once=1)

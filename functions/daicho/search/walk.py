@@ -8,7 +8,7 @@ where the next page goes on; nothing is skipped, and every page gets further.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -33,6 +33,10 @@ FEW_ROWS = 20
 
 class OnlyUnprocessedError(Exception):
     """Nothing was decided, because the store had not got round to the first candidate."""
+
+    def __init__(self, left: Iterable[Any]) -> None:
+        super().__init__("nothing of the page was got round to")
+        self.left = tuple(left)
 
 
 @dataclass(frozen=True)
@@ -168,7 +172,7 @@ class Walk:
             here = Bound(row.order, inclusive=True)
             if row.key in left:
                 if not self._decided:
-                    raise OnlyUnprocessedError
+                    raise OnlyUnprocessedError(left)
                 return here
             if row.key in standing:
                 if not self.take(standing[row.key]):

@@ -89,19 +89,21 @@ class Reach:
         belonging = self._belonging(plan, members, ids)
         self.units += 0.5
         self.requests += 1
+        if not everything:
+            return False  # not rolled up yet: nobody knows
         walked = limit * max(1.0, everything / max(1, belonging))
         return walked * UNITS_A_CHECK < len(ids) * UNITS_A_LIST
 
     def _belonging(self, plan: EntityPlan, members: AggregatePlan, ids: frozenset[str]) -> int:
         """How many memberships these ids have, by one query of their ranking."""
-        ranking = derive.ranking_partition(self.tenant, plan, members, ())
         found = 0
-        for page in self.table.pages(Query(ranking, "GSI3")):
-            self.units += page.units
-            self.requests += 1
-            for row in page.items:
-                if keys.parse(row["GSI3SK"]["S"])[1] in ids:
-                    found += int(images.number(row["total"]["N"]))
+        for ranking in derive.ranking_partitions(self.tenant, plan, members, ()):
+            for page in self.table.pages(Query(ranking, "GSI3")):
+                self.units += page.units
+                self.requests += 1
+                for row in page.items:
+                    if keys.parse(row["GSI3SK"]["S"])[1] in ids:
+                        found += int(images.number(row["total"]["N"]))
         return found
 
 
