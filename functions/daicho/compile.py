@@ -17,12 +17,11 @@ from daicho.declarations import (
     Key,
     Listing,
     PartSpec,
-    Search,
     Sum,
-    ThroughSpec,
 )
 from daicho.fields import DeclarationError, FieldSpec, created_at
 from daicho.keys import text_of
+from daicho.searching import Search, ThroughSpec
 
 if TYPE_CHECKING:
     from daicho.entity import Entity

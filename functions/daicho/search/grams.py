@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 STEPS = (1, 2, 3, 5, 8)
@@ -54,7 +55,7 @@ def postings(all_forms: Iterable[str], steps: Sequence[int]) -> set[tuple[str, s
     kept = [(step, _is_passed_through(step, steps)) for step in steps]
     found = {(EVERYTHING, "")}
     ordered = sorted(set(all_forms))
-    for form, following in zip(ordered, (*ordered[1:], ""), strict=True):
+    for form, following in pairwise((*ordered, "")):
         if following.startswith(form):
             continue
         for step, passed in kept:

@@ -11,21 +11,11 @@ from typing import Annotated, Any
 from annotated_types import Ge, Le
 from pydantic import BaseModel, Field, create_model
 
-from daicho.declarations import (
-    Count,
-    EdgeOf,
-    KeyOf,
-    Listing,
-    ListingOf,
-    PartSpec,
-    Search,
-    SearchOf,
-    Tally,
-    TallyOf,
-)
+from daicho.declarations import Count, EdgeOf, KeyOf, Listing, ListingOf, PartSpec, Tally, TallyOf
 from daicho.entity import Entity
 from daicho.fields import DeclarationError, FieldSpec
 from daicho.questions import Many, One, Score
+from daicho.searching import Search, SearchOf
 from daicho.web import models, replies
 from daicho.web.operations import Call, Choice, Parameter, Reply
 from daicho.web.wire import Month, in_text, limited
