@@ -15,6 +15,7 @@ from bench.search.asking import Cost, Question
 from bench.search.editing import Edit
 from bench.search.peer import PAGE
 from bench.units import DOLLARS_A_MILLION_READS, DOLLARS_A_MILLION_WRITES
+from daicho.search.grams import Mode
 
 SECONDS_OF_A_LOAD = 600
 CONTACTS_OF_A_LOAD = 500_000
@@ -24,7 +25,7 @@ UNITS_A_ROW = 0.5
 UNITS_A_KEY = 1_000
 """Write units a second that one partition takes (Amazon DynamoDB, partition throughput)."""
 
-console = Console(width=150)
+console = Console(width=170)
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,12 @@ class Growth:
         return self.large.rows == self.small.rows == PAGE
 
 
-def pages(mode: str, asked: Iterable[Asked]) -> None:
+def pages(mode: Mode, asked: Iterable[Asked]) -> None:
     """What each page took."""
     table = _table(
         f"A page of 100, by {mode}, newest first: ours, then seed 001's way",
         *("keyword", "contacts", "page", "rows", "units", "requests", "ms", "p99"),
-        *("units ", "requests ", "ms ", "p99 ", "times ours"),
+        *("rows ", "units ", "requests ", "ms ", "p99 ", "times ours"),
     )
     for each in asked:
         for place, cost in enumerate(each.ours):
@@ -82,13 +83,14 @@ def pages(mode: str, asked: Iterable[Asked]) -> None:
                 str(cost.page),
                 str(cost.rows),
                 *_numbers(cost),
+                str(there.rows),
                 *_numbers(there),
                 f"{there.units / cost.units:,.1f}" if cost.units else "",
             )
     console.print(table)
 
 
-def growth(mode: str, grown: Sequence[Growth], smallest: int, largest: int) -> None:
+def growth(mode: Mode, grown: Sequence[Growth], smallest: int, largest: int) -> None:
     """How pages grow with the number of contacts."""
     table = _table(
         f"Growth by {mode} from {smallest:,} to {largest:,} contacts (of full pages)",
@@ -127,7 +129,7 @@ def figure(asked: Sequence[Asked], grown: Sequence[Growth]) -> str:
     )
 
 
-def writes(known: Mapping[str, Mapping[str, Any]], peers: Mapping[str, float]) -> None:
+def writes(known: Mapping[Mode, Mapping[str, Any]], peers: Mapping[Mode, float]) -> None:
     """What a contact takes to write, and a million of them."""
     table = _table(
         "Write units a contact, with all its derived items (tallies apart)",
@@ -149,7 +151,7 @@ def writes(known: Mapping[str, Mapping[str, Any]], peers: Mapping[str, float]) -
     console.print(table)
 
 
-def busiest(mode: str, facts: Mapping[str, Any]) -> None:
+def busiest(mode: Mode, facts: Mapping[str, Any]) -> None:
     """The load of the busiest keys of the index while a tenant's contacts are loaded."""
     rate = CONTACTS_OF_A_LOAD / SECONDS_OF_A_LOAD
     table = _table(
