@@ -246,7 +246,7 @@ class AllOf:
 
     parts: list[Stream]
     _left_out: bool = False
-    _pivots: dict[int, int] = field(default_factory=dict)
+    _asked: dict[int, tuple[int, Bound]] = field(default_factory=dict)
 
     def bound(self) -> Bound:
         """Down to where it is decided."""
@@ -254,7 +254,7 @@ class AllOf:
         while True:
             for part in self.parts:
                 if part.bound() > bound:
-                    self._pivots[id(part)] = self._pivots.get(id(part), 0) + 1
+                    self._ask(part, bound)
                     part.leap(bound)
             lowest = min((part.bound() for part in self.parts), default=END)
             if lowest == bound:
@@ -275,6 +275,7 @@ class AllOf:
     def leap(self, bound: Bound) -> None:
         """Leave everything above ``bound`` behind."""
         for part in self.parts:
+            self._ask(part, part.bound())
             part.leap(bound)
 
     def wants(self) -> Iterator[Posting]:
@@ -285,7 +286,7 @@ class AllOf:
         wanting = [part for part in self.parts if part.candidate() is None]
         if all(each.reads for part in self.parts for each in leaves(part)):
             # The sparsest alone: where it goes on, the others may leap.
-            wanting = [min(wanting, key=self._rows_a_pivot)]
+            wanting = [min(wanting, key=self._rows_for_an_answer)]
         for part in wanting:
             yield from part.wants()
 
@@ -293,19 +294,24 @@ class AllOf:
         """Whether its candidates match, as far as the lists say."""
         return not self._left_out and all(part.sure() for part in self.parts)
 
+    def _ask(self, part: Stream, bound: Bound) -> None:
+        """Note that a part was asked for what stands at a bound."""
+        asked, last = self._asked.get(id(part), (0, TOP))
+        if last != bound:
+            self._asked[id(part)] = asked + 1, bound
+
     def _leave_out(self) -> None:
         while len(self.parts) > 1:
-            densest = max(self.parts, key=self._rows_a_pivot)
+            densest = max(self.parts, key=self._rows_for_an_answer)
             reads = max((each.reads for each in leaves(densest)), default=0)
-            if reads < LEAST_READS or self._rows_a_pivot(densest) < TOO_DENSE:
+            if reads < LEAST_READS or self._rows_for_an_answer(densest) < TOO_DENSE:
                 return
             self.parts.remove(densest)
             self._left_out = True
 
-    def _rows_a_pivot(self, part: Stream) -> float:
-        lists = list(leaves(part))
-        rows = sum(each.read_rows for each in lists)
-        return rows / (self._pivots.get(id(part), 0) + 1)
+    def _rows_for_an_answer(self, part: Stream) -> float:
+        asked, _ = self._asked.get(id(part), (0, TOP))
+        return sum(each.read_rows for each in leaves(part)) / max(1, asked)
 
 
 def leaves(stream: Stream) -> Iterator[Posting]:

@@ -20,12 +20,15 @@ UNITS, REQUESTS, SECONDS = 300.0, 50, 1.5
 UNITS_A_ROW = 0.02
 """Of an index row of 150 bytes, until rows of this page have been seen."""
 
+UNITS_A_READ = 0.5
+"""The least that a read takes."""
+
 UNITS_OF_DOUBT = 1.5
 """A row that is dropped is read twice, the second time consistently."""
 
 
-LEAST_UNITS = 2.0
-"""What a read of the lists and the check of a candidate may take."""
+LEAST_UNITS = 2.5
+"""What one read of a list, whose cost is rounded up, and one check may take."""
 
 FEW_ROWS = 20
 """Up to so many tell nothing about the size of the others."""
@@ -78,11 +81,20 @@ class Budget:
     def __post_init__(self) -> None:
         self.until = self.clock() + SECONDS
 
-    @property
-    def is_spent(self) -> bool:
-        """Whether no more should be read."""
-        short = UNITS - self.units < LEAST_UNITS
-        return short or self.requests >= REQUESTS or self.clock() >= self.until
+    def left(self, pending: int) -> float:
+        """Units that are left if all of the candidates that wait to be checked fail."""
+        return UNITS - self.units - pending * UNITS_OF_DOUBT
+
+    def is_spent(self, pending: int = 0) -> bool:
+        """Whether no more should be read while so many candidates wait to be checked."""
+        over = self.requests >= REQUESTS or self.clock() >= self.until
+        return over or self.left(pending) < LEAST_UNITS
+
+    def block(self, pending: int) -> int:
+        """Rows that what is left allows to read, and to check one more candidate; one at least."""
+        each = self.index_units / self.rows if self.rows > FEW_ROWS else UNITS_A_ROW
+        left = self.left(pending + 1) - UNITS_A_READ
+        return max(1, min(MOST_BLOCK, int(left / max(each, UNITS_A_ROW / 10))))
 
     def took(self, block: Block) -> None:
         """Count a block that was read."""
@@ -90,17 +102,6 @@ class Budget:
         self.index_units += block.units
         self.rows += len(block.rows)
         self.requests += 1
-
-    @property
-    def block(self) -> int:
-        """Rows of one list that what is left allows; one at least."""
-        each = self.index_units / self.rows if self.rows > FEW_ROWS else UNITS_A_ROW
-        return max(1, min(MOST_BLOCK, int((UNITS - self.units) / max(each, UNITS_A_ROW / 10))))
-
-    @property
-    def checks(self) -> int:
-        """Candidates that what is left allows to check, should all of them fail; one at least."""
-        return max(1, int((UNITS - self.units) / UNITS_OF_DOUBT))
 
 
 @dataclass(frozen=True)
@@ -135,30 +136,34 @@ class Walk:
             stopped = self._check(candidates)
             if stopped is not None:
                 return Walked(self._shown, stopped)
-            bound = self.stream.bound()
-            if bound == END or not goes_on or len(self._shown) == self.limit:
+            bound, full = self.stream.bound(), len(self._shown) == self.limit
+            if full or not goes_on or self.budget.is_spent():
                 return Walked(self._shown, bound)
 
     def _candidates(self, began: Bound) -> tuple[list[Row], bool]:
         """The next candidates, as many as are still missing; and whether to go on behind them."""
         found: list[Row] = []
         stream, budget = self.stream, self.budget
-        most = min(self.limit - len(self._shown), budget.checks)
+        most = self.limit - len(self._shown)
         while len(found) < most:
             row = stream.candidate()
             if row is not None:
+                if found and budget.left(len(found) + 1) < 0:
+                    break
                 found.append(row)
                 stream.leap(Bound(row.order, inclusive=False))
                 continue
             if stream.bound() == END:
                 return found, False
-            if budget.is_spent and stream.bound() < began:
-                return found, False
-            self._read(list(stream.wants()))
-        return found, not budget.is_spent
+            if stream.bound() < began and budget.is_spent(len(found)):
+                break
+            wanted = list(stream.wants())
+            if wanted:  # else a part was left out, and more is known now
+                self._read(wanted, budget.block(len(found)))
+        return found, True
 
-    def _read(self, lists: Sequence[Posting]) -> None:
-        most = max(1, self.budget.block // len(lists))
+    def _read(self, lists: Sequence[Posting], rows: int) -> None:
+        most = max(1, rows // len(lists))
         wanted = [each.want(most) for each in lists]
         blocks = self.reader.blocks(wanted)
         for posting, asked, block in zip(lists, wanted, blocks, strict=True):
