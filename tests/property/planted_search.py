@@ -6,7 +6,6 @@ another, and says which test found it. The exit status is 1 if one is never foun
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -52,11 +51,11 @@ def found_by(fault: Fault) -> str | None:
         shutil.copytree(ROOT / "functions/daicho", library)
         (library / fault.file).write_text(fault.planted(), encoding="utf-8")
         options = ("-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no")
+        path = ("-o", f"pythonpath={folder} .")
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "pytest", *options, *TESTS],
+                [sys.executable, "-m", "pytest", *options, *path, *TESTS],
                 cwd=ROOT,
-                env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"},
                 capture_output=True,
                 text=True,
                 check=False,
