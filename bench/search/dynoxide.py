@@ -1,7 +1,7 @@
-"""Dynoxide's own file, written without Dynoxide: its import takes 42 microseconds an item, this 12.
+"""Dynoxide's own file, written without Dynoxide: its import takes 42 µs an item, this 12.
 
-The rows are those that ``dynoxide import`` writes: `checked` compares them. They are inserted in the
-order of the index's keys, so many at a time that each page of the file is touched but a few times.
+The rows are those that ``dynoxide import`` writes: `checked` compares them. They are inserted in
+the order of the index's keys, so many at a time that a page of the file is touched but a few times.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from itertools import islice
+from json.encoder import encode_basestring as _quoted
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ FAST = (
     "PRAGMA locking_mode = EXCLUSIVE",
     "PRAGMA cache_size = -400000",
 )
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 Keys = tuple[str, str]
 
@@ -130,6 +131,14 @@ class _Into:
             yield *(f"S:{value}" for value in values), _encode(row)  # type: ignore[misc]
 
 
+def _encode(item: Image) -> str:
+    """As JSON; what holds nothing but strings, as derived items do, three times as fast."""
+    try:
+        return "{" + ",".join([f'"{n}":{{"S":{_quoted(v["S"])}}}' for n, v in item.items()]) + "}"
+    except KeyError:
+        return _json(item)
+
+
 def _names(schema: Any) -> Keys:
     kinds = {each["KeyType"]: str(each["AttributeName"]) for each in schema}
     return kinds["HASH"], kinds["RANGE"]
@@ -149,7 +158,7 @@ def _import(
     data = folder / "export" / table / "data"
     data.mkdir(parents=True)
     with gzip.open(data / "0.json.gz", "wt", encoding="utf-8") as file:
-        file.writelines(_encode({"Item": item}) + "\n" for item in items)
+        file.writelines(_json({"Item": item}) + "\n" for item in items)
     with serving() as endpoint:
         dynamodb = client(endpoint)
         create_table(dynamodb, table)

@@ -125,9 +125,9 @@ def rows(plan: EntityPlan, image: Image) -> dict[ItemKey, Row]:
     found: dict[ItemKey, Row] = {}
     for search in plan.searches:
         order = keys.check_sort(order_key(plan, image, NEWEST))
+        shard = keys.shard_of(search.shards, *own_key)
         for gram, rest in _postings(search, image):
             key = ItemKey(owner, keys.check_sort(sort_key(search, gram, rest)))
-            shard = keys.shard_of(search.shards, *own_key)
             found[key] = Row(
                 keys.check_partition(gram_list(tenant, plan, search, gram, shard)), order
             )
