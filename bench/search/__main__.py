@@ -1,12 +1,10 @@
-"""``make bench-search`` and ``make bench-search-full``."""
+"""``make bench-search`` and ``make bench-search-full``; ``--resume`` goes on after a cut."""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 
 from rich.progress import Progress
@@ -15,7 +13,8 @@ from bench.search import keywords, plot, report
 from bench.search.asking import DEEP, QUESTIONS, Ours, Question, Theirs
 from bench.search.data import Scale, theirs_units
 from bench.search.editing import edits
-from bench.search.report import Asked, Growth, console
+from bench.search.measured import Asked, Measured
+from bench.search.report import Growth, console
 from bench.search.store import FOLDER, fill, progress_bar
 from daicho.search.grams import Mode
 from tests.dynoxide import serving
@@ -34,7 +33,7 @@ PICTURE = Path(__file__).parent.parent.parent / "docs" / "search.svg"
 HARDLY_MEETING = "two that"
 
 
-def main(*, full: bool) -> None:
+def main(*, full: bool, resume: bool) -> None:
     """Measure, print, draw; the last line is the figure."""
     sizes = FULL if full else SIZES
     scales = {
@@ -45,19 +44,21 @@ def main(*, full: bool) -> None:
         for each in (scale for many in scales.values() for scale in many):
             fill(each.ours(), progress)
             fill(each.theirs(), progress)
-    asked: dict[Mode, list[Asked]] = {}
+    found: dict[Scale, Measured] = {}
     for mode, many in scales.items():
-        with progress_bar(console) as progress:
-            asked[mode] = [each for scale in many for each in _asked(scale, progress)]
-        report.pages(mode, asked[mode])
+        for scale in many:
+            found[scale] = _measured(scale, last=scale is many[-1], resume=resume)
+        asked = [each for scale in many for each in found[scale].asked]
+        report.pages(mode, asked)
         if len(many) > 1:
-            report.growth(mode, grown(asked[mode]), many[0].size, many[-1].size)
-        _others(many[-1])
+            report.growth(mode, grown(asked), many[0].size, many[-1].size)
+        report.random_keywords(mode, many[-1].size, found[many[-1]].random)
+        report.walks(many[-1].size, found[many[-1]].walked)
     _writes(scales)
-    _keep(asked)
+    asked = [each for scale in scales["prefix"] for each in found[scale].asked]
     picture = PICTURE if full else FOLDER / PICTURE.name
-    picture.write_text(plot.drawn(asked["prefix"]), encoding="utf-8")
-    console.print(report.figure(asked["prefix"], grown(asked["prefix"])))
+    picture.write_text(plot.drawn(asked), encoding="utf-8")
+    console.print(report.figure(asked, grown(asked)))
 
 
 def grown(asked: Sequence[Asked]) -> list[Growth]:
@@ -73,30 +74,32 @@ def grown(asked: Sequence[Asked]) -> list[Growth]:
     return found
 
 
-def _asked(scale: Scale, progress: Progress) -> Iterator[Asked]:
-    with _serving(scale) as (ours, theirs):
-        questions = QUESTIONS[scale.mode]
+def _measured(scale: Scale, *, last: bool, resume: bool) -> Measured:
+    """What one size takes; the ``last`` one is asked more."""
+    file = FOLDER / f"{scale.name}.measured"
+    kept = Measured.read(file) if resume and file.exists() else Measured()
+    questions = QUESTIONS[scale.mode]
+    with _serving(scale) as (ours, theirs), progress_bar(console) as progress:
         for question in progress.track(questions, description=f"{scale.name}: asked"):
-            costs = ours.costs(question)
-            peers = theirs.costs(question, [cost.page for cost in costs])
-            yield Asked(question, scale.size, costs, peers)
+            if question not in kept.questions():
+                costs = ours.costs(question)
+                peers = theirs.costs(question, [cost.page for cost in costs])
+                kept.asked.append(Asked(question, scale.size, costs, peers))
+                kept.write(file)
+        if last and not kept.random:
+            _more(scale, ours, kept, progress)
+            kept.write(file)
+    return kept
 
 
-def _others(scale: Scale) -> None:
+def _more(scale: Scale, ours: Ours, kept: Measured, progress: Progress) -> None:
     """Keywords of all other lengths, and what hardly matches paged to the end."""
-    with _serving(scale) as (ours, _), progress_bar(console) as progress:
-        drawn = keywords.others(scale.mode, scale.ours().known["sample"])
-        costs = [
-            ours.units(Question("random", text))
-            for text in progress.track(drawn, description="random keywords")
-        ]
-        hardly = [q for q in QUESTIONS[scale.mode] if q.what.startswith(HARDLY_MEETING)]
-        walked = [
-            (question, scale.size, *ours.walk(question))
-            for question in progress.track(hardly, description="to the end")
-        ]
-    report.random_keywords(scale.mode, scale.size, costs)
-    report.walks(walked)
+    drawn = keywords.others(scale.mode, scale.ours().known["sample"])
+    for text in progress.track(drawn, description=f"{scale.name}: random keywords"):
+        kept.random.append(ours.units(Question("random", text)))
+    hardly = [each for each in QUESTIONS[scale.mode] if each.what.startswith(HARDLY_MEETING)]
+    for question in progress.track(hardly, description=f"{scale.name}: to the end"):
+        kept.walked.append((question, *ours.walk(question)))
 
 
 def _writes(scales: dict[Mode, list[Scale]]) -> None:
@@ -107,12 +110,6 @@ def _writes(scales: dict[Mode, list[Scale]]) -> None:
     report.edits(list(edits()))
 
 
-def _keep(asked: dict[Mode, list[Asked]]) -> None:
-    kept = {mode: [asdict(each) for each in many] for mode, many in asked.items()}
-    text = json.dumps(kept, ensure_ascii=False, indent=1)
-    (FOLDER / "measured.json").write_text(text, encoding="utf-8")
-
-
 @contextmanager
 def _serving(scale: Scale) -> Iterator[tuple[Ours, Theirs]]:
     ours, theirs = scale.ours(), scale.theirs()
@@ -121,4 +118,4 @@ def _serving(scale: Scale) -> Iterator[tuple[Ours, Theirs]]:
 
 
 if __name__ == "__main__":
-    main(full="--full" in sys.argv[1:])
+    main(full="--full" in sys.argv[1:], resume="--resume" in sys.argv[1:])

@@ -111,11 +111,11 @@ class Ours:
         page = book.page(Contact.search(question.text), limit=PAGE, cursor=cursor)
         return len(page.items), page.cursor
 
-    def units(self, question: Question) -> tuple[float, int, str | None]:
-        """Read units and rows of the first page, and its cursor."""
+    def units(self, question: Question) -> tuple[float, int, bool]:
+        """Read units and rows of the first page, and whether more follows."""
         with self._meter.counting() as consumed:
             rows, cursor = self.page(question)
-        return consumed.reads, rows, cursor
+        return consumed.reads, rows, cursor is not None
 
     def walk(self, question: Question) -> tuple[int, int, float]:
         """Page to the end: pages, rows, and the read units of the dearest page."""

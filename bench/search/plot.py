@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 
 from bench.search.asking import Cost
-from bench.search.report import Asked
+from bench.search.measured import Asked
 
 WIDTH, PANEL, TOP, BOTTOM, LEFT, GAP = 980, 270, 84, 64, 66, 44
 STYLE = """

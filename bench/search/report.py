@@ -13,6 +13,7 @@ from rich.table import Table
 
 from bench.search.asking import Cost, Question
 from bench.search.editing import Edit
+from bench.search.measured import Asked, Random, Walked
 from bench.search.peer import PAGE
 from bench.units import DOLLARS_A_MILLION_READS, DOLLARS_A_MILLION_WRITES
 from daicho.search.grams import Mode
@@ -26,20 +27,6 @@ UNITS_A_KEY = 1_000
 """Write units a second that one partition takes (Amazon DynamoDB, partition throughput)."""
 
 console = Console(width=170)
-
-
-@dataclass(frozen=True)
-class Asked:
-    """One question at one size, as both answered it."""
-
-    question: Question
-    size: int
-    ours: Sequence[Cost]
-    theirs: Sequence[Cost]
-
-    def deep(self) -> Cost:
-        """The 50th page, or the last."""
-        return self.ours[-1]
 
 
 @dataclass(frozen=True)
@@ -178,11 +165,11 @@ def edits(found: Iterable[Edit]) -> None:
     console.print(table)
 
 
-def random_keywords(mode: str, size: int, costs: Sequence[tuple[float, int, str | None]]) -> None:
+def random_keywords(mode: str, size: int, costs: Sequence[Random]) -> None:
     """What keywords of other lengths take beyond the rows that they show."""
     beyond = sorted(units - rows * UNITS_A_ROW for units, rows, _ in costs)
     rows = statistics.fmean(rows for _, rows, _ in costs)
-    short = sum(found < PAGE and cursor is not None for _, found, cursor in costs)
+    short = sum(found < PAGE and more for _, found, more in costs)
     mean = statistics.fmean(beyond)
     table = _table(
         f"The first page of {len(costs):,} random keywords of other lengths, by {mode}",
@@ -202,13 +189,13 @@ def random_keywords(mode: str, size: int, costs: Sequence[tuple[float, int, str 
     console.print(table)
 
 
-def walks(found: Iterable[tuple[Question, int, int, int, float]]) -> None:
+def walks(size: int, found: Iterable[Walked]) -> None:
     """Two words that hardly meet, paged to the end."""
     table = _table(
         "To the end of what hardly matches",
         *("keyword", "contacts", "pages", "rows", "units of the dearest page"),
     )
-    for question, size, many, rows, worst in found:
+    for question, many, rows, worst in found:
         row = (f"{size:,}", str(many), str(rows), f"{worst:.1f}")
         table.add_row(f"{question.what} `{question.text}`", *row)
     console.print(table)
