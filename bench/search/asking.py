@@ -19,10 +19,10 @@ from tests.dynoxide import client
 DEEP = 50
 """The deep page that is measured; a list that ends before is measured at its end."""
 
-ROUNDS, SECONDS = 60, 4.0
+ROUNDS, SECONDS = 40, 2.0
 """A page is asked so often, or as often as fits in that time, once at least."""
 
-SLOW = 5.0
+SLOW = 0.5
 """A peer that takes longer for a page is not asked for another page of the same keyword: it reads
 the same for each."""
 

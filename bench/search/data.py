@@ -6,7 +6,7 @@ import hashlib
 import json
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from itertools import islice
@@ -36,7 +36,10 @@ LABELS = tuple(f"顧客第{n // 10:02d}区支店{n:03d}" for n in range(1_000))
 
 SMALL_TENANTS, SMALL_CONTACTS = 100, 200
 SAMPLE = 2_500
-BUSIEST = 12
+BUSIEST, BUSY = 12, 2_000
+BLOCK = 500
+"""Contacts in a row that one process makes."""
+
 WRITE_UNIT = 1_024
 WEIGHED = 50_000
 """Contacts whose write units are counted."""
@@ -90,65 +93,85 @@ class Scale:
     def ours(self) -> Wanted:
         """Daicho's table."""
         made = Derived(self)
-        return Wanted(
-            self.name,
-            _digest(self, made.few()),
-            create_table,
-            made.items,
-            ITEMS_A_CONTACT[self.mode] * self.people,
-            made.found,
-        )
+        about = ITEMS_A_CONTACT[self.mode] * self.people
+        return Wanted(self.name, _digest(self, made.few()), create_table, made, about)
 
     def theirs(self) -> Wanted:
         """Seed 001's table."""
-        contains = self.mode == "contains"
+        made = Described(self)
         return Wanted(
             f"seed-001-{self.name}",
-            _digest(self, islice(self._described(), FEW)),
+            _digest(self, islice(made.items(0, 1), FEW)),
             lambda dynamodb, name: dynamodb.create_table(
-                TableName=name, **peer.table(contains=contains)
+                TableName=name, **peer.table(contains=self.mode == "contains")
             ),
-            self._described,
-            7 * self.people,
+            made,
+            6 * self.people,
         )
 
-    def _described(self) -> Iterator[Image]:
-        for tenant, crowd in self.crowds():
-            for category in crowd.categories:
+
+class Described:
+    """Seed 001's items."""
+
+    def __init__(self, scale: Scale) -> None:
+        self._scale = scale
+
+    def items(self, share: int, of: int) -> Iterator[Image]:
+        """Every ``of``-th block of contacts from the ``share``-th on; categories with the first."""
+        contains = self._scale.mode == "contains"
+        for tenant, crowd in self._scale.crowds():
+            for category in crowd.categories if share == 0 else ():
                 yield from peer.category_items(tenant, category)
-            for contact in crowd:
-                yield from peer.contact_items(tenant, contact, contains=self.mode == "contains")
+            for _, contact in _shared(crowd, share, of):
+                yield from peer.contact_items(tenant, contact, contains=contains)
+
+    def learnt(self) -> None:
+        """Nothing."""
+
+    def rest(self, _learnt: Sequence[Any]) -> tuple[list[Image], dict[str, Any]]:
+        """Nothing."""
+        return [], {}
 
 
 @dataclass
 class Facts:
-    """What is learnt while the main tenant's items are made."""
+    """What is learnt of the main tenant's contacts, and every tenant's tallies."""
 
-    every: int
-    contacts: int = 0
     units: list[int] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     writes: Counter[str] = field(default_factory=Counter)
-    sample: list[list[str]] = field(default_factory=list)
+    sample: list[tuple[str, ...]] = field(default_factory=list)
+    tallies: dict[str, Amount] = field(default_factory=dict)
 
-    def add(self, contact: Contact, image: Image, derived: list[Image]) -> None:
+    def add(
+        self, number: int, size: int, contact: Contact, image: Image, rows: list[Image]
+    ) -> None:
         """Count one contact."""
-        if self.contacts % self.every == 0 and len(self.sample) < SAMPLE:
-            self.sample.append([contact.name, contact.company, contact.phone, contact.email])
-        if len(self.units) < WEIGHED:
-            self.units.append(write_units(image) + sum(2 * write_units(row) for row in derived))
-            self.rows.append(len(derived))
-        self.contacts += 1
-        self.writes.update(row["GSI2PK"]["S"] for row in derived)
+        if number % max(1, size // SAMPLE) == 0:
+            self.sample.append((contact.name, contact.company, contact.phone, contact.email))
+        if number < WEIGHED:
+            self.units.append(write_units(image) + sum(2 * write_units(row) for row in rows))
+            self.rows.append(len(rows))
+        self.writes.update(row["GSI2PK"]["S"] for row in rows)
 
-    def found(self) -> dict[str, Any]:
+    def merge(self, other: Facts) -> None:
+        """Take what another process has learnt."""
+        self.units += other.units
+        self.rows += other.rows
+        self.sample += other.sample
+        self.writes += other.writes
+        for tally, amount in other.tallies.items():
+            self.tallies[tally] = self.tallies.get(tally, Amount()) + amount
+
+    def found(self, contacts: int) -> dict[str, Any]:
         """Means, the worst, and the busiest keys of the index."""
         return {
             "units": _spread(self.units),
             "rows": _spread(self.rows),
             "busiest": self.writes.most_common(BUSIEST),
-            "contacts": self.contacts,
-            "sample": self.sample,
+            "contacts": contacts,
+            "weighed": len(self.units),
+            "sample": sorted(self.sample),
         }
 
 
@@ -158,26 +181,38 @@ class Derived:
     def __init__(self, scale: Scale) -> None:
         self._scale = scale
         self._ledger = ledger(scale.mode)
-        self.facts = Facts(max(1, scale.size // SAMPLE))
+        self._facts = Facts()
 
-    def items(self) -> Iterator[Image]:
-        """All of them; to be asked more than once, each time from the start."""
-        self.facts = Facts(self.facts.every)
+    def items(self, share: int, of: int) -> Iterator[Image]:
+        """Every ``of``-th block of contacts from the ``share``-th on; categories with the first."""
+        facts = self._facts = Facts()
         for tenant, crowd in self._scale.crowds():
-            tallies: dict[str, Amount] = {}
-            for category in crowd.categories:
+            for category in crowd.categories if share == 0 else ():
                 image = self._image(tenant, declared.Category, asdict(category))
                 yield from (image, *self._derived(image))
-                self._count(image, tallies)
-            for contact in crowd:
+                self._count(image)
+            for number, contact in _shared(crowd, share, of):
                 image = self._contact(tenant, contact)
                 derived = self._derived(image)
                 yield image
                 yield from derived
-                self._count(image, tallies)
+                self._count(image)
                 if tenant == MAIN:
-                    self.facts.add(contact, image, derived)
-            yield from map(self._total, tallies.items())
+                    facts.add(number, self._scale.size, contact, image, derived)
+
+    def learnt(self) -> Facts:
+        """What was learnt from these; of index keys, the busiest."""
+        found = self._facts
+        found.writes = Counter(dict(found.writes.most_common(BUSY)))
+        return found
+
+    def rest(self, learnt: Sequence[Facts]) -> tuple[list[Image], dict[str, Any]]:
+        """The totals of all tallies, and what was learnt."""
+        whole = Facts()
+        for each in learnt:
+            whole.merge(each)
+        totals = [self._total(*each) for each in whole.tallies.items()]
+        return totals, whole.found(self._scale.size)
 
     def few(self) -> Iterator[Image]:
         """What becomes of a few contacts."""
@@ -185,10 +220,6 @@ class Derived:
         for contact in islice(crowd, FEW):
             image = self._contact(tenant, contact)
             yield from (image, *self._derived(image))
-
-    def found(self) -> dict[str, Any]:
-        """What was learnt from the items that were made last."""
-        return self.facts.found()
 
     def _contact(self, tenant: str, contact: Contact) -> Image:
         values = {"id": contact.id, "created": contact.created, **_fields(contact)}
@@ -211,14 +242,13 @@ class Derived:
             for key, row in derive.rows(plan, image).items()
         ]
 
-    def _count(self, image: Image, tallies: dict[str, Amount]) -> None:
-        plan = self._ledger.current(image["type"]["S"]).plan
+    def _count(self, image: Image) -> None:
+        plan, tallies = self._ledger.current(image["type"]["S"]).plan, self._facts.tallies
         for tally, amount in derive.contributions(plan, image).items():
             tallies[tally] = tallies.get(tally, Amount()) + amount
 
-    def _total(self, counted: tuple[str, Amount]) -> Image:
+    def _total(self, tally: str, amount: Amount) -> Image:
         """A total as the rollup leaves it."""
-        tally, amount = counted
         name = slots.TallyName.parse(tally)
         plan, aggregate = self._ledger.aggregate(name.entity, name.aggregate, name.since)
         key, place = slots.total_key(tally), ranking_place(name, plan, aggregate, amount)
@@ -231,6 +261,12 @@ class Derived:
             "rev": {"N": "1"},
             **ranked,
         }
+
+
+def _shared(crowd: Crowd, share: int, of: int) -> Iterator[tuple[int, Contact]]:
+    for number, contact in enumerate(crowd):
+        if number // BLOCK % of == share:
+            yield number, contact
 
 
 def write_units(image: Image) -> int:

@@ -12,9 +12,9 @@ import json
 import sqlite3
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from itertools import islice
+from dataclasses import dataclass
 from json.encoder import encode_basestring as _quoted
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,6 @@ from typing import Any
 from daicho import images
 from daicho.images import Image
 from tests.dynoxide import client, program, serving
-
-AT_ONCE = 200_000
-"""Items that are sorted in memory."""
 
 CREATE = Callable[[Any, str], object]
 FAST = (
@@ -36,6 +33,8 @@ FAST = (
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 Keys = tuple[str, str]
+Rows = list[tuple[str, list[tuple[Any, ...]]]]
+"""Statements, each with the rows that it inserts."""
 
 
 class DifferentError(Exception):
@@ -48,16 +47,65 @@ def create(database: Path, table: str, create_table: CREATE) -> None:
         create_table(client(endpoint), table)
 
 
-def insert(database: Path, table: str, items: Iterable[Image]) -> None:
-    """Put items into an empty table that `create` made."""
+@dataclass(frozen=True)
+class Layout:
+    """A table's keys, and those of its indexes with what they project."""
+
+    table: str
+    keys: Keys
+    indexes: tuple[tuple[str, Keys, Any], ...]
+
+    @classmethod
+    def of(cls, database: Path, table: str) -> Layout:
+        """Read it off a file that `create` made."""
+        with closing(sqlite3.connect(database)) as opened:
+            keys, indexes = opened.execute(
+                "SELECT key_schema, gsi_definitions FROM _tables WHERE table_name = ?", (table,)
+            ).fetchone()
+        found = (
+            (each["IndexName"], _names(each["KeySchema"]), each["Projection"])
+            for each in json.loads(indexes or "[]")
+        )
+        return cls(table, _names(json.loads(keys)), tuple(found))
+
+    def rows(self, items: Sequence[Image]) -> Rows:
+        """What is inserted for items, and for their rows in the indexes, in the order of keys."""
+        base = f'INSERT INTO "{self.table}" VALUES (?, ?, ?, ?, NULL, ?)'  # noqa: S608
+        found: Rows = [(base, sorted(self._base(items)))]
+        for name, keys, projection in self.indexes:
+            row = f'INSERT INTO "{self.table}::gsi::{name}" VALUES (?, ?, ?, ?, ?)'  # noqa: S608
+            found.append((row, sorted(self._projected(items, keys, projection))))
+        return found
+
+    def _base(self, items: Iterable[Image]) -> Iterator[tuple[str, str, str, int, str]]:
+        partition, sort = self.keys
+        for item in items:
+            pk, sk = item[partition]["S"], item[sort]["S"]
+            share = hashlib.md5(b"Outliers" + pk.encode(), usedforsecurity=False).hexdigest()[:6]
+            yield f"S:{pk}", f"S:{sk}", _encode(item), images.size_of(item), share
+
+    def _projected(
+        self, items: Iterable[Image], keys: Keys, projection: Any
+    ) -> Iterator[tuple[str, ...]]:
+        whole = projection["ProjectionType"] == "ALL"
+        kept = {*self.keys, *keys, *projection.get("NonKeyAttributes", ())}
+        for item in items:
+            if keys[0] not in item or keys[1] not in item:
+                continue
+            row = item if whole else {name: item[name] for name in kept if name in item}
+            values = (item[name]["S"] for name in (*keys, *self.keys))
+            yield (*(f"S:{value}" for value in values), _encode(row))
+
+
+def insert(database: Path, blocks: Iterable[Rows]) -> None:
+    """Put rows into an empty table that `create` made."""
     with closing(sqlite3.connect(database, isolation_level=None)) as opened:
         for pragma in FAST:
             opened.execute(pragma)
-        into = _Into(opened, table)
-        rest = iter(items)
-        while block := list(islice(rest, AT_ONCE)):
+        for block in blocks:
             opened.execute("BEGIN")
-            into.put(block)
+            for statement, rows in block:
+                opened.executemany(statement, rows)
             opened.execute("COMMIT")
         opened.execute("PRAGMA locking_mode = NORMAL")
         opened.execute("PRAGMA journal_mode = WAL")
@@ -73,7 +121,7 @@ def checked(table: str, create_table: CREATE, items: Iterable[Image]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         ours, theirs = Path(folder, "ours.db"), Path(folder, "theirs.db")
         create(ours, table, create_table)
-        insert(ours, table, sample)
+        insert(ours, [Layout.of(ours, table).rows(sample)])
         _import(Path(folder), table, create_table, sample, theirs)
         with closing(sqlite3.connect(ours)) as one, closing(sqlite3.connect(theirs)) as other:
             names = [
@@ -83,52 +131,6 @@ def checked(table: str, create_table: CREATE, items: Iterable[Image]) -> None:
             for name in (each for each in names if each.startswith(table)):
                 if _rows(one, name) != _rows(other, name):
                     raise DifferentError(f"{name} is not what Dynoxide imports")
-
-
-class _Into:
-    def __init__(self, opened: sqlite3.Connection, table: str) -> None:
-        self._opened, self._table = opened, table
-        found = opened.execute(
-            "SELECT key_schema, gsi_definitions FROM _tables WHERE table_name = ?", (table,)
-        ).fetchone()
-        self._keys = _names(json.loads(found[0]))
-        self._indexes = [
-            (each["IndexName"], _names(each["KeySchema"]), each["Projection"])
-            for each in json.loads(found[1] or "[]")
-        ]
-
-    def put(self, items: list[Image]) -> None:
-        """Insert items, and their rows in the indexes, in the order of their keys."""
-        base = sorted(self._base(items))
-        self._opened.executemany(
-            f'INSERT INTO "{self._table}" VALUES (?, ?, ?, ?, NULL, ?)',  # noqa: S608
-            base,
-        )
-        for name, keys, projection in self._indexes:
-            rows = sorted(self._projected(items, keys, projection))
-            self._opened.executemany(
-                f'INSERT INTO "{self._table}::gsi::{name}" VALUES (?, ?, ?, ?, ?)',  # noqa: S608
-                rows,
-            )
-
-    def _base(self, items: Iterable[Image]) -> Iterator[tuple[str, str, str, int, str]]:
-        partition, sort = self._keys
-        for item in items:
-            pk, sk = item[partition]["S"], item[sort]["S"]
-            share = hashlib.md5(b"Outliers" + pk.encode(), usedforsecurity=False).hexdigest()[:6]
-            yield f"S:{pk}", f"S:{sk}", _encode(item), images.size_of(item), share
-
-    def _projected(
-        self, items: Iterable[Image], keys: Keys, projection: Any
-    ) -> Iterator[tuple[str, str, str, str, str]]:
-        whole = projection["ProjectionType"] == "ALL"
-        kept = {*self._keys, *keys, *projection.get("NonKeyAttributes", ())}
-        for item in items:
-            if keys[0] not in item or keys[1] not in item:
-                continue
-            row = item if whole else {name: item[name] for name in kept if name in item}
-            values = (item[name]["S"] for name in (*keys, *self._keys))
-            yield *(f"S:{value}" for value in values), _encode(row)  # type: ignore[misc]
 
 
 def _encode(item: Image) -> str:

@@ -127,7 +127,7 @@ def writes(known: Mapping[Mode, Mapping[str, Any]], peers: Mapping[Mode, float])
         units, rows = facts["units"], facts["rows"]
         table.add_row(
             mode,
-            f"{facts['contacts']:,}",
+            f"{facts['weighed']:,}",
             f"{rows['mean']:.1f}",
             f"{units['mean']:.1f}",
             str(units["p95"]),

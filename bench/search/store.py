@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import gc
 import json
+import multiprocessing
+import os
+import queue
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
@@ -25,20 +28,36 @@ FOLDER = Path(__file__).parent.parent.parent / ".local/bench/search"
 BYTES_AN_ITEM = 1_200
 """About what an item takes on disk, with its row in an index."""
 
+PROCESSES = max(2, os.cpu_count() or 1)
+AT_ONCE = 100_000
+"""Items that a process makes and sorts before it hands them over."""
+
 COMPARED = 3_000
 """Items of each file that are compared with what Dynoxide's own import makes of them."""
 
 
+class Maker(Protocol):
+    """Makes a table's items, in several processes at once."""
+
+    def items(self, share: int, of: int) -> Iterator[Image]:
+        """Every ``of``-th of them, from the ``share``-th on."""
+
+    def learnt(self) -> Any:
+        """What was learnt from the items that were made."""
+
+    def rest(self, learnt: Sequence[Any]) -> tuple[list[Image], dict[str, Any]]:
+        """Items that need all shares to have been made, and what is worth knowing."""
+
+
 @dataclass(frozen=True)
 class Wanted:
-    """A table to be filled. ``items`` are made when they are needed; ``about`` so many."""
+    """A table to be filled with ``about`` so many items."""
 
     name: str
     digest: str
     create: dynoxide.CREATE
-    items: Callable[[], Iterable[Image]]
+    maker: Maker
     about: int
-    facts: Callable[[], Mapping[str, Any]] = dict
 
     @property
     def table(self) -> str:
@@ -66,31 +85,68 @@ def fill(wanted: Wanted, progress: Progress) -> None:
     if wanted.database.exists():
         return
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for old in FOLDER.glob(f"{wanted.name}-????????????.*"):
+    for old in FOLDER.glob(f"{wanted.name}[-.]*"):
         old.unlink()
     need = wanted.about * BYTES_AN_ITEM
     if shutil.disk_usage(FOLDER).free < need:
         raise OSError(f"{FOLDER} needs {need / 1e9:.0f} GB for {wanted.name}")
-    dynoxide.checked(wanted.table, wanted.create, islice(wanted.items(), COMPARED))
+    some = islice(wanted.maker.items(0, 1), COMPARED)
+    dynoxide.checked(wanted.table, wanted.create, some)
     part = wanted.database.with_suffix(".part")
     dynoxide.create(part, wanted.table, wanted.create)
-    dynoxide.insert(part, wanted.table, _shown(wanted, progress))
-    known = json.dumps(dict(wanted.facts()), ensure_ascii=False)
-    wanted.database.with_suffix(".json").write_text(known, encoding="utf-8")
+    layout = dynoxide.Layout.of(part, wanted.table)
+    known: dict[str, Any] = {}
+    dynoxide.insert(part, _blocks(wanted, layout, known, progress))
+    text = json.dumps(known, ensure_ascii=False)
+    wanted.database.with_suffix(".json").write_text(text, encoding="utf-8")
     part.rename(wanted.database)
 
 
-def _shown(wanted: Wanted, progress: Progress) -> Iterator[Image]:
+def _blocks(
+    wanted: Wanted, layout: dynoxide.Layout, known: dict[str, Any], progress: Progress
+) -> Iterator[dynoxide.Rows]:
+    """What the processes make, as it comes."""
+    spawning = multiprocessing.get_context("spawn")
+    made: Any = spawning.Queue(PROCESSES)
+    workers = [
+        spawning.Process(
+            target=_work, args=(wanted.maker, share, layout, made), daemon=True, name=wanted.name
+        )
+        for share in range(PROCESSES)
+    ]
+    for worker in workers:
+        worker.start()
     task = progress.add_task(wanted.name, total=wanted.about)
-    gc.disable()  # items are trees of millions of dicts, and no cycle among them
+    learnt: list[Any] = []
     try:
-        for many, item in enumerate(wanted.items(), 1):
-            yield item
-            if many % 5_000 == 0:
-                progress.update(task, completed=many, total=max(many, wanted.about))
+        while len(learnt) < len(workers):
+            try:
+                what, block = made.get(timeout=5)
+            except queue.Empty:
+                if any(worker.exitcode for worker in workers):
+                    raise RuntimeError(f"{wanted.name}: a process ended") from None
+                continue
+            if what == "rows":
+                yield block
+                progress.advance(task, len(block[0][1]))
+            else:
+                learnt.append(block)
     finally:
-        gc.enable()
+        for worker in workers:
+            worker.terminate()
         progress.remove_task(task)
+    rest, found = wanted.maker.rest(learnt)
+    known |= found
+    if rest:
+        yield layout.rows(rest)
+
+
+def _work(maker: Maker, share: int, layout: dynoxide.Layout, made: Any) -> None:
+    gc.disable()  # items are trees of millions of dicts, and no cycle among them
+    items = maker.items(share, PROCESSES)
+    while block := list(islice(items, AT_ONCE)):
+        made.put(("rows", layout.rows(block)))
+    made.put(("learnt", maker.learnt()))
 
 
 def progress_bar(console: Console) -> Progress:
