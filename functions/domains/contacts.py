@@ -67,8 +67,9 @@ def contacts(book: Book, limit: int, cursor: str | None) -> Page[Contact]:
 @domain.route("GET", "/categories/{id}/contacts")
 def members(book: Book, id: str, limit: int, cursor: str | None) -> Page[Contact]:
     """Contacts of a category, newest first."""
+    page = book.page(Contact.in_category(id), limit=limit, cursor=cursor)
     book.get(Category.key(id))
-    return book.page(Contact.in_category(id), limit=limit, cursor=cursor)
+    return page
 
 
 @domain.beside(Contact)

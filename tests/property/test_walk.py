@@ -28,6 +28,7 @@ class Lists:
 
     lists: dict[str, list[int]]
     holds: Callable[[int], bool]
+    rests: bool = False
     requests: int = 0
     index_units: float = 0.0
     item_units: float = 0.0
@@ -52,7 +53,11 @@ class Lists:
         numbers = self.lists[wanted.list]  # falling
         start = 0
         start = wanted.more if wanted.more is not None else first_admitted(numbers, wanted.bound)
-        rows = [Row(ordered(n), n) for n in numbers[start : start + wanted.limit]]
+        assert wanted.rests == self.rests
+        rows = [
+            Row(ordered(n), n, str(n)[-1] if self.rests else "")
+            for n in numbers[start : start + wanted.limit]
+        ]
         end = start + len(rows)
         units = max(0.5, -(-len(rows) * 2 // ROWS_A_UNIT) / 2)
         self.requests += 1
@@ -167,6 +172,15 @@ def test_a_page_of_one_list_takes_one_request_for_it() -> None:
     )
     walker.page(None)
     assert (walker.lists.requests, walker.lists.index_units) == (2, 2.5)
+
+
+def test_what_stands_behind_the_gram_saves_reading_items() -> None:
+    numbers = list(range(2_000))
+    lists = Lists({"all": falling(set(numbers))}, lambda number: number % 10 == 3, rests=True)
+    walker = Walker(lists, lambda: Posting("all", "3", first=110))
+    assert walker.page(None).items == falling({n for n in numbers if n % 10 == 3})[:100]
+    assert lists.item_units == 50
+    assert lists.index_units <= 27
 
 
 def test_a_list_far_denser_than_the_other_is_left_alone() -> None:
