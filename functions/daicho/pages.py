@@ -38,7 +38,7 @@ class Pages:
         """A page of lists merged in order, and the cursor behind it; None only at the end."""
         now = self.now()
         reach = Reach(self.table, self.ledger, self.tenant, now)
-        asked = Lists(self.places, self.ledger, self.tenant, reach).asked(many, limit)
+        asked = self.asked(many, limit, reach)
         binding = Binding(self.tenant, asked.question)
         start = binding.read(cursor)
         found: Sequence[Image]
@@ -48,6 +48,10 @@ class Pages:
             budget = Budget(units=reach.units, requests=reach.requests)
             found, end = self._walked(asked, start, budget, now)
         return found, binding.write(end)
+
+    def asked(self, many: Sequence[Many[Any]], limit: int, reach: Reach) -> AskedLists:
+        """The lists that answer questions."""
+        return Lists(self.places, self.ledger, self.tenant, reach).asked(many, limit)
 
     def _walked(
         self, asked: AskedLists, start: Position | None, budget: Budget, now: int
