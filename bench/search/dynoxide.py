@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import lru_cache
 from json.encoder import encode_basestring as _quoted
 from pathlib import Path
 from typing import Any
@@ -81,8 +82,8 @@ class Layout:
         partition, sort = self.keys
         for item in items:
             pk, sk = item[partition]["S"], item[sort]["S"]
-            share = hashlib.md5(b"Outliers" + pk.encode(), usedforsecurity=False).hexdigest()[:6]
-            yield f"S:{pk}", f"S:{sk}", _encode(item), images.size_of(item), share
+            written, size = _encode(item)
+            yield f"S:{pk}", f"S:{sk}", written, size, _share(pk)
 
     def _projected(
         self, items: Iterable[Image], keys: Keys, projection: Any
@@ -94,7 +95,7 @@ class Layout:
                 continue
             row = item if whole else {name: item[name] for name in kept if name in item}
             values = (item[name]["S"] for name in (*keys, *self.keys))
-            yield (*(f"S:{value}" for value in values), _encode(row))
+            yield (*["S:" + value for value in values], _encode(row)[0])
 
 
 def insert(database: Path, blocks: Iterable[Rows]) -> None:
@@ -133,12 +134,20 @@ def checked(table: str, create_table: CREATE, items: Iterable[Image]) -> None:
                     raise DifferentError(f"{name} is not what Dynoxide imports")
 
 
-def _encode(item: Image) -> str:
-    """As JSON; what holds nothing but strings, as derived items do, three times as fast."""
+def _encode(item: Image) -> tuple[str, int]:
+    """As JSON, with its size; what holds nothing but strings, as derived items do, the fast way."""
     try:
-        return "{" + ",".join([f'"{n}":{{"S":{_quoted(v["S"])}}}' for n, v in item.items()]) + "}"
+        texts = [(name, value["S"]) for name, value in item.items()]
     except KeyError:
-        return _json(item)
+        return _json(item), images.size_of(item)
+    written = ",".join([f'"{name}":{{"S":{_quoted(text)}}}' for name, text in texts])
+    return f"{{{written}}}", sum([len(name) + len(text.encode()) for name, text in texts])
+
+
+@lru_cache(maxsize=64)
+def _share(pk: str) -> str:
+    """Where a parallel scan finds a partition."""
+    return hashlib.md5(b"Outliers" + pk.encode(), usedforsecurity=False).hexdigest()[:6]
 
 
 def _names(schema: Any) -> Keys:

@@ -110,7 +110,10 @@ def _blocks(
     made: Any = spawning.Queue(PROCESSES)
     workers = [
         spawning.Process(
-            target=_work, args=(wanted.maker, share, layout, made), daemon=True, name=wanted.name
+            target=_work,
+            args=(wanted.maker, share, PROCESSES, layout, made),
+            daemon=True,
+            name=wanted.name,
         )
         for share in range(PROCESSES)
     ]
@@ -141,9 +144,9 @@ def _blocks(
         yield layout.rows(rest)
 
 
-def _work(maker: Maker, share: int, layout: dynoxide.Layout, made: Any) -> None:
+def _work(maker: Maker, share: int, of: int, layout: dynoxide.Layout, made: Any) -> None:
     gc.disable()  # items are trees of millions of dicts, and no cycle among them
-    items = maker.items(share, PROCESSES)
+    items = maker.items(share, of)
     while block := list(islice(items, AT_ONCE)):
         made.put(("rows", layout.rows(block)))
     made.put(("learnt", maker.learnt()))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -184,16 +185,23 @@ def base_of_derived(pk: str) -> ItemKey:
     return ItemKey(f"{head}{keys.DELIMITER}{behind}" if behind else head, sk)
 
 
+@lru_cache(maxsize=1_024)
+def _head(*parts: str) -> str:
+    """What all postings of a search begin with: a contact has some twenty."""
+    return keys.prefix(*parts)
+
+
 def sort_key(declaration: SearchPlan | ListingPlan, *rest: str) -> str:
     """The sort key of a derived item: declaration, its first generation, then what tells it."""
-    return keys.render(declaration.name, str(declaration.since), *rest)
+    head = _head(declaration.name, str(declaration.since))
+    return head + keys.render(*rest) if rest else head[: -len(keys.DELIMITER)]
 
 
 def gram_list(tenant: str, plan: EntityPlan, search: SearchPlan, gram: str, shard: int) -> str:
     """The GSI2 partition of one gram; the shard is a component of its own (gram "" is not "#2")."""
-    head = (tenant, f"{plan.name}.{search.name}", str(search.since), gram)
+    head = _head(tenant, f"{plan.name}.{search.name}", str(search.since))
     sharded = search.shards > 1 and len(gram) <= grams.HOT_GRAM
-    return keys.render(*head, str(shard)) if sharded else keys.render(*head)
+    return head + (keys.render(gram, str(shard)) if sharded else keys.escape(gram))
 
 
 def listing_list(
