@@ -126,7 +126,7 @@ class Lists:
     ) -> object:
         (text,) = many.parts
         try:
-            keyword = Keyword.parse(text)
+            keyword = Keyword.parse(text, search.kinds)
         except KeywordError as error:
             raise refuse(400 if error.malformed else 422, str(error), field="q") from error
         reached = self.reach.reached(search, keyword)

@@ -90,6 +90,12 @@ class SearchPlan:
     phones: tuple[str, ...] = ()
     through: tuple[Through, ...] = ()
 
+    @property
+    def kinds(self) -> frozenset[Literal["text", "company", "phone"]]:
+        """How any of what it searches is read."""
+        own = (self.kind(field) for field in self.fields)
+        return frozenset((*own, *(each.kind for each in self.through)))
+
     def kind(self, field: str) -> Literal["text", "company", "phone"]:
         """How the values of one of its fields are read."""
         if field in self.companies:

@@ -27,7 +27,7 @@ from daicho.plan import Ledger
 from daicho.questions import Many
 from daicho.search import streams, walk
 from daicho.search.normalise import fold
-from daicho.search.spelling import meanings, readings
+from daicho.search.spelling import Kind, meanings, readings
 from daicho.writing import item_of
 from tests.property.lagging import NOON, TENANT, Shelf, walked
 
@@ -54,7 +54,7 @@ class Person(Entity):
 
 
 LEDGER = Daicho(Domain("test", Group, Person)).appended(Ledger())
-FIELDS = {
+FIELDS: dict[str, tuple[tuple[str, Kind], ...]] = {
     "begins": (("name", "text"), ("company", "company"), ("phone", "phone")),
     "inside": (("name", "text"), ("phone", "phone")),
     "sparse": (("name", "text"), ("company", "company")),
@@ -115,13 +115,14 @@ class Oracle:
         values = [
             (reading, self.question.name == "inside")
             for name, kind in FIELDS[self.question.name]
-            for reading in readings(getattr(person, name), kind)  # type: ignore[arg-type]
+            for reading in readings(getattr(person, name), kind)
         ]
         if self.question.name != "sparse":
             inside = self.question.name == "inside"
             values += [(fold(groups[id]), inside) for id in person.groups if id in groups]
+        kinds = [kind for _, kind in FIELDS[self.question.name]]
         hits: Callable[[str], bool] = lambda term: any(  # noqa: E731
-            _stands(meant, *value) for meant in meanings(term) for value in values
+            _stands(meant, *value) for meant in meanings(term, kinds) for value in values
         )
         return bool(folded) and (hits(folded) or all(map(hits, folded.split())))
 

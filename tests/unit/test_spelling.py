@@ -2,7 +2,7 @@ import pytest
 
 from daicho.search.grams import Mode, forms
 from daicho.search.keyword import Keyword
-from daicho.search.spelling import Kind, meanings, readings
+from daicho.search.spelling import KINDS, Kind, meanings, readings
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,14 @@ def test_numbers_of_other_countries_keep_their_code() -> None:
     ],
 )
 def test_what_a_keyword_may_mean(keyword: str, meant: set[str]) -> None:
-    assert set(meanings(keyword)) == meant
+    assert set(meanings(keyword, KINDS)) == meant
+
+
+def test_a_keyword_means_only_what_the_kinds_of_values_can() -> None:
+    assert meanings("c.", ["text"]) == ("c.",)
+    assert meanings("c.", ["text", "company"]) == ("c.", "c")
+    assert meanings("3.14", ["company"]) == ("3.14",)
+    assert meanings("3.14", ["phone"]) == ("3.14", "314")
 
 
 NAMED: list[tuple[str, Kind, str]] = [

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from daicho.search.grams import FORM_CODE_POINTS, Probe
 from daicho.search.normalise import fold
-from daicho.search.spelling import meanings
+from daicho.search.spelling import KINDS, Kind, meanings
 
 CODE_POINTS = 64
 WORDS = 5
@@ -28,9 +28,12 @@ class Term:
     meanings: tuple[str, ...]
 
     @classmethod
-    def of(cls, folded: str) -> Term:
+    def of(cls, folded: str, kinds: Collection[Kind]) -> Term:
         """Read a folded text."""
-        return cls(tuple(dict.fromkeys(each[:FORM_CODE_POINTS] for each in meanings(folded))))
+        found = {each[:FORM_CODE_POINTS] for each in meanings(folded, kinds)}
+        # What starts with another meaning finds nothing that the other does not.
+        shortest = (each for each in found if not each.startswith(tuple(found - {each})))
+        return cls(tuple(sorted(shortest)))
 
     def starts(self, all_forms: Iterable[str]) -> bool:
         """Whether a meaning starts one of the forms."""
@@ -53,8 +56,10 @@ class Keyword:
     lists_all: bool = False
 
     @classmethod
-    def parse(cls, text: str) -> Keyword:
+    def parse(cls, text: str, kinds: Collection[Kind] = KINDS) -> Keyword:
         """Read a keyword as a caller typed it; the empty one lists everything.
+
+        ``kinds``: of the values that it is looked for in.
 
         Raises:
             KeywordError: over 64 code points or 5 words, or a lone surrogate in it.
@@ -73,8 +78,8 @@ class Keyword:
             raise KeywordError(f"a keyword has at most {WORDS} words")
         if not words:
             return cls(None)
-        apart = tuple(dict.fromkeys(map(Term.of, words))) if len(words) > 1 else ()
-        return cls(Term.of(folded), apart)
+        apart = dict.fromkeys(Term.of(word, kinds) for word in words) if len(words) > 1 else {}
+        return cls(Term.of(folded, kinds), tuple(apart))
 
     @property
     def terms(self) -> tuple[Term, ...]:

@@ -8,11 +8,13 @@ types is looked for. One of them must agree.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Literal
 
 from daicho.search.normalise import fold
 
 Kind = Literal["text", "company", "phone"]
+KINDS: tuple[Kind, ...] = ("text", "company", "phone")
 
 # Each designator in one form, the one that typing the longest spelling passes through.
 _JAPANESE = {
@@ -57,14 +59,16 @@ def readings(value: str, kind: Kind) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in found if text))
 
 
-def meanings(folded: str) -> tuple[str, ...]:
+def meanings(folded: str, kinds: Collection[Kind]) -> tuple[str, ...]:
     """What a folded keyword, or a word of one, may mean, without spaces.
 
-    As it is; with its designators in their one form; and its digits, if all of it is of a phone
-    number.
+    As it is; where ``kinds`` of values are searched that are read otherwise, with its designators
+    in their one form, and its digits if all of it is of a phone number.
     """
-    found = [folded, _UNCLOSED.sub(lambda match: _JAPANESE[f"{match[0]})"], designated(folded))]
-    if _DIGITS & set(folded) and _PHONE.issuperset(folded):
+    found = [folded]
+    if "company" in kinds:
+        found.append(_UNCLOSED.sub(lambda match: _JAPANESE[f"{match[0]})"], designated(folded)))
+    if "phone" in kinds and _DIGITS & set(folded) and _PHONE.issuperset(folded):
         found.append(digits(folded))
     return tuple(dict.fromkeys(joined for each in found if (joined := each.replace(" ", ""))))
 
