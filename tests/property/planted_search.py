@@ -6,6 +6,7 @@ another, and says which test found it. The exit status is 1 if one is never foun
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -56,6 +57,7 @@ def found_by(fault: Fault) -> str | None:
             done = subprocess.run(
                 [sys.executable, "-m", "pytest", *options, *path, *TESTS],
                 cwd=ROOT,
+                env={**os.environ, "HYPOTHESIS_PROFILE": "found"},
                 capture_output=True,
                 text=True,
                 check=False,
