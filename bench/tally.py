@@ -1,5 +1,7 @@
 """What counting costs: units an event, what idle tallies add, what reading takes.
 
+The peer is seed 002's aggregation, an update for each event, over the same number of groups.
+
 The real handlers of projector and rollup over Dynoxide, fed with records as Lambda sends them. The
 events are of one entity with one ranked count, by song within a month. Exit status 1 if a target
 is missed.
@@ -38,6 +40,7 @@ from tests.pump import Context, environment
 BATCH = 1_000
 BATCHES_A_ROLLUP = 60
 ROLLUPS = 2
+PEER_EVENTS = 6_000
 GROUPS = (10, 100, 1_000)
 MOST_UNITS_AN_EVENT = 0.15
 """The target, at 100 groups and one stream shard."""
@@ -161,8 +164,51 @@ def events(endpoint: str) -> float:
         figures[groups, shards] = (counted + rolled) / done
         shown = (counted / done, rolled / done, figures[groups, shards], read / done)
         printed.add_row(f"{groups:,}", str(shards), *(f"{each:.4f}" for each in shown))
+    peer = _peer(endpoint)
+    printed.add_row("100", "seed 002's way: one update an event", "", f"{peer:.4f}", "")
     console.print(printed)
     return figures[100, 1]
+
+
+def _peer(endpoint: str) -> float:
+    """Units an event as seed 002 aggregates: ADD 1 on a total whose number an index ranks.
+
+    Source: "Using Global Secondary Indexes for materialized aggregation queries", AWS.
+    """
+    dynamodb = client(endpoint)
+    name, kinds = "bench-materialized", {"PK": "S", "Month": "S", "Downloads": "N"}
+    dynamodb.create_table(
+        TableName=name,
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[
+            {"AttributeName": each, "AttributeType": kind}  # type: ignore[typeddict-item]
+            for each, kind in kinds.items()
+        ],
+        KeySchema=[{"AttributeName": "PK", "KeyType": "HASH"}],
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": "DownloadsByMonth",
+                "KeySchema": [
+                    {"AttributeName": "Month", "KeyType": "HASH"},
+                    {"AttributeName": "Downloads", "KeyType": "RANGE"},
+                ],
+                "Projection": {"ProjectionType": "ALL"},
+            }
+        ],
+    )
+    units = 0.0
+    draw = random.Random(100)  # noqa: S311
+    for _ in range(PEER_EVENTS):
+        answer = dynamodb.update_item(
+            TableName=name,
+            Key={"PK": {"S": f"{MONTH}#song-{draw.randrange(100)}"}},
+            UpdateExpression="SET #month = :month ADD Downloads :one",
+            ExpressionAttributeNames={"#month": "Month"},
+            ExpressionAttributeValues={":month": {"S": MONTH}, ":one": {"N": "1"}},
+            ReturnConsumedCapacity="TOTAL",
+        )
+        units += answer["ConsumedCapacity"]["CapacityUnits"]
+    return units / PEER_EVENTS
 
 
 def _check(counting: Counting, plays: int) -> None:

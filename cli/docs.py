@@ -109,7 +109,8 @@ class _Described:
         if name == "key" and way == "all":
             number = "its" if isinstance(key.shards, str) else key.shards
             shards = "" if key.shards is None else f", merged over {number} shards"
-            return "table", f"PK `{self._partition()}`{shards}", "1 for 4 KB of the page"
+            least = "" if key.shards is None else ", 1 a shard at least"
+            return "table", f"PK `{self._partition()}`{shards}", f"1 for 4 KB of the page{least}"
         if name == "key" and way == "inverse":
             far = "#".join(f"{{{field}}}" for field in key.sort)
             return "GSI1", f"GSI1PK `t#{self.plan.name}#{far}`", "½ for 4 KB of the page"
@@ -153,10 +154,12 @@ class _Described:
         where = listing.where
         only = f" where {where.field} is {' or '.join(where.one_of)}" if where else ""
         order = listing.order[0].replace("_", " ")
+        spread = listing.shards > 1
         return (
             "GSI2",
-            f"GSI2PK `{self._parts(self._head(listing), listing.partition)}`"
-            f"{only}, by {order} descending",
+            f"GSI2PK `{self._parts(self._head(listing), listing.partition)}"
+            f"{'#{shard}' if spread else ''}`{only}, by {order} descending"
+            f"{f', merged over {listing.shards} shards' if spread else ''}",
             "2 a page for the keys, ½ an item",
         )
 

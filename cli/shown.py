@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from daicho.stream.redrive import MOST_RECOUNTS
+
 Said = dict[str, Any]
 
 
@@ -80,8 +82,9 @@ def _summed_up(report: Report, *, applied: bool) -> str:
             parts.append(f"{report.already_done:,} were done already")
         if report.uncertain:
             parts.append(f"{report.uncertain:,} of them could not be counted")
+    more = " or more" if len(report.recount) >= MOST_RECOUNTS else ""
     left = [
-        f"{len(some):,} {what}"
+        f"{len(some):,}{more if some is report.recount else ''} {what}"
         for some, what in (
             (report.claims, "records"),
             (report.discarded, "discarded batches"),

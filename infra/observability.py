@@ -112,6 +112,12 @@ class Observability(Construct):
             why="Records cannot be computed and were set aside: fix, deploy, then redrive.",
         )
         self._alarm(
+            "claims wait",
+            self._claims(),
+            periods=12,
+            why="Quarantined records have waited for an hour: fix, deploy, then redrive.",
+        )
+        self._alarm(
             "too many claims",
             self._claims(),
             MOST_CLAIMS,
@@ -149,6 +155,11 @@ class Observability(Construct):
             graph("Records quarantined", self._quarantined()),
             graph("Open claims, most of a shard", self._claims()),
             graph("Records discarded by Lambda (objects)", self._put),
+        )
+        board.add_widgets(
+            graph("Tallies rolled up", *(_rolled(n) for n in ("TalliesRolledUp", "TalliesFailed"))),
+            graph("Slots", *(_rolled(name) for name in ("SlotsRead", "SlotsFolded"))),
+            graph("Rollup units", *(_rolled(f"Rollup{way}Units") for way in ("Read", "Write"))),
         )
         board.add_widgets(
             graph("Invocations", *(f.metric_invocations(label=name) for name, f in each)),
@@ -208,9 +219,13 @@ class Observability(Construct):
         return _own("ClaimsOpen", "project", "Maximum")
 
     def _throttled(self) -> dict[str, cloudwatch.Metric]:
-        """A throttled index makes the table's writes wait, so the postings are watched too."""
+        """A throttled index makes the table's writes wait, so indexes are watched too.
+
+        Throttled rankings want shards (``Aggregate(..., shards=)``).
+        """
         table = {"TableName": self._table.table_name}
         postings = {**table, "GlobalSecondaryIndexName": "GSI2"}
+        rankings = {**table, "GlobalSecondaryIndexName": "GSI3"}
         return {
             f"{place} {kind}": cloudwatch.Metric(
                 namespace="AWS/DynamoDB",
@@ -219,9 +234,17 @@ class Observability(Construct):
                 statistic="Sum",
                 period=FIVE,
             )
-            for place, dimensions in (("table", table), ("postings", postings))
+            for place, dimensions in (
+                ("table", table),
+                ("postings", postings),
+                ("rankings", rankings),
+            )
             for kind in ("read", "write")
         }
+
+
+def _rolled(name: str) -> cloudwatch.Metric:
+    return _own(name, "rollup", "Sum")
 
 
 def _own(name: str, service: str, statistic: str) -> cloudwatch.Metric:

@@ -10,6 +10,7 @@ from daicho.images import Image, to_image
 from daicho.plan import (
     AggregatePlan,
     Condition,
+    CounterPlan,
     EntityPlan,
     ExpiryPlan,
     Generation,
@@ -62,12 +63,22 @@ ORDER = EntityPlan(
     ),
     aggregates=(AggregatePlan("states", 1, "count", None, (Part("status"),), ()),),
 )
+BALLOT = EntityPlan(
+    name="Ballot",
+    fields={"poll": "str", "voter": "str", "candidate": "str", "shards": "int", "salt": "str"},
+    key=KeyPlan(("poll",), ("voter",), shards="shards", salt="salt"),
+    aggregates=(
+        AggregatePlan("votes", 1, "count", None, (Part("candidate"),), (Part("poll"),), True),
+    ),
+    counters=(CounterPlan("likes", 1, (Part("candidate"),), (Part("poll"),), "shards"),),
+)
 
 OLD_LEDGER = Ledger(
     {
         "Song": (Generation(1, SONG_1),),
         "Download": (Generation(1, DOWNLOAD),),
         "Order": (Generation(1, ORDER),),
+        "Ballot": (Generation(1, BALLOT),),
     }
 )
 LEDGER = Ledger({**OLD_LEDGER.entities, "Song": (Generation(1, SONG_1), Generation(2, SONG_2))})

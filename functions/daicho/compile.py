@@ -137,6 +137,7 @@ class _Compiler:
             partition=tuple(self._part(listing, each) for each in listing.partition),
             order=(self._field(listing, order, KEY_KINDS),),
             where=self._condition(listing, listing.where),
+            shards=listing.shards,
         )
 
     def _aggregate(self, aggregate: Aggregate) -> plan.AggregatePlan:

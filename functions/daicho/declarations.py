@@ -14,6 +14,9 @@ from daicho.fields import MISSING, DeclarationError, FieldSpec
 from daicho.plan import Bucket
 from daicho.questions import E, Figure, Many, One, Ranking
 
+MOST_SHARDS = 100
+"""Of a listing: each is read for a page."""
+
 Ts = TypeVarTuple("Ts")
 T = TypeVar("T")
 
@@ -187,13 +190,22 @@ class EdgeOf(KeyOf[E, *Ts]):
 class Listing(Declaration, Generic[*Ts]):
     """A sparse listing: only items that meet ``where`` and have every part are in it.
 
-    Newest first, or by ``order``, highest first.
+    Newest first, or by ``order``, highest first. ``shards`` spreads each list over so many
+    partitions of the index, by a hash of the item's key, for lists that over 1,000 items a second
+    come to: the open orders of a whole shop, what was reported today.
     """
 
-    def __init__(self, *partition: *Ts, order: Any = None, where: Any = True) -> None:
+    def __init__(
+        self, *partition: *Ts, order: Any = None, where: Any = True, shards: int = 1
+    ) -> None:
         self.partition = tuple(PartSpec.of(part) for part in partition)
         self.order = None if order is None else spec_of(order)
         self.where = _condition(where)
+        self.shards = shards
+        if shards not in range(1, MOST_SHARDS + 1):
+            raise DeclarationError(
+                f"a Listing's shards are a number from 1 to {MOST_SHARDS}, not {shards!r}"
+            )
 
     def __get__(self, instance: object, owner: type[E]) -> ListingOf[E, *Ts]:
         return ListingOf(owner, self)

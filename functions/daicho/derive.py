@@ -136,8 +136,9 @@ def rows(plan: EntityPlan, image: Image) -> dict[ItemKey, Row]:
         for parts in listed(plan, listing, image):
             key = ItemKey(owner, keys.check_sort(sort_key(listing, *parts)))
             order = keys.check_sort(order_key(plan, image, listing.order))
+            shard = keys.shard_of(listing.shards, *own_key)
             found[key] = Row(
-                keys.check_partition(listing_list(tenant, plan, listing, parts)), order
+                keys.check_partition(listing_list(tenant, plan, listing, parts, shard)), order
             )
             _check_few(plan, found)  # here too: the product of two sets may have no end
     _check_few(plan, found)
@@ -205,10 +206,11 @@ def gram_list(tenant: str, plan: EntityPlan, search: SearchPlan, gram: str, shar
 
 
 def listing_list(
-    tenant: str, plan: EntityPlan, listing: ListingPlan, parts: tuple[str, ...]
+    tenant: str, plan: EntityPlan, listing: ListingPlan, parts: tuple[str, ...], shard: int = 0
 ) -> str:
-    """The GSI2 partition of one listing."""
-    return keys.render(tenant, f"{plan.name}.{listing.name}", str(listing.since), *parts)
+    """The GSI2 partition of one listing, or of one of its shards."""
+    head = (tenant, f"{plan.name}.{listing.name}", str(listing.since), *parts)
+    return keys.render(*head, str(shard)) if listing.shards > 1 else keys.render(*head)
 
 
 def tally_partition(

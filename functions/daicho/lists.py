@@ -114,11 +114,12 @@ class Lists:
         self, plan: EntityPlan, listing: ListingPlan, many: Many[Any], found: AskedLists
     ) -> object:
         parts = part_texts(many.entity, plan, listing.partition, many.parts)
-        partition = derive.listing_list(self.tenant, plan, listing, parts)
         name = listing.partition[-1].field if listing.partition else listing.name
-        found.streams.append(Posting(fitting(name, partition, keys.check_partition)))
+        for shard in range(listing.shards):
+            partition = derive.listing_list(self.tenant, plan, listing, parts, shard)
+            found.streams.append(Posting(fitting(name, partition, keys.check_partition)))
         found.asked.append(Listed(listing, parts))
-        found.question += (partition,)
+        found.question += (str(listing.since), *parts)
         return listing.order
 
     def _search(

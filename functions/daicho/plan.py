@@ -105,13 +105,17 @@ class SearchPlan:
 
 @dataclass(frozen=True)
 class ListingPlan:
-    """A sparse listing: a row for each item that meets ``where`` and has all parts."""
+    """A sparse listing: a row for each item that meets ``where`` and has all parts.
+
+    ``shards``: over how many partitions of the index each list is spread, by a hash of the key.
+    """
 
     name: str
     since: int
     partition: tuple[Part, ...]
     order: tuple[str, ...]
     where: Condition | None = None
+    shards: int = 1
 
 
 @dataclass(frozen=True)

@@ -54,8 +54,11 @@ class Reach:
         if len(ids) > MOST_MERGED and self._is_cheaper_to_walk(plan, through, ids, limit):
             return None
         listing = next(each for each in plan.listings if each.name == through.listing)
-        found = (derive.listing_list(self.tenant, plan, listing, (id,)) for id in sorted(ids))
-        return [Posting(each) for each in found]
+        return [
+            Posting(derive.listing_list(self.tenant, plan, listing, (id,), shard))
+            for id in sorted(ids)
+            for shard in range(listing.shards)
+        ]
 
     def _reached(self, through: Through, mode: grams.Mode, keyword: Keyword) -> Reached:
         found: list[set[str]] = [set() for _ in keyword.terms]

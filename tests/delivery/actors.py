@@ -32,6 +32,7 @@ class Kind(Enum):
     """What an operation is, as far as faults tell operations apart."""
 
     READ = "read"
+    QUERY = "query"
     WRITE = "write"
     BATCH = "batch"
     TRANSACTION = "transaction"
@@ -39,7 +40,7 @@ class Kind(Enum):
     LAY = "lay"
 
 
-ON_TABLE = (Kind.READ, Kind.WRITE, Kind.BATCH, Kind.TRANSACTION)
+ON_TABLE = (Kind.READ, Kind.QUERY, Kind.WRITE, Kind.BATCH, Kind.TRANSACTION)
 ON_WRITES = (Kind.WRITE, Kind.BATCH, Kind.TRANSACTION, Kind.LAY)
 FAULTS: Mapping[str, tuple[Kind, ...]] = {
     "throttled table": ON_TABLE,
@@ -51,6 +52,7 @@ FAULTS: Mapping[str, tuple[Kind, ...]] = {
     "repeated request": ON_WRITES,
     "conflict": (Kind.WRITE, Kind.TRANSACTION, Kind.LAY),
     "unprocessed": (Kind.BATCH,),
+    "short page": (Kind.QUERY,),
     "slow": (*ON_TABLE, Kind.LOOK, Kind.LAY),
 }
 """The faults of one operation, and what they can meet."""
@@ -172,7 +174,7 @@ class Actor:
         carry_out: Callable[[], T],
         partly: Callable[[Choices], T] | None = None,
     ) -> T:
-        """Carry out one operation, as faults let it; ``partly`` leaves some of a batch undone."""
+        """Carry out one operation, as faults let it; ``partly`` does some of it."""
         self._give_turn()
         self.seconds -= 1
         if self.dies_in is not None:
@@ -185,7 +187,7 @@ class Actor:
         if not fault:
             return carry_out()
         self.used[fault] += 1
-        if fault == "unprocessed" and partly is not None:
+        if fault in ("unprocessed", "short page") and partly is not None:
             return partly(self.choices)
         return self._under(fault, kind, operation, key, carry_out)
 

@@ -33,7 +33,13 @@ class DynamoClient:
         return self._one(Kind.WRITE, "delete_item", request["Key"], request)
 
     def query(self, **request: Any) -> Answer:
-        return self._actor.do(Kind.READ, "query", "", lambda: self._store.query(**request))
+        def short(choices: Choices) -> Answer:
+            # A page ends at 1 MB, and there may be less on it than is asked for.
+            limit = min(request.get("Limit", 1000), 1 + choices.below(2))
+            return self._store.query(**{**request, "Limit": limit})
+
+        call = self._store.query
+        return self._actor.do(Kind.QUERY, "query", "", lambda: call(**request), short)
 
     def transact_write_items(self, **request: Any) -> Answer:
         # botocore gives each call a token, which the SDK's repeat of the call carries too.

@@ -16,7 +16,7 @@ from unittest import mock
 from daicho import derive
 from daicho.images import Image
 from daicho.plan import EntityPlan, Ledger
-from daicho.stream import compute
+from daicho.stream import claims, compute
 from daicho.stream.deadline import TooLongError
 from tests.delivery.actors import Actor, acting
 from tests.ledgers import LEDGER, OLD_LEDGER
@@ -35,7 +35,10 @@ class Poison(Exception):
 
 
 class Readings:
-    """What became of each marked image: it was read, it failed, or both, by different attempts."""
+    """What became of each marked image: it was read, it failed, or both, by different attempts.
+
+    Attempts of the projector: that a redrive can read it, once its claim is there, says nothing.
+    """
 
     def __init__(self) -> None:
         self.of: defaultdict[str, set[str]] = defaultdict(set)
@@ -45,6 +48,11 @@ class Readings:
         mark = (image or {}).get(MARK, {}).get("S", "")
         return len(self.of[mark]) > 1 if mark in self.of else False
 
+    def failed(self, image: Image | None) -> bool:
+        """Whether an attempt could not read an image."""
+        mark = (image or {}).get(MARK, {}).get("S", "")
+        return mark in self.of and "failed" in self.of[mark]
+
     def read(self, image: Image, actor: Actor) -> None:
         """An attempt derives from a marked image."""
         mark = image[MARK]["S"]
@@ -52,9 +60,13 @@ class Readings:
             _fail(mark.partition(":")[0], actor)
         except (Poison, TooLongError) as failure:
             actor.used["poison" if isinstance(failure, Poison) else "deadline"] += 1
-            self.of[mark].add("failed")
+            self._note(mark, "failed", actor)
             raise
-        self.of[mark].add("read")
+        self._note(mark, "read", actor)
+
+    def _note(self, mark: str, what: str, actor: Actor) -> None:
+        if actor.name == "project":
+            self.of[mark].add(what)
 
 
 def _fail(kind: str, actor: Actor) -> None:
@@ -75,10 +87,11 @@ def _fail(kind: str, actor: Actor) -> None:
 
 
 @contextmanager
-def versions(readings: Readings) -> Iterator[None]:
+def versions(readings: Readings, room: int) -> Iterator[None]:
     """Let the code of actors fail as its version does; the test's own deriving never does.
 
-    Deadlines by a real timer would fire when this machine is slow, so there are none.
+    ``room``: how many open claims a shard takes. Deadlines by a real timer would fire when this
+    machine is slow, so there are none.
     """
 
     def marked(derived: Callable[[EntityPlan, Image], Any]) -> Callable[[EntityPlan, Image], Any]:
@@ -92,6 +105,7 @@ def versions(readings: Readings) -> Iterator[None]:
     with (
         mock.patch.object(derive, "rows", marked(derive.rows)),
         mock.patch.object(derive, "contributions", marked(derive.contributions)),
-        mock.patch.object(compute, "within", lambda _seconds, work: work(), create=True),
+        mock.patch.object(compute, "within", lambda _seconds, work: work()),
+        mock.patch.object(claims, "MOST_OPEN", room),
     ):
         yield

@@ -18,6 +18,7 @@ KINDS: Mapping[str, str] = {
     "throttled key": "the requests of one partition key are throttled for a while",
     "server error": "a store answers with an error of its own",
     "unprocessed": "a batch is done in part",
+    "short page": "a page of a query ends before its time",
     "conflict": "another transaction is at the item, another creation at the object",
     "slow": "an operation takes 20 to 400 seconds",
     "lag": "an index, or a read that asks for no consistency, shows the past",
@@ -37,6 +38,7 @@ KINDS: Mapping[str, str] = {
     "two redrives at once": "... and a second one",
     "redrive ended": "a redrive that is ended half-way",
     "rollup under way": "a rollup at the same time as all else",
+    "live reading": "somebody sums a tally's slots while they are folded",
     "hours": "hours pass, and records get too old for the mapping",
     "days": "days pass: idle slots are folded, numbers are forgotten",
 }

@@ -15,20 +15,23 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from daicho.stream import project
-from tests.delivery.planted import CannotPlantError, Fault, copy_with, faults
-from tests.delivery.schedule import failures, seeds
+from tests.delivery import likes, tallies
+from tests.delivery.planted import ROOT, CannotPlantError, Fault, copied, faults
+from tests.delivery.schedule import Playable, failures, seeds
 
 MOST = 4_000
 SOUND = 200
 """Schedules that the code as it is must pass first, or to find a fault would mean nothing."""
 PROCESSES = 2
 TARGET = 20
+PARTS = 10
+"""In each so many schedules are two of one tally and one of one fast counter, by themselves."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,10 @@ class Finding:
     seconds: float
 
 
-def find(fault: Fault | None, most: int) -> Finding:
-    """Play schedules on a copy with the fault in it until one differs."""
+def find(fault: Fault | None, most: int, root: Path = ROOT) -> Finding:
+    """Play schedules on a copy of ``root`` with the fault in it until one differs."""
     began = time.monotonic()
-    with copy_with(fault) as copy:
+    with copied(root, fault) as copy:
         path = os.pathsep.join((str(copy), str(copy / "functions")))
         done = subprocess.run(
             [sys.executable, "-m", "tests.delivery.mutation_check", "--play", str(most)],
@@ -58,25 +61,38 @@ def find(fault: Fault | None, most: int) -> Finding:
             # The code did not even come up: that is found too, by the first schedule.
             return Finding(1, (done.stderr.splitlines() or ["no word"])[-1], seconds)
     found, where, differed = json.loads(done.stdout.splitlines()[-1])
-    assert Path(where).is_relative_to(copy.resolve()), f"played on {where}"
+    assert Path(where).is_relative_to(copy), f"played on {where}"
     return Finding(found, differed, seconds)
 
 
 def play(most: int) -> tuple[int | None, str]:
     """In the copy's own process: the number of the first schedule that differs, and how."""
-    for number, delivery in enumerate(seeds(most), 1):
-        if differences := failures(delivery):
+    for number, schedule in enumerate(_everything(most), 1):
+        if differences := failures(schedule):
             return number, differences[0]
     return None, ""
 
 
-def check(chosen: Sequence[Fault], most: int) -> dict[Fault, Finding]:
+def _everything(most: int) -> Iterator[Playable]:
+    """Whole deliveries, and every few of them one tally and one fast counter by themselves."""
+    deliveries = seeds(most)
+    for number in range(most):
+        match number % PARTS:
+            case 3 | 8:
+                yield tallies.play(number)
+            case 7:
+                yield likes.play(number)
+            case _:
+                yield next(deliveries)
+
+
+def check(chosen: Sequence[Fault], most: int, root: Path = ROOT) -> dict[Fault, Finding]:
     """Find each of some faults, two at a time, and say so as it goes."""
     found: dict[Fault, Finding] = {}
 
     def one(fault: Fault) -> None:
         try:
-            finding = find(fault, most)
+            finding = find(fault, most, root)
         except CannotPlantError as error:
             finding = Finding(None, str(error), 0.0)
         found[fault] = finding
@@ -112,12 +128,13 @@ def main(arguments: Sequence[str]) -> int:
     chosen = [
         each for each in faults() if not asked.names or any(n in each.name for n in asked.names)
     ]
-    _say(f"{SOUND} schedules on the code as it is")
-    sound = find(None, SOUND)
-    if sound.schedules is not None:
-        _say(f"schedule {sound.schedules} differs without any fault: {sound.differed}")
-        return 1
-    found = check(chosen, asked.most)
+    with copied() as base:  # of one moment, whatever is edited meanwhile
+        _say(f"{SOUND} schedules on the code as it is")
+        sound = find(None, SOUND, base)
+        if sound.schedules is not None:
+            _say(f"schedule {sound.schedules} differs without any fault: {sound.differed}")
+            return 1
+        found = check(chosen, asked.most, base)
     missed = [fault.name for fault, each in found.items() if each.schedules is None]
     needed = [each.schedules for each in found.values() if each.schedules is not None]
     if asked.table:

@@ -20,28 +20,33 @@ COPIED = ("functions", "infra", "tests/delivery", "tests/infra/snapshots")
 
 
 class CannotPlantError(Exception):
-    """A fault that the code has grown away from: its text is not there just once."""
+    """A fault that the code has grown away from: its text is not there."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A change of one file's text. ``rule``: the EXACTNESS rule that it breaks, or what else."""
+    """A change of one file's text. ``rule``: the rule that it breaks, as docs/exactness.md has it.
+
+    ``times``: how often the text to be changed stands in the file.
+    """
 
     name: str
     rule: str
     file: str
     right: str
     wrong: str
+    times: int = 1
 
-    def planted(self) -> str:
+    def planted(self, root: Path = ROOT) -> str:
         """The file's text with the fault in it.
 
         Raises:
-            CannotPlantError: the text to be changed does not stand in the file just once.
+            CannotPlantError: the text to be changed stands in the file more or less often.
         """
-        text = (ROOT / self.file).read_text(encoding="utf-8")
-        if text.count(self.right) != 1:
-            raise CannotPlantError(f"{self.name}: {self.file} has {self.right!r} not just once")
+        text = (root / self.file).read_text(encoding="utf-8")
+        if text.count(self.right) != self.times:
+            what = f"{self.file} has {self.right!r} {text.count(self.right)} times"
+            raise CannotPlantError(f"{self.name}: {what}, not {self.times}")
         return text.replace(self.right, self.wrong)
 
 
@@ -52,14 +57,14 @@ def faults() -> list[Fault]:
 
 
 @contextmanager
-def copy_with(fault: Fault | None) -> Iterator[Path]:
-    """A folder with a copy of the code, and the fault planted in it; None plants none."""
-    text = fault.planted() if fault else ""
+def copied(root: Path = ROOT, fault: Fault | None = None) -> Iterator[Path]:
+    """A folder with a copy of the code, and the fault planted in it."""
+    text = fault.planted(root) if fault else ""
     with TemporaryDirectory(prefix="planted-") as folder:
-        copy = Path(folder)
+        copy = Path(folder).resolve()
         for each in COPIED:
-            shutil.copytree(ROOT / each, copy / each, ignore=shutil.ignore_patterns("__pycache__"))
-        for module in (ROOT / "tests").glob("*.py"):
+            shutil.copytree(root / each, copy / each, ignore=shutil.ignore_patterns("__pycache__"))
+        for module in (root / "tests").glob("*.py"):
             shutil.copy(module, copy / "tests")
         if fault:
             (copy / fault.file).write_text(text, encoding="utf-8")

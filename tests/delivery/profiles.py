@@ -23,13 +23,13 @@ ONE_OF_EACH: tuple[Entities, ...] = (
 STEP = (60,)
 HABITS: Mapping[str, tuple[int, ...]] = {
     "advance": (60,),
-    "write": (25,),
+    "write": (25, 100),
     "ghost": (10, 40),
     "abandon": (0, 4, 12),
     "repeat": (0, 4, 12),
     "rollup": (0, 4, 20),
     "split": (0, 0, 2),
-    "deploy": (0, 3),
+    "deploy": (0, 3, 6),
     "tick": (0, 3),
     "sweep": (0, 3),
     "load": (0, 3, 8),
@@ -42,6 +42,8 @@ class Profile:
     """A named class of schedules. ``share``: how many of a hundred it gets.
 
     ``retries`` are the projector's: in practice 300; few of them show what is discarded.
+    ``shards`` are those at the start, ``seconds`` what an attempt has. ``rooms``: open claims
+    that a shard takes; few of them show what happens when it is full.
     """
 
     name: str
@@ -49,11 +51,15 @@ class Profile:
     entities: tuple[Entities, ...] = ONE_OF_EACH
     actions: tuple[str, ...] = ("put", "put", "put", "touch", "delete", "expire")
     writes: tuple[int, ...] = (3, 4, 5, 8)
+    items: tuple[int, ...] = (1, 2, 1, 3)
     faults: tuple[str, ...] = tuple(FAULTS)
     levels: tuple[float, ...] = (0.0, 0.02, 0.15)
     kinds: tuple[tuple[str, ...], ...] = ((),)
     habits: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     retries: tuple[int, ...] = (300,)
+    rooms: tuple[int, ...] = (1000,)
+    shards: tuple[int, ...] = (1, 1, 2)
+    seconds: tuple[float, ...] = (300, 30, 6)
 
     @property
     def weights(self) -> dict[str, tuple[int, ...]]:
@@ -62,6 +68,7 @@ class Profile:
 
 
 POISON = (
+    (code.POISON_LATE,),
     (code.POISON_OLD,),
     (code.POISON_NEW,),
     (code.POISON_BOTH,),
@@ -71,13 +78,14 @@ POISON = (
 KILLERS = (
     (code.KILLER,),
     (code.KILLER_AND_POISON,),
+    (code.KILLER, code.KILLER_AND_POISON),
     (code.KILLER, code.POISON_OLD, code.POISON_LATE),
 )
 FEW = (0, 1, 3)
 """Retries after which a schedule comes to see what is discarded."""
 
 PROFILES = (
-    Profile("plain", 16),
+    Profile("plain", 14),
     Profile(
         "archive",
         8,
@@ -88,28 +96,53 @@ PROFILES = (
     ),
     Profile(
         "deploy",
-        8,
+        12,
         entities=(("Song",), ("Song", "Order")),
         actions=("put", "put", "touch", "touch", "delete"),
-        habits={"deploy": (4, 10)},
+        habits={"deploy": (5, 12)},
     ),
-    Profile("split", 6, habits={"split": (4, 8)}, writes=(4, 6, 9)),
+    Profile(
+        "split",
+        6,
+        entities=(("Song",), ("Order",), ("Song", "Download", "Order")),
+        items=(2, 3),
+        shards=(1, 2),
+        habits={"split": (0, 4, 8)},
+        writes=(4, 6, 9),
+    ),
+    # One item, again and again: in one batch or in many, half done, and late.
+    Profile(
+        "derived",
+        18,
+        entities=(("Song",), ("Song",), ("Order",)),
+        actions=("put", "put", "put", "delete"),
+        items=(1,),
+        shards=(1,),
+        seconds=(4, 5, 30, 300),
+        habits={"rollup": (0,), "load": (0,), "repeat": (4, 12, 20), "split": (0,)},
+    ),
     Profile(
         "rollup",
         10,
         entities=(("Download",), ("Order",), ("Song",)),
-        habits={"rollup": (20, 40), "tick": (3,)},
+        habits={"rollup": (20, 40), "tick": (3,), "look": (0, 8)},
     ),
     Profile("load", 4, habits={"load": (10, 25)}, writes=(2, 3)),
     Profile(
         "expiry",
-        6,
-        entities=(("Order",), ("Song",), ("Download",)),
+        10,
+        entities=(("Order",), ("Song",), ("Order", "Song", "Download")),
         actions=("put", "put", "delete", "delete", "expire"),
         levels=(0.0, 0.0, 0.1),
-        habits={"day": (6, 15), "sweep": (8, 20), "abandon": (0, 2)},
+        habits={"day": (3, 8), "sweep": (8, 20), "abandon": (0, 2)},
     ),
-    Profile("poison", 12, kinds=POISON, habits={"deploy": (0, 4, 10), "redrive": (0, 5, 12)}),
+    Profile(
+        "poison",
+        12,
+        kinds=POISON,
+        rooms=(1000, 1000, 2, 1),
+        habits={"deploy": (0, 4, 10), "redrive": (0, 5, 12)},
+    ),
     Profile(
         "killers",
         10,
@@ -125,13 +158,28 @@ PROFILES = (
         levels=(0.0, 0.0, 0.1),
         habits={"deploy": (3, 8), "redrive": (12, 30)},
     ),
+    # Slots become idle, and are counted in again while rollups are at them.
     Profile(
         "fold",
-        6,
-        entities=(("Download",), ("Order",), ("Song",)),
-        writes=(4, 6, 9),
+        8,
+        entities=(("Song",), ("Order",), ("Song",), ("Download",)),
+        actions=("put", "put", "delete", "expire"),
+        items=(2, 3),
+        shards=(2,),
+        writes=(9, 14, 20),
         levels=(0.0, 0.0, 0.1),
-        habits={"day": (5, 12), "rollup": (15, 30), "sweep": (0, 6), "abandon": (0, 2)},
+        habits={
+            "advance": (120,),
+            "write": (60,),
+            "quiet": (6,),
+            "look": (4, 12),
+            "rollup": (15, 30),
+            "ghost": (40,),
+            "sweep": (4, 10),
+            "split": (0, 2, 6),
+            "abandon": (0, 2),
+            "repeat": (0, 2),
+        },
     ),
     Profile(
         "days",
@@ -154,6 +202,17 @@ PROFILES = (
         retries=(*FEW, 300),
         writes=(5, 8, 12),
         habits={"day": (0, 1), "redrive": (0, 5), "split": (0, 2), "deploy": (0, 3)},
+    ),
+    # Few voters, who vote, change their minds and withdraw; their ballots lie in many shards.
+    Profile(
+        "ballots",
+        6,
+        entities=(("Ballot",),),
+        actions=("put", "put", "put", "delete"),
+        items=(3, 2, 1),
+        shards=(2, 1),
+        writes=(4, 6, 9),
+        habits={"rollup": (4, 20), "split": (0, 4), "day": (0, 2), "look": (0, 6)},
     ),
 )
 BY_NAME = {each.name: each for each in PROFILES}

@@ -39,7 +39,10 @@ def admissible(site: Site, readings: Readings, redriven: float | None) -> set[st
                 found |= changed
             if (shard.id, change["SequenceNumber"]) in discarded:
                 age = (redriven or 0.0) - change["ApproximateCreationDateTime"]
-                found |= changed if age > KNOWN_FOR else changed & behind
+                # A late repeat of it, once others were announced, may only be claimed as
+                # uncertain, though nobody could read it.
+                nobody = age > KNOWN_FOR or any(readings.failed(image) for image in images)
+                found |= changed if nobody else changed & behind
             behind |= changed
     return found
 

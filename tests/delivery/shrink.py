@@ -48,79 +48,83 @@ class _Shrinking:
     """The best sequence so far, and tries to better it.
 
     First whole things that happen are left out, many at once and then one by one; then single
-    choices are left out or made smaller.
+    choices are left out or made smaller. What is played is just what is kept: a schedule ends
+    where its sequence does, so that even a zero at the end may matter.
     """
 
     def __init__(self, choices: Choices, fails: Fails, seconds: float) -> None:
-        self._best = choices
+        self._best = list(choices.taken)
+        self._spans = list(choices.spans)
         self._fails = fails
         self._until = time.monotonic() + seconds
 
     def run(self) -> list[int]:
         before = None
-        while before != self._key and self._has_time:
-            before = self._key
+        while before != self._best and self._has_time:
+            before = self._best
             self._leave_out_spans()
             self._make_simple()
             self._leave_out_some()
             self._make_smaller()
-        return _trimmed(self._best.taken)
-
-    @property
-    def _key(self) -> tuple[int, list[int]]:
-        return _key(self._best.taken)
+        return self._best
 
     @property
     def _has_time(self) -> bool:
         return time.monotonic() < self._until
 
+    @property
+    def _bounds(self) -> list[int]:
+        """Where things that happen begin, and where the last one ends."""
+        return [*self._spans, len(self._best)]
+
     def _is_better(self, candidate: list[int]) -> bool:
         """Take a candidate that fails and is simpler."""
-        if _key(candidate) >= self._key or not self._has_time:
+        if _key(candidate) >= _key(self._best) or not self._has_time:
             return False
         found = self._fails(candidate)
-        if found is None or _key(found.taken) >= self._key:
+        if found is None:
             return False
-        self._best = found
+        self._best = candidate
+        self._spans = [each for each in found.spans if each < len(candidate)]
         return True
 
     def _leave_out_spans(self) -> None:
-        size = len(self._best.spans)
+        size = len(self._spans)
         while size and self._has_time:
-            place = len(self._best.spans) - size
+            place = len(self._spans) - size
             while place >= 0 and self._has_time:
-                bounds = [*self._best.spans, len(self._best.taken)]
-                end = bounds[min(place + size, len(bounds) - 1)]
-                self._is_better(self._best.taken[: bounds[place]] + self._best.taken[end:])
-                place = min(place, len(self._best.spans)) - max(1, size // 2)
+                end = self._bounds[min(place + size, len(self._spans))]
+                self._is_better(self._best[: self._bounds[place]] + self._best[end:])
+                place = min(place, len(self._spans)) - max(1, size // 2)
             size //= 2
 
     def _make_simple(self) -> None:
         """All choices of a thing that happens at once."""
-        for place in range(len(self._best.spans) + 1):
-            bounds = [0, *self._best.spans, len(self._best.taken)]
-            if place + 1 < len(bounds) and any(self._best.taken[bounds[place] : bounds[place + 1]]):
-                zeros = [0] * (bounds[place + 1] - bounds[place])
-                taken = self._best.taken
-                self._is_better([*taken[: bounds[place]], *zeros, *taken[bounds[place + 1] :]])
+        place = 0
+        while place + 1 < len(self._bounds) and self._has_time:
+            begin, end = self._bounds[place], self._bounds[place + 1]
+            if any(self._best[begin:end]):
+                zeros = [0] * (end - begin)
+                self._is_better([*self._best[:begin], *zeros, *self._best[end:]])
+            place += 1
 
     def _leave_out_some(self) -> None:
         for size in (4, 2, 1):
-            place = len(_trimmed(self._best.taken)) - size
+            place = len(self._best) - size
             while place >= 0 and self._has_time:
-                self._is_better(self._best.taken[:place] + self._best.taken[place + size :])
+                self._is_better(self._best[:place] + self._best[place + size :])
                 place -= 1
 
     def _make_smaller(self) -> None:
-        for place in range(len(self._best.taken)):
-            if not self._has_time or place >= len(self._best.taken):
-                break
-            value = self._best.taken[place]
+        place = 0
+        while place < len(self._best) and self._has_time:
+            value = self._best[place]
             for simpler in sorted({0, value // 2, value - 1}):
                 if 0 <= simpler < value and self._is_better(
-                    [*self._best.taken[:place], simpler, *self._best.taken[place + 1 :]]
+                    [*self._best[:place], simpler, *self._best[place + 1 :]]
                 ):
                     break
+            place += 1
 
 
 def _kind(found: Sequence[str]) -> str:
@@ -128,14 +132,5 @@ def _kind(found: Sequence[str]) -> str:
     return found[0].partition(":")[0] if found else ""
 
 
-def _trimmed(choices: Sequence[int]) -> list[int]:
-    """Without the zeros at the end, which follow by themselves."""
-    end = len(choices)
-    while end and choices[end - 1] == 0:
-        end -= 1
-    return list(choices[:end])
-
-
 def _key(choices: Sequence[int]) -> tuple[int, list[int]]:
-    trimmed = _trimmed(choices)
-    return len(trimmed), trimmed
+    return len(choices), list(choices)

@@ -60,7 +60,9 @@ _LAG = scale_of((10, 1, 1, 1, 1))
 class Site:
     """One table with its stream, two consumers and two buckets, from the beginning of time."""
 
-    def __init__(self, choices: Choices, used: Counter[str], *, retries: int) -> None:
+    def __init__(
+        self, choices: Choices, used: Counter[str], *, retries: int, shards: int = 1
+    ) -> None:
         self._choices = choices
         self._used = used
         self._calm = False
@@ -70,6 +72,8 @@ class Site:
         # Numbers cross a length on the way: 99 to 100, 999 to 1000.
         begin = choices.pick((94, 90, 97, 991, 85))
         self.journal = Journal(self.stream, self.clock.now, begin, self._step)
+        if shards == 2:
+            self.journal.split(*self.journal.open_shards)
         self.table = Dynamo(self.clock.now, self.journal, self._lag)
         self.buckets = {name: Objects(self.clock.now) for name in (ARCHIVE, FAILURES)}
         self.laid_down: list[bytes] = []

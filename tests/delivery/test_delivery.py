@@ -7,12 +7,14 @@ import os
 import pytest
 
 from tests.delivery.profiles import PROFILES, Profile
-from tests.delivery.schedule import play
+from tests.delivery.regressions import Regression, regressions
+from tests.delivery.schedule import failures, play
 from tests.delivery.shrink import story
 
 SCHEDULES = int(os.environ.get("SCHEDULES", "2000"))
 FIRST_SEED = int(os.environ.get("FIRST_SEED", "1"))
 CHUNKS = 4
+"""Pieces of a profile, so that two processes share the work evenly."""
 TOTAL = sum(each.share for each in PROFILES)
 
 
@@ -23,3 +25,10 @@ def test_schedules(profile: Profile, chunk: int) -> None:
     for seed in range(FIRST_SEED + chunk, last, CHUNKS):
         if play(profile, seed).run():
             pytest.fail(story(profile, seed))
+
+
+@pytest.mark.parametrize("kept", regressions(), ids=lambda kept: kept.name)
+def test_what_failed_once_does_not_fail_again(kept: Regression) -> None:
+    delivery = kept.delivery()
+    assert failures(delivery) == [], "\n".join(delivery.log)
+    assert kept.missing(delivery.log) == [], "it is another schedule now: find it again"

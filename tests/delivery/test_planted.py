@@ -37,7 +37,7 @@ def test_every_fault_has_a_name_of_its_own() -> None:
 
 def test_what_is_not_there_cannot_be_planted() -> None:
     fault = Fault("none", "1", "functions/daicho/keys.py", "no such text", "")
-    with pytest.raises(CannotPlantError, match="not just once"):
+    with pytest.raises(CannotPlantError, match="0 times, not 1"):
         fault.planted()
 
 

@@ -38,9 +38,20 @@ def differences(site: Site, world: World, recounted: Collection[str] = ()) -> li
         for key, item in items.items()
         if key.sk == slots.TOTAL and "GSI3PK" in item and key.pk not in recounted
     }
-    charted = {tally for tally in expected if ".chart#" in tally}
+    charted = {tally for tally in expected if ".chart#" in tally or ".votes#" in tally}
     found += _unlike("ranking", dict.fromkeys(charted), dict.fromkeys(ranked))
     return found + _unlike("archive", world.archived(), archived(site))
+
+
+def snapshot(site: Site, tally: str) -> Amount:
+    """What a tally's base and slots hold at this moment, all of them at once."""
+    found = Amount()
+    for key, item in site.table.items:
+        if key.pk == tally and slots.is_slot(key.sk):
+            found += slots.amount_of(item)
+        elif key.pk == tally:
+            found += slots.base_of(item)
+    return found
 
 
 def archived(site: Site) -> Counter[str]:

@@ -24,6 +24,7 @@ MONTHS = ("2026-10-31T00:00:00.000000Z", "2026-11-01T00:00:00.000000Z")
 class World:
     """Base items that are written at random, over few keys and few values, so that they meet.
 
+    There are at most so many ``items`` of an entity; of one alone, everything happens to it.
     ``kinds`` of poison and killers are marked on some images. ``newest`` is the generation that
     writers know by now.
     """
@@ -36,6 +37,7 @@ class World:
         entities: Sequence[str],
         actions: Sequence[str],
         kinds: Sequence[str] = (),
+        items: int = 2,
     ) -> None:
         self._table = table
         self._clock = clock
@@ -43,6 +45,9 @@ class World:
         self._entities = entities
         self._actions = actions
         self._kinds = kinds
+        self._ids = "123"[:items]
+        # Their keys lie in different halves of the stream's hashes: a tally of two shards.
+        self._customers = "c" if items == 1 else "cd"
         self._marks = 0
         self.newest = 1
         self.expired: list[Image] = []
@@ -89,23 +94,30 @@ class World:
         entity = choice(self._entities)
         drawn: Mapping[str, Callable[[], dict[str, Any]]] = {
             "Song": lambda: {
-                "id": choice("12"),
+                "id": choice(self._ids),
                 "name": choice(("ab", "ac", "b")),
                 "artist": choice("xy"),
                 "seconds": choice((1, 2, -1)),
             },
             "Download": lambda: {
                 "song": "1",
-                "id": choice("123"),
+                "id": choice(self._ids),
                 "at": choice(MONTHS),
                 "ttl": int(self._clock.now().timestamp()) + LIVES,
             },
             "Order": lambda: {
-                "customer": "c",
-                "id": choice("12"),
+                "customer": choice(self._customers),
+                "id": choice(self._ids),
                 "rank": choice((1, 2)),
                 "status": choice(("open", "open", "shipped")),
                 "tags": set(choice(("", "r", "rs"))),
+            },
+            "Ballot": lambda: {
+                "poll": "p",
+                "voter": choice(self._ids),
+                "candidate": choice("xy"),
+                "shards": 8,
+                "salt": "s",
             },
         }
         values = drawn[entity]()

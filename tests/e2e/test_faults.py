@@ -107,10 +107,13 @@ def test_poison_is_set_aside_and_redriven_after_the_fix(
         delivered(stack, "past-the-poison")
         assert birds(api) == {"early", "late"}
         status, listed = redrive(faulty, "--list")
-        claims = [(each["state"], each["entity"], each["error"]) for each in listed["claims"]]
-        error = {"type": "UnderivableError", "message": "a bug"}
+        claims = [
+            (each["state"], each["entity"], each["error"]["message"]) for each in listed["claims"]
+        ]
         entities = ("Artist", "Ballot", "Artist", "Ballot")
-        assert (status, claims) == (1, [("open", entity, error) for entity in entities])
+        assert (status, claims) == (1, [("open", entity, "a bug") for entity in entities])
+
+        assert payloads(stack) == Counter(quarantine=4)
 
         status, tried = redrive(faulty)
         assert (status, tried["applied"], len(tried["claims"])) == (1, 0, 4)
@@ -121,6 +124,7 @@ def test_poison_is_set_aside_and_redriven_after_the_fix(
         assert birds(api) == {"early", "unlucky", "late"}
         status, again = redrive(faulty)
         assert (status, again["applied"]) == (0, 0)
+    assert payloads(stack) == Counter(done=4)
 
 
 def vote(api: httpx.Client, poll: str, voter: str, candidate: str) -> None:
@@ -129,6 +133,12 @@ def vote(api: httpx.Client, poll: str, voter: str, candidate: str) -> None:
 
 def birds(api: httpx.Client) -> set[str]:
     return {artist["id"] for artist in everything(api, "/artists", name="bird")}
+
+
+def payloads(stack: dict[str, Any]) -> Counter[str]:
+    """How many objects of the failure bucket are where."""
+    found = aws(stack, "s3").list_objects_v2(Bucket=stack["failures"]).get("Contents", ())
+    return Counter(each["Key"].partition("/")[0] for each in found)
 
 
 def redrive(place: Place, *options: str) -> tuple[int, dict[str, Any]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from daicho.stream.claims import MOST_OPEN
 from tests.infra.synthesis import API_URL, Synthesis, synthesise
 
 FUNCTIONS = ("api", "project", "rollup", "archive", "redrive")
@@ -203,10 +204,10 @@ def test_the_alarms_watch_what_can_go_wrong(any_stage: Synthesis) -> None:
     }.items():
         found = [about(each, "FunctionName")["Ref"] for each in watched(any_stage, metric)]
         assert sorted(found) == sorted(any_stage.function_id(name) for name in names), metric
-    for metric in ("RollupLag", "5xx", "RecordsQuarantined", "ClaimsOpen"):
+    for metric in ("RollupLag", "5xx", "RecordsQuarantined"):
         assert len(watched(any_stage, metric)) == 1
     for metric in ("ReadThrottleEvents", "WriteThrottleEvents"):
-        assert len(watched(any_stage, metric)) == 2  # the table, and its postings
+        assert len(watched(any_stage, metric)) == 3  # the table, its postings and rankings
 
 
 def test_consumers_are_late_long_before_the_stream_forgets(any_stage: Synthesis) -> None:
@@ -215,10 +216,12 @@ def test_consumers_are_late_long_before_the_stream_forgets(any_stage: Synthesis)
         assert each["Statistic"] == "Maximum"
 
 
-def test_a_shard_full_of_claims_raises_an_alarm(any_stage: Synthesis) -> None:
-    (alarm,) = watched(any_stage, "ClaimsOpen")
-    assert about(alarm, "service") == "project"
-    assert (alarm["Threshold"], alarm["Statistic"]) == (1000, "Maximum")
+def test_claims_that_wait_and_a_shard_full_of_them_raise_an_alarm(any_stage: Synthesis) -> None:
+    waiting, full = sorted(watched(any_stage, "ClaimsOpen"), key=lambda each: each["Threshold"])
+    assert (waiting["Threshold"], waiting["EvaluationPeriods"] * waiting["Period"]) == (1, 3600)
+    assert (full["Threshold"], full["EvaluationPeriods"]) == (MOST_OPEN, 1)
+    for alarm in (waiting, full):
+        assert (about(alarm, "service"), alarm["Statistic"]) == ("project", "Maximum")
 
 
 def test_what_lambda_discards_raises_an_alarm(any_stage: Synthesis) -> None:

@@ -162,7 +162,7 @@ def archive_key() -> str:
     return f"#archive#{event('expiry')['shardId']}#Download"
 
 
-@pytest.mark.parametrize("name", ["project", "rollup", "archive"])
+@pytest.mark.parametrize("name", ["project", "rollup", "archive", "redrive"])
 def test_an_import_reads_no_environment_and_asking_for_the_handler_does(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,7 +174,7 @@ def test_an_import_reads_no_environment_and_asking_for_the_handler_does(
         _ = module.nothing
 
 
-@pytest.mark.parametrize("name", ["project", "rollup", "archive"])
+@pytest.mark.parametrize("name", ["project", "rollup", "archive", "redrive"])
 def test_stream_functions_import_nothing_heavy(name: str) -> None:
     source = f"import sys, handlers.{name}; print(*sys.modules)"
     done = subprocess.run(

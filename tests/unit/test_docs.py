@@ -45,3 +45,14 @@ def test_every_make_target_that_is_named_exists(page: Path) -> None:
     for block in CODE.findall(text):
         named |= set(re.findall(r"^make ([a-z0-9-]+)", block, re.MULTILINE))
     assert named <= targets, f"{page.name}: {named - targets}"
+
+
+def test_every_rule_that_the_code_names_is_on_the_page_of_exactness() -> None:
+    page = (ROOT / "docs/exactness.md").read_text("utf-8")
+    stated = {int(number) for number in re.findall(r"\*\*(\d+)\.", page)}
+    assert stated == set(range(1, 25))
+    text = "".join(path.read_text("utf-8") for path in (ROOT / "functions").rglob("*.py"))
+    planted = (ROOT / "tests/delivery/planted.toml").read_text("utf-8")
+    named = re.findall(r"\b[Rr]ules? (\d+)", text) + re.findall(r"^rule = '(\d+)'", planted, re.M)
+    assert len(named) > 100
+    assert {int(number) for number in named} <= stated

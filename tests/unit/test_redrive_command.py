@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from typer.testing import CliRunner
 
 from cli.main import app
+from daicho.stream.redrive import MOST_RECOUNTS
 
 NOTHING: dict[str, Any] = {
     "claims": [],
@@ -175,6 +176,11 @@ def test_what_could_not_be_decided_is_named_and_is_not_done(run: Run) -> None:
         "1 applied; 1 of them could not be counted; left: 1 discarded batches, "
         "1 tallies to recount\n"
     )
+
+
+def test_a_list_of_recounts_that_may_be_cut_says_so(run: Run) -> None:
+    _, result = run("--list", answers=({**NOTHING, "recount": [RECOUNT] * MOST_RECOUNTS},))
+    assert result.stdout.endswith("left: 500 or more tallies to recount\n")
 
 
 def test_an_object_that_is_no_batch_is_shown_as_well(run: Run) -> None:

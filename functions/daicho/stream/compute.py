@@ -36,10 +36,14 @@ class Computed:
 
 @dataclass(frozen=True)
 class Poison:
-    """A record that cannot be computed, and why: the same code on it fails always."""
+    """A record that cannot be computed, and why: the same code on it fails always.
+
+    ``generation``: the newest one of its entity that the code knows.
+    """
 
     record: StreamRecord
     error: Exception
+    generation: int = 0
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,7 @@ def compute(records: Iterable[StreamRecord], ledger: Ledger) -> Found:
             )
             if newer:
                 return Found(tuple(computed), tuple(poison), record)
-            poison.append(Poison(record, error))
+            poison.append(Poison(record, error, ledger.current(record.entity).number))
         else:
             computed.append(one)
     return Found(tuple(computed), tuple(poison))

@@ -111,11 +111,11 @@ def payload(poison: Poison, now: dt.datetime) -> dict[str, Any]:
     return {
         "shard": poison.record.shard,
         "record": poison.record.raw,
-        "error": described(poison.error),
+        "error": {**described(poison.error), "generation": poison.generation},
         "at": keys.instant(now),
     }
 
 
-def described(error: Exception) -> dict[str, str]:
+def described(error: Exception) -> dict[str, Any]:
     """An error as a report shows it."""
     return {"type": type(error).__name__, "message": str(error)}

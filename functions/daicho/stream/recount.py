@@ -16,8 +16,8 @@ from daicho.images import Image
 from daicho.requests import Update
 
 LIST = keys.render("", "recount")
-MOST_NUMBERS = 1_000
-"""Numbers that one tally's item names: more would tell nobody more, and an item is 400 KB."""
+MOST_NUMBERS = 100
+"""Numbers that one tally's item names: more would tell nobody more."""
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import groupby
-from typing import Any, Literal, Protocol
+from itertools import islice
+from typing import Literal, Protocol
 
 from daicho.clock import utc_now
 from daicho.derive import ItemKey
@@ -28,19 +28,14 @@ from daicho.stream.applying import Applier, Outcome
 from daicho.stream.claiming import FullError, put_claim
 from daicho.stream.claims import Claim, Shard
 from daicho.stream.cleaning import Cleaning
-from daicho.stream.discarded import (
-    PREFIX,
-    Discarded,
-    DiscardedError,
-    done_name,
-    moment_of,
-    shard_of,
-)
 from daicho.stream.effort import insist
+from daicho.stream.lying import END, Lying, Moment, Objects
 from daicho.stream.records import Batch, EventError, StreamRecord
 from daicho.stream.recount import LIST, Recount
 from daicho.stream.report import Asked, Position, Report
 
+MOST_RECOUNTS = 500
+"""Tallies that a report names: a function's answer is 6 MB at most."""
 _log = logging.getLogger(__name__)
 
 
@@ -74,19 +69,6 @@ class Store(Protocol):
         """Do all writes or none."""
 
 
-class Objects(Protocol):
-    """What the redrive needs of the bucket."""
-
-    def read(self, key: str) -> bytes | None:
-        """An object; None if there is none of that name."""
-
-    def names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
-        """The names that begin with ``prefix`` and sort behind ``behind``, in order."""
-
-    def move(self, key: str, to: str) -> None:
-        """Give an object another name."""
-
-
 class MissingPayloadError(DaichoError):
     """A claim whose record is not in the bucket."""
 
@@ -111,6 +93,17 @@ class Redrive:
     threads: int = 1
     now: Callable[[], dt.datetime] = utc_now
 
+    @cached_property
+    def applier(self) -> Applier:
+        """What applies records: one for all calls, since it keeps its threads."""
+        return Applier(
+            self.store,
+            self.ledger,
+            dirty_shards=self.dirty_shards,
+            threads=self.threads,
+            now=self.now,
+        )
+
     def run(self, asked: Asked, patience: Patience) -> Report:
         """List or apply records, as many as asked or as there is time for.
 
@@ -130,14 +123,10 @@ class _Call:
         self._left = asked.limit
         self._begin = self._position = asked.begin
         self._report = Report()
-        self._cleaning = Cleaning(self._store, self._objects, now=redrive.now)
-        self._applier = Applier(
-            self._store,
-            redrive.ledger,
-            dirty_shards=redrive.dirty_shards,
-            threads=redrive.threads,
-            now=redrive.now,
+        self._lying = Lying(
+            self._objects, redrive.projector, redrive.emulated, patience, self._report
         )
+        self._cleaning = Cleaning(self._store, self._objects, now=redrive.now)
 
     def run(self) -> Report:
         """Go on from where the call begins, as far as it may."""
@@ -156,7 +145,7 @@ class _Call:
             report.cursor = self._position.cursor
         report.recount = [
             {"tally": each.tally, "numbers": list(each.numbers), "since": each.since}
-            for each in self._recounts()
+            for each in islice(self._recounts(), MOST_RECOUNTS)
         ]
         return report
 
@@ -169,14 +158,15 @@ class _Call:
             yield from (item["GSI2SK"]["S"] for item in page.items)
 
     def _claims_of(self, shard: str) -> None:
-        behind = self._begin.seq if shard == self._begin.place else ""
-        for claim in self._shard(shard).waiting:
-            if claim.seq <= behind:
-                continue
+        tried = self._begin.seq if shard == self._begin.place else ""
+        waiting = [claim for claim in self._shard(shard).waiting if claim.seq > tried]
+        discarded = any(claim.state == "discarded" for claim in waiting)
+        lies = discarded and shard in self._lying.shards()
+        for claim in waiting:
             self._count_one()
             if claim.state != "discarded":
                 self._claim(shard, claim)
-            elif shard not in self._lying:  # else its record comes with Lambda's object
+            elif not lies:  # else its record comes with Lambda's object
                 self._missing(shard, claim, f"no batch of {shard}")
             self._position = Position("claims", shard, claim.seq)
 
@@ -208,7 +198,10 @@ class _Call:
 
     def _apply(self, record: StreamRecord, claim: Claim) -> bool:
         """Apply a record; True if it is done."""
-        result = self._applier.apply(record, claim, self._patience)
+        # Before and not after: of a record that ends the process this is the last that is heard.
+        about = {"seq": record.seq, "shard": record.shard, "item": [record.key.pk, record.key.sk]}
+        _log.info("record is applied", extra=about)
+        result = self._redrive.applier.apply(record, claim, self._patience)
         if result.outcome is Outcome.LATER:
             raise EndOfCallError
         if result.is_done:
@@ -226,63 +219,34 @@ class _Call:
     def _discarded(self) -> None:
         """Batches in the order in which they were given up; those of one second by number."""
         begin = self._begin if self._begin.phase == "discarded" else Position("discarded")
-        # Names go on behind the moment that they begin with.
-        place = begin.place + (_END if begin.seq == _END else "")
-        for moment, some in groupby(self._objects.names(PREFIX, behind=place), key=moment_of):
-            if not self._applies:
+        for moment in self._lying.moments(begin):
+            if self._applies:
+                # Its claims before its objects: while one lies there no done claim is removed.
+                shard = self._shard(moment.shard)
+                self._apply_batches(moment, shard, self._lying.batches(moment))
+            else:
                 self._count_one()
-            # Its claims before its objects: while an object lies there no done claim is removed.
-            shard = self._shard(shard_of(moment))
-            batches = list(filter(None, map(self._read, some)))
-            if batches and self._applies:
-                behind = begin.seq if moment == begin.place else ""
-                self._apply_batches(moment, shard, batches, behind)
-            self._position = Position("discarded", moment, _END)
+                self._lying.batches(moment)
+            self._position = Position("discarded", moment.name, END)
 
-    @cached_property
-    def _lying(self) -> frozenset[str]:
-        """The shards of which a batch lies in the bucket."""
-        return frozenset(map(shard_of, self._objects.names(PREFIX)))
-
-    def _read(self, name: str) -> tuple[Discarded, Batch] | None:
-        """A batch that is this redrive's to apply; it is reported until it is done."""
-        body = insist(lambda: self._objects.read(name), self._patience)
-        if body is None:
-            return None  # another redrive has put it away
-        try:
-            found = Discarded.parse(name, body)
-            batch = found.batch(emulated=self._redrive.emulated)
-        except (DiscardedError, EventError) as error:
-            self._report.discarded[name] = {"name": name, "error": str(error)}
-            return None
-        described: dict[str, Any] = {**found.described, "records": len(batch.records)}
-        self._report.discarded[name] = described
-        if found.function != self._redrive.projector:
-            # The archive's come with the chains' own redrive (rule 22).
-            described["error"] = f"of {found.function}: left in place"
-            return None
-        return found, batch
-
-    def _apply_batches(
-        self, moment: str, shard: Shard, batches: list[tuple[Discarded, Batch]], behind: str
-    ) -> None:
-        records = {each.seq: each for _, batch in batches for each in batch.records}
+    def _apply_batches(self, moment: Moment, shard: Shard, batches: Mapping[str, Batch]) -> None:
+        records = {each.seq: each for batch in batches.values() for each in batch.records}
         undone: set[str] = set()
         for seq in sorted(records):
             record = records[seq]
             stands = shard.claims.get(seq)
             if record.entity is None or (stands is not None and stands.state == "done"):
                 continue
-            if seq <= behind:
-                undone.add(seq)  # an earlier call tried it
+            if seq <= moment.tried:
+                undone.add(seq)
                 continue
             self._count_one()
             if not self._adopt(record, stands):
                 undone.add(seq)
-            self._position = Position("discarded", moment, seq)
-        for found, batch in batches:
+            self._position = Position("discarded", moment.name, seq)
+        for name, batch in batches.items():
             if undone.isdisjoint(record.seq for record in batch.records):
-                insist(partial(self._put_away, found.name), self._patience)
+                self._lying.put_away(name)
 
     def _adopt(self, record: StreamRecord, stands: Claim | None) -> bool:
         """Put the record's claim if it has none, and apply it under the one that it has."""
@@ -301,17 +265,13 @@ class _Call:
                 return False
         return self._apply(record, stands)
 
-    def _put_away(self, name: str) -> None:
-        self._objects.move(name, done_name(name))
-        self._report.discarded.pop(name, None)
-
     # --- The end -----------------------------------------------------------------------------
 
     def _clean(self) -> None:
         """At the end of a complete run: what nobody can ask about any more goes."""
-        vars(self).pop("_lying", None)  # what lies there now
+        lying = self._lying.shards()
         for shard in list(self._marked()):
-            insist(partial(self._cleaning.clean, shard, self._lying), self._patience)
+            insist(partial(self._cleaning.clean, shard, lying), self._patience)
 
     def _recounts(self) -> Iterator[Recount]:
         for page in self._store.pages(Query(LIST, consistent=True)):
@@ -327,7 +287,3 @@ class _Call:
         if self._left == 0 or not self._patience.lasts:
             raise EndOfCallError
         self._left -= 1
-
-
-_END = "~"
-"""Behind every number, and behind the random part of every name."""

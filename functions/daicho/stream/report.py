@@ -97,7 +97,7 @@ class Report:
         shard: str,
         claim: Claim,
         record: StreamRecord | None,
-        error: Exception | Mapping[str, str],
+        error: Exception | Mapping[str, Any],
     ) -> None:
         """Note a claim that waits, and why."""
         self.claims[shard, claim.seq] = {

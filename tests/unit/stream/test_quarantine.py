@@ -108,7 +108,7 @@ def test_a_poison_record_delays_nobody_and_is_kept_whole() -> None:
     payload = json.loads(house.objects.stored[name].body)
     assert payload["record"] == given.records[1].raw
     assert (payload["shard"], payload["at"]) == ("s", "2026-11-21T00:00:00.000000Z")
-    assert payload["error"]["type"] == "KeyError"
+    assert payload["error"] == {"type": "KeyError", "message": "'S'", "generation": 2}
     assert house.told == [{"RecordsQuarantined": 1}, {"ClaimsOpen": 1}]
 
 

@@ -60,6 +60,7 @@ def test_a_list_changes_nothing_and_says_what_there_is(house: House) -> None:
         "error": {
             "type": "ArithmeticError",
             "message": "record 100 is too much for this code",
+            "generation": 2,
         },
         "at": "2026-11-21T00:00:00.000000Z",
     }

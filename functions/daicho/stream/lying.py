@@ -1,0 +1,109 @@
+"""The batches that lie in the on-failure bucket, in the order in which they were given up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+from typing import Any, Protocol
+
+from daicho.patience import Patience
+from daicho.stream.discarded import (
+    PREFIX,
+    Discarded,
+    DiscardedError,
+    done_name,
+    moment_of,
+    shard_of,
+)
+from daicho.stream.effort import insist
+from daicho.stream.records import Batch, EventError
+from daicho.stream.report import Position, Report
+
+END = "~"
+"""Behind every number, and behind the random part of every name."""
+
+
+class Objects(Protocol):
+    """What this needs of the bucket."""
+
+    def read(self, key: str) -> bytes | None:
+        """An object; None if there is none of that name."""
+
+    def names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
+        """The names that begin with ``prefix`` and sort behind ``behind``, in order."""
+
+    def move(self, key: str, to: str) -> None:
+        """Give an object another name."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What was given up of one shard within one second: its parts have no order by name.
+
+    ``tried``: the number up to which an earlier call has tried its records.
+    """
+
+    name: str
+    objects: tuple[str, ...]
+    tried: str = ""
+
+    @property
+    def shard(self) -> str:
+        """The shard."""
+        return shard_of(self.name)
+
+
+@dataclass(frozen=True)
+class Lying:
+    """The bucket. What is read is reported until it is put away.
+
+    ``function`` is the one whose batches are ours; ``emulated`` as `Batch.parse` takes it.
+    """
+
+    objects: Objects
+    function: str
+    emulated: bool
+    patience: Patience
+    report: Report = field(default_factory=Report)
+
+    def moments(self, begin: Position) -> Iterator[Moment]:
+        """Everything behind ``begin``, in order."""
+        # Names go on behind the moment that they begin with.
+        behind = begin.place + (END if begin.seq == END else "")
+        for moment, names in groupby(self.objects.names(PREFIX, behind=behind), key=moment_of):
+            tried = begin.seq if moment == begin.place else ""
+            yield Moment(moment, tuple(names), tried)
+
+    def shards(self) -> frozenset[str]:
+        """The shards of which anything lies there."""
+        return frozenset(map(shard_of, self.objects.names(PREFIX)))
+
+    def batches(self, moment: Moment) -> dict[str, Batch]:
+        """The batches of a moment that are ours, by the object's name."""
+        read = {name: self._read(name) for name in moment.objects}
+        return {name: batch for name, batch in read.items() if batch is not None}
+
+    def put_away(self, name: str) -> None:
+        """Move an object of which all records are done."""
+        insist(partial(self.objects.move, name, done_name(name)), self.patience)
+        self.report.discarded.pop(name, None)
+
+    def _read(self, name: str) -> Batch | None:
+        body = insist(partial(self.objects.read, name), self.patience)
+        if body is None:
+            return None  # another redrive has put it away
+        try:
+            found = Discarded.parse(name, body)
+            batch = found.batch(emulated=self.emulated)
+        except (DiscardedError, EventError) as error:
+            self.report.discarded[name] = {"name": name, "error": str(error)}
+            return None
+        described: dict[str, Any] = {**found.described, "records": len(batch.records)}
+        self.report.discarded[name] = described
+        if found.function != self.function:
+            # The archive's come with the chains' own redrive (rule 22).
+            described["error"] = f"of {found.function}: left in place"
+            return None
+        return batch

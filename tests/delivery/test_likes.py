@@ -1,0 +1,36 @@
+"""Fast counters under faults: no vote that was answered is missing, none is there twice."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+import pytest
+
+from tests.delivery.choices import Choices
+from tests.delivery.likes import Likes, play
+
+SCHEDULES = int(os.environ.get("SCHEDULES", "2000"))
+FIRST_SEED = int(os.environ.get("FIRST_SEED", "1"))
+SHARE, CHUNKS = 10, 2
+"""Of a hundred schedules, and the pieces that two processes share."""
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_votes_are_there_once_whatever_happens(chunk: int) -> None:
+    last = FIRST_SEED + max(CHUNKS, SCHEDULES * SHARE // 100)
+    for seed in range(FIRST_SEED + chunk, last, CHUNKS):
+        if wrong := play(seed).run():
+            again = Likes(Choices(f"likes/{seed}"), noting=True)
+            again.run()
+            pytest.fail("\n".join([f"seed {seed}", *again.log, *wrong]))
+
+
+def test_the_schedules_meet_what_they_are_for() -> None:
+    used: Counter[str] = Counter()
+    for seed in range(40):
+        likes = play(seed)
+        likes.run()
+        used += likes.used
+    for kind in ("unknown", "slots grew", "vote over fewer slots", "throttled key", "live reading"):
+        assert used[kind] > 0, kind

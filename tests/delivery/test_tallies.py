@@ -1,0 +1,36 @@
+"""Slots, base and totals under faults: nothing counted is lost or doubled, days between or not."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+import pytest
+
+from tests.delivery.choices import Choices
+from tests.delivery.tallies import Tallies, play
+
+SCHEDULES = int(os.environ.get("SCHEDULES", "2000"))
+FIRST_SEED = int(os.environ.get("FIRST_SEED", "1"))
+SHARE, CHUNKS = 20, 2
+"""Of a hundred schedules, and the pieces that two processes share."""
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_totals_are_what_was_counted_whatever_happens(chunk: int) -> None:
+    last = FIRST_SEED + max(CHUNKS, SCHEDULES * SHARE // 100)
+    for seed in range(FIRST_SEED + chunk, last, CHUNKS):
+        if wrong := play(seed).run():
+            again = Tallies(Choices(f"tallies/{seed}"), noting=True)
+            again.run()
+            pytest.fail("\n".join([f"seed {seed}", *again.log, *wrong]))
+
+
+def test_the_schedules_meet_what_they_are_for() -> None:
+    used: Counter[str] = Counter()
+    for seed in range(60):
+        tallies = play(seed)
+        tallies.run()
+        used += tallies.used
+    for kind in ("slot folded", "quiet days", "crash before", "lost response", "conflict"):
+        assert used[kind] > 0, kind
