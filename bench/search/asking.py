@@ -93,11 +93,11 @@ class Ours:
         self._ledger = ledger(mode)
 
     def costs(self, question: Question) -> list[Cost]:
-        """The first page, and the 50th or the last full one before it."""
+        """The first page, and the 50th or the last."""
         cursors: list[str | None] = [None]
         while len(cursors) < DEEP:
-            rows, cursor = self.page(question, cursors[-1])
-            if cursor is None or not rows:
+            _, cursor = self.page(question, cursors[-1])
+            if cursor is None:
                 break
             cursors.append(cursor)
         deep = len(cursors)
