@@ -148,8 +148,21 @@ def _work(maker: Maker, share: int, of: int, layout: dynoxide.Layout, made: Any)
     gc.disable()  # items are trees of millions of dicts, and no cycle among them
     items = maker.items(share, of)
     while block := list(islice(items, AT_ONCE)):
-        made.put(("rows", layout.rows(block)))
-    made.put(("learnt", maker.learnt()))
+        _hand_over(made, ("rows", layout.rows(block)))
+    _hand_over(made, ("learnt", maker.learnt()))
+
+
+def _hand_over(made: Any, what: tuple[str, Any]) -> None:
+    """Wait until it is taken, but not for a parent that was ended."""
+    parent = multiprocessing.parent_process()
+    while parent is not None and parent.is_alive():
+        try:
+            made.put(what, timeout=5)
+        except queue.Full:
+            continue
+        return
+    made.cancel_join_thread()
+    raise SystemExit(1)
 
 
 def progress_bar(console: Console) -> Progress:
