@@ -80,7 +80,8 @@ def _measured(scale: Scale, *, last: bool, resume: bool) -> Measured:
     kept = Measured.read(file) if resume and file.exists() else Measured()
     questions = QUESTIONS[scale.mode]
     with _serving(scale) as (ours, theirs), progress_bar(console) as progress:
-        for question in progress.track(questions, description=f"{scale.name}: asked"):
+        # The dearest last: for seed 001's way that is the list of all.
+        for question in progress.track(questions[::-1], description=f"{scale.name}: asked"):
             if question not in kept.questions():
                 costs = ours.costs(question)
                 peers = theirs.costs(question, [cost.page for cost in costs])
@@ -89,6 +90,7 @@ def _measured(scale: Scale, *, last: bool, resume: bool) -> Measured:
         if last and not kept.random:
             _more(scale, ours, kept, progress)
             kept.write(file)
+    kept.asked.sort(key=lambda each: questions.index(each.question))
     return kept
 
 
