@@ -79,6 +79,7 @@ def _measured(scale: Scale, *, last: bool, resume: bool) -> Measured:
     file = FOLDER / f"{scale.name}.measured"
     kept = Measured.read(file) if resume and file.exists() else Measured()
     questions = QUESTIONS[scale.mode]
+    kept.asked = [each for each in kept.asked if each.question in questions]
     with _serving(scale) as (ours, theirs), progress_bar(console) as progress:
         # The dearest last: for seed 001's way that is the list of all.
         for question in progress.track(questions[::-1], description=f"{scale.name}: asked"):
