@@ -180,15 +180,17 @@ def circumstances(draw: random.Random) -> Iterator[None]:
         yield
 
 
-def related(question: Many[Any], persons: list[Person], draw: random.Random) -> Many[Any]:
-    """Half of the time a question that some of the persons answer."""
+def related(
+    question: Many[Any], persons: list[Person], groups: list[str], draw: random.Random
+) -> Many[Any]:
+    """Half of the time a question that somebody answers, by values or groups."""
     person = draw.choice(persons)
-    values = [person.name, person.company, person.phone]
-    words = " ".join(values).split() or [""]
-    if draw.random() < 0.5:
-        return question
+    words = f"{person.name} {person.company} {person.phone}".split() or [""]
+    named = [groups[int(id[1])] for id in person.groups if int(id[1]) < len(groups)]
     chosen = draw.choice(words)[: draw.randint(1, 4)]
-    return replace(question, parts=(chosen,))
+    if named and draw.random() < 0.5:
+        chosen += f" {draw.choice(named)[: draw.randint(1, 4)]}"
+    return question if draw.random() < 0.5 else replace(question, parts=(chosen,))
 
 
 MANY = settings(max_examples=5 * settings().max_examples)
@@ -199,7 +201,7 @@ MANY = settings(max_examples=5 * settings().max_examples)
 def test_a_walk_is_brute_force(
     persons: list[Person], groups: list[str], question: Many[Any], draw: random.Random
 ) -> None:
-    question = related(question, persons, draw)
+    question = related(question, persons, groups, draw)
     shelf = shelf_of(persons, groups, draw)
     shelf.before.clear()
     book = Book(shelf, LEDGER, TENANT, at_once=1)
@@ -224,7 +226,7 @@ def test_a_walk_while_everything_changes(
     draw: random.Random,
 ) -> None:
     """What is shown matches; what matched all the time is shown, once; in order."""
-    question = related(question, persons, draw)
+    question = related(question, persons, groups, draw)
     shelf = shelf_of(persons, groups, draw)
     shelf.falters = draw.random() < 0.3
     oracle = Oracle(question)
