@@ -257,6 +257,19 @@ def test_a_walk_while_everything_changes(
         assert seen.count(id) == 1
 
 
+@given(RANDOM)
+def test_who_is_made_anew_is_shown_in_the_new_place(draw: random.Random) -> None:
+    shelf = shelf_of([Person(id=f"p{number}", name="ab") for number in range(6)], [], draw)
+    edits = [Person(id=f"p{draw.randint(0, 7)}", name="ab") for _ in range(10)]
+    orders: list[tuple[dt.datetime, str]] = []
+    book = Book(shelf, LEDGER, TENANT, at_once=1)
+    for page in walked(book, (Person.begins("ab"),), draw):
+        orders += [(person.created_at, person.id) for person in page]
+        for _ in range(min(len(edits), draw.randint(0, 3))):
+            change(shelf, edits.pop(), draw)
+    assert orders == sorted(set(orders), reverse=True)
+
+
 def change(shelf: Shelf, edit: Any, draw: random.Random) -> set[str]:
     """An item is written or deleted, a group renamed or deleted; the index follows or lags.
 

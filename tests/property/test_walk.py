@@ -191,6 +191,12 @@ def test_a_list_far_denser_than_the_other_is_left_alone() -> None:
     assert walker.lists.requests <= 10
 
 
+def test_a_list_is_entered_where_the_other_stands() -> None:
+    walker = pair_of(set(range(10_000)), set(range(10_000, 20_000)))
+    assert walker.walk() == []
+    assert (walker.pages, walker.lists.index_units <= 3) == (1, True)
+
+
 def test_lists_alike_are_read_in_large_blocks() -> None:
     draw = random.Random(5)
     one, other = ({n for n in range(60_000) if draw.random() < 0.3} for _ in range(2))
