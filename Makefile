@@ -95,8 +95,9 @@ delivery: $(TOOLS) ## The stream path under faults
 delivery-soak: $(VENV)/.requirements ## Delivery in the large: 20,000 schedules (FIRST=1 is the seed to begin with)
 	@$(BIN)/python -m tests.delivery.soak --first $(or $(FIRST),1)
 
-mutation-check: $(VENV)/.requirements ## Faults planted in the code: how soon schedules find each (FAULTS='no fence')
+mutation-check: $(VENV)/.requirements ## Faults planted in the code: what finds each, and how soon (FAULTS='no fence')
 	@$(BIN)/python -m tests.delivery.mutation_check $(if $(FAULTS),"$(FAULTS)")
+	@$(BIN)/python -m tests.property.planted_search $(if $(FAULTS),"$(FAULTS)")
 
 infra: $(TOOLS) build/.layer ## The synthesised template
 	$(call run_tests,infra)
