@@ -149,9 +149,10 @@ class _Described:
             for each in search.through
         )
         more = ", 1 for 4 KB of names" if names else ""
+        grams = f"grams of {lengths} code points{shards}"
         return (
             "GSI2",
-            f"GSI2PK `{self._head(search)}#{{gram}}`; grams of {lengths} code points{shards}{names}",
+            f"GSI2PK `{self._head(search)}#{{gram}}`; {grams}{names}",
             f"2 a page for the keys, ½ an item{more}",
         )
 

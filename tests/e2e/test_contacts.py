@@ -54,10 +54,10 @@ def shown(api: httpx.Client, keyword: str) -> set[str]:
     return {row["id"] for row in answer.json()["items"]}
 
 
-@pytest.mark.parametrize(("typed", "place"), TYPED)
-def test_each_keystroke_answers(api: httpx.Client, ids: list[str], typed: str, place: int) -> None:
+@pytest.mark.parametrize(("typed", "who"), TYPED)
+def test_each_keystroke_answers(api: httpx.Client, ids: list[str], typed: str, who: int) -> None:
     for end in range(1, len(typed) + 1):
-        assert ids[place] in shown(api, typed[:end]), typed[:end]
+        assert ids[who] in shown(api, typed[:end]), typed[:end]
 
 
 def test_changes_follow_through_the_stream(api: httpx.Client, ids: list[str]) -> None:
