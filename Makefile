@@ -49,6 +49,16 @@ bench: $(TOOLS) ## Capacity units of writes and pages, on Dynoxide
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
 		$(BIN)/python -m bench.units
 
+.PHONY: bench-search bench-search-full
+bench-search bench-search-full: $(TOOLS)
+bench-search: ## Search beside seed 001's: 20,000 and 60,000 contacts; its data stays in .local/bench
+	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
+		$(BIN)/python -m bench.search
+
+bench-search-full: ## The same up to 500,000 contacts: 25 GB of disk; draws docs/search.svg
+	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
+		$(BIN)/python -m bench.search --full
+
 .PHONY: bench-tally
 bench-tally: $(TOOLS) ## What counting costs: units an event, idle tallies, readings
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
@@ -90,8 +100,9 @@ delivery: $(TOOLS) ## The stream path under faults
 delivery-soak: $(VENV)/.requirements ## Delivery in the large: 20,000 schedules (FIRST=1 is the seed to begin with)
 	@$(BIN)/python -m tests.delivery.soak --first $(or $(FIRST),1)
 
-mutation-check: $(VENV)/.requirements ## Faults planted in the code: how soon schedules find each (FAULTS='no fence')
+mutation-check: $(VENV)/.requirements ## Faults planted in the code: what finds each, and how soon (FAULTS='no fence')
 	@$(BIN)/python -m tests.delivery.mutation_check $(if $(FAULTS),"$(FAULTS)")
+	@$(BIN)/python -m tests.property.planted_search $(if $(FAULTS),"$(FAULTS)")
 
 infra: $(TOOLS) build/.layer ## The synthesised template
 	$(call run_tests,infra)

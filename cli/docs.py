@@ -144,10 +144,16 @@ class _Described:
     def _search(self, search: SearchPlan) -> tuple[str, str, str]:
         shards = f", of 0 or 1 also its shard of {search.shards}" if search.shards > 1 else ""
         lengths = ", ".join(map(str, search.steps))
+        names = "".join(
+            f"; names of PK `t#{each.entity}`, members in `{each.listing}`"
+            for each in search.through
+        )
+        more = ", 1 for 4 KB of names" if names else ""
+        grams = f"grams of {lengths} code points{shards}"
         return (
             "GSI2",
-            f"GSI2PK `{self._head(search)}#{{gram}}`; grams of {lengths} code points{shards}",
-            "2 a page for the keys, ½ an item",
+            f"GSI2PK `{self._head(search)}#{{gram}}`; {grams}{names}",
+            f"2 a page for the keys, ½ an item{more}",
         )
 
     def _listing(self, listing: ListingPlan) -> tuple[str, str, str]:

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 # Before anything imports boto3: no test may find a real account.
 os.environ.update(
@@ -21,6 +21,10 @@ os.environ.pop("AWS_SESSION_TOKEN", None)
 
 settings.register_profile("daicho", deadline=None, print_blob=True)
 settings.register_profile("thorough", parent=settings.get_profile("daicho"), max_examples=2_000)
+# Planted faults have only to be found.
+settings.register_profile(
+    "found", parent=settings.get_profile("daicho"), phases=(Phase.explicit, Phase.generate)
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "daicho"))
 
 pytest_plugins = ["tests.dynoxide"]

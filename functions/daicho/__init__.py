@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from daicho.declarations import Expires as Expires
     from daicho.declarations import Key as Key
     from daicho.declarations import Listing as Listing
-    from daicho.declarations import Search as Search
     from daicho.declarations import Sum as Sum
     from daicho.declarations import day as day
     from daicho.declarations import each as each
@@ -43,11 +42,13 @@ if TYPE_CHECKING:
     from daicho.keys import shards_for as shards_for
     from daicho.questions import Counted as Counted
     from daicho.questions import Score as Score
+    from daicho.searching import Search as Search
+    from daicho.searching import through as through
 
 _HOMES = {
     "book": ("Book", "Page"),
     "declarations": (
-        "Aggregate", "Count", "Counter", "Edge", "Expires", "Key", "Listing", "Search", "Sum",
+        "Aggregate", "Count", "Counter", "Edge", "Expires", "Key", "Listing", "Sum",
         "day", "each", "folded", "month", "one_of",
     ),
     "domain": ("Domain",),
@@ -56,6 +57,7 @@ _HOMES = {
     "fields": ("copied", "created_at", "field", "id_of", "new_id", "now", "ref", "refs", "uid"),
     "keys": ("shards_for",),
     "questions": ("Counted", "Score"),
+    "searching": ("Search", "through"),
 }  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

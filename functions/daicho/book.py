@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Generic
 
@@ -21,12 +22,11 @@ from daicho.entity import Entity
 from daicho.errors import Conflict, Invalid, NotFound, UnansweredError
 from daicho.figures import Figures, Group
 from daicho.images import Image
-from daicho.lists import Lists
 from daicho.memory import Memory
+from daicho.pages import Pages
 from daicho.places import Places, described
 from daicho.plan import Ledger
 from daicho.questions import Counted, E, Figure, Many, One, Ranking, Score
-from daicho.reading import Reader
 from daicho.table import Table
 from daicho.tally.reading import live_amount
 from daicho.writers import Writer
@@ -66,13 +66,17 @@ class Book:
         clock: Callable[[], dt.datetime] = utc_now,
         memory: Memory | None = None,
         adding: Adding | None = None,
+        at_once: int = 8,
     ) -> None:
-        """``memory`` is shared by the books of a process; ``adding`` is for fast counters."""
+        """``memory`` is shared by the books of a process; ``adding`` is for fast counters.
+
+        ``at_once``: requests of one page that are made in parallel.
+        """
         self.tenant = tenant
         self._table, self._ledger, self._clock = table, ledger, clock
         self._places = Places(table, ledger, tenant, clock, memory)
         self._counters = Counters(table, self._places, adding, clock)
-        self._lists = Lists(self._places, ledger, tenant)
+        self._pages = Pages(table, ledger, tenant, self._places, self._now, at_once)
         self._writer = Writer(table, ledger, tenant, self._places, clock)
         self._figures = Figures(table)
 
@@ -107,15 +111,31 @@ class Book:
             Invalid: a limit that is not 1 to 100, or a value that its field does not take.
         """
         _check_limit(limit)
-        asked = self._lists.asked(many)
-        binding = Binding(self.tenant, asked.question)
-        start = binding.read(cursor)
-        reader = Reader(self._table, self._ledger, asked.entity.__name__, self._now())
-        if asked.direct:
-            images, end = reader.direct(asked.direct, start, limit)
-        else:
-            images, end = reader.postings(asked.postings, start, limit)
-        return Page([item_of(many[0].entity, image) for image in images], binding.write(end))
+        images, end = self._pages.page(many, limit, cursor)
+        return Page([item_of(many[0].entity, image) for image in images], end)
+
+    def pages(self, many: Sequence[Many[E]], *, limit: int = MOST_AT_ONCE) -> list[Page[E]]:
+        """The first page of each of these lists, read at once."""
+        if not many:
+            return []
+        with ThreadPoolExecutor(min(self._pages.at_once, len(many))) as pool:
+            return list(pool.map(lambda each: self.page(each, limit=limit), many))
+
+    def find_all(self, ones: Sequence[One[E]], *, consistent: bool = False) -> list[E | None]:
+        """Items in the order that they are asked for; None for each that does not exist.
+
+        Raises:
+            UnprocessedError: DynamoDB did not get round to all of them in time.
+        """
+        keys = [self._places.key(one) for one in ones]
+        asked = [key for key in keys if key is not None]
+        found = self._table.batch_get(asked, consistent=consistent).whole()
+        now = self._now()
+        images = [None if key is None else found.get(key) for key in keys]
+        return [
+            None if image is None or expired(image, now) else item_of(one.entity, image)
+            for one, image in zip(ones, images, strict=True)
+        ]
 
     def create(self, item: E) -> E:
         """Store a new item.

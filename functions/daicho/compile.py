@@ -17,11 +17,11 @@ from daicho.declarations import (
     Key,
     Listing,
     PartSpec,
-    Search,
     Sum,
 )
 from daicho.fields import DeclarationError, FieldSpec, created_at
 from daicho.keys import text_of
+from daicho.searching import Search, ThroughSpec
 
 if TYPE_CHECKING:
     from daicho.entity import Entity
@@ -90,7 +90,44 @@ class _Compiler:
 
     def _search(self, search: Search) -> plan.SearchPlan:
         fields = tuple(self._field(search, spec, ("str",)) for spec in search.fields)
-        return plan.SearchPlan(search.name, UNNUMBERED, fields, search.steps, search.shards)
+        kinds = {spec.name: spec.reads_as for spec in search.fields}
+        return plan.SearchPlan(
+            name=search.name,
+            since=UNNUMBERED,
+            fields=fields,
+            steps=search.steps,
+            shards=search.shards,
+            mode=search.mode,
+            companies=tuple(name for name in fields if kinds[name] == "company"),
+            phones=tuple(name for name in fields if kinds[name] == "phone"),
+            through=tuple(self._through(search, each) for each in search.through),
+        )
+
+    def _through(self, search: Search, through: ThroughSpec) -> plan.Through:
+        reference, name = through.reference, through.target
+        members = self._field(search, reference, ("str", "set"))
+        target = reference.target
+        if name.entity != target.__name__:
+            raise DeclarationError(
+                f"{search} reads {name} through {reference}, which refers to {target.__name__}"
+            )
+        if name.kind != "str":
+            raise DeclarationError(f"{search} reads {name}, which is {name.kind}; it takes str")
+        self._check_single(reference)
+        key = target.declarations_["key"]
+        if key.partition or key.shards:
+            raise DeclarationError(
+                f"{search} looks through all items of {target.__name__}, which must stand in one "
+                f"collection: key = Key({key.parts[0].name}, partition=0)"
+            )
+        listing = next((each for each in self._all(Listing) if _lists(each, reference)), None)
+        if listing is None:
+            part = f"each({reference.name})" if reference.role == "refs" else reference.name
+            raise DeclarationError(
+                f"{search} reads {name} through {reference}, whose members nothing lists: "
+                f"of_{target.__name__.lower()} = Listing({part})"
+            )
+        return plan.Through(members, target.__name__, name.name, name.reads_as, listing.name)
 
     def _listing(self, listing: Listing[Any]) -> plan.ListingPlan:
         order = created_at if listing.order is None else listing.order
@@ -222,3 +259,11 @@ class _Compiler:
                 f"{spec} copies {spec.source}, but {reference} refers to "
                 f"{reference.target.__name__}"
             )
+
+
+def _lists(listing: Listing[Any], reference: FieldSpec) -> bool:
+    """Whether a listing has a newest-first list for each item that a field refers to."""
+    if len(listing.partition) != 1 or listing.order is not None or listing.where is not None:
+        return False
+    (part,) = listing.partition
+    return part.field is reference and part.each == (reference.role == "refs")

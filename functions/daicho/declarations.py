@@ -7,14 +7,12 @@ a question that a `Book` answers (`daicho.questions`). A declaration is data: it
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar, TypeVarTuple
 
 from daicho.fields import MISSING, DeclarationError, FieldSpec
 from daicho.plan import Bucket
 from daicho.questions import E, Figure, Many, One, Ranking
-from daicho.search.grams import STEPS
 
 MOST_SHARDS = 100
 """Of a listing: each is read for a page."""
@@ -76,31 +74,31 @@ def spec_of(value: Any) -> FieldSpec:
 
 def month(moment: dt.datetime | dt.date) -> str:
     """The month of an instant or day, in UTC: ``2026-11``."""
-    return _as(str, PartSpec(spec_of(moment), bucket="month"))
+    return as_seen(str, PartSpec(spec_of(moment), bucket="month"))
 
 
 def day(moment: dt.datetime) -> str:
     """The day of an instant, in UTC: ``2026-11-21``."""
-    return _as(str, PartSpec(spec_of(moment), bucket="day"))
+    return as_seen(str, PartSpec(spec_of(moment), bucket="day"))
 
 
 def folded(text: str) -> str:
     """The whole text in the normal form of searches: case, width, marks and kana folded."""
-    return _as(str, PartSpec(spec_of(text), folded=True))
+    return as_seen(str, PartSpec(spec_of(text), folded=True))
 
 
 def each(members: set[str]) -> str:
     """Each member of a set: the item is listed, or counted, once for every one."""
-    return _as(str, PartSpec(spec_of(members), each=True))
+    return as_seen(str, PartSpec(spec_of(members), each=True))
 
 
 def one_of(value: T, *values: T) -> bool:
     """True of items whose field is one of ``values``."""
-    return _as(bool, ConditionSpec(spec_of(value), values))
+    return as_seen(bool, ConditionSpec(spec_of(value), values))
 
 
-def _as(_kind: type[T], value: Any) -> T:
-    # In a class body mypy sees what the value will be, Python what is declared of it.
+def as_seen(_kind: type[T], value: Any) -> T:
+    """A declared value: mypy sees what it will be in an item, Python what is declared of it."""
     result: T = value
     return result
 
@@ -223,35 +221,6 @@ class ListingOf(Generic[E, *Ts]):
         """The items listed under these values."""
         _counted(partition, len(self.declaration.partition), self.declaration)
         return Many(self.entity, "listing", self.declaration.name, partition)
-
-
-class Search(Declaration):
-    """A search by the beginning of any word of the fields, newest first.
-
-    ``steps`` are the lengths of the grams; ``shards`` spreads the hot lists (grams of 0 and 1).
-    """
-
-    def __init__(self, *fields: str, steps: Sequence[int] = STEPS, shards: int = 1) -> None:
-        self.fields = tuple(spec_of(name) for name in fields)
-        self.steps, self.shards = tuple(steps), shards
-        if not self.fields:
-            raise DeclarationError("a Search takes at least one field")
-        if list(self.steps) != sorted(set(self.steps)) or self.steps[0] != 1 or shards < 1:
-            raise DeclarationError("a Search's steps rise from 1, and it has a shard or more")
-
-    def __get__(self, instance: object, owner: type[E]) -> SearchOf[E]:
-        return SearchOf(owner, self)
-
-
-class SearchOf(Generic[E]):
-    """A search, asked with a keyword; the empty keyword lists everything."""
-
-    def __init__(self, entity: type[E], search: Search) -> None:
-        self.entity, self.declaration = entity, search
-
-    def __call__(self, keyword: str) -> Many[E]:
-        """The items that match a keyword."""
-        return Many(self.entity, "search", self.declaration.name, (keyword,))
 
 
 class Tally(Declaration):

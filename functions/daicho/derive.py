@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -17,6 +18,7 @@ from daicho.images import Image
 from daicho.plan import AggregatePlan, Condition, EntityPlan, ListingPlan, Part, SearchPlan
 from daicho.search import grams
 from daicho.search.normalise import fold
+from daicho.search.spelling import readings
 
 MOST_ROWS = 400
 """Derived items that one base item may have."""
@@ -124,9 +126,9 @@ def rows(plan: EntityPlan, image: Image) -> dict[ItemKey, Row]:
     found: dict[ItemKey, Row] = {}
     for search in plan.searches:
         order = keys.check_sort(order_key(plan, image, NEWEST))
+        shard = keys.shard_of(search.shards, *own_key)
         for gram, rest in _postings(search, image):
             key = ItemKey(owner, keys.check_sort(sort_key(search, gram, rest)))
-            shard = keys.shard_of(search.shards, *own_key)
             found[key] = Row(
                 keys.check_partition(gram_list(tenant, plan, search, gram, shard)), order
             )
@@ -184,16 +186,23 @@ def base_of_derived(pk: str) -> ItemKey:
     return ItemKey(f"{head}{keys.DELIMITER}{behind}" if behind else head, sk)
 
 
+@lru_cache(maxsize=1_024)
+def _head(*parts: str) -> str:
+    """What all postings of a search begin with: a contact has some twenty."""
+    return keys.prefix(*parts)
+
+
 def sort_key(declaration: SearchPlan | ListingPlan, *rest: str) -> str:
     """The sort key of a derived item: declaration, its first generation, then what tells it."""
-    return keys.render(declaration.name, str(declaration.since), *rest)
+    head = _head(declaration.name, str(declaration.since))
+    return head + keys.render(*rest) if rest else head[: -len(keys.DELIMITER)]
 
 
 def gram_list(tenant: str, plan: EntityPlan, search: SearchPlan, gram: str, shard: int) -> str:
     """The GSI2 partition of one gram; the shard is a component of its own (gram "" is not "#2")."""
-    head = (tenant, f"{plan.name}.{search.name}", str(search.since), gram)
-    sharded = search.shards > 1 and len(gram) <= 1
-    return keys.render(*head, str(shard)) if sharded else keys.render(*head)
+    head = _head(tenant, f"{plan.name}.{search.name}", str(search.since))
+    sharded = search.shards > 1 and len(gram) <= grams.HOT_GRAM
+    return head + (keys.render(gram, str(shard)) if sharded else keys.escape(gram))
 
 
 def listing_list(
@@ -278,13 +287,18 @@ def _check_few(plan: EntityPlan, found: Mapping[Any, object], most: int = MOST_R
 
 
 def _postings(search: SearchPlan, image: Image) -> set[tuple[str, str]]:
-    return grams.postings(search_values(search, image), search.steps)
+    return grams.postings(search_forms(search, image), search.steps)
 
 
-def search_values(search: SearchPlan, image: Image) -> list[str]:
-    """The values that a search reads of an image."""
-    values = (images.text(image, name) for name in search.fields)
-    return [value for value in values if value]
+def search_forms(search: SearchPlan, image: Image) -> list[str]:
+    """The forms of all that a search reads of an image: a keyword matches what starts one."""
+    found: dict[str, None] = {}
+    for name in search.fields:
+        value = images.text(image, name)
+        if value:
+            for reading in readings(value, search.kind(name)):
+                found |= dict.fromkeys(grams.forms(reading, search.mode))
+    return list(found)
 
 
 def order_key(plan: EntityPlan, image: Image, order: tuple[str, ...]) -> str:
@@ -308,16 +322,19 @@ def _combinations(
     choices: list[list[str]] = []
     for part in parts:
         if part.each:
-            choices.append(sorted(_members(image, part.field)))
+            choices.append(sorted(references(image, part.field)))
         else:
             one = part_text(plan, part, image)
             choices.append([] if one is None else [one])
     yield from product(*choices)
 
 
-def _members(image: Image, name: str) -> list[str]:
+def references(image: Image, name: str) -> frozenset[str]:
+    """The ids that a field refers to: of a set all, of a single reference the one."""
     value = image.get(name)
-    return [] if value is None or "NULL" in value else list(value["SS"])
+    if value is None or "NULL" in value:
+        return frozenset()
+    return frozenset(value["SS"]) if "SS" in value else frozenset((value["S"],))
 
 
 def _holds(plan: EntityPlan, where: Condition | None, image: Image) -> bool:

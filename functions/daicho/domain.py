@@ -57,6 +57,20 @@ class Route:
     role: str | None = None
 
 
+@dataclass(frozen=True)
+class Beside:
+    """What a function shows beside the rows of an entity's lists; ``optional``: when asked for."""
+
+    entity: type[Entity]
+    function: Callable[..., Any]
+    optional: bool
+
+    @property
+    def name(self) -> str:
+        """The property that it is shown as, and what ``include=`` asks for it by."""
+        return self.function.__name__
+
+
 class Domain:
     """One system: what it declares and what it serves."""
 
@@ -66,6 +80,7 @@ class Domain:
         self.resources: list[Resource] = []
         self.answers: list[Answer] = []
         self.routes: list[Route] = []
+        self.besides: list[Beside] = []
         self.plans = tuple(compiler.compile_entity(entity) for entity in entities)
 
     def resource(self, path: str, entity: type[Entity], verbs: str) -> None:
@@ -93,6 +108,19 @@ class Domain:
             return function
 
         return mount
+
+    def beside(self, entity: type[Entity], *, optional: bool = False) -> Callable[[F], F]:
+        """Show what a function gives beside the rows of an entity's lists, under its name.
+
+        It takes the book and the items of a page, and gives a value for each. ``optional``: only
+        for requests with ``include=`` and its name.
+        """
+
+        def show(function: F) -> F:
+            self.besides.append(Beside(entity, function, optional))
+            return function
+
+        return show
 
 
 class Daicho:

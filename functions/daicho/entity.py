@@ -14,9 +14,10 @@ from typing import Any, TypeVar, cast, dataclass_transform
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from daicho.declarations import Declaration, Expires, Key, Search
+from daicho.declarations import Declaration, Expires, Key
 from daicho.fields import MISSING, DeclarationError, FieldSpec, field, ref
 from daicho.search.normalise import FIELD_CODE_POINTS
+from daicho.searching import Search
 
 _INDEX_KEYS = tuple(f"GSI{number}{end}" for number in (1, 2, 3) for end in ("PK", "SK"))
 _KEPT = ("type", "version", "gen", "created_at", "ttl", "seq", "_ttl_expired")

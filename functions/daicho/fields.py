@@ -17,6 +17,8 @@ from typing import Any, Literal, Union
 
 from ulid import ULID
 
+from daicho.search.spelling import Kind
+
 Role = Literal["plain", "uid", "ref", "refs", "copied"]
 
 
@@ -45,6 +47,7 @@ class FieldSpec:
     frozen: bool = False
     hidden: bool = False
     limits: dict[str, Any] | None = None
+    reads_as: Kind = "text"
     name: str = ""
     entity: str = ""
     annotation: Any = None
@@ -78,6 +81,7 @@ def field(
     factory: Callable[[], Any] | None = None,
     frozen: bool = False,
     hidden: bool = False,
+    kind: Kind = "text",
     **limits: Any,
 ) -> Any:
     """A field that a declaration reads.
@@ -87,10 +91,19 @@ def field(
         factory: makes the value where none is given (`now`, say).
         frozen: set when the item is created, never changed.
         hidden: never shown by the API (a salt, say).
+        kind: how a search reads it: a ``company`` with its designator and without (Acme Inc.), of
+            a ``phone`` number the digits.
         limits: what Pydantic's ``Field`` takes: ``max_length``, ``pattern``, ``ge``, ``le``...
     """
+    if kind not in typing.get_args(Kind):
+        raise DeclarationError(f"a field is read as one of {typing.get_args(Kind)}, not {kind!r}")
     return FieldSpec(
-        default=default, factory=factory, frozen=frozen, hidden=hidden, limits=limits or None
+        default=default,
+        factory=factory,
+        frozen=frozen,
+        hidden=hidden,
+        limits=limits or None,
+        reads_as=kind,
     )
 
 

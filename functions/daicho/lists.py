@@ -9,29 +9,41 @@ from typing import Any
 from daicho import derive, keys
 from daicho.asking import attributes, field_texts, fitting, part_texts
 from daicho.entity import Entity
-from daicho.errors import Invalid, NotFound
+from daicho.errors import Invalid, NotFound, refuse
 from daicho.places import Places
 from daicho.plan import EntityPlan, Ledger, ListingPlan, SearchPlan
+from daicho.postings import Asked, Listed, Reached, Searched
 from daicho.questions import Many
-from daicho.reading import Asked, Listed, Searched, Source
-from daicho.search.grams import Keyword, KeywordError
+from daicho.reach import Reach, merged
+from daicho.reading import Source
+from daicho.search.grams import EVERYTHING, HOT_GRAM
+from daicho.search.keyword import Keyword, KeywordError, Term
+from daicho.search.streams import AllOf, Posting, Stream
 
 MOST_QUESTIONS = 100
-HOT_GRAM = 1
-"""Grams of this length and shorter are spread over a search's shards."""
 
 
 @dataclass
 class AskedLists:
-    """The lists that answer one or more questions: direct ones, or postings with their tests.
+    """The lists that answer one or more questions: direct ones, or streams of postings.
 
     ``question`` tells these questions from all others: it is what a cursor is bound to.
     """
 
     entity: type[Entity]
+    limit: int
     direct: list[Source] = field(default_factory=list)
-    postings: list[tuple[Source, Asked]] = field(default_factory=list)
+    streams: list[Stream] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
     question: tuple[str, ...] = ()
+
+    def stream(self) -> Stream:
+        """All of them as one, each with the first block that a page of the limit needs."""
+        alone = [each for each in self.streams if isinstance(each, Posting)]
+        block = (self.limit + max(2, self.limit // 10)) // max(1, len(alone))
+        for each in alone:
+            each.first = max(each.first, block)
+        return merged(self.streams)
 
 
 @dataclass(frozen=True)
@@ -41,8 +53,9 @@ class Lists:
     places: Places
     ledger: Ledger
     tenant: str
+    reach: Reach
 
-    def asked(self, many: Sequence[Many[Any]]) -> AskedLists:
+    def asked(self, many: Sequence[Many[Any]], limit: int) -> AskedLists:
         """The lists of questions that are to be merged.
 
         Raises:
@@ -55,7 +68,7 @@ class Lists:
             raise Invalid(f"{len(many)} lists would have to be merged; at most {MOST_QUESTIONS}")
         entity = many[0].entity
         plan = self.ledger.current(entity.__name__).plan
-        found = AskedLists(entity)
+        found = AskedLists(entity, limit)
         if any(each.entity is not entity for each in many):
             raise TypeError("lists of one entity can be merged")
         orders = {self._add(plan, each, found) for each in dict.fromkeys(many)}
@@ -102,26 +115,67 @@ class Lists:
     ) -> object:
         parts = part_texts(many.entity, plan, listing.partition, many.parts)
         name = listing.partition[-1].field if listing.partition else listing.name
-        asked = Listed(listing, parts)
         for shard in range(listing.shards):
             partition = derive.listing_list(self.tenant, plan, listing, parts, shard)
-            source = Source(fitting(name, partition, keys.check_partition), "GSI2")
-            found.postings.append((source, asked))
+            found.streams.append(Posting(fitting(name, partition, keys.check_partition)))
+        found.asked.append(Listed(listing, parts))
         found.question += (str(listing.since), *parts)
         return listing.order
 
     def _search(
         self, plan: EntityPlan, search: SearchPlan, many: Many[Any], found: AskedLists
     ) -> object:
+        (text,) = many.parts
         try:
-            keyword = Keyword.parse(*many.parts)
+            keyword = Keyword.parse(text, search.kinds)
         except KeywordError as error:
-            raise Invalid(str(error), field="q") from error
-        asked = Searched(search, keyword)
-        for probe in keyword.probes(search.steps):
-            spread = search.shards > 1 and len(probe.gram) <= HOT_GRAM
-            for shard in range(search.shards if spread else 1):
-                partition = derive.gram_list(self.tenant, plan, search, probe.gram, shard)
-                found.postings.append((Source(partition, "GSI2", probe.rest), asked))
-        found.question += (str(search.since), str(keyword.lists_all), *keyword.words)
+            raise refuse(400 if error.malformed else 422, str(error), field="q") from error
+        reached = self.reach.reached(search, keyword)
+        found.asked.append(Searched(search, keyword, reached))
+        if keyword.lists_all:
+            found.streams += self._gram(plan, search, EVERYTHING)
+        if keyword.whole:
+            found.streams += self._term(plan, search, keyword.whole, 0, reached, found.limit)
+        if keyword.words:
+            words = [
+                self._term(plan, search, term, place, reached, found.limit)
+                for place, term in enumerate(keyword.words, start=1)
+            ]
+            found.streams.append(AllOf([merged(each) for each in words]))
+        found.question += (str(search.since), str(keyword.lists_all))
+        found.question += tuple(each for term in keyword.terms for each in ("", *term.meanings))
         return derive.NEWEST
+
+    def _term(
+        self,
+        plan: EntityPlan,
+        search: SearchPlan,
+        term: Term,
+        place: int,
+        reached: Sequence[Reached],
+        limit: int,
+    ) -> list[Stream]:
+        """The lists that hold all matches of one term, the ``place``-th of its keyword."""
+        lists: list[Stream] = []
+        for probe in term.probes(search.steps):
+            lists += self._gram(plan, search, probe.gram, probe.rest)
+        for through, each in zip(search.through, reached, strict=True):
+            streams = self.reach.streams(plan, through, each.found[place], limit)
+            if streams is None:
+                return self._gram(plan, search, EVERYTHING, certain=False)
+            lists += streams
+        return lists
+
+    def _gram(
+        self,
+        plan: EntityPlan,
+        search: SearchPlan,
+        gram: str,
+        rest: str = "",
+        *,
+        certain: bool = True,
+    ) -> list[Stream]:
+        """The list of one gram, over its shards."""
+        shards = search.shards if len(gram) <= HOT_GRAM else 1
+        lists = (derive.gram_list(self.tenant, plan, search, gram, s) for s in range(shards))
+        return [Posting(each, rest, certain) for each in lists]

@@ -60,14 +60,47 @@ class KeyPlan:
 
 
 @dataclass(frozen=True)
+class Through:
+    """A search reaches ``name`` of the ``entity`` that ``field`` refers to.
+
+    ``listing`` has a list for each item referred to; ``kind`` is how the name is read.
+    """
+
+    field: str
+    entity: str
+    name: str
+    kind: Literal["text", "company", "phone"]
+    listing: str
+
+
+@dataclass(frozen=True)
 class SearchPlan:
-    """Postings by gram of the fields' words."""
+    """Postings by gram: of the fields' words, or (``contains``) of all that is in them.
+
+    ``companies`` and ``phones`` are those of the fields that are read as such.
+    """
 
     name: str
     since: int
     fields: tuple[str, ...]
     steps: tuple[int, ...]
     shards: int = 1
+    mode: Literal["prefix", "contains"] = "prefix"
+    companies: tuple[str, ...] = ()
+    phones: tuple[str, ...] = ()
+    through: tuple[Through, ...] = ()
+
+    @property
+    def kinds(self) -> frozenset[Literal["text", "company", "phone"]]:
+        """How any of what it searches is read."""
+        own = (self.kind(field) for field in self.fields)
+        return frozenset((*own, *(each.kind for each in self.through)))
+
+    def kind(self, field: str) -> Literal["text", "company", "phone"]:
+        """How the values of one of its fields are read."""
+        if field in self.companies:
+            return "company"
+        return "phone" if field in self.phones else "text"
 
 
 @dataclass(frozen=True)
@@ -164,7 +197,7 @@ class EntityPlan:
             name=data["name"],
             fields=dict(data["fields"]),
             key=KeyPlan(**_tuples(data["key"])),
-            searches=tuple(SearchPlan(**_tuples(each)) for each in data["searches"]),
+            searches=tuple(_search(each) for each in data["searches"]),
             listings=tuple(_listing(each) for each in data["listings"]),
             aggregates=tuple(_aggregate(each) for each in data["aggregates"]),
             counters=tuple(_counter(each) for each in data["counters"]),
@@ -295,6 +328,11 @@ def _parts(data: list[dict[str, Any]]) -> tuple[Part, ...]:
 
 def _condition(data: Mapping[str, Any] | None) -> Condition | None:
     return Condition(data["field"], tuple(data["one_of"])) if data else None
+
+
+def _search(data: Mapping[str, Any]) -> SearchPlan:
+    through = tuple(Through(**each) for each in data.get("through", ()))
+    return SearchPlan(**{**_tuples(data), "through": through})
 
 
 def _listing(data: Mapping[str, Any]) -> ListingPlan:

@@ -9,6 +9,7 @@ import pytest
 from daicho.book import Book
 from daicho.cursor import Binding, Position
 from daicho.plan import Ledger
+from daicho.reach import Reach
 from domains.music import Artist, Song, Track
 from tests.client import Client, segment
 from tests.served import Served
@@ -181,7 +182,8 @@ def test_a_forged_cursor_leads_nowhere_else(
         ("/songs/heroes/playlists", Track.key.inverse("heroes")),
         ("/artists?name=dav", Artist.search("dav")),
     ):
-        asked = book._lists.asked([question]).question
+        reach = Reach(served.table, Ledger.load(), "globex", 0)
+        asked = book._pages.asked([question], 100, reach).question
         forged = Binding("globex", asked).write(Position(order, list))
         sign = "&" if "?" in url else "?"
         answer = globex("GET", f"{url}{sign}cursor={forged}")

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import datetime as dt
 import random
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -25,17 +23,13 @@ from daicho import field as declared
 from daicho.book import Book
 from daicho.derive import ItemKey
 from daicho.domain import Daicho
-from daicho.entity import values_of
-from daicho.errors import UnprocessedError
-from daicho.images import Image
 from daicho.plan import Ledger
 from daicho.questions import Many
-from daicho.requests import Page, Query
-from daicho.search.grams import Keyword
-from daicho.table import Found, Table
-from daicho.writing import complete, item_of, values_image
-
-NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
+from daicho.search.grams import forms
+from daicho.search.keyword import Keyword
+from daicho.search.normalise import fold
+from daicho.writing import item_of
+from tests.property.lagging import NOON, Shelf, walked
 
 
 class Tag(Entity):
@@ -75,107 +69,6 @@ class Link(Entity):
 LEDGER = Daicho(Domain("test", Tag, Doc, Leaf, Link)).appended(Ledger())
 
 
-@dataclass
-class Shelf(Table):
-    """A table in memory. ``rows`` are what the index shows, whenever it caught up last."""
-
-    draw: random.Random
-    falters: bool = False
-    items: dict[ItemKey, Image] = field(default_factory=dict)
-    before: dict[ItemKey, Image | None] = field(default_factory=dict)
-    rows: dict[ItemKey, Image] = field(default_factory=dict)
-    fetched: int = 0
-
-    def write(self, item: Entity, created: dt.datetime) -> None:
-        entity = type(item)
-        generation = LEDGER.current(entity.__name__)
-        image = complete("t", generation, values_image(entity, values_of(item)), created)
-        self._set(derive.key_of(image), image)
-
-    def remove(self, key: ItemKey) -> None:
-        self._set(key, None)
-
-    def _set(self, key: ItemKey, image: Image | None) -> None:
-        self.before[key] = self.items.get(key)
-        if image is None:
-            self.items.pop(key, None)
-        else:
-            self.items[key] = image
-
-    def catch_up(self, keys: Iterable[ItemKey]) -> None:
-        """The index shows these items as they are."""
-        for key in keys:
-            gone = [row for row in self.rows if derive.base_of_derived(row.pk) == key]
-            for row in gone:
-                del self.rows[row]
-            if (image := self.items.get(key)) is not None:
-                plan = LEDGER.current(image["type"]["S"]).plan
-                for row, place in derive.rows(plan, image).items():
-                    self.rows[row] = {
-                        "PK": {"S": row.pk},
-                        "SK": {"S": row.sk},
-                        "GSI2PK": {"S": place.gsi2pk},
-                        "GSI2SK": {"S": place.gsi2sk},
-                    }
-
-    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
-        return self.items.get(key)
-
-    def batch_get(self, keys: Iterable[ItemKey], *, consistent: bool = False, **_: Any) -> Found:
-        found: dict[ItemKey, Image] = {}
-        left: list[ItemKey] = []
-        for key in dict.fromkeys(keys):
-            if self.falters and self.draw.random() < 0.2:
-                left.append(key)
-                continue
-            self.fetched += 1
-            image = self.items.get(key)
-            if not consistent and key in self.before and self.draw.random() < 0.5:
-                image = self.before[key]
-            if image is not None:
-                found[key] = image
-        return Found(found, tuple(left))
-
-    def query(self, query: Query) -> Page:
-        index = query.index or ""
-        pool = self.rows if index == "GSI2" else self.items
-        names = (f"{index}SK", "PK", "SK")
-        found = [
-            (tuple(item[name]["S"] for name in names), item)
-            for item in pool.values()
-            if item.get(f"{index}PK", {}).get("S") == query.partition
-        ]
-        found.sort(key=lambda each: each[0], reverse=not query.forward)
-        if query.low is not None:
-            found = [each for each in found if each[0][0] >= query.low]
-        if query.below is not None:
-            found = [each for each in found if each[0][0] < query.below]
-        if query.start is not None:
-            last = tuple(query.start[name]["S"] for name in names)
-            found = [e for e in found if (e[0] > last if query.forward else e[0] < last)]
-        limit = self.draw.randint(1, 4)
-        page = [item for _, item in found[:limit]]
-        more = page[-1] if len(found) > limit else None
-        return Page(tuple(page), len(page), more, 1.0)
-
-
-def walked(book: Book, many: tuple[Many[Any], ...], draw: random.Random) -> Iterator[list[Any]]:
-    """All pages, each of a limit of its own."""
-    cursor: str | None = None
-    for _ in range(2_000):
-        limit = draw.randint(1, 3)
-        try:
-            page = book.page(*many, limit=limit, cursor=cursor)
-        except UnprocessedError:
-            continue  # nothing was decided: the caller asks again
-        assert len(page.items) <= limit
-        yield page.items
-        cursor = page.cursor
-        if cursor is None:
-            return
-    pytest.fail("the walk does not end")
-
-
 WORDS = ("a", "ab", "abc", "abcd", "abce", "abcde", "b", "bc", "ａbce", "Á")
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join)
 TAGS = st.sets(st.sampled_from("xyz"), max_size=3)
@@ -199,13 +92,17 @@ QUESTIONS = st.one_of(
 )
 
 
+def matches(keyword: str, *values: str) -> bool:
+    return Keyword.parse(keyword).matches([f for v in values for f in forms(fold(v), "prefix")])
+
+
 def wanted(question: Many[Any], doc: Doc) -> bool:
     """Whether an item is in a list, by brute force."""
     match question.name:
         case "search":
-            return Keyword.parse(question.parts[0]).matches([doc.text])
+            return matches(question.parts[0], doc.text)
         case "sparse":
-            return Keyword.parse(question.parts[0]).matches([doc.text, doc.stage])
+            return matches(question.parts[0], doc.text, doc.stage)
         case "tagged":
             return bool(question.parts[0] in doc.tags)
         case _:
@@ -224,7 +121,7 @@ def listed(shelf: Shelf, questions: tuple[Many[Any], ...]) -> list[str]:
 
 
 def shelf_of(docs: list[Doc], draw: random.Random) -> Shelf:
-    shelf = Shelf(draw)
+    shelf = Shelf(LEDGER, draw)
     for doc in docs:
         # Few moments for many items: ties are decided by the id.
         shelf.write(doc, NOON + dt.timedelta(seconds=draw.randint(0, 3)))
@@ -243,7 +140,7 @@ def test_a_walk_is_the_list(
     docs: list[Doc], questions: tuple[Many[Any], ...], draw: random.Random
 ) -> None:
     shelf = shelf_of(docs, draw)
-    pages = walked(Book(shelf, LEDGER, "t"), questions, draw)
+    pages = walked(Book(shelf, LEDGER, "t", at_once=1), questions, draw)
     found = [doc.id for page in pages for doc in page]
     assert found == listed(shelf, questions)
     if questions[0].by == "listing" or len(questions[0].parts[0].split()) < 2:
@@ -260,7 +157,9 @@ def test_a_read_that_is_older_than_the_index_drops_nothing(
         known = shelf.items.get(ItemKey(f"t#Doc#{edit.id}", "-"))
         shelf.write(edit, item_of(Doc, known).created_at if known else NOON)
     shelf.catch_up(list(shelf.items))
-    found = [d.id for page in walked(Book(shelf, LEDGER, "t"), questions, draw) for d in page]
+    found = [
+        d.id for page in walked(Book(shelf, LEDGER, "t", at_once=1), questions, draw) for d in page
+    ]
     assert set(listed(shelf, questions)) <= set(found)
     assert len(set(found)) == len(found)
 
@@ -273,7 +172,7 @@ def test_a_page_of_bounded_work_skips_nothing(
     shelf.falters = True
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reading, "MOST_ROWS", draw.randint(1, 6))
-        pages = walked(Book(shelf, LEDGER, "t"), questions, draw)
+        pages = walked(Book(shelf, LEDGER, "t", at_once=1), questions, draw)
         assert [doc.id for page in pages for doc in page] == listed(shelf, questions)
 
 
@@ -289,7 +188,7 @@ def test_a_walk_while_items_change(
     there = set(listed(shelf, questions))
     seen: list[str] = []
     orders: list[tuple[Any, ...]] = []
-    for page in walked(Book(shelf, LEDGER, "t"), questions, draw):
+    for page in walked(Book(shelf, LEDGER, "t", at_once=1), questions, draw):
         for doc in page:
             key = ItemKey(f"t#Doc#{doc.id}", "-")
             lately = [shelf.items.get(key), shelf.before.get(key)]
@@ -320,14 +219,14 @@ def test_a_walk_while_items_change(
 
 @given(st.sets(st.tuples(st.sampled_from("pq"), st.text("ab#$", min_size=1, max_size=4))), RANDOM)
 def test_a_sharded_partition_is_one_list(leaves: set[tuple[str, str]], draw: random.Random) -> None:
-    shelf = Shelf(draw)
+    shelf = Shelf(LEDGER, draw)
     for book, id in leaves:
         shelf.write(Leaf(book=book, id=id), NOON)
     for books in (("p",), ("q", "p")):
         many = tuple(Leaf.key.all(book) for book in books)
         found = [
             (leaf.id, leaf.book)
-            for page in walked(Book(shelf, LEDGER, "t"), many, draw)
+            for page in walked(Book(shelf, LEDGER, "t", at_once=1), many, draw)
             for leaf in page
         ]
         of_these = [(id, book) for book, id in leaves if book in books]
@@ -337,10 +236,10 @@ def test_a_sharded_partition_is_one_list(leaves: set[tuple[str, str]], draw: ran
 
 @given(st.sets(st.tuples(st.text("ab#", min_size=1, max_size=3), st.sampled_from("xyz"))), RANDOM)
 def test_both_ends_of_edges(links: set[tuple[str, str]], draw: random.Random) -> None:
-    shelf = Shelf(draw)
+    shelf = Shelf(LEDGER, draw)
     for a, b in links:
         shelf.write(Link(a=a, b=b), NOON)
-    book = Book(shelf, LEDGER, "t")
+    book = Book(shelf, LEDGER, "t", at_once=1)
     for far in "xyz":
         found = [e.a for page in walked(book, (Link.key.inverse(far),), draw) for e in page]
         assert found == sorted(a for a, b in links if b == far)
@@ -353,6 +252,6 @@ def test_what_a_longer_keyword_excludes_is_excluded_in_the_index() -> None:
     draw = random.Random(1)
     texts = ["abcd", "abce", "abcf abcd", "abc", "abcg"]
     shelf = shelf_of([Doc(id=f"d{n}", text=text) for n, text in enumerate(texts)], draw)
-    pages = walked(Book(shelf, LEDGER, "t"), (Doc.search("abcd"),), draw)
+    pages = walked(Book(shelf, LEDGER, "t", at_once=1), (Doc.search("abcd"),), draw)
     assert {doc.id for page in pages for doc in page} == {"d0", "d2"}
     assert shelf.fetched == 2

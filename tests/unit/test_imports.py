@@ -19,7 +19,8 @@ MODULES = {
 }
 PURE = (
     *("keys", "plan", "images", "derive", "patience", "questions", "fields", "declarations"),
-    *("entity", "compile", "generations", "errors", "cursor", "settings"),
+    *("entity", "compile", "generations", "errors", "cursor", "settings", "searching"),
+    *("search.keyword", "search.spelling", "search.streams", "search.walk"),
     *("search.grams", "search.normalise", "search.unicode14", "stream.fold", "tally.slots"),
 )
 WITHOUT_PYDANTIC = ("keys", "plan", "images", "derive", "stream.fold", "tally.slots", "table")

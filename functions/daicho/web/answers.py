@@ -11,20 +11,11 @@ from typing import Annotated, Any
 from annotated_types import Ge, Le
 from pydantic import BaseModel, Field, create_model
 
-from daicho.declarations import (
-    Count,
-    EdgeOf,
-    KeyOf,
-    Listing,
-    ListingOf,
-    PartSpec,
-    SearchOf,
-    Tally,
-    TallyOf,
-)
+from daicho.declarations import Count, EdgeOf, KeyOf, Listing, ListingOf, PartSpec, Tally, TallyOf
 from daicho.entity import Entity
 from daicho.fields import DeclarationError, FieldSpec
 from daicho.questions import Many, One, Score
+from daicho.searching import Search, SearchOf
 from daicho.web import models, replies
 from daicho.web.operations import Call, Choice, Parameter, Reply
 from daicho.web.wire import Month, in_text, limited
@@ -77,9 +68,9 @@ class Mounted:
         owner = self.owner
         match owner, self.way:
             case SearchOf(), "":
-                fields = owner.declaration.fields
-                name = fields[0].name if len(fields) == 1 else "q"
-                described = f"The beginning of any word of {' or '.join(f.name for f in fields)}."
+                search = owner.declaration
+                name = search.reads[0] if len(search.reads) == 1 else "q"
+                described = f"{_sought(search)}."
                 keyword = Annotated[str, Field(max_length=LONGEST_KEYWORD)]
                 return (Parameter(name, keyword, described),)
             case ListingOf(), "":
@@ -107,8 +98,8 @@ class Mounted:
         named = " and ".join(each.name for each in self.parameters) or "tenant"
         match self.owner, self.way:
             case SearchOf(), _:
-                fields = self.owner.declaration.fields
-                return f"Find {entity} by the beginning of any word of {_listed(fields)}"
+                sought = _sought(self.owner.declaration)
+                return f"Find {entity} by {sought[0].lower()}{sought[1:]}"
             case ListingOf(), _:
                 declared = self.owner.declaration
                 order = f"by {declared.order.name}" if declared.order else "newest first"
@@ -211,6 +202,14 @@ def _part_type(entity: type[Entity], part: PartSpec) -> Any:
 
 def _fields(entity: type[Entity], names: tuple[str, ...]) -> tuple[Parameter, ...]:
     return tuple(Parameter(name, models.parameter_type(entity, name)) for name in names)
+
+
+def _sought(search: Search) -> str:
+    """What a keyword is looked for in, in words."""
+    said = " or ".join(search.reads)
+    if search.mode == "contains":
+        return f"What stands anywhere in {said}"
+    return f"The beginning of any word of {said}"
 
 
 def _listed(fields: Sequence[FieldSpec]) -> str:

@@ -160,7 +160,7 @@ def _answerer(route: Route, signature: _Signature, homes: Homes) -> Callable[[Ca
         if adapter is not None:
             return Reply(_status_of(found), adapter.dump_json(found).decode())
         if not isinstance(found, Entity):
-            return replies.listed([models.text_of(each) for each in found.items], found.cursor)
+            return replies.page_of(found.items, found.cursor)
         if route.method == "GET":
             return replies.item(call, found)
         keys, home = models.key_names(type(found)), homes.get(type(found))

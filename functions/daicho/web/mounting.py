@@ -16,12 +16,14 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl
 
-from daicho.declarations import Aggregate, Edge, Listing, Search
+from daicho.declarations import Aggregate, Edge, Listing
 from daicho.domain import Answer, Daicho, Domain, Resource
 from daicho.entity import Entity
 from daicho.fields import DeclarationError, FieldSpec
+from daicho.searching import Search
 from daicho.web import functions, resources
 from daicho.web.answers import Mounted
+from daicho.web.beside import Besides
 from daicho.web.operations import Operation, shape_of, variables_of
 
 Free = Search | Listing[*tuple[Any, ...]] | Edge[*tuple[Any, ...]] | Aggregate
@@ -36,9 +38,18 @@ def operations(daicho: Daicho) -> list[Operation]:
     mounting = _Mounting(daicho)
     for domain in daicho.domains:
         mounting.mount(domain)
+    shown = _besides(daicho)
     for each in mounting.found.values():
+        for besides in shown:
+            besides.show(each)
         _ = each.parameters  # one name means one thing
     return sorted(mounting.found.values(), key=_literals_first)
+
+
+def _besides(daicho: Daicho) -> list[Besides]:
+    shown = [each for domain in daicho.domains for each in domain.besides]
+    entities = dict.fromkeys(each.entity for each in shown)
+    return [Besides(entity, [s for s in shown if s.entity is entity]) for entity in entities]
 
 
 def _literals_first(operation: Operation) -> tuple[list[tuple[bool, str]], str]:

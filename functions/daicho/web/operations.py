@@ -7,7 +7,7 @@ apart: each is a `Choice`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +17,7 @@ from daicho.fields import DeclarationError
 
 if TYPE_CHECKING:
     from daicho.book import Book
+    from daicho.entity import Entity
 
 VARIABLE = re.compile(r"{(\w+)}")
 REQUIRED: Any = object()
@@ -42,12 +43,13 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer: the body is text that is ready, or None."""
+    """An answer: the body is text that is ready, or None; ``page`` is what it lists."""
 
     status: int
     body: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     content_type: str = "application/json"
+    page: tuple[Sequence[Entity], str | None] = ((), None)
 
 
 @dataclass(frozen=True)

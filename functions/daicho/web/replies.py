@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from urllib.parse import quote, urlencode
 
 from daicho.entity import Entity
@@ -45,10 +46,16 @@ def items(call: Call, *questions: Many[Entity]) -> Reply:
     limit: int = call.values["limit"]
     while True:
         page = call.book.page(*questions, limit=limit, cursor=call.values["cursor"])
-        reply = listed([models.text_of(each) for each in page.items], page.cursor)
+        reply = page_of(page.items, page.cursor)
         if len(reply.body or "") < MOST_BYTES // 2 or _fits(reply) or limit == 1:
             return reply
         limit = max(1, limit // 4)
+
+
+def page_of(found: Sequence[Entity], cursor: str | None) -> Reply:
+    """A page of items."""
+    reply = listed([models.text_of(each) for each in found], cursor)
+    return replace(reply, page=(found, cursor))
 
 
 def listed(texts: Sequence[str], cursor: str | None) -> Reply:

@@ -1,0 +1,29 @@
+"""Keywords as somebody may type them who knows a contact: the beginnings of what it is called."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from daicho.search import grams
+from daicho.search.spelling import Kind, readings
+
+MANY = 2_500
+LONGEST = 12
+KINDS: tuple[Kind, ...] = ("text", "company", "phone")
+
+
+def others(mode: grams.Mode, sample: Sequence[Sequence[str]]) -> list[str]:
+    """Random keywords of lengths that are no step, each of one of the sampled contacts."""
+    source = random.Random("keywords")  # noqa: S311 (the same in every run)
+    steps = grams.STEPS if mode == "prefix" else grams.INSIDE_STEPS_WITH_DIGITS
+    lengths = [length for length in range(1, LONGEST + 1) if length not in steps]
+    found: list[str] = []
+    while len(found) < MANY:
+        contact, length = source.choice(sample), source.choice(lengths)
+        value, kind = source.choice(list(zip(contact, KINDS, strict=False)))
+        forms = [form for text in readings(value, kind) for form in grams.forms(text, mode)]
+        long = [form for form in forms if len(form) >= length]
+        if long:
+            found.append(source.choice(long)[:length])
+    return found

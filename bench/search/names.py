@@ -1,0 +1,50 @@
+"""Words that contacts are drawn from, with how common they are: ``names.txt``, read.
+
+Behind the common surnames and given names a long tail is put together from parts.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+Weighted = tuple[tuple[str, str, float], ...]
+"""What is written, how it is spelt in Latin letters, and how common it is."""
+
+
+def _sections() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    section: list[str] = []
+    for line in Path(__file__).with_suffix(".txt").read_text("utf-8").splitlines():
+        if line.startswith("["):
+            section = found.setdefault(line.strip("[]"), [])
+        elif not line.startswith("#"):
+            section += line.split()
+    return found
+
+
+def _weighted(section: str) -> Weighted:
+    parts = (word.split(":") for word in WORDS[section])
+    return tuple((written, latin, float(weight)) for written, latin, weight in parts)
+
+
+def _composed(of: str, share: float) -> Weighted:
+    return tuple(
+        (head + tail, latin_head + latin_tail, weight * other * share)
+        for (head, latin_head, weight), (tail, latin_tail, other) in product(
+            _weighted(f"{of} heads"), _weighted(f"{of} tails")
+        )
+    )
+
+
+WORDS = _sections()
+COMMON_SURNAMES = _weighted("surnames")
+SURNAMES = COMMON_SURNAMES + _composed("surname", 0.05)
+GIVEN = _weighted("given") + _composed("given", 0.06)
+PLACES, TRADES, COINED = (_weighted(each) for each in ("places", "trades", "coined"))
+
+DESIGNATORS = {"株式会社": 70, "(株)": 8, "㈱": 6, "有限会社": 12, "合同会社": 4}
+LATIN_DESIGNATORS = ("Inc.", "Ltd.", "LLC", "Co., Ltd.", "GmbH", "K.K.", "Corporation", "")
+
+DOMAINS = {"co.jp": 50, "jp": 15, "com": 25, "ne.jp": 5, "or.jp": 5}
+FREE_MAIL = ("gmail.com", "yahoo.co.jp", "icloud.com", "outlook.jp", "docomo.ne.jp", "ezweb.ne.jp")

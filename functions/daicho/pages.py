@@ -1,0 +1,71 @@
+"""Pages of lists: from questions and a cursor to images and the cursor that goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from daicho.cursor import Binding, Position
+from daicho.errors import UnprocessedError
+from daicho.images import Image
+from daicho.lists import AskedLists, Lists
+from daicho.places import Places
+from daicho.plan import Ledger
+from daicho.postings import IndexReader
+from daicho.questions import Many
+from daicho.reach import Reach
+from daicho.reading import Reader, Shown
+from daicho.search.streams import END, Bound
+from daicho.search.walk import Budget, OnlyUnprocessedError, Walk
+from daicho.table import Table
+
+
+@dataclass(frozen=True)
+class Pages:
+    """Reads pages of one tenant's lists. ``at_once`` are requests in parallel."""
+
+    table: Table
+    ledger: Ledger
+    tenant: str
+    places: Places
+    now: Callable[[], int]
+    at_once: int
+
+    def page(
+        self, many: Sequence[Many[Any]], limit: int, cursor: str | None
+    ) -> tuple[Sequence[Image], str | None]:
+        """A page of lists merged in order, and the cursor behind it; None only at the end."""
+        now = self.now()
+        reach = Reach(self.table, self.ledger, self.tenant, now)
+        asked = self.asked(many, limit, reach)
+        binding = Binding(self.tenant, asked.question)
+        start = binding.read(cursor)
+        found: Sequence[Image]
+        if asked.direct:
+            found, end = Reader(self.table, now).direct(asked.direct, start, limit)
+        else:
+            budget = Budget(units=reach.units, requests=reach.requests)
+            found, end = self._walked(asked, start, budget, now)
+        return found, binding.write(end)
+
+    def asked(self, many: Sequence[Many[Any]], limit: int, reach: Reach) -> AskedLists:
+        """The lists that answer questions."""
+        return Lists(self.places, self.ledger, self.tenant, reach).asked(many, limit)
+
+    def _walked(
+        self, asked: AskedLists, start: Position | None, budget: Budget, now: int
+    ) -> tuple[Sequence[Image], Position | None]:
+        """A page of postings; a position's ``list`` says whether its own order is undecided."""
+        stream, shown = asked.stream(), Shown(asked.limit)
+        if start is not None:
+            stream.leap(Bound(start.order, inclusive=start.list == 1))
+        entity = asked.entity.__name__
+        reader = IndexReader(self.table, self.ledger, entity, asked.asked, now, self.at_once)
+        try:
+            walked = Walk(reader, stream, asked.limit, shown.take, budget).page()
+        except OnlyUnprocessedError as error:
+            raise UnprocessedError(error.left) from error
+        order, inclusive = walked.bound
+        end = None if walked.bound == END else Position(order, int(inclusive))
+        return walked.items, end

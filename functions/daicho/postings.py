@@ -1,0 +1,150 @@
+"""Posting lists (GSI2: listings and searches), read from the table for `daicho.search.walk`.
+
+Index rows hold keys only, and lag behind; what they name is shown if it stands there now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
+
+from daicho import derive, images, keys
+from daicho.images import Image
+from daicho.plan import EntityPlan, Ledger, ListingPlan, NewerGenerationError, SearchPlan
+from daicho.requests import Query
+from daicho.search.keyword import Keyword
+from daicho.search.streams import TOP, Block, Row, Wanted
+from daicho.search.walk import Fetched
+from daicho.table import Table
+from daicho.writing import expired
+
+INDEX = "GSI2"
+ORDER = f"{INDEX}SK"
+UNIT_BYTES = 4096
+Numbered = TypeVar("Numbered", ListingPlan, SearchPlan)
+
+
+class Asked(Protocol):
+    """A listing or a search as it was asked: whether an image stands in it, at that order."""
+
+    def stands(self, plan: EntityPlan, image: Image, order: str) -> bool:
+        """``plan`` is that of the image's generation."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A listing, with the values that it was asked with."""
+
+    listing: ListingPlan
+    parts: tuple[str, ...]
+
+    def stands(self, plan: EntityPlan, image: Image, order: str) -> bool:
+        """Whether the image is listed under these values, and there."""
+        own = _same(plan.listings, self.listing)
+        if own is None or self.parts not in set(derive.listed(plan, own, image)):
+            return False
+        return derive.order_key(plan, image, own.order) == order
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Items that a search reaches through a field: for each term, those whose name matches it."""
+
+    field: str
+    found: tuple[frozenset[str], ...]
+
+
+@dataclass(frozen=True)
+class Searched:
+    """A search, with the keyword that it was asked with, and what it reaches."""
+
+    search: SearchPlan
+    keyword: Keyword
+    reached: tuple[Reached, ...] = ()
+
+    def stands(self, plan: EntityPlan, image: Image, order: str) -> bool:
+        """Whether the image matches now, and stands there."""
+        own = _same(plan.searches, self.search)
+        if own is None or derive.order_key(plan, image, derive.NEWEST) != order:
+            return False
+        forms = derive.search_forms(own, image)
+        found = [term.starts(forms) for term in self.keyword.terms]
+        for each in self.reached:
+            members = derive.references(image, each.field)
+            found = [
+                there or not members.isdisjoint(ids)
+                for there, ids in zip(found, each.found, strict=True)
+            ]
+        return self.keyword.holds(found)
+
+
+@dataclass(frozen=True)
+class IndexReader:
+    """Reads the lists of one entity. ``now`` is in epoch seconds; ``at_once`` are requests."""
+
+    table: Table
+    ledger: Ledger
+    entity: str
+    asked: Sequence[Asked]
+    now: int
+    at_once: int
+
+    def blocks(self, wanted: Sequence[Wanted]) -> Sequence[Block]:
+        """A block of each of these lists."""
+        if len(wanted) == 1 or self.at_once == 1:
+            return [self._block(each) for each in wanted]
+        with ThreadPoolExecutor(min(self.at_once, len(wanted))) as pool:
+            return list(pool.map(self._block, wanted))
+
+    def fetch(self, keys: Sequence[Any], *, consistent: bool) -> Fetched:
+        """The items of index rows, which are known by their partition keys."""
+        bases = {derive.base_of_derived(key): key for key in keys}
+        found = self.table.batch_get(bases, consistent=consistent)
+        return Fetched(
+            {bases[base]: image for base, image in found.items.items()},
+            frozenset(bases[base] for base in found.unprocessed),
+        )
+
+    def stands(self, item: Image, order: str) -> bool:
+        """Whether an item stands in one of the lists now, at this order."""
+        if expired(item, self.now):
+            return False
+        plan = plan_of(self.ledger, self.entity, item)
+        return any(asked.stands(plan, item, order) for asked in self.asked)
+
+    def units(self, item: Image | None, *, consistent: bool) -> float:
+        """Read units of one item, or of finding none."""
+        size = images.size_of(item) if item else 1
+        return -(-size // UNIT_BYTES) * (1.0 if consistent else 0.5)
+
+    def _block(self, wanted: Wanted) -> Block:
+        query = Query(wanted.list, INDEX, forward=False, limit=wanted.limit, start=wanted.more)
+        if wanted.bound != TOP:
+            order, inclusive = wanted.bound
+            query = replace(query, high=order) if inclusive else replace(query, below=order)
+        page = self.table.query(query)
+        rows = [
+            Row(row[ORDER]["S"], row["PK"]["S"], _rest(row) if wanted.rests else "")
+            for row in page.items
+        ]
+        return Block(rows, page.last, page.units)
+
+
+def _rest(row: Image) -> str:
+    # The sort key of a posting is its declaration, generation, gram and what follows the gram.
+    return keys.parse(row["SK"]["S"])[3]
+
+
+def _same(declared: Iterable[Numbered], wanted: Numbered) -> Numbered | None:
+    same = (each for each in declared if (each.name, each.since) == (wanted.name, wanted.since))
+    return next(same, None)
+
+
+def plan_of(ledger: Ledger, entity: str, image: Image) -> EntityPlan:
+    """The plan by which an image is derived; the newest known for an image of newer code."""
+    try:
+        return ledger.plan(entity, images.integer(image, "gen") or 0)
+    except NewerGenerationError:
+        return ledger.current(entity).plan

@@ -1,0 +1,126 @@
+"""What a search reaches through a field: the contacts of a category, by the category's name.
+
+Names are matched in memory over the tenant's items of that entity, which are few (a thousand), so
+that renaming one rewrites nothing. What belongs to an item that matches is a listing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from daicho import derive, images, keys
+from daicho.images import Image
+from daicho.plan import AggregatePlan, EntityPlan, Ledger, Part, SearchPlan, Through
+from daicho.postings import Reached
+from daicho.requests import Query
+from daicho.search import grams
+from daicho.search.keyword import Keyword
+from daicho.search.spelling import readings
+from daicho.search.streams import AnyOf, Posting, Stream
+from daicho.table import Table
+from daicho.tally.reading import rolled_up_amount
+from daicho.writing import expired
+
+MOST_MERGED = 64
+"""So many lists are merged whatever they hold; of more it is asked whether that is cheaper."""
+
+UNITS_A_LIST = 0.5
+UNITS_A_CHECK = 1.0
+"""Of a row whose item alone tells whether it matches."""
+
+
+@dataclass
+class Reach:
+    """Finds what keywords reach. ``units`` is what it has read."""
+
+    table: Table
+    ledger: Ledger
+    tenant: str
+    now: int
+    units: float = 0.0
+    requests: int = 0
+
+    def reached(self, search: SearchPlan, keyword: Keyword) -> tuple[Reached, ...]:
+        """For each field that the search goes through, the ids whose names match each term."""
+        if not keyword.terms:
+            return ()
+        return tuple(self._reached(each, search.mode, keyword) for each in search.through)
+
+    def streams(
+        self, plan: EntityPlan, through: Through, ids: frozenset[str], limit: int
+    ) -> list[Stream] | None:
+        """The lists of these ids; None if it is cheaper to go through all that there is."""
+        if len(ids) > MOST_MERGED and self._is_cheaper_to_walk(plan, through, ids, limit):
+            return None
+        listing = next(each for each in plan.listings if each.name == through.listing)
+        return [
+            Posting(derive.listing_list(self.tenant, plan, listing, (id,), shard))
+            for id in sorted(ids)
+            for shard in range(listing.shards)
+        ]
+
+    def _reached(self, through: Through, mode: grams.Mode, keyword: Keyword) -> Reached:
+        found: list[set[str]] = [set() for _ in keyword.terms]
+        for image in self._all(through.entity):
+            name = images.text(image, through.name)
+            if not name or expired(image, self.now):
+                continue
+            texts = readings(name, through.kind)
+            forms = [form for text in texts for form in grams.forms(text, mode)]
+            for ids, term in zip(found, keyword.terms, strict=True):
+                if term.starts(forms):
+                    ids.add(keys.parse(image["SK"]["S"])[0])
+        return Reached(through.field, tuple(map(frozenset, found)))
+
+    def _all(self, entity: str) -> Iterator[Image]:
+        """The tenant's items of an entity that stands in one collection."""
+        query = Query(keys.render(self.tenant, entity), consistent=True)
+        for page in self.table.pages(query):
+            self.units += page.units
+            self.requests += 1
+            yield from page.items
+
+    def _is_cheaper_to_walk(
+        self, plan: EntityPlan, through: Through, ids: frozenset[str], limit: int
+    ) -> bool:
+        members, count = _tallies(plan, through)
+        if members is None or count is None:
+            return False
+        total = derive.tally_partition(self.tenant, plan, count, (), ())
+        everything = rolled_up_amount(self.table, total).items
+        belonging = self._belonging(plan, members, ids)
+        self.units += 0.5
+        self.requests += 1
+        if not everything:
+            return False  # not rolled up yet: nobody knows
+        walked = limit * max(1.0, everything / max(1, belonging))
+        return walked * UNITS_A_CHECK < len(ids) * UNITS_A_LIST
+
+    def _belonging(self, plan: EntityPlan, members: AggregatePlan, ids: frozenset[str]) -> int:
+        """How many memberships these ids have, by one query of their ranking."""
+        found = 0
+        for ranking in derive.ranking_partitions(self.tenant, plan, members, ()):
+            for page in self.table.pages(Query(ranking, "GSI3")):
+                self.units += page.units
+                self.requests += 1
+                for row in page.items:
+                    if keys.parse(row["GSI3SK"]["S"])[1] in ids:
+                        found += int(images.number(row["total"]["N"]))
+        return found
+
+
+def merged(streams: Sequence[Stream]) -> Stream:
+    """One stream of several."""
+    return streams[0] if len(streams) == 1 else AnyOf(streams)
+
+
+def _tallies(
+    plan: EntityPlan, through: Through
+) -> tuple[AggregatePlan | None, AggregatePlan | None]:
+    """The ranked count of each id's items, and the count of all."""
+    counts = [each for each in plan.aggregates if each.measure == "count" and each.where is None]
+    part = {(Part(through.field, each=True),), (Part(through.field),)}
+    members = (each for each in counts if each.ranked and not each.within and each.by in part)
+    everything = (each for each in counts if not each.by and not each.within)
+    return next(members, None), next(everything, None)

@@ -1,0 +1,323 @@
+"""Ordered lists, merged and intersected from the newest down, knowing at any time what is decided.
+
+A *bound* says down to where a list is decided: every row above it is. What is still undecided
+begins there. A list that is exhausted has the bound `END`. Of a union the highest bound of its
+parts counts, of an intersection the lowest, since what one part has left behind cannot be in it.
+
+Nothing here reads: a stream says which lists it `wants` read before it can go on, and is given
+blocks of their rows. So nothing depends on how much was read before a page had to end.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+FIRST_BLOCK, MOST_BLOCK = 27, 400
+"""Rows of a keys-only index that half a read unit holds, and the most that are asked for at once.
+
+A block doubles while its list is read on from row to row.
+"""
+
+TOO_DENSE = 27
+"""Past so many rows for each row that it is compared with, reading a list costs more than asking
+the items themselves."""
+
+LEAST_READS = 3
+"""Reads of a list before its density is judged."""
+
+
+class Bound(NamedTuple):
+    """Where the undecided begins: at ``order`` itself if ``inclusive``, else just below it."""
+
+    order: str
+    inclusive: bool
+
+    def admits(self, order: str) -> bool:
+        """Whether a row of this order is undecided."""
+        return Bound(order, inclusive=True) <= self
+
+
+END = Bound("", inclusive=False)
+TOP = Bound("\U0010ffff" * 257, inclusive=True)
+"""Above every order: a sort key has at most 1,024 bytes, 256 such code points."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a list. Rows of one item have one order and one key, in every list.
+
+    ``rest`` is what stands behind the gram, for who asks for it.
+    """
+
+    order: str
+    key: Any
+    rest: str = ""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows in falling order, and where the list goes on behind them; None at its end."""
+
+    rows: Sequence[Row]
+    more: Any = None
+    units: float = 0.0
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be read: rows of a list within a bound, or behind the block before (``more``).
+
+    ``rests``: with what stands behind the gram.
+    """
+
+    list: str
+    bound: Bound
+    more: Any
+    limit: int
+    rests: bool
+
+
+class Stream(Protocol):
+    """A list of candidates in falling order."""
+
+    def bound(self) -> Bound:
+        """Down to where it is decided, as far as it has been read."""
+
+    def candidate(self) -> Row | None:
+        """The row that stands at the bound, if it is known that one does."""
+
+    def leap(self, bound: Bound) -> None:
+        """Leave everything above ``bound`` behind."""
+
+    def wants(self) -> Iterator[Posting]:
+        """The lists that must be read before it can say more."""
+
+    def sure(self) -> bool:
+        """Whether a candidate is known to match, as far as the lists say."""
+
+
+@dataclass(eq=False)
+class Posting:
+    """One posting list; only rows whose rest starts with ``rest`` count.
+
+    ``certain``: what is in it matches, as far as its lists know. ``first``: rows of its first
+    block.
+    """
+
+    list: str
+    rest: str = ""
+    certain: bool = True
+    first: int = FIRST_BLOCK
+    reads: int = 0
+    read_rows: int = 0
+    _rows: Sequence[Row] = ()
+    _more: Any = None
+    _at: int = 0
+    _block: int = 0
+    _leaps: int = 0
+    _start: Bound = TOP
+    _ceiling: Bound = TOP
+
+    def bound(self) -> Bound:
+        """Down to where it is decided."""
+        self._skip()
+        if self._at < len(self._rows):
+            return Bound(self._rows[self._at].order, inclusive=True)
+        if not self.reads:
+            return self._ceiling
+        if self._more is None:
+            return END
+        # More rows of the last one's item may follow in the next block.
+        last = Bound(self._rows[-1].order, inclusive=True) if self._rows else TOP
+        return min(self._ceiling, last)
+
+    def candidate(self) -> Row | None:
+        """The row at the bound, if one is known to stand there."""
+        self._skip()
+        return self._rows[self._at] if self._at < len(self._rows) else None
+
+    def leap(self, bound: Bound) -> None:
+        """Leave everything above ``bound`` behind."""
+        if bound < self._ceiling:
+            self._ceiling = bound
+            self._leaps += self._at < len(self._rows)
+
+    def wants(self) -> Iterator[Posting]:
+        """The lists to read before it can say more."""
+        if self.candidate() is None and self.bound() != END:
+            yield self
+
+    def sure(self) -> bool:
+        """Whether its candidates match, as far as the lists say."""
+        return self.certain
+
+    def want(self, most: int = MOST_BLOCK) -> Wanted:
+        """What is to be read next, of at most so many rows."""
+        limit = min(self._block or self.first, most)
+        last = Bound(self._rows[-1].order, inclusive=False) if self._rows else END
+        if self._more is not None and self._ceiling >= last:
+            return Wanted(self.list, self._start, self._more, limit, bool(self.rest))
+        return Wanted(self.list, self._ceiling, None, limit, bool(self.rest))
+
+    def take(self, wanted: Wanted, block: Block) -> None:
+        """Go on with the block that was wanted."""
+        if self.reads:
+            goes_on = wanted.more is not None or self._leaps > 1
+            rows = self._block or self.first
+            self._block = min(2 * rows, MOST_BLOCK) if goes_on else self.first
+        self._rows, self._more, self._at, self._leaps = block.rows, block.more, 0, 0
+        self._start = wanted.bound
+        self.reads += 1
+        self.read_rows += len(block.rows)
+
+    def _skip(self) -> None:
+        rows, rest, at = self._rows, self.rest, self._at
+        while at < len(rows):
+            row = rows[at]
+            if self._ceiling.admits(row.order) and row.rest.startswith(rest):
+                break
+            at += 1
+        self._at = at
+
+
+class AnyOf:
+    """The union of streams: each item once.
+
+    The parts stand in the order of their bounds as last seen, the highest last. Bounds only fall,
+    so that those below the highest need not be looked at again.
+    """
+
+    def __init__(self, parts: Iterable[Stream]) -> None:
+        self.parts = tuple(parts)
+        self._seen = sorted((part.bound(), place) for place, part in enumerate(self.parts))
+        self._ceiling = TOP
+
+    def bound(self) -> Bound:
+        """Down to where it is decided."""
+        while self._seen:
+            seen, place = self._seen[-1]
+            part = self.parts[place]
+            part.leap(self._ceiling)
+            bound = part.bound()
+            if bound == seen:
+                return bound
+            self._seen.pop()
+            if bound != END:
+                insort(self._seen, (bound, place))
+        return END
+
+    def candidate(self) -> Row | None:
+        """The row at the bound, if one is known to stand there."""
+        return next((row for part in self._highest() if (row := part.candidate())), None)
+
+    def leap(self, bound: Bound) -> None:
+        """Leave everything above ``bound`` behind."""
+        self._ceiling = min(self._ceiling, bound)
+
+    def wants(self) -> Iterator[Posting]:
+        """The lists to read before it can say more."""
+        for part in self._highest():
+            yield from part.wants()
+
+    def sure(self) -> bool:
+        """Whether its candidates match, as far as the lists say."""
+        return all(part.sure() for part in self.parts)
+
+    def _highest(self) -> Iterator[Stream]:
+        bound = self.bound()
+        for seen, place in reversed(self._seen.copy()):
+            if seen != bound:
+                return
+            part = self.parts[place]
+            part.leap(self._ceiling)
+            if part.bound() == bound:
+                yield part
+
+
+@dataclass(eq=False)
+class AllOf:
+    """The intersection of streams, by leapfrogging.
+
+    A part that is far denser than another is left out: then the items themselves must be asked.
+    """
+
+    parts: list[Stream]
+    _left_out: bool = False
+    _asked: dict[int, tuple[int, Bound]] = field(default_factory=dict)
+
+    def bound(self) -> Bound:
+        """Down to where it is decided."""
+        bound = min((part.bound() for part in self.parts), default=END)
+        while True:
+            for part in self.parts:
+                if part.bound() > bound:
+                    self._ask(part, bound)
+                    part.leap(bound)
+            lowest = min((part.bound() for part in self.parts), default=END)
+            if lowest == bound:
+                return bound
+            bound = lowest
+
+    def candidate(self) -> Row | None:
+        """The row at the bound, if one is known to stand there."""
+        bound = self.bound()
+        found = None
+        for part in self.parts:
+            row = part.candidate()
+            if row is None or part.bound() != bound:
+                return None
+            found = row
+        return found
+
+    def leap(self, bound: Bound) -> None:
+        """Leave everything above ``bound`` behind."""
+        for part in self.parts:
+            self._ask(part, part.bound())
+            part.leap(bound)
+
+    def wants(self) -> Iterator[Posting]:
+        """The lists to read before it can say more."""
+        self._leave_out()
+        if self.bound() == END or self.candidate() is not None:
+            return
+        wanting = [part for part in self.parts if part.candidate() is None]
+        if all(each.reads for part in self.parts for each in leaves(part)):
+            # The sparsest alone: where it goes on, the others may leap.
+            wanting = [min(wanting, key=self._rows_for_an_answer)]
+        for part in wanting:
+            yield from part.wants()
+
+    def sure(self) -> bool:
+        """Whether its candidates match, as far as the lists say."""
+        return not self._left_out and all(part.sure() for part in self.parts)
+
+    def _ask(self, part: Stream, bound: Bound) -> None:
+        """Note that a part was asked for what stands at a bound."""
+        asked, last = self._asked.get(id(part), (0, TOP))
+        if last != bound:
+            self._asked[id(part)] = asked + 1, bound
+
+    def _leave_out(self) -> None:
+        while len(self.parts) > 1:
+            densest = max(self.parts, key=self._rows_for_an_answer)
+            reads = max((each.reads for each in leaves(densest)), default=0)
+            if reads < LEAST_READS or self._rows_for_an_answer(densest) < TOO_DENSE:
+                return
+            self.parts.remove(densest)
+            self._left_out = True
+
+    def _rows_for_an_answer(self, part: Stream) -> float:
+        asked, _ = self._asked.get(id(part), (0, TOP))
+        return sum(each.read_rows for each in leaves(part)) / max(1, asked)
+
+
+def leaves(stream: Stream) -> Iterator[Posting]:
+    """The posting lists of a stream."""
+    if isinstance(stream, Posting):
+        yield stream
+    else:
+        for part in getattr(stream, "parts", ()):
+            yield from leaves(part)

@@ -1,0 +1,88 @@
+"""Contacts of a team (seed 001): found by the beginning of a name, newest first."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from daicho import Aggregate, Book, Count, Domain, Entity, Key, Listing, Page, Search, each, through
+from daicho.fields import field, ref, refs, uid
+
+LATEST_CALLS = 3
+
+
+class Category(Entity):
+    """What contacts are sorted by. Its name is nowhere else, so that renaming rewrites nothing."""
+
+    id: str = uid()
+    name: str = field(min_length=1, max_length=256)
+
+    key = Key(id, partition=0)
+    count = Aggregate(Count())
+
+
+class Contact(Entity):
+    """Somebody to call. Membership of a category is seen while the category exists."""
+
+    id: str = uid()
+    name: str = field()
+    company: str = field(default="", kind="company")
+    phone: str = field(default="", kind="phone")
+    email: str = field(default="")
+    categories: set[str] = refs(Category)
+
+    key = Key(id)
+    # Not by email: it would be one word here, and 9 write units more a contact.
+    search = Search(name, company, phone, through(categories, Category.name))
+    in_category = Listing(each(categories))
+    of_category = Aggregate(Count(), each(categories), ranked=True)
+    count = Aggregate(Count())
+
+
+class Call(Entity):
+    """A call with a contact."""
+
+    contact: str = ref(Contact)
+    id: str = uid()
+    direction: Literal["in", "out"] = "out"
+    seconds: int = field(default=0, ge=0, le=86_400)
+    note: str = field(default="", max_length=2_000)
+
+    key = Key(contact, id)
+    latest = Listing(contact)
+
+
+domain = Domain("contacts", Category, Contact, Call)
+domain.resource("/categories/{id}", Category, "POST GET PATCH DELETE LIST")
+domain.resource("/contacts/{id}", Contact, "POST GET PATCH DELETE")
+domain.resource("/contacts/{contact}/calls/{id}", Call, "POST GET DELETE")
+domain.answer("/contacts/{contact}/calls", Call.latest)
+
+
+@domain.route("GET", "/contacts")
+def contacts(book: Book, limit: int, cursor: str | None) -> Page[Contact]:
+    """All contacts, newest first."""
+    return book.page(Contact.search(""), limit=limit, cursor=cursor)
+
+
+@domain.route("GET", "/categories/{id}/contacts")
+def members(book: Book, id: str, limit: int, cursor: str | None) -> Page[Contact]:
+    """Contacts of a category, newest first."""
+    page = book.page(Contact.in_category(id), limit=limit, cursor=cursor)
+    book.get(Category.key(id))
+    return page
+
+
+@domain.beside(Contact)
+def category_names(book: Book, contacts: list[Contact]) -> list[dict[str, str]]:
+    """The names of each contact's categories by id, without those that were deleted."""
+    ids = sorted({id for contact in contacts for id in contact.categories})
+    found = book.find_all([Category.key(id) for id in ids])
+    names = {category.id: category.name for category in found if category}
+    return [{id: names[id] for id in sorted(c.categories) if id in names} for c in contacts]
+
+
+@domain.beside(Contact, optional=True)
+def calls(book: Book, contacts: list[Contact]) -> list[list[Call]]:
+    """The latest calls of each contact."""
+    lists = [Call.latest(contact.id) for contact in contacts]
+    return [page.items for page in book.pages(lists, limit=LATEST_CALLS)]

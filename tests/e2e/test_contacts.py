@@ -1,0 +1,84 @@
+"""Contacts over HTTP on the deployed local stack: names typed letter by letter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.e2e.api import client, eventually, everything
+
+CONTACTS = [
+    {"name": "山田 太郎", "company": "株式会社山田商店", "phone": "03-1234-5678"},
+    {"name": "Yamada Hanako", "company": "Acme Co., Ltd.", "phone": "+81 90 1111 2222"},
+    {"name": "José Müller", "company": "㈱デンソー", "phone": "(06) 6789-0000"},
+]
+TYPED = [
+    ("山田 太郎", 0),
+    ("㈱山田商店", 0),
+    ("yamada hanako", 1),
+    ("Acme Co., Ltd.", 1),
+    ("090-1111-2222", 1),
+    ("jose muller", 2),
+    ("Important people", 2),
+]
+
+
+@pytest.fixture(scope="module")
+def api(stack: dict[str, Any]) -> Iterator[httpx.Client]:
+    with client(stack, "acme") as api:
+        yield api
+
+
+@pytest.fixture(scope="module")
+def ids(api: httpx.Client) -> list[str]:
+    """Contacts that are found already; the last is in a category."""
+    made = [api.post("/contacts", json=each).json()["id"] for each in CONTACTS]
+    group = api.post("/categories", json={"name": "Important people"}).json()["id"]
+    assert api.put(f"/contacts/{made[2]}/categories/{group}").status_code == 204
+    found = eventually(lambda: shown(api, "important"), lambda ids: made[2] in ids)
+    assert made[2] in found
+    for keyword, place in TYPED:
+        assert made[place] in eventually(
+            lambda keyword=keyword: shown(api, keyword),  # type: ignore[misc]
+            lambda ids, place=place: made[place] in ids,  # type: ignore[misc]
+        )
+    return made
+
+
+def shown(api: httpx.Client, keyword: str) -> set[str]:
+    answer = api.get("/contacts", params={"q": keyword})
+    assert answer.status_code == 200, answer.text
+    return {row["id"] for row in answer.json()["items"]}
+
+
+@pytest.mark.parametrize(("typed", "who"), TYPED)
+def test_each_keystroke_answers(api: httpx.Client, ids: list[str], typed: str, who: int) -> None:
+    for end in range(1, len(typed) + 1):
+        assert ids[who] in shown(api, typed[:end]), typed[:end]
+
+
+def test_changes_follow_through_the_stream(api: httpx.Client, ids: list[str]) -> None:
+    path = f"/contacts/{ids[1]}"
+    assert api.patch(path, json={"name": "Suzuki Hanako"}).status_code == 200
+    found = eventually(lambda: shown(api, "suzu"), lambda found: ids[1] in found)
+    assert ids[1] in found
+    # The old name is never shown, however long its postings stay.
+    assert ids[1] not in shown(api, "yamad")
+    assert api.post(f"{path}/calls", json={"note": "hello", "seconds": 60}).status_code == 201
+    calls = eventually(lambda: everything(api, f"{path}/calls"), bool)
+    assert [call["note"] for call in calls] == ["hello"]
+    (row,) = api.get("/contacts", params={"q": "suzuki", "include": "calls"}).json()["items"]
+    assert [call["note"] for call in row["calls"]] == ["hello"]
+
+
+def test_contacts_are_counted(api: httpx.Client, ids: list[str]) -> None:
+    def count() -> int:
+        found: int = api.get("/contacts/count", params={"live": "true"}).json()["count"]
+        return found
+
+    there = len(everything(api, "/contacts"))
+    assert there >= len(ids)
+    assert eventually(count, lambda found: found == there) == there
