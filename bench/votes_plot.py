@@ -8,7 +8,7 @@ from html import escape
 
 from daicho.keys import WRITES_A_SECOND
 
-WIDTH, PANEL, TOP, BOTTOM, LEFT, GAP = 980, 250, 74, 60, 64, 28
+WIDTH, PANEL, TOP, BOTTOM, LEFT, GAP = 980, 250, 84, 76, 64, 28
 HIGHEST = 2_400
 """Units a second at the top of a panel; what is higher is cut, and its number written on it."""
 
@@ -48,7 +48,7 @@ def drawn(title: str, panels: Sequence[Panel]) -> str:
     width = (WIDTH - LEFT - GAP) / len(panels)
     for place, panel in enumerate(panels):
         lines += _panel(panel, LEFT + place * width, width - GAP)
-    lines += [*_legend(height - 14), "</svg>"]
+    lines += [*_legend(height - 12), "</svg>"]
     return "\n".join(lines) + "\n"
 
 
