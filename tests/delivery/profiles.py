@@ -119,7 +119,27 @@ PROFILES = (
         items=(1,),
         shards=(1,),
         seconds=(4, 5, 30, 300),
-        habits={"rollup": (0,), "load": (0,), "repeat": (4, 12, 20), "split": (0,)},
+        habits={
+            "rollup": (0,),
+            "load": (0,),
+            "repeat": (4, 12, 25),
+            "split": (0,),
+            "sweep": (0, 8),
+        },
+    ),
+    # Writes fail for longer than an attempt lives: a part of a batch is done, and reported.
+    Profile(
+        "throttled",
+        8,
+        entities=(("Song",), ("Order",)),
+        actions=("put", "put", "put", "delete"),
+        items=(1,),
+        shards=(1,),
+        seconds=(6, 30),
+        writes=(3, 4, 5),
+        faults=("throttled key", "throttled table", "server error", "slow"),
+        levels=(0.15, 0.3),
+        habits={"write": (60,), "repeat": (0, 4), "rollup": (0,), "split": (0,), "abandon": (0,)},
     ),
     Profile(
         "rollup",
