@@ -76,6 +76,7 @@ POISON = (
     (code.POISON_OLD, code.POISON_NEW, code.POISON_LATE),
 )
 KILLERS = (
+    (code.KILLER_AND_POISON,),
     (code.KILLER,),
     (code.KILLER_AND_POISON,),
     (code.KILLER, code.KILLER_AND_POISON),

@@ -29,6 +29,8 @@ SCHEDULES = 20_000
 LEAST = 1_000
 CHUNK = 100
 STORIES = 3
+TELL = 2_000
+"""Schedules between two lines, where no progress bar can be drawn."""
 
 
 @dataclass
@@ -83,6 +85,10 @@ def main(arguments: Sequence[str]) -> int:
         for tally in all_of(asked.first, asked.schedules, asked.processes):
             whole.add(tally)
             progress.update(task, advance=sum(tally.played.values()))
+            done = sum(whole.played.values())
+            if not console.is_terminal and done % TELL == 0:
+                sys.stdout.write(f"{done:,} of {asked.schedules:,} schedules\n")
+                sys.stdout.flush()
             for name, seed, found in tally.failed:
                 console.print(f"{name} {seed}: {found}", markup=False, soft_wrap=True)
     console.print(table_of(whole), _profiles(whole))
