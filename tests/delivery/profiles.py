@@ -31,6 +31,7 @@ HABITS: Mapping[str, tuple[int, ...]] = {
     "split": (0, 0, 2),
     "deploy": (0, 3, 6),
     "tick": (0, 3),
+    "look": (0, 0, 2),
     "sweep": (0, 3),
     "load": (0, 3, 8),
 }
@@ -97,7 +98,7 @@ PROFILES = (
     ),
     Profile(
         "deploy",
-        12,
+        16,
         entities=(("Song",), ("Song", "Order")),
         actions=("put", "put", "touch", "touch", "delete"),
         habits={"deploy": (5, 12)},
@@ -151,7 +152,7 @@ PROFILES = (
     Profile("load", 4, habits={"load": (10, 25)}, writes=(2, 3)),
     Profile(
         "expiry",
-        10,
+        14,
         entities=(("Order",), ("Song",), ("Order", "Song", "Download")),
         actions=("put", "put", "delete", "delete", "expire"),
         levels=(0.0, 0.0, 0.1),

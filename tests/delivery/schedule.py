@@ -127,7 +127,9 @@ class Delivery:
     def _long_after(self) -> None:
         """Slots are idle and folded, and tombstones go, before anything is redriven."""
         self._attempts.finish("rollup", {})
-        self.site.clock.pass_(self.choices.pick((0, 25, DAYS)) * HOUR)
+        hours = self.choices.pick((0, 25, DAYS))
+        self.used["days"] += hours > 0
+        self.site.clock.pass_(hours * HOUR)
         for _ in range(self.choices.pick((0, 4, 20))):
             self._sweep()
         for _ in range(self.choices.pick((0, 1, 3))):
@@ -236,7 +238,7 @@ class Delivery:
         version = SECOND if before == FIRST else self.choices.pick((FIRST, SECOND))
         self._attempts.before, self._attempts.version = before, version
         self.used["deploy"] += 1
-        if version == SECOND or self.choices.chance(0.3):
+        if version == SECOND or self.choices.chance(0.5):
             self.world.newest = 2
         self.note(f"deploy {version}, writers know generation {self.world.newest}")
 
