@@ -155,6 +155,7 @@ class _Compiler:
             on_expiry=self._on_expiry(aggregate),
             where=self._condition(aggregate, aggregate.where),
             shards=aggregate.shards,
+            rolled_up=aggregate.rolled_up,
         )
 
     def _counter(self, counter: Counter) -> plan.CounterPlan:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar, TypeVarTuple
+from typing import Any, Generic, Literal, TypeVar, TypeVarTuple, get_args
 
 from daicho.fields import MISSING, DeclarationError, FieldSpec
-from daicho.plan import Bucket
+from daicho.plan import Bucket, RolledUp
 from daicho.questions import E, Figure, Many, One, Ranking
 
 MOST_SHARDS = 100
@@ -249,6 +249,9 @@ class Aggregate(Tally):
         shards: how many partitions of the index one ranking is spread over. Each takes 1,000
             writes a second, and a rollup writes each member that changed once a minute: 30,000
             busy members fit one. A page costs a query a shard.
+        rolled_up: when totals and ranking follow: ``"by schedule"``, within a minute, or
+            ``"at once"``, after each batch of the stream too, which costs every batch a few
+            units a group. For groups that people watch, not for those that many write at once.
     """
 
     def __init__(
@@ -260,6 +263,7 @@ class Aggregate(Tally):
         where: Any = True,
         on_expiry: Literal["keep", "subtract"] | None = None,
         shards: int = 1,
+        rolled_up: RolledUp = "by schedule",
     ) -> None:
         self.measure = Sum(spec_of(measure.field)) if isinstance(measure, Sum) else measure
         self.by = tuple(PartSpec.of(part) for part in by)
@@ -274,6 +278,11 @@ class Aggregate(Tally):
             raise DeclarationError(f"a ranking's shards are a number from 1, not {shards!r}")
         if shards > 1 and not ranked:
             raise DeclarationError("shards spread a ranking, and this Aggregate is not ranked")
+        if rolled_up not in get_args(RolledUp):
+            raise DeclarationError(
+                f"an Aggregate is rolled_up 'by schedule' or 'at once', not {rolled_up!r}"
+            )
+        self.rolled_up = rolled_up
 
 
 class TallyOf:

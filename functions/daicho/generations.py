@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from daicho.fields import DeclarationError
-from daicho.plan import CounterPlan, EntityPlan, Generation, Ledger
+from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Generation, Ledger
 
 
 def locked(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
@@ -103,6 +103,9 @@ def _numbered(plan: EntityPlan, before: EntityPlan | None, number: int) -> Entit
         if isinstance(known, CounterPlan) and isinstance(declaration, CounterPlan):
             # With other slots at first it goes on counting: a head says how many there are.
             known = dataclasses.replace(known, slots=declaration.slots)
+        if isinstance(known, AggregatePlan) and isinstance(declaration, AggregatePlan):
+            # When it is rolled up changes nothing of what was counted.
+            known = dataclasses.replace(known, rolled_up=declaration.rolled_up)
         if known and not kinds_changed and _unnumbered(known) == _unnumbered(declaration):
             return known
         return dataclasses.replace(declaration, since=number)

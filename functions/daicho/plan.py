@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 Bucket = Literal["month", "day"]
+RolledUp = Literal["by schedule", "at once"]
 LOCK_FILE = Path(__file__).parent.parent / "generations.json"
 
 
@@ -122,7 +123,8 @@ class ListingPlan:
 class AggregatePlan:
     """A count or a sum for each group; ``within`` names the ranking, ``by`` its members.
 
-    ``shards``: over how many partitions of the index a ranking is spread.
+    ``shards``: over how many partitions of the index a ranking is spread. ``rolled_up``: by the
+    scheduled rollup alone, or also by the projector after each batch.
     """
 
     name: str
@@ -135,6 +137,7 @@ class AggregatePlan:
     on_expiry: Literal["keep", "subtract"] = "subtract"
     where: Condition | None = None
     shards: int = 1
+    rolled_up: RolledUp = "by schedule"
 
 
 @dataclass(frozen=True)
@@ -187,6 +190,9 @@ class EntityPlan:
     def to_json(self) -> dict[str, Any]:
         """The plan as plain JSON values."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        for each in plain["aggregates"]:
+            if each["rolled_up"] == "by schedule":
+                del each["rolled_up"]  # as lock files had it before there was another
         return plain
 
     @classmethod
@@ -300,6 +306,17 @@ class Ledger:
     def derived_types(self) -> tuple[str, ...]:
         """Entities that derive anything in any generation: what wakes the projector."""
         return self._where(lambda plan: plan.derives)
+
+    @cached_property
+    def rolled_up_at_once(self) -> frozenset[tuple[str, str, int]]:
+        """Entity, name and since of the aggregates that the newest plan has rolled up at once."""
+        newest = {
+            (entity, each.name, each.since): each.rolled_up
+            for entity, generations in self.entities.items()
+            for generation in generations
+            for each in generation.plan.aggregates
+        }
+        return frozenset(each for each, rolled_up in newest.items() if rolled_up == "at once")
 
     @cached_property
     def archived_types(self) -> tuple[str, ...]:

@@ -100,3 +100,17 @@ def test_a_lock_file_from_before_rankings_had_shards_means_one() -> None:
     assert Ledger.from_json(data) == ledger
     spread = append([replace(SONG, aggregates=(replace(chart, shards=4),))], ledger)
     assert [each.plan.aggregates[0].since for each in spread.entities["Song"]] == [1, 2]
+
+
+def test_a_lock_file_says_only_of_others_when_they_are_rolled_up() -> None:
+    chart = AggregatePlan("chart", 0, "count", None, (Part("title"),), (), ranked=True)
+    ledger = append([replace(SONG, aggregates=(chart,))], Ledger())
+    (stored,) = ledger.to_json()["entities"]["Song"][0]["plan"]["aggregates"]
+    assert "rolled_up" not in stored
+    prompt = replace(SONG, aggregates=(replace(chart, rolled_up="at once"),))
+    changed = append([prompt], ledger)
+    assert [each.plan.aggregates[0].since for each in changed.entities["Song"]] == [1, 1]
+    assert Ledger.from_json(changed.to_json()) == changed
+    assert changed.rolled_up_at_once == {("Song", "chart", 1)}
+    with pytest.raises(DeclarationError, match=r"Song\.chart changed without a new generation"):
+        locked([prompt], ledger)
