@@ -35,9 +35,12 @@ API = Grants(
     table=("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
     indexes=dict.fromkeys(INDEXES, ("Query",)),
 )
-# A payload is laid down once and never read again by who laid it down.
+# A payload is laid down once and never read again by who laid it down. The table is read for
+# totals that are rolled up at once.
 PROJECT = Grants(
-    table=("PutItem", "UpdateItem"), failures={"quarantine/*": ("PutObject",)}, stream=True
+    table=("GetItem", "Query", "PutItem", "UpdateItem"),
+    failures={"quarantine/*": ("PutObject",)},
+    stream=True,
 )
 # DeleteItem is for slots that are folded, in a transaction: it is granted by what is in it.
 ROLLUP = Grants(

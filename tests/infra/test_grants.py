@@ -37,8 +37,8 @@ def needed(protocol: str, calls: dict[str, str]) -> set[str]:
     Not those of transactions: each is granted by what is in it.
     """
     module, name = protocol.split(":")
-    found = vars(getattr(importlib.import_module(module), name))
-    methods = {name for name, each in found.items() if callable(each) and name[0] != "_"}
+    found = getattr(importlib.import_module(module), name)
+    methods = {each for each in dir(found) if each[0] != "_" and callable(getattr(found, each))}
     return {calls[method] for method in methods - {"transact"}}
 
 

@@ -8,7 +8,7 @@ again, late, out of order, or from an attempt that was given up and still writes
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, Protocol
 
 from daicho.clock import utc_now
@@ -17,6 +17,7 @@ from daicho.errors import ConditionFailedError, RefusedError
 from daicho.images import AttributeValue, Image
 from daicho.patience import Patience
 from daicho.plan import Ledger
+from daicho.requests import Page, Query
 from daicho.stream.compute import Computed, compute
 from daicho.stream.derived import derive_into
 from daicho.stream.effort import carry_out, mapper
@@ -24,10 +25,17 @@ from daicho.stream.fold import DerivedWrite, SlotWrite, Write, fold, total
 from daicho.stream.quarantine import Objects, Quarantine
 from daicho.stream.records import Batch
 from daicho.tally import slots
+from daicho.tally.at_once import AtOnce
 
 
 class Store(Protocol):
-    """What the projector needs of the table."""
+    """What the projector needs of the table. It reads for totals that it rolls up at once."""
+
+    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
+        """Read one item."""
+
+    def pages(self, query: Query) -> Iterator[Page]:
+        """Read an item collection."""
 
     def put(
         self, item: Image, *, condition: str, values: Mapping[str, AttributeValue]
@@ -74,6 +82,7 @@ class Projector:
         self._ledger = ledger
         self._dirty_shards = dirty_shards
         self._each = mapper(threads)
+        self._at_once = AtOnce(store, ledger, self._each)
         self._now = now
         self._tell = tell
 
@@ -122,7 +131,11 @@ class Projector:
         if stands.claims:
             # Left out before folding: what a claimed record changed is the redrive's (rule 14).
             writes = fold([each for each in computed if each.record.seq not in stands.claims])
-        return carry_out(writes, self._write, patience, self._each)
+        left = carry_out(writes, self._write, patience, self._each)
+        if not left:  # else no time is left either
+            counted = (write.key.pk for write in writes if isinstance(write, SlotWrite))
+            self._at_once.roll_up(counted, patience)
+        return left
 
     def _write(self, write: Write) -> None:
         if isinstance(write, DerivedWrite):

@@ -12,7 +12,8 @@ from daicho.requests import Page, Query
 from daicho.tally import slots
 
 MOST_STARTS = 10
-"""Rollups of one tally are a minute apart: a live reading starts over once, if ever."""
+"""Scheduled rollups of one tally are a minute apart: a live reading starts over once, if ever.
+Of a tally that is rolled up at once, it does so for each batch that comes while it reads."""
 
 
 class Reader(Protocol):

@@ -37,12 +37,8 @@ MOST_FOLDED = 99
 _log = logging.getLogger(__name__)
 
 
-class Store(Protocol):
-    """What the rollup needs of the table. ``units`` count what its requests take."""
-
-    @property
-    def units(self) -> Units:
-        """What was taken since they were asked last."""
+class TotalStore(Protocol):
+    """What a tally's total needs of the table."""
 
     def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
         """Read one item."""
@@ -60,6 +56,14 @@ class Store(Protocol):
         values: Mapping[str, AttributeValue],
     ) -> Image | None:
         """Change an item if the condition holds."""
+
+
+class Store(TotalStore, Protocol):
+    """What the rollup needs of the table. ``units`` count what its requests take."""
+
+    @property
+    def units(self) -> Units:
+        """What was taken since they were asked last."""
 
     def transact(self, writes: Sequence[Write]) -> None:
         """Do all writes or none."""
@@ -107,7 +111,51 @@ class _Rolled:
     late: bool = False
 
 
-class Rollup:
+class Totals:
+    """Writes totals, and their places in rankings."""
+
+    def __init__(self, store: TotalStore, ledger: Ledger) -> None:
+        self._store = store
+        self._ledger = ledger
+
+    def total_up(self, tally: str) -> tuple[bool, tuple[Image, ...]]:
+        """Bring a total up to its slots (rule 12); gives whether it did, and the slots as read.
+
+        The total's revision is read before the slots, and the total is written only if it is
+        still the same: a rollup that read older slots can then never overwrite a newer total
+        whose marks are gone already, nor one whose base has taken a slot meanwhile.
+
+        Raises:
+            StoreError: it is not known to be done.
+            UnknownEntityError: no generation declares its aggregate.
+        """
+        name = slots.TallyName.parse(tally)
+        plan, aggregate = self._ledger.aggregate(name.entity, name.aggregate, name.since)
+        found: tuple[Image, ...] = ()
+        for _ in range(MOST_STARTS):
+            total = self._store.get(slots.total_key(tally), consistent=True)
+            found = read_slots(self._store, tally)
+            amount = slots.base_of(total) + sum_of(found)
+            place = ranking_place(name, plan, aggregate, amount)
+            if self._change(slots.totalling(tally, amount, slots.revision_of(total), place)):
+                return True, found
+        return False, found
+
+    def _change(self, change: slots.Change) -> bool:
+        try:
+            self._store.update(
+                change.key,
+                change.update,
+                condition=change.condition,
+                names=change.names,
+                values=change.values,
+            )
+        except ConditionFailedError:
+            return False
+        return True
+
+
+class Rollup(Totals):
     """Rolls dirty tallies up on one table; ``threads`` of them at once."""
 
     def __init__(
@@ -119,9 +167,9 @@ class Rollup:
         threads: int = 1,
         now: Callable[[], dt.datetime] = utc_now,
     ) -> None:
-        self._store = store
+        super().__init__(store, ledger)
+        self._store: Store = store
         self._now = now
-        self._ledger = ledger
         self._dirty_shards = dirty_shards
         pool = ThreadPoolExecutor(threads, "rollup") if threads > 1 else None
         self._each: Callable[..., Iterator[_Rolled]] = pool.map if pool else map
@@ -156,10 +204,7 @@ class Rollup:
     def roll_up(self, tally: str) -> _Rolled:
         """Bring one tally up to its slots (rule 12), and fold those that are idle (rule 11).
 
-        The total's revision is read before the slots, and the total is written only if it is
-        still the same: a rollup that read older slots can then never overwrite a newer total
-        whose marks are gone already, nor one whose base has taken a slot meanwhile. Each mark is
-        cleared only if its slot is as read.
+        Marks go after the total is written, each only if its slot is as read.
 
         Raises:
             StoreError: what is not done stays dirty, or unfolded.
@@ -170,20 +215,13 @@ class Rollup:
                 self._store, self._ledger, tally, self._now(), ranking_place
             )
             return _Rolled(len(counter.images))
-        name = slots.TallyName.parse(tally)
-        plan, aggregate = self._ledger.aggregate(name.entity, name.aggregate, name.since)
-        found: tuple[Image, ...] = ()
-        for _ in range(MOST_STARTS):
-            total = self._store.get(slots.total_key(tally), consistent=True)
-            found = read_slots(self._store, tally)
-            amount = slots.base_of(total) + sum_of(found)
-            place = ranking_place(name, plan, aggregate, amount)
-            if self._change(slots.totalling(tally, amount, slots.revision_of(total), place)):
-                for slot in found:
-                    if "GSI2PK" in slot:
-                        self._change(slots.cleaning(slot))
-                return _Rolled(len(found), self._fold(tally, found))
-        return _Rolled(len(found))
+        is_total, found = self.total_up(tally)
+        if not is_total:
+            return _Rolled(len(found))
+        for slot in found:
+            if "GSI2PK" in slot:
+                self._change(slots.cleaning(slot))
+        return _Rolled(len(found), self._fold(tally, found))
 
     def _fold(self, tally: str, found: tuple[Image, ...]) -> int:
         """Fold the idle slots of what was read; gives how many."""
@@ -207,19 +245,6 @@ class Rollup:
         except Exception:  # whatever one tally suffers from, the others do not wait for it
             _log.exception("tally not rolled up", extra={"tally": tally})
             return _Rolled(failed=True)
-
-    def _change(self, change: slots.Change) -> bool:
-        try:
-            self._store.update(
-                change.key,
-                change.update,
-                condition=change.condition,
-                names=change.names,
-                values=change.values,
-            )
-        except ConditionFailedError:
-            return False
-        return True
 
     def _dirty_pages(self) -> Iterator[Page]:
         """Pages of marks, oldest first, of each partition in turn: none starves another."""

@@ -1,0 +1,55 @@
+"""Totals that are rolled up at once, under the faults that those of the schedule meet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from daicho.plan import Ledger
+from tests.delivery.choices import Choices
+from tests.delivery.code import LEDGERS
+from tests.delivery.tallies import SHARDS, Tallies
+
+SEEDS = range(1, 101)
+
+
+class TalliesAtOnce(Tallies):
+    """At the end, before the scheduled rollup, one more is counted and nothing is in its way."""
+
+    def _play(self) -> None:
+        super()._play()
+        self.early = self._judged()
+        self._attempts.seconds = (300,)
+        self._count(SHARDS[0])
+        self._finish()
+        self.early += [each for each in self._judged() if not each.startswith("still dirty")]
+        self._attempts.finish("rollup", {})
+
+
+def asking(ledger: Ledger) -> Ledger:
+    """A ledger in which every count of downloads is rolled up at once."""
+    found = tuple(
+        replace(
+            each,
+            plan=replace(
+                each.plan,
+                aggregates=tuple(replace(a, rolled_up="at once") for a in each.plan.aggregates),
+            ),
+        )
+        for each in ledger.entities["Download"]
+    )
+    return Ledger({**ledger.entities, "Download": found})
+
+
+def test_totals_are_what_was_counted_at_once_and_after_the_schedule(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known: Mapping[object, Ledger] = {key: asking(each) for key, each in LEDGERS.items()}
+    monkeypatch.setattr("tests.delivery.site.LEDGERS", known)
+    monkeypatch.setattr("daicho.tally.at_once.MOST_SECONDS", 60)  # each operation takes one here
+    for seed in SEEDS:
+        tallies = TalliesAtOnce(Choices(f"at once/{seed}"))
+        assert tallies.run() == [], f"seed {seed}"
+        assert tallies.early == [], f"seed {seed}"
