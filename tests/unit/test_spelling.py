@@ -2,7 +2,7 @@ import pytest
 
 from daicho.search.grams import Mode, forms
 from daicho.search.keyword import Keyword
-from daicho.search.spelling import KINDS, Kind, meanings, readings
+from daicho.search.spelling import KINDS, Kind, beyond_designator, meanings, readings
 
 
 @pytest.mark.parametrize(
@@ -107,3 +107,11 @@ def test_every_keystroke_finds_it(value: str, kind: Kind, typed: str, mode: Mode
     for end in range(1, len(typed) + 1):
         if typed[:end] not in ("(", "+", "+8"):  # nothing can know what these begin
             assert Keyword.parse(typed[:end]).matches(found), typed[:end]
+
+
+def test_what_follows_a_designator_is_looked_up_with_its_last_code_points() -> None:
+    assert beyond_designator("株式会社渡辺", 2) == "会社渡辺"
+    assert beyond_designator("式会社渡", 2) == "会社渡"
+    assert beyond_designator("会社渡", 2) == "会社渡"
+    assert beyond_designator("株式会社", 2) == "株式会社"
+    assert beyond_designator("渡辺株式会社", 2) == "渡辺株式会社"

@@ -83,6 +83,17 @@ def designated(folded: str) -> str:
     return " ".join(_DANGLING.sub(" ", text).split())
 
 
+def beyond_designator(text: str, kept: int) -> str:
+    """A text without the designator, or the end of one, that it begins with, but for its last
+    ``kept`` code points; the text itself if nothing follows.
+    """
+    for designator in _JAPANESE.values():
+        for start in range(len(designator) - kept):
+            if text.startswith(designator[start:]) and len(text) > len(designator) - start:
+                return text[len(designator) - start - kept :]
+    return text
+
+
 def digits(folded: str) -> str:
     """The digits of a phone number as it is dialled at home: ``+81`` and ``(0)`` become ``0``."""
     dialled = _TRUNK.sub("0", folded)
