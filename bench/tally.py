@@ -165,7 +165,7 @@ def events(endpoint: str) -> float:
         shown = (counted / done, rolled / done, figures[groups, shards], read / done)
         printed.add_row(f"{groups:,}", str(shards), *(f"{each:.4f}" for each in shown))
     peer = _peer(endpoint)
-    printed.add_row("100", "seed 002's way: one update an event", "", f"{peer:.4f}", "")
+    printed.add_row("100", "seed 002's way: one update an event", "", "", f"{peer:.4f}", "")
     console.print(printed)
     return figures[100, 1]
 

@@ -31,6 +31,7 @@ CALLS = (
     "/albums?genre=Rock",
     "/playlists/road-trip/songs",
     "/charts/2026-11",
+    "/revenue/2026-11/songs",
     "/messages",
 )
 """What `make up` prints; each has something to show for the first tenant."""
@@ -91,6 +92,12 @@ def steps(data: Mapping[str, Any]) -> Iterator[list[Request]]:
     yield [
         Request("POST", f"/songs/{song}/downloads", {"at": at}, once=f"download {song} {at}")
         for song, moments in data["downloads"].items()
+        for at in moments
+    ]
+    yield [Request("PUT", f"/products/{song}", body) for song, body in data["products"].items()]
+    yield [
+        Request("POST", "/sales", {"song": song, "at": at}, once=f"sale {song} {at}")
+        for song, moments in data["sales"].items()
         for at in moments
     ]
     yield [

@@ -106,7 +106,7 @@ class Attempts:
     def finish(self, name: str, event: Mapping[str, Any]) -> Any:
         """Run a function to its end, with nothing in its way."""
         actor = self.actor(name, lambda actor: self.site.run(name, event, actor))
-        actor.seconds = CALM_SECONDS
+        actor.seconds, actor.version = CALM_SECONDS, self.version
         while not actor.finished:
             actor.step()
         self._expect(actor)
@@ -176,9 +176,14 @@ class Attempts:
             self.used["other boundaries"] += 1
             self.site.mappings[attempt.consumer].replace_poller(attempt.invocation.shard)
 
-    def haunt(self, name: str, event: Mapping[str, Any]) -> None:
+    def haunt(
+        self, name: str, event: Mapping[str, Any], versions: tuple[int, ...] | None = None
+    ) -> None:
         """Begin what no mapping waits for."""
-        self.ghosts.append(self.actor(name, lambda actor: self.site.run(name, event, actor)))
+        actor = self.actor(name, lambda actor: self.site.run(name, event, actor))
+        if versions is not None:
+            actor.version = self.choices.pick(versions)
+        self.ghosts.append(actor)
 
     def step_ghost(self, ghost: Actor) -> None:
         """Let what nobody waits for go on for a while."""

@@ -26,7 +26,15 @@ from tests.ledgers import BALLOT
 NAME = fast.CounterName("t", "Ballot", "likes", 1, ("p",))
 CANDIDATES = ("x", "y")
 AT_FIRST, MOST_SLOTS = 2, 16
-HABITS = {"like": 12, "rollup": 4, "ghost": 40, "look": 3, "tick": 2}
+HABITS = {
+    "like": (12, 20),
+    "rollup": (4, 12, 20),
+    "ghost": (40, 80),
+    "look": (0, 3),
+    "tick": (0, 2),
+}
+"""How often each thing is done: one weight of each is drawn for a schedule."""
+
 ONCE = tuple(name for name in FAULTS if name != "repeated request")
 """The client that votes are sent by asks once; nobody repeats its requests."""
 
@@ -41,9 +49,10 @@ class Likes:
         self.seed = 0
         self._noting = noting
         self.site = Site(choices, self.used, retries=300)
-        level = choices.pick((0.0, 0.0, 0.03, 0.12))
+        level = choices.pick((0.0, 0.0, 0.0, 0.03, 0.12))
         weather = Weather({name: level for name in FAULTS if name != "slow"})
-        self._once = Weather({name: level for name in ONCE if name != "slow"})
+        voters = choices.pick((0.0, 0.05, 0.2))
+        self._once = Weather({name: voters for name in ONCE if name != "slow"})
         self._attempts = Attempts(self.site, choices, weather, self.used, self.note)
         self._counted: Counter[str] = Counter()
         self._begun: Counter[str] = Counter()
@@ -65,7 +74,7 @@ class Likes:
             logging.disable(disabled)
 
     def _play(self) -> None:
-        scale = scale_of(list(HABITS.values()))
+        scale = scale_of([self.choices.pick(weights) for weights in HABITS.values()])
         for _ in range(self.choices.pick((30, 60, 120))):
             if self.choices.exhausted or self._attempts.bugs:
                 break

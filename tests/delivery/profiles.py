@@ -85,7 +85,7 @@ FEW = (0, 1, 3)
 """Retries after which a schedule comes to see what is discarded."""
 
 PROFILES = (
-    Profile("plain", 14),
+    Profile("plain", 10),
     Profile(
         "archive",
         8,
@@ -152,11 +152,87 @@ PROFILES = (
     ),
     Profile(
         "redrive",
-        10,
+        6,
         kinds=(*POISON, *KILLERS, *KILLERS),
         retries=(*FEW, 300),
         levels=(0.0, 0.0, 0.1),
         habits={"deploy": (3, 8), "redrive": (12, 30)},
+    ),
+    # What is given up is not always dead: it goes on while its records are redriven.
+    Profile(
+        "discards",
+        8,
+        entities=(("Song",), ("Download",), ("Order",)),
+        actions=("put", "put", "delete"),
+        retries=(0, 1),
+        levels=(0.0, 0.0, 0.1),
+        habits={"abandon": (12, 25), "redrive": (12, 25), "ghost": (40,), "rollup": (0, 4)},
+    ),
+    # A record is set aside, redriven, and comes again, to code that may not be able to read it.
+    Profile(
+        "redone",
+        10,
+        entities=(("Song",), ("Order",), ("Download",)),
+        items=(1, 2),
+        shards=(1,),
+        kinds=((code.POISON_LATE,), (code.POISON_OLD, code.POISON_LATE), (code.POISON_NEW,)),
+        writes=(1, 2, 3),
+        levels=(0.0, 0.0, 0.1),
+        habits={"redrive": (15, 30), "repeat": (12, 25), "rollup": (0, 4), "deploy": (0, 6)},
+    ),
+    # Two versions disagree about a record while it is announced, claimed and redriven.
+    Profile(
+        "uncertain",
+        8,
+        entities=(("Song",), ("Order",), ("Download",)),
+        items=(1,),
+        shards=(1,),
+        kinds=((code.POISON_OLD,), (code.POISON_NEW,), (code.POISON_LATE,), POISON[-1]),
+        writes=(2, 3, 4),
+        levels=(0.0, 0.0, 0.05),
+        habits={
+            "redrive": (8, 20),
+            "deploy": (6, 12),
+            "abandon": (8, 16),
+            "ghost": (20, 40),
+            "repeat": (0, 8),
+            "rollup": (0,),
+        },
+    ),
+    # Redrives of what was given up, while the records behind it are being counted.
+    Profile(
+        "beside",
+        8,
+        entities=(("Song",), ("Order",), ("Download",)),
+        items=(1, 2),
+        shards=(1,),
+        kinds=KILLERS,
+        retries=(0,),
+        writes=(3, 4, 6),
+        levels=(0.0, 0.0, 0.1),
+        habits={"redrive": (20, 40), "ghost": (60,), "repeat": (8, 16), "rollup": (0,)},
+    ),
+    # What was given up is redriven only after its slots were folded.
+    Profile(
+        "aged",
+        8,
+        entities=(("Song",), ("Order",), ("Download",)),
+        items=(2, 3),
+        shards=(2,),
+        kinds=KILLERS,
+        retries=(0, 1),
+        writes=(3, 4, 6),
+        levels=(0.0, 0.0, 0.1),
+        habits={
+            "quiet": (6,),
+            "rollup": (10, 25),
+            "redrive": (0, 6),
+            "advance": (120,),
+            "write": (40,),
+            "ghost": (40,),
+            "abandon": (0, 4),
+            "repeat": (0, 4),
+        },
     ),
     # Slots become idle, and are counted in again while rollups are at them.
     Profile(
@@ -183,7 +259,7 @@ PROFILES = (
     ),
     Profile(
         "days",
-        8,
+        6,
         kinds=((), *POISON, *KILLERS),
         retries=(*FEW, 300),
         levels=(0.0, 0.0, 0.1),

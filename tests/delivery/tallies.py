@@ -34,7 +34,7 @@ HABITS = {
     "advance": 30,
     "rollup": 6,
     "ghost": 40,
-    "look": 3,
+    "look": 6,
     "correct": 1,
     "quiet": 2,
 }
@@ -203,6 +203,8 @@ class Tallies:
                 self._attempts.bugs.append(f"live reading: {name}: {found}, it was {seen}")
 
         self._attempts.ghosts.append(self._attempts.actor("live", work))
+        if self.choices.chance(0.5):
+            self._slow.add(self._attempts.ghosts[-1])
 
     def _quiet(self) -> None:
         """Everything is worked off, and nothing happens for days."""

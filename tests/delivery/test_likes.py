@@ -28,7 +28,7 @@ def test_votes_are_there_once_whatever_happens(chunk: int) -> None:
 
 def test_the_schedules_meet_what_they_are_for() -> None:
     used: Counter[str] = Counter()
-    for seed in range(40):
+    for seed in range(60):
         likes = play(seed)
         likes.run()
         used += likes.used

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from daicho import keys
 from daicho.derive import Amount, Row
 from daicho.tally import reading, slots
 from tests.delivery.attributes import Image
@@ -34,12 +35,16 @@ def differences(site: Site, world: World, recounted: Collection[str] = ()) -> li
     marked = {key for key, item in items.items() if "#dirty#" in _place(item)}
     found += _unlike("marks", {}, dict.fromkeys(marked))
     ranked = {
-        key.pk
+        key.pk: (item["GSI3PK"]["S"], item["GSI3SK"]["S"])
         for key, item in items.items()
         if key.sk == slots.TOTAL and "GSI3PK" in item and key.pk not in recounted
     }
-    charted = {tally for tally in expected if ".chart#" in tally or ".votes#" in tally}
-    found += _unlike("ranking", dict.fromkeys(charted), dict.fromkeys(ranked))
+    charted = {
+        tally: _ranked(tally, amount)
+        for tally, amount in expected.items()
+        if ".chart#" in tally or ".votes#" in tally
+    }
+    found += _unlike("ranking", charted, ranked)
     return found + _unlike("archive", world.archived(), archived(site))
 
 
@@ -65,6 +70,13 @@ def archived(site: Site) -> Counter[str]:
 
 def _place(item: Image) -> str:
     return str(item.get("GSI2PK", {}).get("S", ""))
+
+
+def _ranked(tally: str, amount: Amount) -> tuple[str, str]:
+    """Where a total belongs: by its score, within all but the last part of its tally's key."""
+    tenant, name, *within, member = keys.parse(tally)
+    score = keys.inverted_score(amount.total)
+    return keys.render(tenant, name.removeprefix("+"), *within), keys.render(score, member)
 
 
 def _known(amounts: Mapping[str, Amount], recounted: Collection[str]) -> dict[str, Amount]:

@@ -24,7 +24,13 @@ QUERIES = [each for each in ALL if "limit" in each.parameters]
 WITH_BODY = [each for each in ALL if each.body]
 WITH_ID = [each for each in ALL if each.variables]
 IDS = {"month": "2026-11"}
-VALUES = {"released": "1977", "live": "true", "limit": "5", "anonymous": "false"}
+VALUES = {
+    "date": "2026-11-20",
+    "released": "1977",
+    "live": "true",
+    "limit": "5",
+    "anonymous": "false",
+}
 
 
 def named(operation: Operation) -> str:

@@ -26,6 +26,7 @@ def test_whatever_is_referred_to_is_there(data: dict[str, Any]) -> None:
     assert data["tracks"].keys() <= data["playlists"].keys()
     assert all(tracks.keys() <= data["songs"].keys() for tracks in data["tracks"].values())
     assert data["downloads"].keys() <= data["songs"].keys()
+    assert data["sales"].keys() <= data["products"].keys() <= data["songs"].keys()
 
 
 def test_votes_are_for_candidates(data: dict[str, Any]) -> None:

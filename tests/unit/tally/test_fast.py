@@ -135,13 +135,6 @@ def test_only_the_first_vote_after_a_rollup_marks_a_slot() -> None:
     assert "GSI2PK" not in table.items[fast.slot_key(NAME, 0, ("a",))]
 
 
-def test_all_marks_of_a_counter_stand_in_one_partition() -> None:
-    table, chance = Table(), random.Random(1)
-    for _ in range(100):
-        add(table, "a", chance.random)
-    assert len({item["GSI2PK"]["S"] for item in table.items.values()}) == 1
-
-
 def test_of_a_lost_answer_nobody_knows_and_nobody_asks_again() -> None:
     table = Table()
 
@@ -394,6 +387,7 @@ def test_the_rollup_finds_it_once_a_run_however_many_marks_it_has() -> None:
     table, chance = Table(), random.Random(1)
     for _ in range(100):
         add(table, "a", chance.random)
+    assert len({item["GSI2PK"]["S"] for item in table.items.values()}) == 1
     report = Rollup(table, LEDGER, dirty_shards=4, now=lambda: NOW).run(
         Patience(lambda: 60.0, reserve=1)
     )
