@@ -38,6 +38,10 @@ _DOTTED = re.compile(r"(?<![^\s,])((?:[a-z]\.)+[a-z]?)(?=[\s,]|$)")
 _CO_LTD = re.compile(r"(?<![^\s,])co\.?,? ?ltd(?![^\s.,])")
 _DANGLING = re.compile(r"\s*,\s*|\s+")
 
+_MOST_COMPANIES = "株式会社"
+_DIGITS_ENOUGH = 6
+"""Of a phone number: with fewer, too many others have them elsewhere."""
+
 _DIGITS = frozenset("0123456789")
 _DASHES = "-\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u30fc\u30fb\ufe63\uff0d"
 _PHONE = frozenset(f"{''.join(_DIGITS)}{_DASHES}+().,/* \u00b7\u2043~")
@@ -83,14 +87,18 @@ def designated(folded: str) -> str:
     return " ".join(_DANGLING.sub(" ", text).split())
 
 
-def beyond_designator(text: str, kept: int) -> str:
-    """A text without the designator, or the end of one, that it begins with, but for its last
-    ``kept`` code points; the text itself if nothing follows.
+def distinctive(text: str, step: int) -> str:
+    """A keyword without most of what too many values begin with, if enough follows.
+
+    ``株式会社`` or an end of it, but for as much as leaves one code point beyond it in a gram of
+    length ``step``; the first two digits of a phone number.
     """
-    for designator in _JAPANESE.values():
-        for start in range(len(designator) - kept):
-            if text.startswith(designator[start:]) and len(text) > len(designator) - start:
-                return text[len(designator) - start - kept :]
+    for start in range(len(_MOST_COMPANIES) - step + 1):
+        beginning = _MOST_COMPANIES[start:]
+        if text.startswith(beginning) and len(text) > len(beginning):
+            return text[len(beginning) - step + 1 :]
+    if len(text) >= _DIGITS_ENOUGH and text[0] == "0" and _DIGITS.issuperset(text):
+        return text[2:]
     return text
 
 
