@@ -42,9 +42,9 @@ class Term:
     def probes(self, steps: Sequence[int], mode: Mode = "prefix") -> list[Probe]:
         """The lists whose rows, all together, hold the matches.
 
-        Half of all contacts have ``株式会``, a fifth ``090``, and one in a thousand of these goes on
-        as the keyword does. Where lists begin inside a value too, what follows is looked up, and
-        the items say what stands before it.
+        Half of all contacts have ``株式会``, a fifth ``090``, and one in a thousand of these goes
+        on as the keyword does. Where lists begin inside a value too, what follows is looked up,
+        and the items say what stands before it.
         """
         texts = self.meanings
         if mode == "contains":
