@@ -19,7 +19,7 @@ from tests.dynoxide import client
 DEEP = 50
 """The deep page that is measured; a list that ends before is measured at its end."""
 
-ROUNDS, SECONDS = 40, 2.0
+ROUNDS, SECONDS = 40, 1.0
 """A page is asked so often, or as often as fits in that time, once at least."""
 
 SLOW = 0.5
