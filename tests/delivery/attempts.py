@@ -176,14 +176,11 @@ class Attempts:
             self.used["other boundaries"] += 1
             self.site.mappings[attempt.consumer].replace_poller(attempt.invocation.shard)
 
-    def haunt(
-        self, name: str, event: Mapping[str, Any], versions: tuple[int, ...] | None = None
-    ) -> None:
+    def haunt(self, name: str, event: Mapping[str, Any]) -> Actor:
         """Begin what no mapping waits for."""
         actor = self.actor(name, lambda actor: self.site.run(name, event, actor))
-        if versions is not None:
-            actor.version = self.choices.pick(versions)
         self.ghosts.append(actor)
+        return actor
 
     def step_ghost(self, ghost: Actor) -> None:
         """Let what nobody waits for go on for a while."""

@@ -2,8 +2,9 @@
 
 ``python -m tests.delivery.mutation_check [name…]`` plants those whose name holds one of the words,
 or all of them, each in a copy of the code, and prints how many schedules it took until something
-differed. It ends with 1 if one was not found. ``--most N`` schedules are played for each,
-``--table`` prints Markdown.
+differed: schedules of the classes that are about the rule that the fault breaks, or, with
+``--mixed``, of all classes as the soak plays them. It ends with 1 if one was not found. At most
+``--most N`` schedules are played for each; ``--table`` prints Markdown.
 """
 
 from __future__ import annotations
@@ -15,23 +16,22 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from daicho.stream import project
-from tests.delivery import likes, tallies
+from tests.delivery.aim import about, mixed
 from tests.delivery.planted import ROOT, CannotPlantError, Fault, copied, faults
-from tests.delivery.schedule import Playable, failures, seeds
+from tests.delivery.schedule import failures
 
 MOST = 4_000
 SOUND = 200
 """Schedules that the code as it is must pass first, or to find a fault would mean nothing."""
 PROCESSES = 2
 TARGET = 20
-PARTS = 10
-"""In each so many schedules are two of one tally and one of one fast counter, by themselves."""
+MIXED = "mixed"
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,21 @@ class Finding:
     seconds: float
 
 
-def find(fault: Fault | None, most: int, root: Path = ROOT) -> Finding:
-    """Play schedules on a copy of ``root`` with the fault in it until one differs."""
+def find(fault: Fault | None, most: int, root: Path = ROOT, rule: str = MIXED) -> Finding:
+    """Play schedules about a rule on a copy of ``root`` with the fault in it until one differs."""
     began = time.monotonic()
     with copied(root, fault) as copy:
         path = os.pathsep.join((str(copy), str(copy / "functions")))
         done = subprocess.run(
-            [sys.executable, "-m", "tests.delivery.mutation_check", "--play", str(most)],
+            [
+                sys.executable,
+                "-m",
+                "tests.delivery.mutation_check",
+                "--play",
+                rule,
+                "--most",
+                str(most),
+            ],
             cwd=copy,
             env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
             capture_output=True,
@@ -65,34 +73,24 @@ def find(fault: Fault | None, most: int, root: Path = ROOT) -> Finding:
     return Finding(found, differed, seconds)
 
 
-def play(most: int) -> tuple[int | None, str]:
+def play(rule: str, most: int) -> tuple[int | None, str]:
     """In the copy's own process: the number of the first schedule that differs, and how."""
-    for number, schedule in enumerate(_everything(most), 1):
+    schedules = mixed(most) if rule == MIXED else about(rule, most)
+    for number, schedule in enumerate(schedules, 1):
         if differences := failures(schedule):
             return number, differences[0]
     return None, ""
 
 
-def _everything(most: int) -> Iterator[Playable]:
-    """Whole deliveries, and every few of them one tally and one fast counter by themselves."""
-    deliveries = seeds(most)
-    for number in range(most):
-        match number % PARTS:
-            case 3 | 8:
-                yield tallies.play(number)
-            case 7:
-                yield likes.play(number)
-            case _:
-                yield next(deliveries)
-
-
-def check(chosen: Sequence[Fault], most: int, root: Path = ROOT) -> dict[Fault, Finding]:
+def check(
+    chosen: Sequence[Fault], most: int, root: Path = ROOT, *, aimed: bool = True
+) -> dict[Fault, Finding]:
     """Find each of some faults, two at a time, and say so as it goes."""
     found: dict[Fault, Finding] = {}
 
     def one(fault: Fault) -> None:
         try:
-            finding = find(fault, most, root)
+            finding = find(fault, most, root, fault.rule if aimed else MIXED)
         except CannotPlantError as error:
             finding = Finding(None, str(error), 0.0)
         found[fault] = finding
@@ -119,10 +117,11 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("names", nargs="*", help="plant only faults whose name holds one of these")
     parser.add_argument("--most", type=int, default=MOST, help="schedules for each fault")
     parser.add_argument("--table", action="store_true", help="print the result as Markdown")
-    parser.add_argument("--play", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--mixed", action="store_true", help="schedules of all classes")
+    parser.add_argument("--play", help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
     if asked.play:
-        number, differed = play(asked.play)
+        number, differed = play(asked.play, asked.most)
         _say(json.dumps((number, project.__file__, differed)))
         return 0
     chosen = [
@@ -134,7 +133,7 @@ def main(arguments: Sequence[str]) -> int:
         if sound.schedules is not None:
             _say(f"schedule {sound.schedules} differs without any fault: {sound.differed}")
             return 1
-        found = check(chosen, asked.most, base)
+        found = check(chosen, asked.most, base, aimed=not asked.mixed)
     missed = [fault.name for fault, each in found.items() if each.schedules is None]
     needed = [each.schedules for each in found.values() if each.schedules is not None]
     if asked.table:

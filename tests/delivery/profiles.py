@@ -31,6 +31,7 @@ HABITS: Mapping[str, tuple[int, ...]] = {
     "split": (0, 0, 2),
     "deploy": (0, 3, 6),
     "tick": (0, 3),
+    "look": (0, 0, 2),
     "sweep": (0, 3),
     "load": (0, 3, 8),
 }
@@ -76,6 +77,7 @@ POISON = (
     (code.POISON_OLD, code.POISON_NEW, code.POISON_LATE),
 )
 KILLERS = (
+    (code.KILLER_AND_POISON,),
     (code.KILLER,),
     (code.KILLER_AND_POISON,),
     (code.KILLER, code.KILLER_AND_POISON),
@@ -96,7 +98,7 @@ PROFILES = (
     ),
     Profile(
         "deploy",
-        12,
+        16,
         entities=(("Song",), ("Song", "Order")),
         actions=("put", "put", "touch", "touch", "delete"),
         habits={"deploy": (5, 12)},
@@ -119,7 +121,27 @@ PROFILES = (
         items=(1,),
         shards=(1,),
         seconds=(4, 5, 30, 300),
-        habits={"rollup": (0,), "load": (0,), "repeat": (4, 12, 20), "split": (0,)},
+        habits={
+            "rollup": (0,),
+            "load": (0,),
+            "repeat": (4, 12, 25),
+            "split": (0,),
+            "sweep": (0, 8),
+        },
+    ),
+    # Writes fail for longer than an attempt lives: a part of a batch is done, and reported.
+    Profile(
+        "throttled",
+        8,
+        entities=(("Song",), ("Order",)),
+        actions=("put", "put", "put", "delete"),
+        items=(1,),
+        shards=(1,),
+        seconds=(6, 30),
+        writes=(3, 4, 5),
+        faults=("throttled key", "throttled table", "server error", "slow"),
+        levels=(0.15, 0.3),
+        habits={"write": (60,), "repeat": (0, 4), "rollup": (0,), "split": (0,), "abandon": (0,)},
     ),
     Profile(
         "rollup",
@@ -130,7 +152,7 @@ PROFILES = (
     Profile("load", 4, habits={"load": (10, 25)}, writes=(2, 3)),
     Profile(
         "expiry",
-        10,
+        14,
         entities=(("Order",), ("Song",), ("Order", "Song", "Download")),
         actions=("put", "put", "delete", "delete", "expire"),
         levels=(0.0, 0.0, 0.1),

@@ -41,7 +41,7 @@ def admissible(site: Site, readings: Readings, redriven: float | None) -> set[st
                 age = (redriven or 0.0) - change["ApproximateCreationDateTime"]
                 # A late repeat of it, once others were announced, may only be claimed as
                 # uncertain, though nobody could read it.
-                nobody = age > KNOWN_FOR or any(readings.failed(image) for image in images)
+                nobody = age >= KNOWN_FOR or any(readings.failed(image) for image in images)
                 found |= changed if nobody else changed & behind
             behind |= changed
     return found

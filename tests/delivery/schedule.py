@@ -23,7 +23,7 @@ from tests.delivery.verdict import differences, snapshot
 from tests.delivery.world import World
 
 HOUR = 3600.0
-OFTEN: Mapping[str, float] = {"unprocessed": 10, "short page": 5}
+OFTEN: Mapping[str, float] = {"unprocessed": 40, "short page": 5}
 """How much more often faults come that meet only what is rare."""
 DAYS = 73
 """Hours: three days, after which slots are folded and tombstones go."""
@@ -90,6 +90,20 @@ class Delivery:
             self._habits[self.choices.weighted(self._scale)]()
         while self._left and not self.choices.exhausted:
             self._write()
+        if "redrive" in self.profile.habits and not self.choices.exhausted:
+            self._fix()
+
+    def _fix(self) -> None:
+        """The fix is deployed, and people redrive at once, whatever else goes on."""
+        self._attempts.before, self._attempts.version = self._attempts.version, FIXED
+        self.note("the fix is deployed")
+        for _ in range(self.choices.pick((2, 1, 0))):
+            self._redrive()
+        for _ in range(self.choices.pick((30, 60, 120))):
+            if self.choices.exhausted:
+                break
+            self.choices.begin_span()
+            self.choices.pick((self._ghost, self._ghost, self._advance))()
 
     def _end(self) -> None:
         """In the end all is calm and the code is whole, or a schedule would not end."""
@@ -113,7 +127,9 @@ class Delivery:
     def _long_after(self) -> None:
         """Slots are idle and folded, and tombstones go, before anything is redriven."""
         self._attempts.finish("rollup", {})
-        self.site.clock.pass_(self.choices.pick((0, 25, DAYS)) * HOUR)
+        hours = self.choices.pick((0, 25, DAYS))
+        self.used["days"] += hours > 0
+        self.site.clock.pass_(hours * HOUR)
         for _ in range(self.choices.pick((0, 4, 20))):
             self._sweep()
         for _ in range(self.choices.pick((0, 1, 3))):
@@ -222,7 +238,7 @@ class Delivery:
         version = SECOND if before == FIRST else self.choices.pick((FIRST, SECOND))
         self._attempts.before, self._attempts.version = before, version
         self.used["deploy"] += 1
-        if version == SECOND or self.choices.chance(0.3):
+        if version == SECOND or self.choices.chance(0.5):
             self.world.newest = 2
         self.note(f"deploy {version}, writers know generation {self.world.newest}")
 
@@ -282,8 +298,10 @@ class Delivery:
             }
             cursor = self.choices.pick((None, self._attempts.cursor))
             event |= {"cursor": cursor} if cursor else {}
+            actor = self._attempts.haunt("redrive", event)
             # After a fix, most of them; its function is deployed before the projector's.
-            self._attempts.haunt("redrive", event, versions=(FIXED, SECOND, FIRST))
+            actor.version = self.choices.pick((FIXED, SECOND, FIRST))
+            actor.seconds = self.choices.pick((300, 60))
 
     def _removed(self, key: ItemKey) -> None:
         """TTL removes an item."""

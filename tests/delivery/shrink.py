@@ -19,13 +19,7 @@ def story(profile: Profile, seed: int, seconds: float = SECONDS) -> str:
     """What a failing seed does, shrunk: for the one who has to understand it."""
     delivery = play(profile, seed)
     first = failures(delivery)
-    kind = _kind(first)
-
-    def fails(choices: Sequence[int]) -> Choices | None:
-        simpler = Delivery(profile, Choices(forced=choices))
-        return simpler.choices if _kind(failures(simpler)) == kind else None
-
-    best = shrunk(delivery.choices, fails, seconds)
+    best = shrunk_of(delivery, first, seconds)
     told = Delivery(profile, Choices(forced=best), noting=True)
     found = failures(told)
     return "\n".join(
@@ -37,6 +31,17 @@ def story(profile: Profile, seed: int, seconds: float = SECONDS) -> str:
             *found,
         ]
     )
+
+
+def shrunk_of(delivery: Delivery, found: Sequence[str], seconds: float = SECONDS) -> list[int]:
+    """The choices of a simpler schedule that fails as this one did."""
+    kind = _kind(found)
+
+    def fails(choices: Sequence[int]) -> Choices | None:
+        simpler = Delivery(delivery.profile, Choices(forced=choices))
+        return simpler.choices if _kind(failures(simpler)) == kind else None
+
+    return shrunk(delivery.choices, fails, seconds)
 
 
 def shrunk(choices: Choices, fails: Fails, seconds: float = SECONDS) -> list[int]:

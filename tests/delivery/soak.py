@@ -12,7 +12,7 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 
@@ -20,15 +20,24 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from tests.delivery import likes, tallies
 from tests.delivery.kinds import KINDS
+from tests.delivery.likes import Likes
 from tests.delivery.profiles import BY_NAME
 from tests.delivery.schedule import failures, seeds
 from tests.delivery.shrink import story
+from tests.delivery.tallies import Tallies
 
 SCHEDULES = 20_000
 LEAST = 1_000
 CHUNK = 100
 STORIES = 3
+WORLDS: dict[str, Callable[[int], Likes | Tallies]] = {"tallies": tallies.play, "likes": likes.play}
+"""The smaller worlds: one tally under rollups and folds, one fast counter that grows."""
+EACH = 5
+"""Of so many schedules, one is followed by one of each smaller world."""
+TELL = 2_000
+"""Schedules between two lines, where no progress bar can be drawn."""
 
 
 @dataclass
@@ -36,6 +45,7 @@ class Tally:
     """What some schedules met and found."""
 
     played: Counter[str] = field(default_factory=Counter)
+    beside: Counter[str] = field(default_factory=Counter)
     met: Counter[str] = field(default_factory=Counter)
     recounted: int = 0
     failed: list[tuple[str, int, str]] = field(default_factory=list)
@@ -43,6 +53,7 @@ class Tally:
     def add(self, other: Tally) -> None:
         """Take another one in."""
         self.played.update(other.played)
+        self.beside.update(other.beside)
         self.met.update(other.met)
         self.recounted += other.recounted
         self.failed += other.failed
@@ -58,6 +69,12 @@ def some(first: int, count: int) -> Tally:
         tally.recounted += bool(delivery.recounted)
         if found:
             tally.failed.append((delivery.profile.name, delivery.seed, found[0]))
+    for seed in range(first, first + count, EACH):
+        for name, play in WORLDS.items():
+            differences = play(seed).run()
+            tally.beside[name] += 1
+            if differences:
+                tally.failed.append((name, seed, differences[0]))
     return tally
 
 
@@ -83,16 +100,22 @@ def main(arguments: Sequence[str]) -> int:
         for tally in all_of(asked.first, asked.schedules, asked.processes):
             whole.add(tally)
             progress.update(task, advance=sum(tally.played.values()))
+            done = sum(whole.played.values())
+            if not console.is_terminal and done % TELL == 0:
+                sys.stdout.write(f"{done:,} of {asked.schedules:,} schedules\n")
+                sys.stdout.flush()
             for name, seed, found in tally.failed:
                 console.print(f"{name} {seed}: {found}", markup=False, soft_wrap=True)
     console.print(table_of(whole), _profiles(whole))
-    for name, seed, _ in sorted(whole.failed)[:STORIES]:
+    told = [each for each in sorted(whole.failed) if each[0] in BY_NAME]
+    for name, seed, _ in told[:STORIES]:
         console.print(story(BY_NAME[name], seed), markup=False, soft_wrap=True)
     rare = [kind for kind in KINDS if whole.met[kind] < LEAST]
     if asked.schedules >= SCHEDULES and rare:
         console.print(f"met by fewer than {LEAST:,} schedules: {', '.join(rare)}")
     console.print(
-        f"{asked.schedules:,} schedules, {len(whole.failed):,} differences, {len(KINDS)} kinds of "
+        f"{asked.schedules:,} schedules and {whole.beside.total():,} of the smaller worlds, "
+        f"{len(whole.failed):,} differences, {len(KINDS)} kinds of "
         f"faults, {whole.recounted:,} schedules with a recount, {time.monotonic() - began:.0f} s",
         soft_wrap=True,
     )
@@ -111,7 +134,7 @@ def table_of(tally: Tally) -> Table:
 def _profiles(tally: Tally) -> Table:
     table = Table("profile", "schedules", "differences", title="Profiles")
     differ = Counter(name for name, _, _ in tally.failed)
-    for name, count in sorted(tally.played.items()):
+    for name, count in (*sorted(tally.played.items()), *sorted(tally.beside.items())):
         table.add_row(name, f"{count:,}", f"{differ[name]:,}")
     return table
 
