@@ -79,7 +79,7 @@ class Crowd:
             Category(self._id(FIRST), name, FIRST + dt.timedelta(seconds=number))
             for number, name in enumerate(categories)
         ]
-        self._surname = _of(source, names.COMMON_SURNAMES)
+        self._surname = _of(source, names.SURNAMES)
         self._given = _of(source, names.GIVEN)
         self._latin_given = _ranked(source, names.WORDS["latin given"])
         self._latin_surname = _ranked(source, names.WORDS["latin surnames"])
@@ -127,7 +127,7 @@ class Crowd:
         place, trade, coined = (
             _of(source, each) for each in (names.PLACES, names.TRADES, names.COINED)
         )
-        surname = _of(source, names.COMMON_SURNAMES)
+        surname = _of(source, names.SURNAMES)
         ahead = _by(source, names.DESIGNATORS)
         last = _by(source, names.DOMAINS)
         for number in range(many):

@@ -1,6 +1,6 @@
 """Words that contacts are drawn from, with how common they are: ``names.txt``, read.
 
-Behind the common surnames and given names a long tail is put together from parts.
+Behind the common given names a long tail is put together from parts.
 """
 
 from __future__ import annotations
@@ -38,8 +38,7 @@ def _composed(of: str, share: float) -> Weighted:
 
 
 WORDS = _sections()
-COMMON_SURNAMES = _weighted("surnames")
-SURNAMES = COMMON_SURNAMES + _composed("surname", 0.05)
+SURNAMES = _weighted("surnames")
 GIVEN = _weighted("given") + _composed("given", 0.06)
 PLACES, TRADES, COINED = (_weighted(each) for each in ("places", "trades", "coined"))
 

@@ -157,7 +157,7 @@ class Lists:
     ) -> list[Stream]:
         """The lists that hold all matches of one term, the ``place``-th of its keyword."""
         lists: list[Stream] = []
-        for probe in term.probes(search.steps):
+        for probe in term.probes(search.steps, search.mode):
             lists += self._gram(plan, search, probe.gram, probe.rest)
         for through, each in zip(search.through, reached, strict=True):
             streams = self.reach.streams(plan, through, each.found[place], limit)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +32,7 @@ CALLS = (
     "/playlists/road-trip/songs",
     "/charts/2026-11",
     "/revenue/2026-11/songs",
+    "/contacts?q=yama&include=calls",
     "/messages",
 )
 """What `make up` prints; each has something to show for the first tenant."""
@@ -127,7 +128,39 @@ class Loader:
                 for voter, candidate in poll["votes"].items()
             ]
             new += self._send(votes)
-        return new
+        return new + self._contacts(data)
+
+    def _contacts(self, data: Mapping[str, Any]) -> int:
+        """Send contacts, which need the ids of categories, and calls, which need theirs."""
+
+        def ids(kind: str, names: Iterable[str]) -> list[str]:
+            return [self.sent.ids[f"{self.tenant}: {kind} {name}"] for name in names]
+
+        new = self._send(
+            [
+                Request("POST", "/categories", body, once=f"category {name}")
+                for name, body in data["categories"].items()
+            ]
+        )
+        new += self._send(
+            [
+                Request(
+                    "POST",
+                    "/contacts",
+                    {**body, "categories": ids("category", body["categories"])},
+                    once=f"contact {name}",
+                )
+                for name, body in data["contacts"].items()
+            ]
+        )
+        return new + self._send(
+            [
+                Request("POST", f"/contacts/{id}/calls", call, once=f"call {number} of {name}")
+                for name, calls in data["calls"].items()
+                for id in ids("contact", [name])
+                for number, call in enumerate(calls)
+            ]
+        )
 
     def _send(self, requests: list[Request]) -> int:
         unsent = [each for each in requests if f"{self.tenant}: {each.once}" not in self.sent.ids]

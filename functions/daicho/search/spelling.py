@@ -38,6 +38,10 @@ _DOTTED = re.compile(r"(?<![^\s,])((?:[a-z]\.)+[a-z]?)(?=[\s,]|$)")
 _CO_LTD = re.compile(r"(?<![^\s,])co\.?,? ?ltd(?![^\s.,])")
 _DANGLING = re.compile(r"\s*,\s*|\s+")
 
+_MOST_COMPANIES = "株式会社"
+_DIGITS_ENOUGH = 6
+"""Of a phone number: with fewer, too many others have them elsewhere."""
+
 _DIGITS = frozenset("0123456789")
 _DASHES = "-\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u30fc\u30fb\ufe63\uff0d"
 _PHONE = frozenset(f"{''.join(_DIGITS)}{_DASHES}+().,/* \u00b7\u2043~")
@@ -81,6 +85,21 @@ def designated(folded: str) -> str:
     text = _CO_LTD.sub("co ltd", text)
     text = _LATIN.sub(lambda match: match[1], text)
     return " ".join(_DANGLING.sub(" ", text).split())
+
+
+def distinctive(text: str, step: int) -> str:
+    """A keyword without most of what too many values begin with, if enough follows.
+
+    ``株式会社`` or an end of it, but for as much as leaves one code point beyond it in a gram of
+    length ``step``; the first two digits of a phone number.
+    """
+    for start in range(len(_MOST_COMPANIES) - step + 1):
+        beginning = _MOST_COMPANIES[start:]
+        if text.startswith(beginning) and len(text) > len(beginning):
+            return text[len(beginning) - step + 1 :]
+    if len(text) >= _DIGITS_ENOUGH and text[0] == "0" and _DIGITS.issuperset(text):
+        return text[2:]
+    return text
 
 
 def digits(folded: str) -> str:
