@@ -1,0 +1,1 @@
+"""Forgetting a tenant: its rows out of the archive's objects, for good."""

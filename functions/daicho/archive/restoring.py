@@ -1,0 +1,1 @@
+"""Restoring: archived items back into the table, as writes like any other."""
