@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from functools import cache
 
+from daicho.archive.rejoining import Rejoiner
 from daicho.plan import Ledger
 from daicho.settings import Settings
 from daicho.stream.redrive import Redrive
@@ -19,15 +20,20 @@ def build(
 ) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "DIRTY_SHARDS", "FAILURE_BUCKET", "PROJECT_FUNCTION")
+    ledger = ledger or Ledger.load()
+    table = outside.table(settings.table_name, connections=outside.at_once)
+    archive = outside.bucket(settings.archive_bucket) if settings.archive_bucket else None
     redrive = Redrive(
-        outside.table(settings.table_name, connections=outside.at_once),
+        table,
         outside.bucket(settings.failure_bucket),
-        ledger or Ledger.load(),
+        ledger,
         projector=settings.project_function,
         dirty_shards=settings.dirty_shards,
         emulated=settings.emulated_stream,
         threads=outside.at_once,
         now=outside.now,
+        archiver=settings.archive_function,
+        archive=Rejoiner(table, archive, ledger, now=outside.now) if archive else None,
     )
     return lambda event, context: redrive.run(
         Asked.parse(event), patience_of(context, outside)
