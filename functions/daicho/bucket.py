@@ -152,9 +152,12 @@ class Bucket:
             if not page["IsTruncated"]:
                 return
 
-    def versions(self, prefix: str) -> Iterator[Version]:
-        """Every version of every object whose name begins with ``prefix``."""
-        after: dict[str, Any] = {}
+    def versions(self, prefix: str, *, behind: str = "") -> Iterator[Version]:
+        """Every version of every object whose name begins with ``prefix``, behind a name.
+
+        In order of name, the newest first, page by page; marks of deletion come last in a page.
+        """
+        after: dict[str, Any] = {"KeyMarker": behind} if behind else {}
         while True:
             with translated(f"list versions of {prefix}"):
                 page = self._client.list_object_versions(Bucket=self.name, Prefix=prefix, **after)

@@ -120,6 +120,7 @@ class Objects:
                 | {"LastModified": each.at}
                 for each in every
                 if key.startswith(request.get("Prefix", ""))
+                if key > request.get("KeyMarker", "")
             ]
         return {"Versions": found, "IsTruncated": False}
 
