@@ -37,6 +37,7 @@ ENVIRON: Mapping[str, str] = {
     "ARCHIVE_BUCKET": ARCHIVE,
     "FAILURE_BUCKET": FAILURES,
     "PROJECT_FUNCTION": "project",
+    "ARCHIVE_FUNCTION": "archive",
 }
 BUILD: Mapping[str, Callable[..., Handler]] = {
     "project": project.build,

@@ -1,7 +1,7 @@
 """Restoring: archived items back into the table, as writes like any other.
 
 A restored item lives as long as a new one, is of its entity's current generation, and what is
-derived from it follows through the stream. It carries ``_restored``: which row it was made from,
+derived from it follows through the stream. It carries `RESTORED`: which row it was made from,
 and of which generation that was, so that a second run finds its own work done, and what goes on
 counting an expired item is not counted twice (`daicho.stream.compute`).
 """
@@ -24,12 +24,12 @@ from daicho.derive import ItemKey
 from daicho.errors import ConditionFailedError, DaichoError, UnavailableError
 from daicho.images import AttributeValue, Image
 from daicho.patience import Patience
-from daicho.plan import Ledger, UnknownEntityError
+from daicho.plan import Ledger, NewerGenerationError, UnknownEntityError
+from daicho.stream.compute import RESTORED
 from daicho.stream.effort import carry_out, mapper
 
 Outcome = Literal["restored", "own", "replaced", "already", "newer", "waiting"]
 WRITTEN: tuple[Outcome, ...] = ("restored", "replaced")
-RESTORED = "_restored"
 ATTEMPTS = 8
 MOST_NAMED = 1_000
 """Rows that a report names one by one."""
@@ -251,7 +251,9 @@ def restored(row: Row, ledger: Ledger, now: dt.datetime) -> dict[str, AttributeV
             raise UnrestorableError("its declarations give it another key today")
         derive.rows(plan, image)
         derive.contributions(plan, image)
-    except UnknownEntityError as error:
+        # The projector reads it by the plan that it was archived under, too.
+        derive.contributions(ledger.plan(row.entity, row.gen or 0), image)
+    except (UnknownEntityError, NewerGenerationError) as error:
         raise UnrestorableError(str(error)) from error
     except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError) as error:
         raise UnrestorableError(f"it cannot be read: {error!r}") from error

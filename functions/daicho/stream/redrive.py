@@ -24,6 +24,7 @@ from daicho.images import AttributeValue, Image
 from daicho.patience import Patience
 from daicho.plan import Ledger
 from daicho.requests import Page, Query, Write
+from daicho.settings import Settings
 from daicho.stream import claims
 from daicho.stream.applying import Applier, Outcome
 from daicho.stream.claiming import FullError, put_claim
@@ -115,6 +116,32 @@ class Redrive:
     now: Callable[[], dt.datetime] = utc_now
     archiver: str = ""
     archive: Archive | None = None
+
+    @classmethod
+    def of(
+        cls,
+        settings: Settings,
+        ledger: Ledger,
+        store: Store,
+        failures: Objects,
+        archive: Archive,
+        *,
+        threads: int,
+        now: Callable[[], dt.datetime],
+    ) -> Redrive:
+        """The redrive of a deployed stack."""
+        return cls(
+            store,
+            failures,
+            ledger,
+            projector=settings.project_function,
+            dirty_shards=settings.dirty_shards,
+            emulated=settings.emulated_stream,
+            threads=threads,
+            now=now,
+            archiver=settings.archive_function,
+            archive=archive,
+        )
 
     @property
     def functions(self) -> frozenset[str]:
