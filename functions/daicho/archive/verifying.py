@@ -19,7 +19,7 @@ from daicho.archive import chain as chains
 from daicho.archive.chain import Chain, Link
 from daicho.archive.objects import Contents, CorruptObjectError
 from daicho.archive.reading import Archive, Days, Stored
-from daicho.archive.report import VerifyReport
+from daicho.archive.report import Kind, VerifyReport
 from daicho.clock import utc_now
 from daicho.derive import ItemKey
 from daicho.images import Image
@@ -195,12 +195,23 @@ class Verifier:
         redriven = sum(contents.redriven for _, contents in read)
         forgotten = sum(contents.forgotten for _, contents in read)
         deletions = images.integer(item, "seen") or 0
+        known, watermark = images.integer(item, "rows") or 0, chains.watermark_of(item)
+        linked = sum(
+            contents.counted
+            for link, contents in read
+            if not link.is_side and contents.last <= watermark
+        )
         counts.deletions += deletions
         counts.rows += rows - forgotten
         counts.sides += sides
         counts.redriven += redriven
         counts.forgotten += forgotten
         if any(each.contents is None for each in found):
+            return
+        if linked != known:
+            # Its metadata would not say so if it was made to agree.
+            kind: Kind = "removed" if linked < known else "unseen"
+            report.find(kind, chain.prefix, f"{linked} rows, and the table counted {known}")
             return
         if rows > deletions + sides + redriven:
             # Meanwhile more may have come: who writes has counted before.
