@@ -130,9 +130,9 @@ class Archive:
         """The objects of an entity and some days of deletion, in order; foreign ones too."""
         home = f"{PREFIX}{entity}/"
         begin = "" if days.first == dt.date.min else f"{home}dt={days.first.isoformat()}"
-        end = f"{home}dt={days.last.isoformat()}/{END}"
+        end = f"{home}dt={days.last.isoformat()}/{END}" if days.last < dt.date.max else None
         found = self.bucket.listed(home, behind=begin)
-        for each in takewhile(lambda each: each.name <= end, found):
+        for each in takewhile(lambda each: end is None or each.name <= end, found):
             day = _day_of(each.name.removeprefix(home))
             yield Stored(each.name, each.size, each.modified, entity, day, Link.parse(each.name))
 

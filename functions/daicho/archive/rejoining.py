@@ -17,7 +17,7 @@ from typing import Protocol
 from daicho.archive import appending, objects
 from daicho.archive.appending import Appender
 from daicho.archive.archiver import Stretch, stretches
-from daicho.archive.chain import Chain, Link
+from daicho.archive.chain import START, Chain, Link
 from daicho.archive.marks import forgotten_key, is_forgotten
 from daicho.archive.objects import CorruptObjectError
 from daicho.archive.rows import Row
@@ -103,7 +103,8 @@ class Rejoiner:
         held: dict[str, frozenset[str]] = {}
         found = []
         for record in records:
-            spanning = chain.link(max(after for after in begins if after < record.seq))
+            before = [after for after in begins if after < record.seq]
+            spanning = chain.link(max(before, default=START))
             if spanning not in held:
                 held[spanning] = self._held(spanning)
             if record.seq not in held[spanning]:
