@@ -131,7 +131,7 @@ class House:
     def discard(self, begin: int, end: int, function: str = "project") -> str:
         """Lambda gives a stretch up."""
         given = GivenUp(
-            "uuid-1",
+            "uuid-1" if function == "project" else "uuid-2",
             f"arn:aws:lambda:us-east-1:000000000000:function:{function}",
             ARN,
             SHARD,
