@@ -91,7 +91,7 @@ class Deployed:
     def counts(self, kind: str, tenant: str = "one", *, live: bool = True) -> tuple[Any, Any]:
         book = self.book(tenant)
         asked = (Entry.living(kind), Entry.ever(kind))
-        return tuple(book.read(each, live=live).total for each in asked)  # type: ignore[return-value]
+        return tuple(book.read(each, live=live).total for each in asked)
 
     @property
     def archive(self) -> Archive:

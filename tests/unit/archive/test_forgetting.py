@@ -109,7 +109,7 @@ def test_what_is_rewritten_by_another_meanwhile_is_read_again(kept: Kept) -> Non
             assert forget(kept, "u").complete
         return real(key, *given)
 
-    kept.bucket.replace = replace  # type: ignore[method-assign]
+    kept.bucket.replace = replace  # type: ignore[method-assign, assignment]
     assert forget(kept).complete
     assert kept.numbers() == []
     assert kept.verify().sound
