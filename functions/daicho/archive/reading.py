@@ -19,6 +19,8 @@ from daicho.archive.objects import Contents, CorruptObjectError
 from daicho.archive.rows import Row
 from daicho.bucket import Fetched, Listed
 from daicho.derive import ItemKey
+from daicho.patience import Patience
+from daicho.stream.effort import insist
 
 PREFIX = "entity="
 END = "~"
@@ -115,8 +117,10 @@ Broken = Callable[[str, CorruptObjectError], None]
 class Archive:
     """The archive in a bucket."""
 
-    def __init__(self, bucket: Objects) -> None:
+    def __init__(self, bucket: Objects, *, seconds: float = 30.0) -> None:
+        """``seconds``: how long to go on trying to read an object."""
         self.bucket = bucket
+        self._seconds = seconds
 
     def entities(self) -> Iterator[str]:
         """The entities of which there is anything, in order."""
@@ -154,8 +158,9 @@ class Archive:
 
         Raises:
             CorruptObjectError: it cannot be read, or it is not what was written.
+            UnavailableError: the bucket does not answer.
         """
-        found = self.bucket.fetch(name)
+        found = insist(lambda: self.bucket.fetch(name), Patience.seconds(self._seconds))
         if found is None:
             raise CorruptObjectError("it has been removed")
         return objects.unpack(found)
