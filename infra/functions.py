@@ -159,6 +159,8 @@ class PythonFunction(Construct):
                 reason="The names of objects follow from the records; all archived entities "
                 "are this function's.",
             )
+        if granted.archive_bucket:
+            self._allow("s3", granted.archive_bucket, self._foundation.archive.bucket_arn)
         failures = self._foundation.failures
         for pattern, actions in granted.failures.items():
             self._allow_objects(

@@ -19,8 +19,9 @@ class Grants:
 
     ``table`` and ``indexes`` are DynamoDB's, ``archive`` are S3's on the archive bucket's
     objects, ``failures`` on those of the failure bucket, by the beginning of their names, and
-    ``failure_bucket`` on that bucket itself. ``stream``: reads the table's stream, and Lambda lays
-    down what it discards in the failure bucket with this function's role.
+    ``failure_bucket`` and ``archive_bucket`` on those buckets themselves. ``stream``: reads the
+    table's stream, and Lambda lays down what it discards in the failure bucket with this
+    function's role.
     """
 
     table: tuple[str, ...]
@@ -28,6 +29,7 @@ class Grants:
     archive: tuple[str, ...] = ()
     failures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     failure_bucket: tuple[str, ...] = ()
+    archive_bucket: tuple[str, ...] = ()
     stream: bool = False
 
 
@@ -47,8 +49,9 @@ ROLLUP = Grants(
     table=("GetItem", "Query", "UpdateItem", "DeleteItem"), indexes={"GSI2": ("Query",)}
 )
 # GetObject is for HEAD: the metadata of the link that stands where a new one was to go.
-ARCHIVE = Grants(table=("GetItem", "UpdateItem"), archive=("PutObject", "GetObject"), stream=True)
+ARCHIVE = Grants(table=("UpdateItem",), archive=("PutObject", "GetObject"), stream=True)
 # A transaction is granted by what is in it; what was applied is copied to done/ and then deleted.
+# What the archive lacks is appended to its chains, or laid beside the link that spans it.
 REDRIVE = Grants(
     table=("GetItem", "Query", "PutItem", "UpdateItem"),
     indexes={"GSI2": ("Query",)},
@@ -58,6 +61,8 @@ REDRIVE = Grants(
         "done/*": ("PutObject",),
     },
     failure_bucket=("ListBucket",),
+    archive=("PutObject", "GetObject"),
+    archive_bucket=("ListBucket",),
 )
 
 STREAM_READ = ("DescribeStream", "GetRecords", "GetShardIterator")

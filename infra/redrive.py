@@ -22,9 +22,15 @@ class Redrive(Construct):
     """
 
     def __init__(
-        self, scope: Construct, id: str, *, foundation: Foundation, projector: lambda_.Function
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        foundation: Foundation,
+        projector: lambda_.Function,
+        archiver: lambda_.Function,
     ) -> None:
-        """Create the function; ``projector`` is the one whose discarded batches are applied."""
+        """Create the function; the two others are those whose discarded batches are applied."""
         super().__init__(scope, id)
         settings = foundation.settings
         self.python = PythonFunction(
@@ -37,6 +43,8 @@ class Redrive(Construct):
             environment={
                 "FAILURE_BUCKET": foundation.failures.bucket_name,
                 "PROJECT_FUNCTION": projector.function_name,
+                "ARCHIVE_FUNCTION": archiver.function_name,
+                "ARCHIVE_BUCKET": foundation.archive.bucket_name,
                 "DIRTY_SHARDS": str(settings.dirty_shards),
                 "EMULATED_STREAM": str(settings.emulated_stream).lower(),
             },

@@ -52,7 +52,11 @@ class DaichoStack(Stack):
         rollup = Rollup(self, "Rollup", foundation=foundation)
         archive = Archive(self, "Archive", ledger=ledger, foundation=foundation)
         redrive = Redrive(
-            self, "Redrive", foundation=foundation, projector=projector.python.function
+            self,
+            "Redrive",
+            foundation=foundation,
+            projector=projector.python.function,
+            archiver=archive.python.function,
         )
         # The consumers first: what the new API writes is filtered away, or not understood, by the
         # old ones, and a record that a filter has dropped does not come again.

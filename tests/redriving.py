@@ -20,7 +20,7 @@ from daicho.stream.claims import Shard
 from daicho.stream.compute import Computed
 from daicho.stream.project import Projector
 from daicho.stream.records import Batch, StreamRecord, sequence
-from daicho.stream.redrive import Redrive
+from daicho.stream.redrive import Archive, Redrive
 from daicho.stream.report import Asked, Report
 from daicho.table import Table
 from daicho.tally.slots import slot_key
@@ -84,6 +84,7 @@ class House:
         self.now = BEGAN
         self.dynamo, self.objects = Dynamo(lambda: self.now), Objects(lambda: self.now)
         self.records: list[dict[str, Any]] = []
+        self.archive: Archive | None = None
 
     # --- Writers -----------------------------------------------------------------------------
 
@@ -130,7 +131,7 @@ class House:
     def discard(self, begin: int, end: int, function: str = "project") -> str:
         """Lambda gives a stretch up."""
         given = GivenUp(
-            "uuid-1",
+            "uuid-1" if function == "project" else "uuid-2",
             f"arn:aws:lambda:us-east-1:000000000000:function:{function}",
             ARN,
             SHARD,
@@ -149,7 +150,14 @@ class House:
         """One call of the redrive."""
         table, bucket = self.stores(turns or Turns())
         redrive = Redrive(
-            table, bucket, self.ledger, projector="project", dirty_shards=1, now=lambda: self.now
+            table,
+            bucket,
+            self.ledger,
+            projector="project",
+            dirty_shards=1,
+            now=lambda: self.now,
+            archiver="archive",
+            archive=self.archive,
         )
         return redrive.run(Asked.parse({"action": action, **more}), patience())
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.config import Config
@@ -16,6 +18,35 @@ if TYPE_CHECKING:
 
 
 EXISTS, ABSENT = 412, 404
+
+
+@dataclass(frozen=True)
+class Listed:
+    """An object as a listing shows it. ``size`` in bytes."""
+
+    name: str
+    size: int
+    modified: dt.datetime
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """An object with its metadata. ``etag`` tells whether it is still the same one later."""
+
+    body: bytes
+    metadata: Mapping[str, str]
+    etag: str
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of an object, or the mark of its deletion. ``newest``: it is what is read."""
+
+    name: str
+    id: str
+    newest: bool
+    modified: dt.datetime
+    removal: bool = False
 
 
 class Bucket:
@@ -60,26 +91,97 @@ class Bucket:
 
     def read(self, key: str) -> bytes | None:
         """An object; None if there is none of that name."""
+        found = self.fetch(key)
+        return None if found is None else found.body
+
+    def fetch(self, key: str, version: str | None = None) -> Fetched | None:
+        """An object, or one version of it, with its metadata; None if there is none."""
+        more: Any = {} if version is None else {"VersionId": version}
         with translated(f"read {key}"):
             try:
-                return self._client.get_object(Bucket=self.name, Key=key)["Body"].read()
+                found = self._client.get_object(Bucket=self.name, Key=key, **more)
+                return Fetched(found["Body"].read(), found["Metadata"], found["ETag"])
             except ClientError as error:
                 if _status(error) == ABSENT:
                     return None
                 raise
 
+    def replace(
+        self,
+        key: str,
+        body: bytes,
+        metadata: Mapping[str, str],
+        etag: str,
+        kind: str = "application/gzip",
+    ) -> bool:
+        """Put another object in the place of the very one that ``etag`` is of; False if it is not.
+
+        Raises:
+            UnavailableError: as `create`.
+        """
+        with translated(f"replace {key}"):
+            try:
+                self._client.put_object(
+                    Bucket=self.name,
+                    Key=key,
+                    Body=body,
+                    Metadata=dict(metadata),
+                    ContentType=kind,
+                    IfMatch=etag,
+                )
+            except ClientError as error:
+                if _status(error) in (EXISTS, ABSENT):
+                    return False
+                raise
+        return True
+
     def names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
         """The names that begin with ``prefix`` and sort behind ``behind``, in order."""
+        return (each.name for each in self.listed(prefix, behind=behind))
+
+    def listed(self, prefix: str, *, behind: str = "", most: int = 1000) -> Iterator[Listed]:
+        """The same with sizes and times; ``most``: how many one request asks for."""
         while True:
             with translated(f"list {prefix}"):
                 page = self._client.list_objects_v2(
-                    Bucket=self.name, Prefix=prefix, StartAfter=behind
+                    Bucket=self.name, Prefix=prefix, StartAfter=behind, MaxKeys=most
                 )
             for each in page.get("Contents", ()):
                 behind = each["Key"]
-                yield behind
+                yield Listed(behind, each["Size"], each["LastModified"])
             if not page["IsTruncated"]:
                 return
+
+    def versions(self, prefix: str, *, behind: str = "") -> Iterator[Version]:
+        """Every version of every object whose name begins with ``prefix``, behind a name.
+
+        In order of name, the newest first, page by page; marks of deletion come last in a page.
+        """
+        after: dict[str, Any] = {"KeyMarker": behind} if behind else {}
+        while True:
+            with translated(f"list versions of {prefix}"):
+                page = self._client.list_object_versions(Bucket=self.name, Prefix=prefix, **after)
+            for kind in ("Versions", "DeleteMarkers"):
+                found: Any = page.get(kind, ())
+                for each in found:
+                    newest = each["IsLatest"]
+                    yield Version(
+                        each["Key"],
+                        each["VersionId"],
+                        newest,
+                        each["LastModified"],
+                        removal=kind == "DeleteMarkers",
+                    )
+            if not page.get("IsTruncated"):
+                return
+            after = {"KeyMarker": page["NextKeyMarker"]}
+            if page.get("NextVersionIdMarker"):
+                after["VersionIdMarker"] = page["NextVersionIdMarker"]
+
+    def remove_version(self, key: str, version: str) -> None:
+        """Remove one version for good; nothing happens if there is none any more."""
+        with translated(f"remove a version of {key}"):
+            self._client.delete_object(Bucket=self.name, Key=key, VersionId=version)
 
     def move(self, key: str, to: str) -> None:
         """Give an object another name; nothing happens if there is none any more."""

@@ -27,6 +27,7 @@ class Settings:
     archive_bucket: str = ""
     failure_bucket: str = ""
     project_function: str = ""
+    archive_function: str = ""
     faults: float = 0.0
     api_url: str = ""
 
@@ -66,6 +67,7 @@ class Settings:
             archive_bucket=environ.get("ARCHIVE_BUCKET", ""),
             failure_bucket=environ.get("FAILURE_BUCKET", ""),
             project_function=environ.get("PROJECT_FUNCTION", ""),
+            archive_function=environ.get("ARCHIVE_FUNCTION", ""),
             faults=faults,
             api_url=environ.get("API_URL", ""),
         )

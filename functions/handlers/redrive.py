@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from functools import cache
 
+from daicho.archive.rejoining import Rejoiner
 from daicho.plan import Ledger
 from daicho.settings import Settings
 from daicho.stream.redrive import Redrive
@@ -13,24 +14,24 @@ from daicho.stream.report import Asked
 from handlers.consumer import Handler, patience_of
 from handlers.outside import AWS, Outside
 
+BUCKETS = ("FAILURE_BUCKET", "ARCHIVE_BUCKET")
+FUNCTIONS = ("PROJECT_FUNCTION", "ARCHIVE_FUNCTION")
+
 
 def build(
     environ: Mapping[str, str], ledger: Ledger | None = None, outside: Outside = AWS
 ) -> Handler:
     """Wire the function up."""
-    settings = Settings.parse(environ, "DIRTY_SHARDS", "FAILURE_BUCKET", "PROJECT_FUNCTION")
-    redrive = Redrive(
-        outside.table(settings.table_name, connections=outside.at_once),
-        outside.bucket(settings.failure_bucket),
-        ledger or Ledger.load(),
-        projector=settings.project_function,
-        dirty_shards=settings.dirty_shards,
-        emulated=settings.emulated_stream,
-        threads=outside.at_once,
-        now=outside.now,
+    settings = Settings.parse(environ, "DIRTY_SHARDS", *BUCKETS, *FUNCTIONS)
+    ledger = ledger or Ledger.load()
+    table = outside.table(settings.table_name, connections=outside.at_once)
+    rejoiner = Rejoiner(table, outside.bucket(settings.archive_bucket), ledger, now=outside.now)
+    failures = outside.bucket(settings.failure_bucket)
+    redrive = Redrive.of(
+        settings, ledger, table, failures, rejoiner, threads=outside.at_once, now=outside.now
     )
-    return lambda event, context: redrive.run(
-        Asked.parse(event), patience_of(context, outside)
+    return lambda asked, context: redrive.run(
+        Asked.parse(asked), patience_of(context, outside)
     ).to_json()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeVar
@@ -54,6 +55,7 @@ FAULTS: Mapping[str, tuple[Kind, ...]] = {
     "unprocessed": (Kind.BATCH,),
     "short page": (Kind.QUERY,),
     "slow": (*ON_TABLE, Kind.LOOK, Kind.LAY),
+    "late landing": (Kind.WRITE, Kind.LAY),
 }
 """The faults of one operation, and what they can meet."""
 NAMES = ("", *FAULTS)
@@ -61,11 +63,14 @@ NAMES = ("", *FAULTS)
 
 @dataclass
 class Weather:
-    """How likely each fault is in a schedule, and the throttling that goes on for a while."""
+    """How likely each fault is in a schedule, the throttling that goes on for a while, and the
+    requests that are still under way though nobody waits for them.
+    """
 
     weights: Mapping[str, float] = field(default_factory=dict)
     table: int = 0
     keys: dict[str, int] = field(default_factory=dict)
+    late: list[Callable[[], Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._is_calm = not self.weights
@@ -87,6 +92,15 @@ class Weather:
             self.keys[key] -= 1
             return True
         return False
+
+    def land(self, choices: Choices | None = None) -> None:
+        """Let requests arrive that nobody waits for: one, perhaps, or all that are left."""
+        while self.late:
+            if choices is not None and not choices.chance(0.15):
+                return
+            late = self.late.pop(choices.below(len(self.late)) if choices else 0)
+            with suppress(ClientError):
+                late()
 
     def _scale(self, kind: Kind) -> tuple[float, ...]:
         found = [self.weights.get(name, 0.0) * (kind in met) for name, met in FAULTS.items()]
@@ -176,6 +190,7 @@ class Actor:
     ) -> T:
         """Carry out one operation, as faults let it; ``partly`` does some of it."""
         self._give_turn()
+        self._weather.land(self.choices)
         self.seconds -= 1
         if self.dies_in is not None:
             if self.dies_in == 0:
@@ -208,6 +223,9 @@ class Actor:
                 raise Crash
             case "conflict":
                 raise conflict(kind, operation)
+            case "late landing":
+                self._weather.late.append(carry_out)
+                raise ReadTimeoutError(endpoint_url="")
             case "slow":
                 self.seconds -= self.choices.pick((20, 100, 400))
                 return carry_out()

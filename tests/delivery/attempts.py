@@ -67,6 +67,7 @@ class Attempts:
     def calm(self) -> None:
         """The code is whole now, and nothing meets anybody any more."""
         self.version = self.before = FIXED
+        self._weather.land()
         self._weather = Weather()
         for actor in (*self.ghosts, *(each.actor for each in self.running)):
             actor.calm()
@@ -92,6 +93,7 @@ class Attempts:
                 begun += 1
                 if begun > MOST_BEGUN:
                     self.bugs.append("what is delivered is never done")
+        self._weather.land()
 
     def end_all(self) -> None:
         """None of them lives on."""
@@ -102,6 +104,7 @@ class Attempts:
         for ghost in self.ghosts:
             ghost.kill()
         self.ghosts.clear()
+        self._weather.land()
 
     def finish(self, name: str, event: Mapping[str, Any]) -> Any:
         """Run a function to its end, with nothing in its way."""

@@ -21,6 +21,7 @@ KINDS: Mapping[str, str] = {
     "short page": "a page of a query ends before its time",
     "conflict": "another transaction is at the item, another creation at the object",
     "slow": "an operation takes 20 to 400 seconds",
+    "late landing": "a request that nobody waits for any more is carried out after all",
     "lag": "an index, or a read that asks for no consistency, shows the past",
     "split": "a shard goes on as two",
     "shard rolled": "a shard goes on as one",

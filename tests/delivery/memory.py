@@ -41,6 +41,21 @@ class MemoryBucket(Bucket):
         """Bodies and metadata by name."""
         return {key: (each.body, each.metadata) for key, each in self._stored.stored.items()}
 
+    @property
+    def older(self) -> Mapping[str, int]:
+        """How many older versions there are, by name."""
+        return {key: len(each) for key, each in self._stored.older.items() if each}
+
+    def spoil(self, key: str, body: bytes, metadata: Mapping[str, str] | None = None) -> None:
+        """Overwrite an object by hand; its metadata stays, if nothing else is said."""
+        before = self._stored.stored.get(key)
+        kept = before.metadata if before and metadata is None else metadata or {}
+        self._stored.put_object(Key=key, Body=body, Metadata=dict(kept))
+
+    def remove(self, key: str) -> None:
+        """Remove an object by hand, with all its versions."""
+        del self._stored.stored[key]
+
 
 class _Items(MutableMapping[ItemKey, Image]):
     def __init__(self, dynamo: Dynamo) -> None:

@@ -42,7 +42,8 @@ HABITS: Mapping[str, tuple[int, ...]] = {
 class Profile:
     """A named class of schedules. ``share``: how many of a hundred it gets.
 
-    ``retries`` are the projector's: in practice 300; few of them show what is discarded.
+    ``retries`` are the projector's: in practice 300; few of them show what is discarded, and
+    the same of the archive's.
     ``shards`` are those at the start, ``seconds`` what an attempt has. ``rooms``: open claims
     that a shard takes; few of them show what happens when it is full.
     """
@@ -58,6 +59,7 @@ class Profile:
     kinds: tuple[tuple[str, ...], ...] = ((),)
     habits: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     retries: tuple[int, ...] = (300,)
+    archive_retries: tuple[int, ...] = (300,)
     rooms: tuple[int, ...] = (1000,)
     shards: tuple[int, ...] = (1, 1, 2)
     seconds: tuple[float, ...] = (300, 30, 6)
@@ -92,9 +94,29 @@ PROFILES = (
         "archive",
         8,
         entities=(("Download",),),
-        actions=("put", "put", "expire", "expire"),
+        actions=("put", "put", "expire", "expire", "delete"),
         writes=(4, 6, 9),
         habits={"split": (0, 2), "tick": (0, 3, 8), "sweep": (0, 4)},
+    ),
+    # What the archive has to give up, and what brings it home while all goes on (rule 22).
+    Profile(
+        "archive redrive",
+        10,
+        entities=(("Download",),),
+        actions=("put", "put", "expire", "expire", "delete"),
+        writes=(4, 6, 9),
+        items=(2, 3),
+        levels=(0.0, 0.05, 0.15),
+        archive_retries=(0, 0, 1, 3),
+        habits={
+            "redrive": (4, 12, 25),
+            "abandon": (2, 6, 12),
+            "split": (0, 2),
+            "sweep": (0, 6),
+            "day": (0, 0, 3),
+            "rollup": (0,),
+            "load": (0,),
+        },
     ),
     Profile(
         "deploy",

@@ -18,7 +18,7 @@ from tests.delivery.choices import Choices, scale_of
 from tests.delivery.code import FIRST, FIXED, SECOND, Readings, versions
 from tests.delivery.profiles import PROFILES, Profile
 from tests.delivery.recounts import admissible, inadmissible, listed
-from tests.delivery.site import LONGEST_AGE, RETENTION, TABLE, Site
+from tests.delivery.site import CONSUMERS, RETENTION, TABLE, Site
 from tests.delivery.verdict import differences, snapshot
 from tests.delivery.world import World
 
@@ -43,7 +43,11 @@ class Delivery:
         self._noting = noting
         pick = choices.pick
         self.site = Site(
-            choices, self.used, retries=pick(profile.retries), shards=pick(profile.shards)
+            choices,
+            self.used,
+            retries=pick(profile.retries),
+            shards=pick(profile.shards),
+            archive_retries=pick(profile.archive_retries),
         )
         self.readings = Readings()
         often = pick(profile.actions)
@@ -258,13 +262,13 @@ class Delivery:
     def _day(self) -> None:
         """A long time passes: what waits for days to go by does its work.
 
-        No attempt lives through it. What the projector has still to handle may get too old for
-        its mapping, but the stream keeps it; what the archive discards has no redrive yet.
+        No attempt lives through it. What is still to be handled may get too old for
+        its mapping, but the stream keeps it.
         """
         most = DAYS * HOUR
-        for name, limit in (("project", RETENTION), ("archive", LONGEST_AGE - HOUR)):
+        for name in CONSUMERS:
             waits = self.site.longest_wait(name)
-            most = most if waits is None else min(most, limit - waits)
+            most = most if waits is None else min(most, RETENTION - waits)
         possible = [hours * HOUR for hours in (1, 23, 25, DAYS, DAYS, DAYS) if hours * HOUR <= most]
         if not possible:
             return

@@ -37,6 +37,7 @@ ENVIRON: Mapping[str, str] = {
     "ARCHIVE_BUCKET": ARCHIVE,
     "FAILURE_BUCKET": FAILURES,
     "PROJECT_FUNCTION": "project",
+    "ARCHIVE_FUNCTION": "archive",
 }
 BUILD: Mapping[str, Callable[..., Handler]] = {
     "project": project.build,
@@ -61,7 +62,13 @@ class Site:
     """One table with its stream, two consumers and two buckets, from the beginning of time."""
 
     def __init__(
-        self, choices: Choices, used: Counter[str], *, retries: int, shards: int = 1
+        self,
+        choices: Choices,
+        used: Counter[str],
+        *,
+        retries: int,
+        shards: int = 1,
+        archive_retries: int = 300,
     ) -> None:
         self._choices = choices
         self._used = used
@@ -83,7 +90,7 @@ class Site:
                     deployed(DEPLOYED[name]),
                     # When something is polled is the schedule's to say, not a window's.
                     batching_window=0,
-                    retries=retries if name == "project" else 300,
+                    retries=retries if name == "project" else archive_retries,
                     filters=FILTERS[name],
                     function_arn=f"arn:aws:lambda:us-east-1:000000000000:function:{name}",
                     uuid=f"00000000-0000-4000-8000-{place:012}",

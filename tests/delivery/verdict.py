@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 import json
 from collections import Counter
@@ -9,9 +10,13 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from daicho import keys
+from daicho.archive.reading import Archive, Days
+from daicho.archive.verifying import Verifier
+from daicho.bucket import Bucket
 from daicho.derive import Amount, Row
 from daicho.tally import reading, slots
 from tests.delivery.attributes import Image
+from tests.delivery.clock import BEGAN
 from tests.delivery.site import ARCHIVE, Site
 from tests.delivery.world import World
 
@@ -45,7 +50,8 @@ def differences(site: Site, world: World, recounted: Collection[str] = ()) -> li
         if ".chart#" in tally or ".votes#" in tally
     }
     found += _unlike("ranking", charted, ranked)
-    return found + _unlike("archive", world.archived(), archived(site))
+    found += _unlike("archive", world.archived(), archived(site))
+    return found + _verified(site, world)
 
 
 def snapshot(site: Site, tally: str) -> Amount:
@@ -66,6 +72,16 @@ def archived(site: Site) -> Counter[str]:
         for each in site.buckets[ARCHIVE].stored.values()
         for line in gzip.decompress(each.body).splitlines()
     )
+
+
+def _verified(site: Site, world: World) -> list[str]:
+    """What the library's own verification says of the archive."""
+    bucket = Bucket(site.buckets[ARCHIVE], ARCHIVE)  # type: ignore[arg-type]
+    later = site.clock.now() + dt.timedelta(hours=2)
+    verifier = Verifier(site.reader(), Archive(bucket), now=lambda: later)
+    days = Days(BEGAN.date(), later.date())
+    report = verifier.verify(days, sorted({item["type"]["S"] for item in world.expired}))
+    return [f"archive: {each.kind}: {each.name}: {each.detail}" for each in report.findings]
 
 
 def _place(item: Image) -> str:

@@ -77,6 +77,9 @@ def expected(stage: Synthesis, name: str) -> Allowed:
         found[arn(failures, f"/{pattern}")] = {f"s3:{action}" for action in actions}
     if listed.failure_bucket:
         found[arn(failures)] = {f"s3:{action}" for action in listed.failure_bucket}
+    if listed.archive_bucket:
+        bucket = arn(stage.bucket_id("Archive"))
+        found[bucket] = {f"s3:{action}" for action in listed.archive_bucket}
     if listed.stream:
         found["*"].add("dynamodb:ListStreams")
         found[arn(table, attribute="StreamArn")] = {

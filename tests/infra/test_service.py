@@ -170,6 +170,10 @@ def test_who_quarantines_and_who_redrives_know_the_bucket(any_stage: Synthesis) 
         assert any_stage.environment(name)["FAILURE_BUCKET"] == bucket
     projector = {"Ref": any_stage.function_id("project")}
     assert any_stage.environment("redrive")["PROJECT_FUNCTION"] == projector
+    archiver = {"Ref": any_stage.function_id("archive")}
+    assert any_stage.environment("redrive")["ARCHIVE_FUNCTION"] == archiver
+    archive = {"Ref": any_stage.bucket_id("Archive")}
+    assert any_stage.environment("redrive")["ARCHIVE_BUCKET"] == archive
 
 
 def test_faults_are_asked_for_and_the_projectors_alone(local: Synthesis, tmp_path: Path) -> None:

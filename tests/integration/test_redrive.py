@@ -44,7 +44,8 @@ class Deployed:
     ) -> None:
         self._dynamodb, self._objects, self.name = dynamodb, objects, table_name
         self.house = House()
-        self.environ = environment(table_name, PROJECT_FUNCTION="project", **environ)
+        named = {"PROJECT_FUNCTION": "project", "ARCHIVE_FUNCTION": "archive"}
+        self.environ = environment(table_name, ARCHIVE_BUCKET="archive", **named, **environ)
 
     def outside(self, turns: Turns) -> Outside:
         """Stores of which each call is an operation, and a sleep that takes no time."""

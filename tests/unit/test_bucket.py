@@ -46,3 +46,41 @@ def test_a_moved_object_has_one_name_and_moving_it_again_does_nothing(
         bucket.move("a", "done/a")
     assert list(objects.stored) == ["done/a"]
     assert bucket.read("done/a") == b"1"
+
+
+def test_an_object_is_replaced_only_as_it_was_seen(objects: Objects, bucket: Bucket) -> None:
+    bucket.create("a", b"1", {"last": "1"})
+    seen = bucket.fetch("a")
+    assert seen is not None
+    assert (seen.body, seen.metadata) == (b"1", {"last": "1"})
+    assert bucket.replace("a", b"2", {"last": "2"}, seen.etag)
+    assert not bucket.replace("a", b"3", {}, seen.etag)
+    assert not bucket.replace("b", b"3", {}, seen.etag)
+    assert bucket.read("a") == b"2"
+    assert bucket.fetch("b") is None
+
+
+def test_versions_are_listed_read_and_removed(objects: Objects, bucket: Bucket) -> None:
+    bucket.create("a", b"1", {})
+    objects.put_object(Key="a", Body=b"2")
+    bucket.create("b", b"3", {})
+    new, old, other = bucket.versions("")
+    assert [(each.name, each.newest) for each in (new, old, other)] == [
+        ("a", True),
+        ("a", False),
+        ("b", True),
+    ]
+    found = bucket.fetch("a", old.id)
+    assert found is not None
+    assert found.body == b"1"
+    bucket.remove_version("a", old.id)
+    assert [each.id for each in bucket.versions("a")] == [new.id]
+    assert bucket.fetch("a", old.id) is None
+    assert [each.name for each in bucket.versions("", behind="a")] == ["b"]
+
+
+def test_objects_are_listed_with_their_sizes(bucket: Bucket) -> None:
+    for name in ("a/1", "a/2", "b/1"):
+        bucket.create(name, name.encode() * 2, {})
+    assert [(each.name, each.size) for each in bucket.listed("a/")] == [("a/1", 6), ("a/2", 6)]
+    assert [each.name for each in bucket.listed("", behind="a/1", most=1)] == ["a/2", "b/1"]

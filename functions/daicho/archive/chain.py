@@ -1,4 +1,4 @@
-"""An archive chain: the names, watermark and rows of one shard's, entity's and day's objects. Pure.
+"""An archive chain: the names and the item of one shard's, entity's and day's objects. Pure.
 
 Objects are only ever created, and each is named by the chain's watermark before it. So one link
 can follow another only once, whatever batches a retry comes in: who meets an existing name takes
@@ -8,9 +8,8 @@ that link's last number and goes on behind it (EXACTNESS rules 19 to 21).
 from __future__ import annotations
 
 import datetime as dt
-import gzip
-import json
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from daicho import images, keys
@@ -22,8 +21,12 @@ from daicho.stream.records import StreamRecord
 START = "0"
 """The watermark of a chain that has no link yet; below every number, which starts with a label."""
 
-LAST = "last"
-"""The metadata that holds a link's last number."""
+SIDE = "side-"
+SUFFIX = ".json.gz"
+_NAME = re.compile(
+    r"entity=(?P<entity>[^/]+)/dt=(?P<day>\d{4}-\d\d-\d\d)/"
+    r"(?P<shard>[^/]+)_(?:0|(?P<side>side-)?(?P<label>[^/_]+)_(?P<number>\d{40,}))\.json\.gz"
+)
 
 
 @dataclass(frozen=True, order=True)
@@ -45,10 +48,60 @@ class Chain:
         partition = keys.render("", "archive", self.shard, self.entity)
         return ItemKey(partition, self.day.isoformat())
 
+    @property
+    def prefix(self) -> str:
+        """How the names of its objects begin."""
+        return f"{folder(self.entity, self.day)}{self.shard}_"
+
     def link(self, watermark: str) -> str:
         """The name of the object that follows a watermark (rule 20)."""
-        name = watermark.replace("#", "_")
-        return f"entity={self.entity}/dt={self.day.isoformat()}/{self.shard}_{name}.json.gz"
+        return f"{self.prefix}{watermark.replace('#', '_')}{SUFFIX}"
+
+    def side(self, seq: str) -> str:
+        """The name of the side object of one number (rule 22)."""
+        return f"{self.prefix}{SIDE}{seq.replace('#', '_')}{SUFFIX}"
+
+    def side_key(self, seq: str) -> ItemKey:
+        """The item in the table that says that there is this side object."""
+        key = self.watermark_key
+        return ItemKey(key.pk, keys.render(key.sk, "side", seq))
+
+
+@dataclass(frozen=True, order=True)
+class Link:
+    """An object of a chain by its name: the watermark before it, or the number it is beside for."""
+
+    chain: Chain
+    after: str
+    is_side: bool = False
+
+    @classmethod
+    def parse(cls, name: str) -> Link | None:
+        """Read a name; None of an object that no archiver would have named so."""
+        found = _NAME.fullmatch(name)
+        if found is None:
+            return None
+        try:
+            day = dt.date.fromisoformat(found["day"])
+        except ValueError:
+            return None
+        after = f"{found['label']}#{found['number']}" if found["number"] else START
+        return cls(Chain(found["shard"], found["entity"], day), after, bool(found["side"]))
+
+    @property
+    def name(self) -> str:
+        """The object's name."""
+        return self.chain.side(self.after) if self.is_side else self.chain.link(self.after)
+
+
+def folder(entity: str, day: dt.date) -> str:
+    """Where the objects of an entity and a day of deletion lie: a partition, as Athena sees it."""
+    return f"entity={entity}/dt={day.isoformat()}/"
+
+
+def days_list(entity: str, day: dt.date) -> str:
+    """The partition of GSI2 that lists the chains of an entity and a day."""
+    return keys.render("", "archived", entity, day.isoformat())
 
 
 def is_archived(record: StreamRecord, ledger: Ledger) -> bool:
@@ -75,30 +128,3 @@ def watermark_of(image: Image | None) -> str:
 def behind(watermark: str, records: Iterable[StreamRecord]) -> tuple[StreamRecord, ...]:
     """The records that the chain does not hold yet (rule 21)."""
     return tuple(record for record in records if record.seq > watermark)
-
-
-def body(records: Sequence[StreamRecord]) -> bytes:
-    """Gzip NDJSON, a row a record: the same records give the same bytes."""
-    lines = "".join(
-        json.dumps(row(record), ensure_ascii=False, sort_keys=True, separators=(",", ":")) + "\n"
-        for record in records
-    )
-    return gzip.compress(lines.encode(), mtime=0)
-
-
-def row(record: StreamRecord) -> dict[str, object]:
-    """One row. ``item`` is DynamoDB's own JSON: sets stay sets and no digit is lost."""
-    item = record.old or {}
-    return {
-        "tenant": keys.parse(record.key.pk)[0],
-        "entity": record.entity,
-        "gen": int(generation) if (generation := _digits(item)) else None,
-        "deleted_at": keys.instant(record.at),
-        "seq": record.seq,
-        "item": item,
-    }
-
-
-def _digits(item: Image) -> str | None:
-    text = item.get("gen", {}).get("N", "")
-    return text if text.isascii() and text.isdigit() else None

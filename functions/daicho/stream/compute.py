@@ -15,6 +15,8 @@ from daicho.stream.records import StreamRecord
 from daicho.tally import slots
 
 SECONDS_A_RECORD = 1.0
+RESTORED = "_restored"
+"""The attribute of an item that came back from the archive: of which row and generation."""
 _log = logging.getLogger(__name__)
 
 Rows = Mapping[ItemKey, Row]
@@ -164,6 +166,9 @@ def compute_one(record: StreamRecord, ledger: Ledger) -> Computed:
             add(slots.kept_key(tally, record.shard), amount)
     for tally, amount in new.amounts.items():
         add(slots.slot_key(tally, record.shard), amount)
+    for tally, amount in _kept_before(record, ledger).items():
+        # It lives again, and is counted as what lives.
+        add(slots.kept_key(tally, record.shard), -amount)
     # Only a record whose own delta is zero takes no part (rule 10).
     changed = {key: delta for key, delta in deltas.items() if delta}
     return Computed(record, old.rows, new.rows, changed)
@@ -177,6 +182,24 @@ def _is_newer(image: Image | None, ledger: Ledger) -> bool:
     except Exception:  # its error is known, or it is the other image's
         return False
     return False
+
+
+def _kept_before(record: StreamRecord, ledger: Ledger) -> Mapping[str, Amount]:
+    """What has gone on counting of an item that is restored by this record from the archive.
+
+    By the plan that it was archived under: an aggregate that came later never counted it.
+    """
+    mark, before = (image.get(RESTORED) if image else None for image in (record.new, record.old))
+    if mark is None or mark == before or record.new is None:
+        return {}
+    archived = {**record.new, "gen": mark["M"]["gen"]}
+    reading = Reading.of(archived, ledger)
+    kept = _kept_aggregates(reading.plan)
+    return {
+        tally: amount
+        for tally, amount in (reading.amounts.items() if kept else ())
+        if slots.TallyName.parse(tally).aggregate in kept
+    }
 
 
 def _kept_aggregates(plan: EntityPlan | None) -> frozenset[str]:

@@ -56,14 +56,22 @@ class Moment:
 
 
 @dataclass(frozen=True)
+class Laid:
+    """A batch that lies there. ``function``: the one that should have done it."""
+
+    function: str
+    batch: Batch
+
+
+@dataclass(frozen=True)
 class Lying:
     """The bucket. What is read is reported until it is put away.
 
-    ``function`` is the one whose batches are ours; ``emulated`` as `Batch.parse` takes it.
+    ``functions`` are those whose batches are ours; ``emulated`` as `Batch.parse` takes it.
     """
 
     objects: Objects
-    function: str
+    functions: frozenset[str]
     emulated: bool
     patience: Patience
     report: Report = field(default_factory=Report)
@@ -80,17 +88,17 @@ class Lying:
         """The shards of which anything lies there."""
         return frozenset(map(shard_of, self.objects.names(PREFIX)))
 
-    def batches(self, moment: Moment) -> dict[str, Batch]:
+    def batches(self, moment: Moment) -> dict[str, Laid]:
         """The batches of a moment that are ours, by the object's name."""
         read = {name: self._read(name) for name in moment.objects}
-        return {name: batch for name, batch in read.items() if batch is not None}
+        return {name: laid for name, laid in read.items() if laid is not None}
 
     def put_away(self, name: str) -> None:
         """Move an object of which all records are done."""
         insist(partial(self.objects.move, name, done_name(name)), self.patience)
         self.report.discarded.pop(name, None)
 
-    def _read(self, name: str) -> Batch | None:
+    def _read(self, name: str) -> Laid | None:
         body = insist(partial(self.objects.read, name), self.patience)
         if body is None:
             return None  # another redrive has put it away
@@ -102,8 +110,7 @@ class Lying:
             return None
         described: dict[str, Any] = {**found.described, "records": len(batch.records)}
         self.report.discarded[name] = described
-        if found.function != self.function:
-            # The archive's come with the chains' own redrive (rule 22).
+        if found.function not in self.functions:
             described["error"] = f"of {found.function}: left in place"
             return None
-        return batch
+        return Laid(found.function, batch)

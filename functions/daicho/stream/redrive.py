@@ -1,8 +1,9 @@
-"""The redrive: applies what was set aside, exactly once, after a fix (EXACTNESS rules 15, 16).
+"""The redrive: applies what was set aside, exactly once, after a fix (EXACTNESS rules 15, 16, 22).
 
 First the claims of quarantined records, shard by shard in ascending order, then what Lambda gave
-up, in the order in which it did. It may be called again, while others write, beside another one,
-and after it was killed anywhere: what is done says so in its claim.
+up, in the order in which it did: the projector's under claims, the archive's into its chains. It
+may be called again, while others write, beside another one, and after it was killed anywhere:
+what is done says so in its claim.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ from daicho.images import AttributeValue, Image
 from daicho.patience import Patience
 from daicho.plan import Ledger
 from daicho.requests import Page, Query, Write
+from daicho.settings import Settings
 from daicho.stream import claims
 from daicho.stream.applying import Applier, Outcome
 from daicho.stream.claiming import FullError, put_claim
 from daicho.stream.claims import Claim, Shard
 from daicho.stream.cleaning import Cleaning
 from daicho.stream.effort import insist
-from daicho.stream.lying import END, Lying, Moment, Objects
+from daicho.stream.lying import END, Laid, Lying, Moment, Objects
 from daicho.stream.records import Batch, EventError, StreamRecord
 from daicho.stream.recount import LIST, Recount
 from daicho.stream.report import Asked, Position, Report
@@ -69,6 +71,25 @@ class Store(Protocol):
         """Do all writes or none."""
 
 
+class Added(Protocol):
+    """How many rows a batch added to the archive, and how many it held already."""
+
+    @property
+    def added(self) -> int:
+        """Rows that it did not hold."""
+
+    @property
+    def already(self) -> int:
+        """Rows that it held."""
+
+
+class Archive(Protocol):
+    """What the redrive needs of the archive."""
+
+    def rejoin(self, batch: Batch, patience: Patience) -> Added:
+        """Archive a batch that was given up, each row once."""
+
+
 class MissingPayloadError(DaichoError):
     """A claim whose record is not in the bucket."""
 
@@ -81,7 +102,8 @@ class EndOfCallError(Exception):
 class Redrive:
     """Everything that a redrive stands on. ``projector``: the function whose batches it applies.
 
-    ``emulated``: as `Batch.parse` takes it.
+    ``archiver`` is the one whose batches go into the ``archive``; without one they are left in
+    place. ``emulated``: as `Batch.parse` takes it.
     """
 
     store: Store
@@ -92,6 +114,39 @@ class Redrive:
     emulated: bool = False
     threads: int = 1
     now: Callable[[], dt.datetime] = utc_now
+    archiver: str = ""
+    archive: Archive | None = None
+
+    @classmethod
+    def of(
+        cls,
+        settings: Settings,
+        ledger: Ledger,
+        store: Store,
+        failures: Objects,
+        archive: Archive,
+        *,
+        threads: int,
+        now: Callable[[], dt.datetime],
+    ) -> Redrive:
+        """The redrive of a deployed stack."""
+        return cls(
+            store,
+            failures,
+            ledger,
+            projector=settings.project_function,
+            dirty_shards=settings.dirty_shards,
+            emulated=settings.emulated_stream,
+            threads=threads,
+            now=now,
+            archiver=settings.archive_function,
+            archive=archive,
+        )
+
+    @property
+    def functions(self) -> frozenset[str]:
+        """The functions whose batches it deals with."""
+        return frozenset({self.projector} | ({self.archiver} if self.archive else set()))
 
     @cached_property
     def applier(self) -> Applier:
@@ -124,7 +179,7 @@ class _Call:
         self._begin = self._position = asked.begin
         self._report = Report()
         self._lying = Lying(
-            self._objects, redrive.projector, redrive.emulated, patience, self._report
+            self._objects, redrive.functions, redrive.emulated, patience, self._report
         )
         self._cleaning = Cleaning(self._store, self._objects, now=redrive.now)
 
@@ -223,11 +278,47 @@ class _Call:
             if self._applies:
                 # Its claims before its objects: while one lies there no done claim is removed.
                 shard = self._shard(moment.shard)
-                self._apply_batches(moment, shard, self._lying.batches(moment))
+                laid = self._lying.batches(moment)
+                if archive := self._redrive.archive:
+                    self._archive_batches(moment, archive, self._of(laid, archived=True))
+                self._apply_batches(moment, shard, self._of(laid, archived=False))
             else:
                 self._count_one()
                 self._lying.batches(moment)
             self._position = Position("discarded", moment.name, END)
+
+    def _of(self, laid: Mapping[str, Laid], *, archived: bool) -> dict[str, Batch]:
+        """The batches of the archive's consumer, or the projector's; a moment has but one's."""
+        archiver = self._redrive.archiver if self._redrive.archive else None
+        return {
+            name: each.batch
+            for name, each in laid.items()
+            if (each.function == archiver) == archived
+        }
+
+    def _archive_batches(
+        self, moment: Moment, archive: Archive, batches: Mapping[str, Batch]
+    ) -> None:
+        """Batches that the archive lacks, in order, each whole: its rows come again unharmed."""
+        lasts = {
+            name: max((r.seq for r in batch.records), default=END)
+            for name, batch in batches.items()
+        }
+        for name, last in sorted(lasts.items(), key=lambda each: each[1]):
+            if last <= moment.tried:
+                continue
+            self._count_one()
+            try:
+                done = archive.rejoin(batches[name], self._patience)
+            except UnavailableError:
+                raise
+            except DaichoError as error:  # a link that cannot be read: the others go on
+                self._report.discarded[name]["error"] = str(error)
+            else:
+                self._report.applied += done.added
+                self._report.already_done += done.already
+                self._lying.put_away(name)
+            self._position = Position("discarded", moment.name, last)
 
     def _apply_batches(self, moment: Moment, shard: Shard, batches: Mapping[str, Batch]) -> None:
         records = {each.seq: each for batch in batches.values() for each in batch.records}

@@ -10,6 +10,8 @@ import pytest
 
 from daicho.archive import chain as chains
 from daicho.archive.archiver import Archiver, BrokenChainError
+from daicho.archive.objects import pack
+from daicho.archive.rows import Row
 from daicho.errors import UnavailableError
 from daicho.images import Image
 from daicho.patience import Patience
@@ -79,6 +81,7 @@ def test_a_row_holds_the_item_exactly() -> None:
         "gen": 1,
         "deleted_at": "2026-11-21T00:00:00.000000Z",
         "seq": sequence(LABEL, "7"),
+        "raw": False,
         "item": {**download(7), **odd},
     }
     assert list(bucket.objects) == ["entity=Download/dt=2026-11-21/s_0.json.gz"]
@@ -90,7 +93,8 @@ def test_each_link_is_named_by_the_watermark_before_it() -> None:
     archive(table, bucket, batch(3))
     name = f"entity=Download/dt=2026-11-21/s_{LABEL}_{'2'.zfill(40)}.json.gz"
     assert list(bucket.objects)[1] == name
-    assert bucket.objects[name][1] == {"last": sequence(LABEL, "3")}
+    assert bucket.objects[name][1]["last"] == sequence(LABEL, "3")
+    assert bucket.objects[name][1]["rows"] == "1"
 
 
 @pytest.mark.parametrize("again", [(1,), (1, 2), (1, 2, 3), (2, 3), (3, 4)])
@@ -120,7 +124,8 @@ def test_days_shards_and_entities_have_their_own_chains() -> None:
 def test_what_no_plan_can_read_is_archived_all_the_same(gen: Image) -> None:
     bucket = MemoryBucket()
     archive(MemoryTable(), bucket, batch(1, gen=gen))
-    assert rows(bucket)[0]["item"]["gen"] == gen
+    (row,) = rows(bucket)
+    assert (row["item"]["gen"], row["raw"]) == (gen, True)
 
 
 def test_only_what_expired_and_is_to_be_kept_is_archived() -> None:
@@ -133,7 +138,10 @@ def test_only_what_expired_and_is_to_be_kept_is_archived() -> None:
 
 
 def test_the_same_records_give_the_same_bytes() -> None:
-    assert chains.body(batch(1, 2).records) == chains.body(batch(2, 1).records)
+    first, second = (
+        [Row.of(record, LEDGER) for record in batch(*given).records] for given in ((1, 2), (2, 1))
+    )
+    assert pack(first, "2").body == pack(second, "2").body
 
 
 def test_what_could_not_be_archived_is_reported_lowest_first() -> None:

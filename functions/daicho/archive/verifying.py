@@ -1,0 +1,237 @@
+"""Verifying the archive: every deletion that was handed over against every row that is there.
+
+Of each chain: its links follow each other without gap or overlap, from the start to the watermark
+that the table holds; each object holds what its metadata says; no row stands twice; every side
+object that the table names is there; and there are as many rows as deletions were handed to the
+consumer. What was given up before it was counted, and came by a redrive, may be more.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Protocol
+
+from daicho import images, keys
+from daicho.archive import chain as chains
+from daicho.archive.chain import Chain, Link
+from daicho.archive.objects import Contents, CorruptObjectError
+from daicho.archive.reading import Archive, Days, Stored
+from daicho.archive.report import Kind, VerifyReport
+from daicho.clock import utc_now
+from daicho.derive import ItemKey
+from daicho.images import Image
+from daicho.requests import Page, Query
+
+UNDER_WAY = dt.timedelta(hours=1)
+"""So long a deletion that was handed over may lack its row: an attempt is retried for longer only
+if something is wrong, and then it should be known."""
+
+
+class Store(Protocol):
+    """What this needs of the table."""
+
+    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
+        """Read one item."""
+
+    def pages(self, query: Query) -> Iterator[Page]:
+        """Read an item collection or a stretch of an index."""
+
+
+@dataclass(frozen=True)
+class _Object:
+    """An object that was read. ``contents`` is None if it is corrupt."""
+
+    stored: Stored
+    link: Link
+    contents: Contents | None
+
+
+class Verifier:
+    """Verifies stretches of the archive."""
+
+    def __init__(
+        self, store: Store, archive: Archive, *, now: Callable[[], dt.datetime] = utc_now
+    ) -> None:
+        self._store, self._archive, self._now = store, archive, now
+
+    def verify(
+        self,
+        days: Days,
+        entities: Sequence[str],
+        tell: Callable[[VerifyReport], None] | None = None,
+    ) -> VerifyReport:
+        """Verify what was deleted on some days, of some entities.
+
+        Both must be said: a chain of which every object is gone is found by the table alone.
+        ``tell`` hears of the report after each day.
+        """
+        report = VerifyReport()
+        for entity in entities:
+            day = days.first
+            while day in days:
+                self._day(entity, day, report)
+                if tell:
+                    tell(report)
+                day += dt.timedelta(days=1)
+        return report
+
+    def _day(self, entity: str, day: dt.date, report: VerifyReport) -> None:
+        """Verify one partition.
+
+        The table is read before the objects that are compared with it: what it says then was
+        there. The index may not know a chain that has just begun; its objects do.
+        """
+        archive, whole = self._archive, Days.of(day)
+        shards = {item["GSI2SK"]["S"] for item in self._listed(entity, day)}
+        shards |= {each.link.chain.shard for each in archive.links(entity, whole) if each.link}
+        before = {
+            Chain(shard, entity, day): self._known(Chain(shard, entity, day)) for shard in shards
+        }
+        stored = list(archive.stored(entity, whole))
+        for each in stored:
+            report.counts.objects += 1
+            report.counts.bytes += each.size
+            if each.link is None:
+                report.find("foreign", each.name, "no archiver gave it this name")
+        links = sorted(
+            ((each.link, each) for each in stored if each.link), key=lambda pair: pair[0]
+        )
+        there = {
+            chain: [each for _, each in group]
+            for chain, group in groupby(links, key=lambda pair: pair[0].chain)
+        }
+        seen: dict[str, str] = {}
+        for chain in sorted(before):
+            item, sides = before[chain]
+            found = [self._read(each, report) for each in there.get(chain, ())]
+            self._rows(found, seen, report)
+            self._links([each for each in found if not each.link.is_side], item, chain, report)
+            self._sides(found, sides, chain, report)
+            self._counts(found, item, chain, report)
+
+    def _listed(self, entity: str, day: dt.date) -> Iterator[Image]:
+        query = Query(chains.days_list(entity, day), index="GSI2")
+        for page in self._store.pages(query):
+            yield from page.items
+
+    def _known(self, chain: Chain) -> tuple[Image, frozenset[str]]:
+        """What the table says of a chain: its item, and the numbers of its side objects."""
+        key = chain.watermark_key
+        item = self._store.get(key, consistent=True)
+        query = Query(key.pk, prefix=keys.prefix(key.sk, "side"), consistent=True)
+        pages = self._store.pages(query)
+        sides = [keys.parse(each["SK"]["S"])[-1] for page in pages for each in page.items]
+        return item or {}, frozenset(sides)
+
+    def _read(self, stored: Stored, report: VerifyReport) -> _Object:
+        link = stored.link
+        if link is None:
+            raise ValueError(f"{stored.name} is no object of a chain")
+        try:
+            contents = self._archive.read(stored.name)
+        except CorruptObjectError as error:
+            report.find("corrupt", stored.name, str(error))
+            return _Object(stored, link, None)
+        return _Object(stored, link, contents)
+
+    def _rows(self, found: Iterable[_Object], seen: dict[str, str], report: VerifyReport) -> None:
+        """Every row belongs where it stands, and stands there alone; ``seen``: the day's."""
+        for each in found:
+            link, chain = each.link, each.link.chain
+            contents = each.contents
+            if contents is None:
+                continue
+            least = "" if link.is_side else link.after
+            for row in contents.rows:
+                place = (row.entity, row.deleted_at.astimezone(dt.UTC).date())
+                if place != (chain.entity, chain.day) or not least < row.seq <= contents.last:
+                    report.find("misplaced", each.stored.name, f"{row.seq} of {row.key}")
+                if row.seq in seen:
+                    report.find("doubled", each.stored.name, f"{row.seq} stands in {seen[row.seq]}")
+                seen[row.seq] = each.stored.name
+                report.counts.raw += row.raw
+
+    def _links(
+        self, links: Iterable[_Object], item: Image, chain: Chain, report: VerifyReport
+    ) -> None:
+        """Each link begins where the one before it ends, and the last where the table says."""
+        reached: str | None = chains.START
+        for each in links:
+            after = each.link.after
+            if reached is None:
+                pass  # the one before it cannot be read: where it ends, nobody knows
+            elif after > reached:
+                report.find("gap", each.stored.name, f"nothing from {reached} to {after}")
+            elif after < reached:
+                report.find("overlap", each.stored.name, f"begins at {after}, before {reached}")
+            if each.contents is None:
+                reached = None
+            elif reached is None or each.contents.last > reached:
+                reached = each.contents.last
+        watermark = chains.watermark_of(item)
+        if reached is not None and watermark != chains.START and reached < watermark:
+            report.find("removed", chain.prefix, f"nothing from {reached} to {watermark}")
+
+    def _sides(
+        self, found: Iterable[_Object], sides: frozenset[str], chain: Chain, report: VerifyReport
+    ) -> None:
+        """Every side object that the table names is there."""
+        there = {each.link.after for each in found if each.link.is_side}
+        for seq in sorted(sides - there):
+            report.find("removed", chain.side(seq), "the table names it")
+
+    def _counts(
+        self, found: Sequence[_Object], item: Image, chain: Chain, report: VerifyReport
+    ) -> None:
+        """As many rows as deletions. With an object that cannot be read that is said already."""
+        counts = report.counts
+        counts.chains += 1
+        read = [(each.link, each.contents) for each in found if each.contents is not None]
+        rows = sum(contents.counted for _, contents in read)
+        sides = sum(contents.counted for link, contents in read if link.is_side)
+        redriven = sum(contents.redriven for _, contents in read)
+        forgotten = sum(contents.forgotten for _, contents in read)
+        deletions = images.integer(item, "seen") or 0
+        known, watermark = images.integer(item, "rows") or 0, chains.watermark_of(item)
+        linked = sum(
+            contents.counted
+            for link, contents in read
+            if not link.is_side and contents.last <= watermark
+        )
+        counts.deletions += deletions
+        counts.rows += rows - forgotten
+        counts.sides += sides
+        counts.redriven += redriven
+        counts.forgotten += forgotten
+        if any(each.contents is None for each in found):
+            return
+        if linked != known:
+            # Its metadata would not say so if it was made to agree.
+            kind: Kind = "removed" if linked < known else "unseen"
+            report.find(kind, chain.prefix, f"{linked} rows, and the table counted {known}")
+            return
+        if rows > deletions + sides + redriven:
+            # Meanwhile more may have come: who writes has counted before.
+            item = self._store.get(chain.watermark_key, consistent=True) or {}
+            deletions = images.integer(item, "seen") or 0
+        if rows > deletions + sides + redriven:
+            report.find("unseen", chain.prefix, f"{rows} rows of {deletions} deletions")
+        elif rows < deletions:
+            fresh = self._now() - UNDER_WAY
+            if (images.integer(item, "seen_at") or 0) > fresh.timestamp():
+                counts.under_way += deletions - rows
+            else:
+                report.find("lost", chain.prefix, f"{rows} rows of {deletions} deletions")
+
+
+def audit(
+    verifier: Verifier, entities: Sequence[str], today: dt.date, days: int = 3
+) -> VerifyReport:
+    """Verify the last days: what a schedule does.
+
+    A record is archived, or given up by Lambda, before it is a day old.
+    """
+    return verifier.verify(Days(today - dt.timedelta(days=days - 1), today), entities)
