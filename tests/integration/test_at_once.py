@@ -5,16 +5,21 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections import Counter
+from decimal import Decimal
 
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Aggregate, Count, Domain, Entity, Key, month
 from daicho.book import Book
+from daicho.derive import Amount
 from daicho.domain import Daicho
 from daicho.fields import field, uid
+from daicho.patience import Patience
 from daicho.plan import Ledger
 from daicho.table import Table
+from daicho.tally import slots
+from daicho.tally.at_once import AtOnce
 from handlers import project, rollup
 from tests.pump import Consumer, Context, Pump, environment
 
@@ -30,6 +35,7 @@ class Heard(Entity):
     key = Key(id)
     now = Aggregate(Count(), song, within=month(at), ranked=True, rolled_up="at once")
     later = Aggregate(Count(), song, within=month(at), ranked=True)
+    number = Aggregate(Count(), song, rolled_up="at once")
 
 
 LEDGER = Daicho(Domain("test", Heard)).appended(Ledger())
@@ -58,8 +64,23 @@ def test_totals_and_ranking_follow_the_stream_without_a_schedule(
         assert [(each.by[0], each.total) for each in chart] == wanted
         assert book.top(Heard.later.top("2026-11"), limit=10).items == []
     report = rollup.build(settings, LEDGER)({}, Context())
-    assert (report["rolled"], report["failed"]) == (2 * len(counts), 0)
+    assert (report["rolled"], report["failed"]) == (3 * len(SONGS), 0)
     for asked in (Heard.now, Heard.later):
         chart = book.top(asked.top("2026-11"), limit=10).items
         assert [(each.by[0], each.total) for each in chart] == wanted
     assert rollup.build(settings, LEDGER)({}, Context())["rolled"] == 0
+
+
+def test_what_it_costs_is_what_the_docs_say(dynamodb: DynamoDBClient, table_name: str) -> None:
+    table = Table(dynamodb, table_name).metered()
+    costs = {"acme#+Heard.number#1#a": (2.0, 1.0), "acme#+Heard.now#1#2026-11#a": (2.0, 3.0)}
+    for tally, cost in costs.items():
+        for seq in ("1", "2"):
+            slot = slots.slot_key(tally, "s")
+            one = slots.adding(slot, Amount(1, Decimal(1)), seq, seq, dirty_shards=4, now=AT)
+            table.update(
+                one.key, one.update, condition=one.condition, names=one.names, values=one.values
+            )
+            table.units.taken()
+            AtOnce(table, LEDGER).roll_up([tally], Patience.seconds(60))
+        assert table.units.taken() == cost
