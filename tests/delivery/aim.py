@@ -14,8 +14,9 @@ TALLIES, LIKES = "tallies", "likes"
 DERIVED = ("derived", "throttled")
 COUNTED = ("plain", "split", "throttled")
 CLAIMED = ("redone", "uncertain", "poison")
-REDRIVEN = ("redone", "uncertain", "beside", "redrive")
-GIVEN_UP = ("beside", "aged", "discards", "killers")
+REDRIVEN = ("redone", "uncertain", "beside", "days")
+GIVEN_UP = ("beside", "aged", "discards")
+ARCHIVED = ("archive", "archive redrive")
 ABOUT: dict[str, Sequence[str]] = {
     "1": COUNTED,
     "2": ("poison", "uncertain"),
@@ -35,9 +36,10 @@ ABOUT: dict[str, Sequence[str]] = {
     "16": GIVEN_UP,
     "17": GIVEN_UP,
     "18": ("poison",),
-    "19": ("archive",),
-    "20": ("archive",),
-    "21": ("archive",),
+    "19": ARCHIVED,
+    "20": ARCHIVED,
+    "21": ARCHIVED,
+    "22": ("archive redrive",),
     "fast": (LIKES,),
 }
 PARTS = 10

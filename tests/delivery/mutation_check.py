@@ -66,8 +66,9 @@ def find(fault: Fault | None, most: int, root: Path = ROOT, rule: str = MIXED) -
         )
         seconds = time.monotonic() - began
         if done.returncode:
-            # The code did not even come up: that is found too, by the first schedule.
-            return Finding(1, (done.stderr.splitlines() or ["no word"])[-1], seconds)
+            # Not found by a schedule: the fault, or what is played, is no good.
+            why = (done.stderr.splitlines() or ["no word"])[-1]
+            return Finding(None, f"does not come up: {why}", seconds)
     found, where, differed = json.loads(done.stdout.splitlines()[-1])
     assert Path(where).is_relative_to(copy), f"played on {where}"
     return Finding(found, differed, seconds)
@@ -130,7 +131,7 @@ def main(arguments: Sequence[str]) -> int:
     with copied() as base:  # of one moment, whatever is edited meanwhile
         _say(f"{SOUND} schedules on the code as it is")
         sound = find(None, SOUND, base)
-        if sound.schedules is not None:
+        if sound.differed:
             _say(f"schedule {sound.schedules} differs without any fault: {sound.differed}")
             return 1
         found = check(chosen, asked.most, base, aimed=not asked.mixed)
