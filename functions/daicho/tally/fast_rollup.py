@@ -3,6 +3,9 @@
 Rule 12 as for aggregates, with one revision for all groups of a counter: the head's. A rollup
 reads it before the slots and raises it after them, if it is unchanged; what it writes then carries
 it, and never replaces what a later one wrote. It may be cut off anywhere: marks go last.
+
+One counter may have 2,000 slots of 100 candidates, and while it is voted on its marks come back as
+fast as they go. So a rollup takes marks away for some seconds only: what is left is found again.
 """
 
 from __future__ import annotations
@@ -15,8 +18,9 @@ from typing import Protocol
 
 from daicho import derive
 from daicho.derive import Amount, ItemKey
-from daicho.errors import ConditionFailedError
+from daicho.errors import ConditionFailedError, UnavailableError
 from daicho.images import AttributeValue, Image, integer
+from daicho.patience import Patience
 from daicho.plan import AggregatePlan, EntityPlan, Ledger
 from daicho.requests import Page, Query
 from daicho.tally import fast, fast_slots
@@ -25,6 +29,8 @@ from daicho.tally.slots import Change, TallyName
 _log = logging.getLogger(__name__)
 MOST_STARTS = 3
 """How often a counter is started over when another rollup is at it; then that one has done it."""
+SECONDS_OF_CLEANING = 5.0
+"""What one counter's marks get of a run: others wait behind it."""
 
 Placing = Callable[[TallyName, EntityPlan, AggregatePlan, Amount], ItemKey | None]
 
@@ -51,7 +57,12 @@ class Store(Protocol):
 
 
 def roll_up(
-    store: Store, ledger: Ledger, partition: str, now: dt.datetime, place: Placing
+    store: Store,
+    ledger: Ledger,
+    partition: str,
+    now: dt.datetime,
+    place: Placing,
+    patience: Patience,
 ) -> fast.Reading:
     """Bring the totals of a counter up to its slots; gives what was read.
 
@@ -75,6 +86,8 @@ def roll_up(
         turn = integer(change.values, ":new") or 0
         votes = found.votes
         for by in dict.fromkeys(map(fast.by_of, found.dirty)):
+            if not patience.lasts:
+                raise UnavailableError(f"no time was left for all totals of {name.head.pk}")
             tally_name = TallyName(
                 name.tenant, name.entity, name.counter, name.since, (*name.within, *by)
             )
@@ -82,7 +95,10 @@ def roll_up(
             amount = Amount(votes[by], Decimal(votes[by]))
             ranked = place(tally_name, plan, counter.tally, amount)
             _changed(store, fast.totalling(tally, votes[by], turn, ranked))
+        until = max(patience.reserve, patience.remaining() - SECONDS_OF_CLEANING)
         for slot in found.dirty:
+            if patience.remaining() <= until:
+                break
             _changed(store, fast.cleaning(slot))
         return found
     return fast.Reading(0, ())

@@ -201,7 +201,7 @@ class Rollup(Totals):
             write_units=written,
         )
 
-    def roll_up(self, tally: str) -> _Rolled:
+    def roll_up(self, tally: str, patience: Patience) -> _Rolled:
         """Bring one tally up to its slots (rule 12), and fold those that are idle (rule 11).
 
         Marks go after the total is written, each only if its slot is as read.
@@ -212,7 +212,7 @@ class Rollup(Totals):
         """
         if fast.is_fast(tally):
             counter = fast_rollup.roll_up(
-                self._store, self._ledger, tally, self._now(), ranking_place
+                self._store, self._ledger, tally, self._now(), ranking_place, patience
             )
             return _Rolled(len(counter.images))
         is_total, found = self.total_up(tally)
@@ -241,7 +241,7 @@ class Rollup(Totals):
         if not patience.lasts:
             return _Rolled(late=True)
         try:
-            return self.roll_up(tally)
+            return self.roll_up(tally, patience)
         except Exception:  # whatever one tally suffers from, the others do not wait for it
             _log.exception("tally not rolled up", extra={"tally": tally})
             return _Rolled(failed=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -25,6 +25,7 @@ from daicho.plan import (
     Part,
     UnknownEntityError,
 )
+from daicho.requests import Page, Query
 from daicho.tally import fast, fast_rollup, fast_slots, reading, slots
 from daicho.tally.rollup import Rollup, ranking_place
 from tests.delivery.memory import MemoryTable
@@ -36,6 +37,7 @@ PLAN = EntityPlan(
 )
 LEDGER = Ledger({"Like": (Generation(1, PLAN),)})
 NAME = fast.CounterName("t", "Like", "likes", 1, ("2026#11",))
+AMPLE = Patience(lambda: 60.0, reserve=1)
 
 
 class Table(MemoryTable):
@@ -62,7 +64,7 @@ def roll_up(table: Any, *, seconds: float = 60, ledger: Ledger = LEDGER) -> fast
     if not marked:
         return None
     now = NOW + dt.timedelta(seconds=seconds)
-    return fast_rollup.roll_up(table, ledger, marked[-1], now, ranking_place)
+    return fast_rollup.roll_up(table, ledger, marked[-1], now, ranking_place, AMPLE)
 
 
 def head(table: MemoryTable) -> Image:
@@ -394,3 +396,68 @@ def test_the_rollup_finds_it_once_a_run_however_many_marks_it_has() -> None:
     assert (report.rolled, report.failed, report.slots_read) == (1, 0, 8)
     assert report.oldest_mark == keys.instant(NOW)
     assert total(table, "a") == 100
+
+
+class Slow(Table):
+    """A table whose requests take time. ``left``: the seconds of the function that asks."""
+
+    left = 60.0
+
+    def get(self, *asked: Any, **named: Any) -> Image | None:
+        self.left -= 0.05
+        return super().get(*asked, **named)
+
+    def update(self, key: ItemKey, update: str, **named: Any) -> None:
+        self.left -= 0.05
+        super().update(key, update, **named)
+
+    def pages(self, query: Query) -> Iterator[Page]:
+        for page in super().pages(query):
+            self.left -= 0.05
+            yield page
+
+
+def test_a_counter_of_many_slots_keeps_no_other_waiting() -> None:
+    """Its marks alone would take longer than the function has, run after run."""
+    table = Slow()
+    wide = [(NAME, number, (str(by),), 0) for number in range(100) for by in range(15)]
+    other = fast.CounterName("u", "Like", "likes", 1, ("x",))
+    for name, number, by, later in [*wide, (other, 0, ("y",), 1)]:
+        change = fast.adding(
+            name,
+            number,
+            by,
+            known_slots=100 if name is NAME else 1,
+            throttled=0,
+            dirty_shards=1,
+            now=NOW + dt.timedelta(seconds=later),
+        )
+        table.update(change.key, change.update, names=change.names, values=change.values)
+    table.left = 60.0
+    rollup = Rollup(table, LEDGER, dirty_shards=1, now=lambda: NOW)
+    report = rollup.run(Patience(lambda: table.left, reserve=15))
+    assert (report.rolled, report.failed, report.finished) == (2, 0, True)
+    assert table.left > 15
+    assert total(table, "14") == 100
+    marks = [item for item in table.items.values() if "GSI2PK" in item]
+    assert 0 < len(marks) < len(wide)
+    while any("GSI2PK" in item for item in table.items.values()):
+        table.left = 60.0
+        before = len(marks)
+        rollup.run(Patience(lambda: table.left, reserve=15))
+        marks = [item for item in table.items.values() if "GSI2PK" in item]
+        assert len(marks) < before
+
+
+def test_a_counter_whose_totals_are_not_all_written_keeps_its_marks() -> None:
+    table = Table()
+    for by in "ab":
+        add(table, by, lambda: 0.0)
+    left = iter([30.0, 1.0])
+    with pytest.raises(UnavailableError):
+        fast_rollup.roll_up(
+            table, LEDGER, NAME.slot(0), NOW, ranking_place, Patience(lambda: next(left), reserve=1)
+        )
+    assert (total(table, "a"), total(table, "b")) == (1, 0)
+    roll_up(table)
+    assert (total(table, "a"), total(table, "b")) == (1, 1)
