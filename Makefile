@@ -147,7 +147,7 @@ lock: $(TOOLS) ## Write the lock files again; UPGRADE=1 takes newer versions
 .PHONY: help clean
 help: ## This list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
-		/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+		/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 clean: ## Remove everything that make installed or built (not the local AWS's data)
 	rm -rf $(VENV) node_modules build cdk.out .mypy_cache .ruff_cache .pytest_cache .hypothesis

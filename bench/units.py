@@ -111,13 +111,30 @@ def write_costs(house: House) -> None:
     printed.title = f"Write units an item ({ITEMS} items in one batch, {GROUPS} songs)"
     for what, make in makers.items():
         base = _metered(house, partial(_create, book, make))
-        derived = _metered(house, house.project)
-        rolled = _metered(house, house.roll_up)
-        units = [each.writes / ITEMS for each in (base, derived, rolled)]
-        total = sum(units)
-        cost = f"{total * DOLLARS_A_MILLION_WRITES:.2f}"
-        printed.add_row(what, *(f"{each:.2f}" for each in (*units, total)), cost)
+        printed.add_row(what, *_row(house, base))
+    _remove(house, "Message")
+    # DynamoDB's TTL process deletes the item for nothing; what was derived becomes a tombstone.
+    printed.add_row("that message, when it expires", *_row(house, Consumed()))
     console.print(printed)
+
+
+def _row(house: House, base: Consumed) -> list[str]:
+    """What the items took, what follows from them, and the sum."""
+    derived = _metered(house, house.project)
+    rolled = _metered(house, house.roll_up)
+    units = [each.writes / ITEMS for each in (base, derived, rolled)]
+    total = sum(units)
+    cost = f"{total * DOLLARS_A_MILLION_WRITES:.2f}"
+    return [*(f"{each:.2f}" for each in (*units, total)), cost]
+
+
+def _remove(house: House, entity: str) -> None:
+    for page in house.client.get_paginator("scan").paginate(TableName=house.name):
+        for item in page["Items"]:
+            if item.get("type") == {"S": entity}:
+                house.client.delete_item(
+                    TableName=house.name, Key={name: item[name] for name in ("PK", "SK")}
+                )
 
 
 def _create(book: Book, make: Callable[[int], Entity]) -> None:
