@@ -79,6 +79,9 @@ class Result:
 class FullOfDoneError(Exception):
     """A shard item has no room for another done claim."""
 
+    def __init__(self) -> None:
+        super().__init__("the shard item holds as many done claims as it may: they go in 72 hours")
+
 
 class Applier:
     """Applies records on one table."""
@@ -152,7 +155,7 @@ class Applier:
                 if found is None or found.state == "done":
                     return Result(Outcome.ALREADY)
                 if found == claim:
-                    return Result(Outcome.FAILING, FullOfDoneError(_FULL))
+                    return Result(Outcome.FAILING, FullOfDoneError())
                 claim = found
             except UnavailableError as error:
                 failure = error
@@ -184,9 +187,6 @@ class Applier:
             del marks[:MOST_WRITES]
         finishing = _part(claims.finishing(computed.record.shard, claim, now))
         self._store.transact([finishing, *decision.counting, *marks])
-
-
-_FULL = "the shard item holds as many done claims as it may: they go 72 hours after they were done"
 
 
 def _part(change: Change) -> Update:

@@ -111,6 +111,11 @@ class Shard:
         """The claims that are not done, in ascending order."""
         return tuple(claim for claim in self.claims.values() if claim.state != "done")
 
+    @property
+    def is_full_of_done(self) -> bool:
+        """Whether another claim of it could not become done."""
+        return sum(claim.state == "done" for claim in self.claims.values()) >= MOST_DONE
+
     def forgotten(self, now: dt.datetime) -> tuple[Claim, ...]:
         """The claims that have been done for 72 hours."""
         since = now - DONE_LIVES

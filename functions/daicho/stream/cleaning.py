@@ -59,14 +59,15 @@ class Cleaning:
         except UnavailableError as error:
             _log.warning("payload left in place: %s", error)
 
-    def clean(self, shard: str, lying: Set[str]) -> None:
+    def clean(self, shard: str, held: Set[str] | None) -> None:
         """Remove the claims of a shard that are done for 72 hours, and its mark if none is open.
 
-        Not while a batch of the shard is ``lying`` in the on-failure bucket: it may hold a record
-        of such a claim, which then alone says that it is done.
+        Not those of records that lie in the on-failure bucket (``held``; None if nobody knows
+        which those are): such a claim alone says that its record is done.
         """
         found = Shard.of(shard, self._store.get(claims.shard_key(shard), consistent=True))
-        old = found.forgotten(self._now()) if shard not in lying else ()
+        done = found.forgotten(self._now()) if held is not None else ()
+        old = [claim for claim in done if held is not None and claim.seq not in held]
         for begin in range(0, len(old), CLAIMS_AT_ONCE):
             self._change(claims.forgetting(shard, old[begin : begin + CLAIMS_AT_ONCE]))
         if not found.open:

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any, Protocol
 
+from daicho.errors import UnavailableError
 from daicho.patience import Patience
 from daicho.stream.discarded import (
     PREFIX,
@@ -87,6 +88,24 @@ class Lying:
     def shards(self) -> frozenset[str]:
         """The shards of which anything lies there."""
         return frozenset(map(shard_of, self.objects.names(PREFIX)))
+
+    def numbers(self, shard: str) -> frozenset[str] | None:
+        """All records of a shard that lie there; None if an object does not tell its own."""
+        found: set[str] = set()
+        for name in self.objects.names(PREFIX):
+            if shard_of(name) != shard:
+                continue
+            if not self.patience.lasts:
+                raise UnavailableError(f"no time was left to read all batches of {shard}")
+            body = insist(partial(self.objects.read, name), self.patience)
+            if body is None:
+                continue  # another redrive has put it away
+            try:
+                batch = Discarded.parse(name, body).batch(emulated=self.emulated)
+            except (DiscardedError, EventError):
+                return None
+            found.update(record.seq for record in batch.records)
+        return frozenset(found)
 
     def batches(self, moment: Moment) -> dict[str, Laid]:
         """The batches of a moment that are ours, by the object's name."""

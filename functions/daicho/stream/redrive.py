@@ -26,7 +26,7 @@ from daicho.plan import Ledger
 from daicho.requests import Page, Query, Write
 from daicho.settings import Settings
 from daicho.stream import claims
-from daicho.stream.applying import Applier, Outcome
+from daicho.stream.applying import Applier, FullOfDoneError, Outcome
 from daicho.stream.claiming import FullError, put_claim
 from daicho.stream.claims import Claim, Shard
 from daicho.stream.cleaning import Cleaning
@@ -182,6 +182,8 @@ class _Call:
             self._objects, redrive.functions, redrive.emulated, patience, self._report
         )
         self._cleaning = Cleaning(self._store, self._objects, now=redrive.now)
+        self._full: dict[str, FullOfDoneError] = {}
+        self._cleaned: set[str] = set()
 
     def run(self) -> Report:
         """Go on from where the call begins, as far as it may."""
@@ -267,6 +269,8 @@ class _Call:
                 self._cleaning.put_away(claims.payload_name(record.shard, claim.seq))
         elif result.error is not None:
             self._report.claim(record.shard, claim, record, result.error)
+        if isinstance(result.error, FullOfDoneError):
+            self._full[record.shard] = result.error
         return result.is_done
 
     # --- What Lambda gave up -----------------------------------------------------------------
@@ -278,6 +282,8 @@ class _Call:
             if self._applies:
                 # Its claims before its objects: while one lies there no done claim is removed.
                 shard = self._shard(moment.shard)
+                if shard.is_full_of_done and shard.id not in self._cleaned:
+                    shard = self._with_room(shard)
                 laid = self._lying.batches(moment)
                 if archive := self._redrive.archive:
                     self._archive_batches(moment, archive, self._of(laid, archived=True))
@@ -343,6 +349,10 @@ class _Call:
         """Put the record's claim if it has none, and apply it under the one that it has."""
         if stands is None:
             stands = Claim.of(record, "discarded", self._redrive.now())
+            if full := self._full.get(record.shard):
+                # Claims that no call can finish would take the projector's room (rule 18).
+                self._report.claim(record.shard, stands, record, full)
+                return False
             put = partial(put_claim, self._store, record.shard, stands)
             try:
                 if not insist(put, self._patience):
@@ -362,7 +372,25 @@ class _Call:
         """At the end of a complete run: what nobody can ask about any more goes."""
         lying = self._lying.shards()
         for shard in list(self._marked()):
-            insist(partial(self._cleaning.clean, shard, lying), self._patience)
+            held = None if shard in lying else frozenset[str]()
+            insist(partial(self._cleaning.clean, shard, held), self._patience)
+
+    def _with_room(self, shard: Shard) -> Shard:
+        """A shard that is full of done claims, without those that may go.
+
+        What lies of it is read for that: waiting until nothing does would be for ever, because
+        without room it stays there.
+        """
+        self._cleaned.add(shard.id)
+        if shard.forgotten(self._redrive.now()):
+            held = self._lying.numbers(shard.id)
+            insist(partial(self._cleaning.clean, shard.id, held), self._patience)
+            shard = self._shard(shard.id)
+        if shard.is_full_of_done:
+            self._full[shard.id] = FullOfDoneError()
+        else:
+            self._full.pop(shard.id, None)
+        return shard
 
     def _recounts(self) -> Iterator[Recount]:
         for page in self._store.pages(Query(LIST, consistent=True)):

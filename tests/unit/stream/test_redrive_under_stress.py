@@ -95,6 +95,70 @@ def test_a_shard_full_of_done_claims_says_so(house: House, monkeypatch: pytest.M
     assert house.differences() == []
 
 
+@pytest.mark.parametrize("limit", [200, 1])
+def test_what_cannot_become_done_takes_no_room_from_the_projector(
+    house: House, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More was given up than a shard item holds done claims of, and then a record is poison."""
+    monkeypatch.setattr(claims, "MOST_DONE", 2)
+    monkeypatch.setattr(claims, "MOST_OPEN", 3)
+    for place in range(8):
+        house.put(song(place, "ab"))
+        house.discard(place, place + 1)
+        house.now += dt.timedelta(seconds=1)
+    reports = drive(house, limit=limit)
+    assert sum(report.applied for report in reports) == 2
+    errors = [each["error"]["type"] for report in reports for each in report.claims.values()]
+    assert errors == ["FullOfDoneError"] * 6
+    assert house.shard.open <= 1
+    house.broken = {8}
+    house.put(song(8, "ab"))
+    house.put(song(9, "ab"))
+    house.project(8)
+    assert house.states.count("open") == 1
+    house.broken.clear()
+    for _ in range(8):
+        house.now += dt.timedelta(hours=73)
+        drive(house, limit=limit)
+    assert house.shard.open == 0
+    assert not [name for name in house.objects.stored if name.startswith("aws/lambda/")]
+
+
+def test_room_is_made_of_what_lies_nowhere_only(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch of which one record fails still says of the other only by its claim that it is."""
+    monkeypatch.setattr(claims, "MOST_DONE", 2)
+    for place in range(4):
+        house.put(song(place, "ab"))
+    house.broken = {1}
+    house.discard(0, 2)
+    for place in (2, 3):
+        house.now += dt.timedelta(seconds=1)
+        house.discard(place, place + 1)
+    drive(house)
+    assert set(house.shard.claims) == {number(0), number(1), number(2)}
+    house.now += dt.timedelta(hours=73)
+    drive(house)
+    assert set(house.shard.claims) == {number(0), number(1), number(3)}
+    assert house.shard.claims[number(0)].state == "done"
+
+
+def test_an_object_that_tells_nothing_keeps_every_claim(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claims, "MOST_DONE", 1)
+    for place in range(2):
+        house.put(song(place, "ab"))
+        stray = house.discard(place, place + 1)
+        house.now += dt.timedelta(seconds=1)
+    drive(house)
+    house.objects.put_object(Key=f"{stray}-stray", Body=b"{}")
+    house.now += dt.timedelta(hours=73)
+    drive(house)
+    assert set(house.shard.claims) == {number(0)}
+
+
 def test_a_claim_without_its_payload_is_named(house: House) -> None:
     a_day(house)
     house.project()
