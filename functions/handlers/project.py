@@ -13,6 +13,8 @@ from handlers.faulty import faulty
 from handlers.outside import AWS, Outside
 from handlers.telemetry import emit
 
+SECONDS_OF_S3 = 5.0
+
 
 def build(
     environ: Mapping[str, str], ledger: Ledger | None = None, outside: Outside = AWS
@@ -21,7 +23,8 @@ def build(
     settings = Settings.parse(environ, "DIRTY_SHARDS", "FAILURE_BUCKET")
     projector = Projector(
         outside.table(settings.table_name, attempts=2, connections=outside.at_once),
-        outside.bucket(settings.failure_bucket, attempts=2),
+        # Within the reserve of the invocation's time: one call's whole patience (`RESERVE`).
+        outside.bucket(settings.failure_bucket, attempts=2, timeout=SECONDS_OF_S3),
         ledger or Ledger.load(),
         dirty_shards=settings.dirty_shards,
         threads=outside.at_once,
