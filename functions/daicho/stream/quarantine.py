@@ -25,6 +25,10 @@ from daicho.stream.effort import Mapper, carry_out
 from daicho.stream.records import StreamRecord
 from daicho.tally.slots import Change
 
+LONGEST_MESSAGE = 1_000
+"""An error may name the value that it met, of up to 400 KB; a redrive's answer, of many errors, is
+6 MB at most."""
+
 
 class Objects(Protocol):
     """What the quarantine needs of the bucket."""
@@ -118,4 +122,4 @@ def payload(poison: Poison, now: dt.datetime) -> dict[str, Any]:
 
 def described(error: Exception) -> dict[str, Any]:
     """An error as a report shows it."""
-    return {"type": type(error).__name__, "message": str(error)}
+    return {"type": type(error).__name__, "message": str(error)[:LONGEST_MESSAGE]}

@@ -17,6 +17,7 @@ from daicho.plan import Ledger
 from daicho.stream import claims
 from daicho.stream.claims import Claim, Shard
 from daicho.stream.project import Projector
+from daicho.stream.quarantine import LONGEST_MESSAGE, described
 from daicho.stream.records import Batch
 from daicho.table import Table
 from tests.delivery.dynamo import Dynamo
@@ -212,3 +213,11 @@ def test_claims_wait_out_throttles() -> None:
     with house.failing(lambda _method, about: about.startswith("#sh") and next(failures, False)):
         assert house.project(changes(POISON)) is None
     assert house.states() == {"1": "open"}
+
+
+def test_an_error_that_names_all_that_it_met_is_cut() -> None:
+    """Else the answer of a redrive that met many of them would be larger than an answer may be."""
+    assert described(ValueError("x" * 400_000)) == {
+        "type": "ValueError",
+        "message": "x" * LONGEST_MESSAGE,
+    }
