@@ -40,8 +40,11 @@ class Invoked:
             return cls(boto3.client("lambda", config=_patient()), _output(stage, function))
         if not stack_file.exists():
             raise CallError(f"there is no {stack_file} (make up writes it): name a --stage")
-        stack = json.loads(stack_file.read_text(encoding="utf-8"))
-        name = stack["functions"].get(function.lower())
+        try:
+            stack = json.loads(stack_file.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise CallError(f"{stack_file} cannot be read ({error}): make up once more") from error
+        name = stack.get("functions", {}).get(function.lower())
         if name is None:
             raise CallError(f"{stack_file} knows no function {function.lower()}: make up once more")
         session = boto3.Session("test", "test", region_name=stack["region"])

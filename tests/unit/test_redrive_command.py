@@ -229,11 +229,12 @@ def test_a_call_has_the_functions_time_and_is_sent_once(run: Run) -> None:
     assert given["config"].read_timeout > 900
 
 
-@pytest.mark.parametrize("content", [None, {"functions": {}}])
-def test_a_stack_without_the_function_is_said(stack_file: Path, content: Any) -> None:
+@pytest.mark.parametrize("content", [None, '{"functions": {}}', "{}", '{"functions"'])
+def test_a_stack_without_the_function_is_said(stack_file: Path, content: str | None) -> None:
+    """And not as if something were left: a file of an earlier version, or one half written."""
     stack_file.unlink()
     if content is not None:
-        stack_file.write_text(json.dumps(content))
+        stack_file.write_text(content)
     result = CliRunner().invoke(app, ["redrive", "--stack", str(stack_file)])
     assert result.exit_code == 2
     assert "make up" in result.stderr
