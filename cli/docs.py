@@ -39,8 +39,12 @@ Row = tuple[str, ...]
 
 
 def docs(
-    check: Annotated[bool, typer.Option(help="Only compare with the file: exit code 1.")] = False,
-    path: Annotated[Path, typer.Option(help="The file to write.")] = DOCS / "access-patterns.md",
+    check: Annotated[
+        bool, typer.Option("--check", help="Only compare with the file: exit code 1.")
+    ] = False,
+    path: Annotated[
+        Path, typer.Option(help="The file to write.", show_default="docs/access-patterns.md")
+    ] = DOCS / "access-patterns.md",
 ) -> None:
     """Write the table of access patterns: route, question, index, key and what it reads."""
     text = access_patterns(discovered(), ledger())

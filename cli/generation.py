@@ -13,10 +13,14 @@ from daicho.plan import LOCK_FILE, Ledger
 
 def generation(
     check: Annotated[
-        bool, typer.Option(help="Only say whether one is needed: exit code 1.")
+        bool, typer.Option("--check", help="Only say whether one is needed: exit code 1.")
     ] = False,
     unreleased: Annotated[
-        bool, typer.Option(help="Forget all generations and begin at 1: nothing is deployed yet.")
+        bool,
+        typer.Option(
+            "--unreleased",
+            help="Forget all generations and begin at 1: nothing is deployed yet.",
+        ),
     ] = False,
 ) -> None:
     """Append what changed to functions/generations.json, the lock file of all declarations."""

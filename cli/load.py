@@ -71,10 +71,14 @@ def load(  # noqa: PLR0913, PLR0917  # the command's options
     tenant: Annotated[str, typer.Option(help="Whose items they become.")],
     table: Annotated[str | None, typer.Option(help="Default: the local stack's.")] = None,
     endpoint: Annotated[str | None, typer.Option(help="Of a DynamoDB that is not AWS's.")] = None,
-    stack: Annotated[Path, typer.Option(help="What names the default table.")] = STACK_FILE,
+    stack: Annotated[
+        Path, typer.Option(help="What names the default table.", show_default=".local/stack.json")
+    ] = STACK_FILE,
     rate: Annotated[float | None, typer.Option(min=1, help="Items a second at most.")] = None,
     writers: Annotated[int, typer.Option(min=1, max=64, help="Batches at once.")] = 4,
-    again: Annotated[bool, typer.Option(help="Begin anew, whatever was loaded before.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Begin anew, whatever was loaded before.")
+    ] = False,
 ) -> None:
     """Load the rows of FILE as items of ENTITY.
 

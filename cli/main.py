@@ -31,6 +31,7 @@ class Commands(TyperGroup):
 app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
+    rich_markup_mode="markdown",
     add_completion=False,
     pretty_exceptions_show_locals=False,
     help="Daicho: one DynamoDB table, and everything derived from it kept exact.",

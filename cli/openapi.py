@@ -12,8 +12,12 @@ from cli.declared import DOCS, discovered, ledger, write_or_check
 
 
 def openapi(
-    check: Annotated[bool, typer.Option(help="Only compare with the file: exit code 1.")] = False,
-    path: Annotated[Path, typer.Option(help="The file to write.")] = DOCS / "openapi.json",
+    check: Annotated[
+        bool, typer.Option("--check", help="Only compare with the file: exit code 1.")
+    ] = False,
+    path: Annotated[
+        Path, typer.Option(help="The file to write.", show_default="docs/openapi.json")
+    ] = DOCS / "openapi.json",
 ) -> None:
     """Write the OpenAPI description of all routes."""
     from daicho.web.openapi import openapi as described  # noqa: PLC0415  # half a second

@@ -48,7 +48,9 @@ def redrive(
     stage: Annotated[
         str | None, typer.Option(help="A deployed stage: dev, prod. Default: the local stack.")
     ] = None,
-    stack: Annotated[Path, typer.Option(help="What names the local stack.")] = STACK_FILE,
+    stack: Annotated[
+        Path, typer.Option(help="What names the local stack.", show_default=".local/stack.json")
+    ] = STACK_FILE,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Records a call.")] = 100,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document, no table.")] = False,
 ) -> None:
