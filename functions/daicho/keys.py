@@ -137,6 +137,7 @@ def ranking_score(total: int | Decimal) -> str:
 def shard_of(shards: int, *parts: str) -> int:
     """The calculated suffix of ``parts``: 0 to ``shards`` - 1, alike on every machine.
 
+    Time has no part in it, so what is spread by it has one place for ever (rule 23: a ballot).
     Source: Best practices for write sharding, calculated suffixes (seed 002).
     """
     digest = hashlib.blake2b(render(*parts).encode(), digest_size=8).digest()

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from cli.main import app
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")], key=str)
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]+)?\)")
@@ -56,3 +58,16 @@ def test_every_rule_that_the_code_names_is_on_the_page_of_exactness() -> None:
     named = re.findall(r"\b[Rr]ules? (\d+)", text) + re.findall(r"^rule = '(\d+)'", planted, re.M)
     assert len(named) > 100
     assert {int(number) for number in named} <= stated
+
+
+def test_every_rule_is_named_where_the_code_keeps_it() -> None:
+    text = "".join(path.read_text("utf-8") for path in (ROOT / "functions").rglob("*.py"))
+    named = {int(number) for number in re.findall(r"\b[Rr]ules? (\d+)", text)}
+    assert set(range(1, 24)) <= named  # 24, the rebuild, is to come
+
+
+def test_every_command_that_is_named_exists() -> None:
+    known = {each.callback.__name__ for each in app.registered_commands if each.callback}
+    for page in PAGES:
+        named = set(re.findall(r"(?:`|bin/)daicho ([a-z-]+)", page.read_text("utf-8")))
+        assert named <= known, f"{page.name}: {named - known}"
