@@ -37,7 +37,8 @@ ABOUT: dict[str, Sequence[str]] = {
     "18": ("poison",),
     "19": ("archive",),
     "20": ("archive",),
-    "21": ("archive",),
+    "21": ("archive", "archive redrive"),
+    "22": ("archive redrive",),
     "fast": (LIKES,),
 }
 PARTS = 10
