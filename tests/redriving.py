@@ -18,9 +18,10 @@ from daicho.stream import claims
 from daicho.stream import compute as computing
 from daicho.stream.claims import Shard
 from daicho.stream.compute import Computed
+from daicho.stream.lying import Archive
 from daicho.stream.project import Projector
 from daicho.stream.records import Batch, StreamRecord, sequence
-from daicho.stream.redrive import Archive, Redrive
+from daicho.stream.redrive import Redrive
 from daicho.stream.report import Asked, Report
 from daicho.table import Table
 from daicho.tally.slots import slot_key

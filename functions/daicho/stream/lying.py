@@ -39,6 +39,25 @@ class Objects(Protocol):
         """Give an object another name."""
 
 
+class Added(Protocol):
+    """How many rows a batch added to the archive, and how many it held already."""
+
+    @property
+    def added(self) -> int:
+        """Rows that it did not hold."""
+
+    @property
+    def already(self) -> int:
+        """Rows that it held."""
+
+
+class Archive(Protocol):
+    """What the redrive needs of the archive."""
+
+    def rejoin(self, batch: Batch, patience: Patience) -> Added:
+        """Archive a batch that was given up, each row once."""
+
+
 @dataclass(frozen=True)
 class Moment:
     """What was given up of one shard within one second: its parts have no order by name.

@@ -31,7 +31,7 @@ from daicho.stream.claiming import FullError, put_claim
 from daicho.stream.claims import Claim, Shard
 from daicho.stream.cleaning import Cleaning
 from daicho.stream.effort import insist
-from daicho.stream.lying import END, Laid, Lying, Moment, Objects
+from daicho.stream.lying import END, Archive, Laid, Lying, Moment, Objects
 from daicho.stream.records import Batch, EventError, StreamRecord
 from daicho.stream.recount import LIST, Recount
 from daicho.stream.report import Asked, Position, Report
@@ -69,25 +69,6 @@ class Store(Protocol):
 
     def transact(self, writes: Sequence[Write]) -> None:
         """Do all writes or none."""
-
-
-class Added(Protocol):
-    """How many rows a batch added to the archive, and how many it held already."""
-
-    @property
-    def added(self) -> int:
-        """Rows that it did not hold."""
-
-    @property
-    def already(self) -> int:
-        """Rows that it held."""
-
-
-class Archive(Protocol):
-    """What the redrive needs of the archive."""
-
-    def rejoin(self, batch: Batch, patience: Patience) -> Added:
-        """Archive a batch that was given up, each row once."""
 
 
 class MissingPayloadError(DaichoError):

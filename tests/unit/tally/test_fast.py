@@ -1,83 +1,28 @@
-"""Fast counters: slots drawn at random, lost answers, throttling, growth, rollups that race."""
+"""Fast counters: slots drawn at random, lost answers, throttling, growth."""
 
 from __future__ import annotations
 
 import datetime as dt
 import random
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daicho import derive, keys
-from daicho.derive import Amount, ItemKey
+from daicho import keys
+from daicho.derive import ItemKey
 from daicho.errors import ThrottledError, UnansweredError, UnavailableError
-from daicho.images import Image
-from daicho.patience import Patience
-from daicho.plan import (
-    CounterPlan,
-    EntityPlan,
-    Generation,
-    KeyPlan,
-    Ledger,
-    Part,
-    UnknownEntityError,
+from daicho.tally import fast, fast_slots
+from tests.unit.tally.liking import (
+    NAME,
+    NOW,
+    Table,
+    add,
+    head,
+    roll_up,
+    total,
+    votes,
 )
-from daicho.requests import Page, Query
-from daicho.tally import fast, fast_rollup, fast_slots, reading, slots
-from daicho.tally.rollup import Rollup, ranking_place
-from tests.delivery.memory import MemoryTable
-
-NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
-LIKES = CounterPlan("likes", 1, (Part("song"),), (Part("month"),), 8)
-PLAN = EntityPlan(
-    "Like", {"song": "str", "month": "str"}, KeyPlan(("song",), ()), counters=(LIKES,)
-)
-LEDGER = Ledger({"Like": (Generation(1, PLAN),)})
-NAME = fast.CounterName("t", "Like", "likes", 1, ("2026#11",))
-AMPLE = Patience(lambda: 60.0, reserve=1)
-
-
-class Table(MemoryTable):
-    """A table that fails as it is told to: ``fails(key)`` raises before the write or after it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.before: Callable[[ItemKey], None] = lambda key: None
-        self.after: Callable[[ItemKey], None] = lambda key: None
-
-    def update(self, key: ItemKey, update: str, **named: Any) -> None:
-        self.before(key)
-        super().update(key, update, **named)
-        self.after(key)
-
-
-def add(table: Any, by: str, draw: Callable[[], float], *, known: int = 8) -> None:
-    fast_slots.add(table, NAME, (by,), slots=known, dirty_shards=4, now=NOW, random=draw)
-
-
-def roll_up(table: Any, *, seconds: float = 60, ledger: Ledger = LEDGER) -> fast.Reading | None:
-    """What the rollup does with the first mark that it finds; None if there is none."""
-    marked = [key.pk for key, item in table.items.items() if "GSI2PK" in item]
-    if not marked:
-        return None
-    now = NOW + dt.timedelta(seconds=seconds)
-    return fast_rollup.roll_up(table, ledger, marked[-1], now, ranking_place, AMPLE)
-
-
-def head(table: MemoryTable) -> Image:
-    return table.items[NAME.head]
-
-
-def total(table: MemoryTable, by: str) -> int:
-    tally = derive.tally_partition("t", PLAN, LIKES.tally, NAME.within, (by,))
-    return reading.rolled_up_amount(table, tally).items
-
-
-def votes(table: MemoryTable) -> Mapping[tuple[str, ...], int]:
-    return fast_slots.read(table, NAME, 0, fast.slots_said(table.items.get(NAME.head))).votes
 
 
 @given(
@@ -280,184 +225,3 @@ def test_without_a_head_the_slots_say_how_many_there_are() -> None:
     assert found and (found.slots, found.votes) == (300, {("a",): 1})
     assert fast.slots_said(head(table)) == 300
     assert votes(table) == {("a",): 1}
-
-
-def test_a_vote_between_reading_and_cleaning_keeps_its_mark() -> None:
-    table = Table()
-    add(table, "a", lambda: 0.0)
-
-    def vote(key: ItemKey) -> None:
-        if key == NAME.head:
-            table.after = lambda key: None
-            add(table, "a", lambda: 0.0)
-
-    table.after = vote
-    roll_up(table)
-    assert total(table, "a") == 1
-    assert "GSI2PK" in table.items[fast.slot_key(NAME, 0, ("a",))]
-    roll_up(table, seconds=120)
-    assert total(table, "a") == 2
-    assert roll_up(table) is None
-
-
-@pytest.mark.parametrize("at", ["head", "total"])
-def test_a_rollup_that_was_overtaken_takes_nothing_back(at: str) -> None:
-    """Another does the whole of it, and a vote comes, before this one's next write."""
-    table = Table()
-    add(table, "a", lambda: 0.0)
-
-    def overtake(key: ItemKey) -> None:
-        if (key == NAME.head) == (at == "head"):
-            table.before = lambda key: None
-            add(table, "a", lambda: 0.0)
-            roll_up(table, seconds=61)
-
-    table.before = overtake
-    roll_up(table)
-    assert total(table, "a") == 2
-    while roll_up(table, seconds=120):
-        pass
-    assert (total(table, "a"), votes(table)) == (2, {("a",): 2})
-
-
-def test_a_rollup_that_ends_anywhere_is_made_up_for_by_the_next() -> None:
-    for steps in range(1, 12):
-        table, chance = Table(), random.Random(steps)
-        for number in range(6):
-            add(table, "ab"[number % 2], chance.random)
-        left = steps
-
-        def stop(_key: ItemKey) -> None:
-            nonlocal left
-            left -= 1
-            if left == 0:
-                raise UnavailableError("the end")
-
-        table.before = stop
-        try:
-            roll_up(table)
-        except UnavailableError:
-            table.before = lambda key: None
-            roll_up(table, seconds=61)
-        assert (total(table, "a"), total(table, "b")) == (3, 3)
-        assert roll_up(table) is None
-
-
-def test_a_rollup_that_others_always_overtake_gives_up() -> None:
-    table = Table()
-    add(table, "a", lambda: 0.0)
-    roll_up(table)
-    add(table, "a", lambda: 0.0)
-
-    def raise_the_head(key: ItemKey) -> None:
-        if key == NAME.head:
-            rev = slots.revision_of(head(table)) + 1
-            table.items[NAME.head] = {**head(table), "rev": {"N": str(rev)}}
-
-    table.before = raise_the_head
-    assert roll_up(table) == fast.Reading(0, ())
-    assert total(table, "a") == 1
-
-
-def test_a_counter_that_nobody_declares_stays_marked() -> None:
-    table = Table()
-    add(table, "a", lambda: 0.0)
-    with pytest.raises(UnknownEntityError):
-        roll_up(
-            table,
-            ledger=Ledger({"Like": (Generation(1, EntityPlan("Like", {}, KeyPlan(("id",), ()))),)}),
-        )
-    assert len([item for item in table.items.values() if "GSI2PK" in item]) == 1
-
-
-def test_what_counts_no_groups_has_one_figure() -> None:
-    views = CounterPlan("views", 2, (), (Part("song"),), 4)
-    plan = EntityPlan("Like", {"song": "str"}, KeyPlan(("song",), ()), counters=(LIKES, views))
-    name = fast.CounterName("t", "Like", "views", 2, ("x",))
-    table = Table()
-    for _ in range(3):
-        fast_slots.add(
-            table, name, (), slots=4, dirty_shards=4, now=NOW, random=random.Random(2).random
-        )
-    assert roll_up(table, ledger=Ledger({"Like": (Generation(2, plan),)}))
-    tally = derive.tally_partition("t", plan, views.tally, ("x",), ())
-    assert reading.rolled_up_amount(table, tally) == Amount(3, 3)  # type: ignore[arg-type]
-    assert "GSI3PK" not in table.items[slots.total_key(tally)]
-
-
-def test_the_rollup_finds_it_once_a_run_however_many_marks_it_has() -> None:
-    table, chance = Table(), random.Random(1)
-    for _ in range(100):
-        add(table, "a", chance.random)
-    assert len({item["GSI2PK"]["S"] for item in table.items.values()}) == 1
-    report = Rollup(table, LEDGER, dirty_shards=4, now=lambda: NOW).run(
-        Patience(lambda: 60.0, reserve=1)
-    )
-    assert (report.rolled, report.failed, report.slots_read) == (1, 0, 8)
-    assert report.oldest_mark == keys.instant(NOW)
-    assert total(table, "a") == 100
-
-
-class Slow(Table):
-    """A table whose requests take time. ``left``: the seconds of the function that asks."""
-
-    left = 60.0
-
-    def get(self, *asked: Any, **named: Any) -> Image | None:
-        self.left -= 0.05
-        return super().get(*asked, **named)
-
-    def update(self, key: ItemKey, update: str, **named: Any) -> None:
-        self.left -= 0.05
-        super().update(key, update, **named)
-
-    def pages(self, query: Query) -> Iterator[Page]:
-        for page in super().pages(query):
-            self.left -= 0.05
-            yield page
-
-
-def test_a_counter_of_many_slots_keeps_no_other_waiting() -> None:
-    """Its marks alone would take longer than the function has, run after run."""
-    table = Slow()
-    wide = [(NAME, number, (str(by),), 0) for number in range(100) for by in range(15)]
-    other = fast.CounterName("u", "Like", "likes", 1, ("x",))
-    for name, number, by, later in [*wide, (other, 0, ("y",), 1)]:
-        change = fast.adding(
-            name,
-            number,
-            by,
-            known_slots=100 if name is NAME else 1,
-            throttled=0,
-            dirty_shards=1,
-            now=NOW + dt.timedelta(seconds=later),
-        )
-        table.update(change.key, change.update, names=change.names, values=change.values)
-    table.left = 60.0
-    rollup = Rollup(table, LEDGER, dirty_shards=1, now=lambda: NOW)
-    report = rollup.run(Patience(lambda: table.left, reserve=15))
-    assert (report.rolled, report.failed, report.finished) == (2, 0, True)
-    assert table.left > 15
-    assert total(table, "14") == 100
-    marks = [item for item in table.items.values() if "GSI2PK" in item]
-    assert 0 < len(marks) < len(wide)
-    while any("GSI2PK" in item for item in table.items.values()):
-        table.left = 60.0
-        before = len(marks)
-        rollup.run(Patience(lambda: table.left, reserve=15))
-        marks = [item for item in table.items.values() if "GSI2PK" in item]
-        assert len(marks) < before
-
-
-def test_a_counter_whose_totals_are_not_all_written_keeps_its_marks() -> None:
-    table = Table()
-    for by in "ab":
-        add(table, by, lambda: 0.0)
-    left = iter([30.0, 1.0])
-    with pytest.raises(UnavailableError):
-        fast_rollup.roll_up(
-            table, LEDGER, NAME.slot(0), NOW, ranking_place, Patience(lambda: next(left), reserve=1)
-        )
-    assert (total(table, "a"), total(table, "b")) == (1, 0)
-    roll_up(table)
-    assert (total(table, "a"), total(table, "b")) == (1, 1)
