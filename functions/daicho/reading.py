@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, sqrt
 
-from daicho import images
+from daicho import images, keys
 from daicho.cursor import Position
 from daicho.images import Image
 from daicho.requests import Query
@@ -28,7 +28,10 @@ MOST_BYTES = 2 * 1024 * 1024
 JSON."""
 
 MOST_MERGED = 100
-"""Lists of items that are merged at a time; more are read so many after so many."""
+"""Lists of items that one page merges; of more it takes so many after so many."""
+
+BEFORE_ALL = keys.DELIMITER
+"""Sorts before every sort key, since no component of one is empty."""
 
 Found = tuple[list[Image], Position | None]
 
@@ -64,35 +67,33 @@ class Reader:
     def direct(self, sources: Sequence[Source], start: Position | None, limit: int) -> Found:
         """A page of lists that hold the items themselves, and where it goes on.
 
-        They come in order; of over 100 lists, the first 100 before all others: a poll of a
-        million votes a second has 2,000, and each that is merged is a request.
+        They come in order; of over 100 lists, the first 100 before all others, and a page ends
+        with its hundred: a poll of a million votes a second has 2,000 lists, each is a request,
+        and there may be nothing in them.
         """
+        # A forged cursor may say anything.
+        first = 0 if start is None else max(0, start.list - start.list % MOST_MERGED)
+        behind = first + MOST_MERGED
         shown = Shown(limit)
         decided = start
-        for examined, entry in enumerate(self._by_hundreds(sources, start, limit)):
+        for examined, entry in enumerate(self._merged(sources[first:behind], first, start, limit)):
             if shown.is_full or examined == MOST_ROWS:
                 return shown.images, decided
             if not expired(entry.image, self.now) and not shown.take(entry.image):
                 return shown.images, decided
             decided = entry.position
-        return shown.images, None
+        return shown.images, Position(BEFORE_ALL, behind) if behind < len(sources) else None
 
-    def _by_hundreds(
-        self, sources: Sequence[Source], start: Position | None, limit: int
+    def _merged(
+        self, some: Sequence[Source], first: int, start: Position | None, limit: int
     ) -> Iterator[Entry]:
-        # A forged cursor may say anything.
-        first = 0 if start is None else max(0, start.list - start.list % MOST_MERGED)
-        for begin in range(first, len(sources), MOST_MERGED):
-            some = sources[begin : begin + MOST_MERGED]
-            # What each list gives to a page, and a deviation more: most are asked once.
-            share = limit / len(some)
-            block = ceil(share + sqrt(share)) + 1
-            since = start if begin == first else None
-            lists = [
-                self._entries(source, place, since, block)
-                for place, source in enumerate(some, begin)
-            ]
-            yield from heapq.merge(*lists, key=lambda entry: entry.position)
+        # What each list gives to a page, and a deviation more: most are asked once.
+        share = limit / max(1, len(some))
+        block = ceil(share + sqrt(share)) + 1
+        lists = [
+            self._entries(source, place, start, block) for place, source in enumerate(some, first)
+        ]
+        return heapq.merge(*lists, key=lambda entry: entry.position)
 
     def _entries(
         self, source: Source, place: int, start: Position | None, block: int
