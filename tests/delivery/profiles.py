@@ -29,7 +29,7 @@ HABITS: Mapping[str, tuple[int, ...]] = {
     "repeat": (0, 4, 12),
     "rollup": (0, 4, 20),
     "split": (0, 0, 2),
-    "deploy": (0, 3, 6),
+    "deploy": (0, 5, 12),
     "tick": (0, 3),
     "look": (0, 0, 2),
     "sweep": (0, 3),
@@ -120,10 +120,10 @@ PROFILES = (
     ),
     Profile(
         "deploy",
-        16,
+        18,
         entities=(("Song",), ("Song", "Order")),
         actions=("put", "put", "touch", "touch", "delete"),
-        habits={"deploy": (5, 12)},
+        habits={"deploy": (8, 20)},
     ),
     Profile(
         "split",
@@ -174,7 +174,7 @@ PROFILES = (
     Profile("load", 4, habits={"load": (10, 25)}, writes=(2, 3)),
     Profile(
         "expiry",
-        14,
+        17,
         entities=(("Order",), ("Song",), ("Order", "Song", "Download")),
         actions=("put", "put", "delete", "delete", "expire"),
         levels=(0.0, 0.0, 0.1),
@@ -314,7 +314,7 @@ PROFILES = (
             "rollup": (4, 15),
             "redrive": (4, 12),
             "deploy": (0, 4),
-            "sweep": (3, 8),
+            "sweep": (6, 16),
         },
     ),
     Profile(
