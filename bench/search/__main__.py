@@ -67,7 +67,7 @@ def grown(asked: Sequence[Asked]) -> list[Growth]:
     found: list[Growth] = []
     for small in (each for each in asked if each.size == smallest):
         (large,) = (e for e in asked if e.size == largest and e.question == small.question)
-        for place, page in enumerate(("1", f"{DEEP} or last")[: len(small.ours)]):
+        for place, page in enumerate(("1", str(DEEP))[: len(small.ours)]):
             ours = large.ours[min(place, len(large.ours) - 1)], small.ours[place]
             theirs = large.theirs[0], small.theirs[0]
             found.append(Growth(small.question, page, *ours, *theirs))

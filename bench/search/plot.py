@@ -10,7 +10,7 @@ from html import escape
 from bench.search.asking import Cost
 from bench.search.measured import Asked
 
-WIDTH, PANEL, TOP, BOTTOM, LEFT, GAP = 980, 270, 84, 64, 66, 44
+WIDTH, PANEL, TOP, BOTTOM, LEFT, GAP = 980, 270, 84, 64, 66, 84
 STYLE = """
       text { fill: #1c2536; font-family: ui-sans-serif, system-ui, sans-serif; font-size: 13px }
       .head { font-weight: 600; font-size: 14px }
@@ -20,7 +20,7 @@ STYLE = """
       .deep { stroke: #7aa2e0; fill: #7aa2e0; stroke-dasharray: 5 4 }
       .theirs { stroke: #c0392b; fill: #c0392b }
       .few { stroke: #e59a8c; fill: #e59a8c }
-      path, line.key { fill: none; stroke-width: 2.5 }
+      path, line.key { fill: none !important; stroke-width: 2.5 }
       circle { stroke: none }"""
 EVERYTHING, SOME = "", "佐藤"
 

@@ -47,8 +47,8 @@ class Growth:
 
     @property
     def is_full(self) -> bool:
-        """Whether both pages are full, so that they can be compared."""
-        return self.large.rows == self.small.rows == PAGE
+        """Whether both pages are full, and equally far down: only these can be compared."""
+        return self.large.rows == self.small.rows == PAGE and self.large.page == self.small.page
 
 
 def pages(mode: Mode, asked: Iterable[Asked]) -> None:
@@ -107,12 +107,12 @@ def figure(asked: Sequence[Asked], grown: Sequence[Growth]) -> str:
         theirs.units / each.ours[0].units
         for each in asked
         for theirs in each.theirs[:1]
-        if each.size == sizes[-1] and each.ours[0].rows == PAGE
+        if each.size == sizes[-1] and each.ours[0].rows == theirs.rows == PAGE
     ]
     return (
         f"from {sizes[0]:,} to {sizes[-1]:,} contacts our units grow: {', '.join(parts)}; "
-        f"seed 001's {peer:.1f}; at {sizes[-1]:,} it takes {min(ratios):,.1f} to "
-        f"{max(ratios):,.0f} times ours"
+        f"seed 001's {peer:.1f} (all contacts); for a full page of {sizes[-1]:,} it takes "
+        f"{min(ratios):,.1f} to {max(ratios):,.0f} times ours"
     )
 
 
