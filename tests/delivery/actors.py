@@ -81,7 +81,7 @@ class Weather:
         if self._is_calm:
             return ""
         # Also where nothing can happen: a simpler schedule has the same choices in their places.
-        return NAMES[choices.weighted(self._scales[kind])]
+        return NAMES[choices.weighted(self._scales[kind], NAMES)]
 
     def throttles(self, key: str) -> bool:
         """Whether throttling that began earlier still goes on for this key."""

@@ -37,6 +37,21 @@ class Choices:
 
     def below(self, limit: int) -> int:
         """A number from 0 to ``limit`` - 1, all alike."""
+        return self._below(limit)
+
+    def pick(self, values: Sequence[T], about: str = "") -> T:
+        """One of some values; the first is the simplest. ``about``: what is picked, for `Told`."""
+        return values[self._below(len(values))]
+
+    def weighted(self, scale: Sequence[float], names: Sequence[str] = ()) -> int:
+        """A place in a scale that `scale_of` made. ``names`` say what stands there, for `Told`."""
+        return self._weighted(scale)
+
+    def chance(self, likely: float) -> bool:
+        """Yes or no; no is simpler."""
+        return self._weighted((1.0 - likely, 1.0)) == 1
+
+    def _below(self, limit: int) -> int:
         if len(self.taken) < len(self._forced):
             found = min(self._forced[len(self.taken)], limit - 1)
         else:
@@ -44,12 +59,7 @@ class Choices:
         self.taken.append(found)
         return found
 
-    def pick(self, values: Sequence[T]) -> T:
-        """One of some values; the first is the simplest."""
-        return values[self.below(len(values))]
-
-    def weighted(self, scale: Sequence[float]) -> int:
-        """A place in a scale that `scale_of` made."""
+    def _weighted(self, scale: Sequence[float]) -> int:
         if len(self.taken) < len(self._forced):
             found = min(self._forced[len(self.taken)], len(scale) - 1)
             if found and scale[found] == scale[found - 1]:
@@ -58,10 +68,6 @@ class Choices:
             found = bisect(scale, self._random() * scale[-1]) if self._random else 0
         self.taken.append(found)
         return found
-
-    def chance(self, likely: float) -> bool:
-        """Yes or no; no is simpler."""
-        return self.weighted((1.0 - likely, 1.0)) == 1
 
 
 def scale_of(weights: Sequence[float]) -> tuple[float, ...]:

@@ -1,8 +1,8 @@
 """Schedules that once failed, or that show best why a rule is needed: kept, and played for ever.
 
-A schedule is what its choices make of the simulator, so a change of the simulator may make another
-one of them. Each is therefore kept with the fault of ``planted.toml`` that it finds: for a bug,
-its fix turned round. If it no longer finds it, it is found again::
+They are kept in words (`told`), each with the fault of ``planted.toml`` that it finds: for a bug,
+its fix turned round. If it no longer finds it, because the simulator has changed too much, it is
+found again::
 
     python -m tests.delivery.regressions --find 'no fence' --in derived
     python -m tests.delivery.regressions PROFILE SEED
@@ -19,33 +19,36 @@ import os
 import subprocess
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tests.delivery.choices import Choices
 from tests.delivery.planted import Fault, copied, faults
 from tests.delivery.profiles import BY_NAME
 from tests.delivery.schedule import Delivery, failures, play
 from tests.delivery.shrink import SECONDS, shrunk_of, story
+from tests.delivery.told import Telling, Told
 
 FILE = Path(__file__).with_suffix(".toml")
 MOST = 4_000
+TRIES = 4
 
 
 @dataclass(frozen=True)
 class Regression:
-    """A schedule by its choices, and the planted fault that it finds."""
+    """A schedule in words, and the planted fault that it finds."""
 
     fault: str
     why: str
     profile: str
-    choices: tuple[int, ...]
+    things: int
+    said: Mapping[str, str]
 
     def delivery(self) -> Delivery:
         """The schedule, not yet played."""
-        return Delivery(BY_NAME[self.profile], Choices(forced=self.choices), noting=True)
+        return Delivery(BY_NAME[self.profile], Told(self.said, self.things), noting=True)
 
     def found(self) -> list[str]:
         """What differs when its fault is planted in a copy of the code."""
@@ -57,7 +60,7 @@ def regressions() -> list[Regression]:
     """All that are kept."""
     with FILE.open("rb") as file:
         found = tomllib.load(file).get("schedule", [])
-    return [Regression(**{**each, "choices": tuple(each["choices"])}) for each in found]
+    return [Regression(**each) for each in found]
 
 
 def _named(name: str) -> Fault:
@@ -79,16 +82,31 @@ def _in_copy(fault: Fault, *arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
-def _first(profile: str, seconds: float) -> tuple[list[int], list[str]]:
-    """The choices and the story of the first schedule of a profile that fails, shrunk."""
+Words = tuple[int, dict[str, str], list[str]]
+
+
+def _simplest(profile: str, seconds: float) -> Words:
+    """The simplest of a few schedules of a profile that fail, shrunk, in words, and its story."""
+    failing = islice(_failing(profile), TRIES)
+    told = [_told(delivery, found, seconds / TRIES) for delivery, found in failing]
+    if not told:
+        raise LookupError(f"{MOST} schedules found nothing")
+    return min(told, key=lambda one: len(one[1]) + len(one[2]))
+
+
+def _failing(profile: str) -> Iterator[tuple[Delivery, list[str]]]:
     for seed in range(1, MOST + 1):
         delivery = play(BY_NAME[profile], seed)
         if found := failures(delivery):
-            choices = shrunk_of(delivery, found, seconds)
-            told = Delivery(BY_NAME[profile], Choices(forced=choices), noting=True)
-            found = failures(told)
-            return choices, [*told.log, *found]
-    raise LookupError(f"{MOST} schedules found nothing")
+            yield delivery, found
+
+
+def _told(delivery: Delivery, found: list[str], seconds: float) -> Words:
+    telling = Telling(shrunk_of(delivery, found, seconds))
+    failures(Delivery(delivery.profile, telling))
+    again = Delivery(delivery.profile, Told(telling.said, telling.things), noting=True)
+    found = failures(again)
+    return telling.things, telling.said, [*again.log, *(found or ["not found again"])]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -107,13 +125,15 @@ def main(arguments: Sequence[str]) -> int:
         said: Any = failures(kept.delivery())
         sys.stdout.write(json.dumps(said))
     elif asked.first:
-        sys.stdout.write(json.dumps(_first(asked.first, asked.seconds)))
+        sys.stdout.write(json.dumps(_simplest(asked.first, asked.seconds)))
     elif asked.find:
         more = ("--first", asked.inside, "--seconds", str(asked.seconds))
-        choices, told = _in_copy(_named(asked.find), *more)
-        sys.stdout.write("\n".join((*(f"# {line}" for line in told), "[[schedule]]", "")))
-        sys.stdout.write(f'fault = "{asked.find}"\nwhy = ""\nprofile = "{asked.inside}"\n')
-        sys.stdout.write(f"choices = {choices}\n")
+        things, said, told = _in_copy(_named(asked.find), *more)
+        lines = [f"# {line}" for line in told]
+        lines += ["[[schedule]]", f"fault = {json.dumps(asked.find)}", 'why = ""']
+        lines += [f"profile = {json.dumps(asked.inside)}", f"things = {things}"]
+        lines += ["[schedule.said]", *(f'"{name}" = {json.dumps(said[name])}' for name in said)]
+        sys.stdout.write("\n".join(lines) + "\n")
     elif asked.profile is None or asked.seed is None:
         parser.error("a profile and a seed, or --find")
     else:

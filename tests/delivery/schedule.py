@@ -45,29 +45,29 @@ class Delivery:
         self.site = Site(
             choices,
             self.used,
-            retries=pick(profile.retries),
-            shards=pick(profile.shards),
-            archive_retries=pick(profile.archive_retries),
+            retries=pick(profile.retries, "retries"),
+            shards=pick(profile.shards, "shards"),
+            archive_retries=pick(profile.archive_retries, "archive retries"),
         )
         self.readings = Readings()
-        often = pick(profile.actions)
+        often = pick(profile.actions, "often")
         self.world = World(
             self.site.table,
             self.site.clock,
             choices,
-            entities=pick(profile.entities),
+            entities=pick(profile.entities, "entities"),
             actions=(*profile.actions, often, often, often),
-            kinds=pick(profile.kinds),
-            items=pick(profile.items),
+            kinds=pick(profile.kinds, "kinds"),
+            items=pick(profile.items, "items"),
         )
-        self._room = pick(profile.rooms)
+        self._room = pick(profile.rooms, "room")
         weather = Weather(
-            {name: pick(profile.levels) * OFTEN.get(name, 1) for name in profile.faults}
+            {name: pick(profile.levels, name) * OFTEN.get(name, 1) for name in profile.faults}
         )
-        weights = {habit: pick(some) for habit, some in profile.weights.items()}
+        weights = {habit: pick(some, habit) for habit, some in profile.weights.items()}
         self._habits: list[Callable[[], None]] = [getattr(self, f"_{each}") for each in weights]
-        self._scale = scale_of(list(weights.values()))
-        self._left = pick(profile.writes)
+        self._scale, self._names = scale_of(list(weights.values())), tuple(weights)
+        self._left = pick(profile.writes, "writes")
         self._attempts = Attempts(self.site, choices, weather, self.used, self.note)
         self._attempts.seconds = profile.seconds
         self.recounted = 0
@@ -91,7 +91,7 @@ class Delivery:
             if self.choices.exhausted:
                 break
             self.choices.begin_span()
-            self._habits[self.choices.weighted(self._scale)]()
+            self._habits[self.choices.weighted(self._scale, self._names)]()
         while self._left and not self.choices.exhausted:
             self._write()
         if "redrive" in self.profile.habits and not self.choices.exhausted:
