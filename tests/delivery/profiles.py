@@ -283,7 +283,7 @@ PROFILES = (
     # Slots become idle, and are counted in again while rollups are at them.
     Profile(
         "fold",
-        8,
+        10,
         entities=(("Song",), ("Order",), ("Song",), ("Download",)),
         actions=("put", "put", "delete", "expire"),
         items=(2, 3),
@@ -305,7 +305,7 @@ PROFILES = (
     ),
     Profile(
         "days",
-        6,
+        7,
         kinds=((), *POISON, *KILLERS),
         retries=(*FEW, 300),
         levels=(0.0, 0.0, 0.1),
