@@ -142,7 +142,7 @@ PROFILES = (
         actions=("put", "put", "put", "delete"),
         items=(1,),
         shards=(1,),
-        seconds=(4, 5, 30, 300),
+        seconds=(300, 30, 5, 4),
         habits={
             "rollup": (0,),
             "load": (0,),
@@ -159,7 +159,7 @@ PROFILES = (
         actions=("put", "put", "put", "delete"),
         items=(1,),
         shards=(1,),
-        seconds=(6, 30),
+        seconds=(30, 6),
         writes=(3, 4, 5),
         faults=("throttled key", "throttled table", "server error", "slow"),
         levels=(0.15, 0.3),
@@ -174,7 +174,7 @@ PROFILES = (
     Profile("load", 4, habits={"load": (10, 25)}, writes=(2, 3)),
     Profile(
         "expiry",
-        17,
+        20,
         entities=(("Order",), ("Song",), ("Order", "Song", "Download")),
         actions=("put", "put", "delete", "delete", "expire"),
         levels=(0.0, 0.0, 0.1),

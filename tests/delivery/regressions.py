@@ -18,6 +18,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,8 +29,8 @@ from typing import Any
 from tests.delivery.planted import Fault, copied, faults
 from tests.delivery.profiles import BY_NAME
 from tests.delivery.schedule import Delivery, failures, play
-from tests.delivery.shrink import SECONDS, shrunk_of, story
-from tests.delivery.told import Telling, Told
+from tests.delivery.shrink import SECONDS, kind_of, shrunk_of, story
+from tests.delivery.told import Telling, Told, fewer
 
 FILE = Path(__file__).with_suffix(".toml")
 MOST = 4_000
@@ -104,9 +105,16 @@ def _failing(profile: str) -> Iterator[tuple[Delivery, list[str]]]:
 def _told(delivery: Delivery, found: list[str], seconds: float) -> Words:
     telling = Telling(shrunk_of(delivery, found, seconds))
     failures(Delivery(delivery.profile, telling))
-    again = Delivery(delivery.profile, Told(telling.said, telling.things), noting=True)
-    found = failures(again)
-    return telling.things, telling.said, [*again.log, *(found or ["not found again"])]
+    until = time.monotonic() + seconds
+
+    def fails(said: Mapping[str, str]) -> bool:
+        simpler = Delivery(delivery.profile, Told(said, telling.things))
+        return time.monotonic() < until and kind_of(failures(simpler)) == kind_of(found)
+
+    said = fewer(telling.said, fails)
+    again = Delivery(delivery.profile, Told(said, telling.things), noting=True)
+    left = failures(again)
+    return telling.things, said, [*again.log, *(left or ["not found again"])]
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -35,11 +35,11 @@ def story(profile: Profile, seed: int, seconds: float = SECONDS) -> str:
 
 def shrunk_of(delivery: Delivery, found: Sequence[str], seconds: float = SECONDS) -> list[int]:
     """The choices of a simpler schedule that fails as this one did."""
-    kind = _kind(found)
+    kind = kind_of(found)
 
     def fails(choices: Sequence[int]) -> Choices | None:
         simpler = Delivery(delivery.profile, Choices(forced=choices))
-        return simpler.choices if _kind(failures(simpler)) == kind else None
+        return simpler.choices if kind_of(failures(simpler)) == kind else None
 
     return shrunk(delivery.choices, fails, seconds)
 
@@ -132,7 +132,7 @@ class _Shrinking:
             place += 1
 
 
-def _kind(found: Sequence[str]) -> str:
+def kind_of(found: Sequence[str]) -> str:
     """What is wrong, less the details: a simpler schedule has to fail in the same way."""
     return found[0].partition(":")[0] if found else ""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from tests.delivery.choices import Choices
@@ -102,6 +102,26 @@ class Told(_Named):
         found = meanings.index(said) if said in meanings else 0
         self.taken.append(found)
         return found
+
+
+def fewer(said: Mapping[str, str], fails: Callable[[Mapping[str, str]], bool]) -> dict[str, str]:
+    """The words without those that it fails without too: many at once, then one by one.
+
+    A choice that is left out is the simplest, and the names of the others mostly stay.
+    """
+    best = dict(said)
+    before = None
+    while before != best:
+        before = best
+        size = len(best)
+        while size:
+            for begin in range(0, len(best), size):
+                left_out = set(list(best)[begin : begin + size])
+                some = {name: best[name] for name in best if name not in left_out}
+                if left_out and fails(some):
+                    best = some
+            size //= 2
+    return best
 
 
 def _meaning(value: object, place: int) -> str:
