@@ -7,8 +7,8 @@ found again::
     python -m tests.delivery.regressions --find 'no fence' --in derived
     python -m tests.delivery.regressions PROFILE SEED
 
-The first prints what to put into ``regressions.toml``, the second the story of a seed that fails,
-both shrunk.
+Both print what to put into ``regressions.toml``, under its story: the first of the simplest of a
+few schedules of a profile, the second of a seed that fails.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import Any
 from tests.delivery.planted import Fault, copied, faults
 from tests.delivery.profiles import BY_NAME
 from tests.delivery.schedule import Delivery, failures, play
-from tests.delivery.shrink import SECONDS, kind_of, shrunk_of, story
+from tests.delivery.shrink import SECONDS, kind_of, shrunk_of
 from tests.delivery.told import Telling, Told, fewer
 
 FILE = Path(__file__).with_suffix(".toml")
@@ -117,6 +117,26 @@ def _told(delivery: Delivery, found: list[str], seconds: float) -> Words:
     return telling.things, said, [*again.log, *(left or ["not found again"])]
 
 
+def story(profile: str, seed: int, seconds: float = SECONDS) -> str:
+    """What a seed that fails does, shrunk: for the one who has to understand it and keep it."""
+    delivery = play(BY_NAME[profile], seed)
+    found = failures(delivery)
+    if not found:
+        return f"{profile} {seed} does not fail"
+    told = _told(delivery, found, seconds / 2)
+    return f"{profile} {seed}: {found[0]}\n{_kept(profile, '', told)}"
+
+
+def _kept(profile: str, fault: str, words: Words) -> str:
+    """An entry of ``regressions.toml``."""
+    things, said, told = words
+    lines = [f"# {line}" for line in told]
+    lines += ["[[schedule]]", f"fault = {json.dumps(fault)}", 'why = ""']
+    lines += [f"profile = {json.dumps(profile)}", f"things = {things}"]
+    lines += ["[schedule.said]", *(f'"{name}" = {json.dumps(said[name])}' for name in said)]
+    return "\n".join(lines)
+
+
 def main(arguments: Sequence[str]) -> int:
     """Do what is asked; gives the exit status."""
     parser = argparse.ArgumentParser(prog="regressions", description=__doc__)
@@ -136,16 +156,12 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.write(json.dumps(_simplest(asked.first, asked.seconds)))
     elif asked.find:
         more = ("--first", asked.inside, "--seconds", str(asked.seconds))
-        things, said, told = _in_copy(_named(asked.find), *more)
-        lines = [f"# {line}" for line in told]
-        lines += ["[[schedule]]", f"fault = {json.dumps(asked.find)}", 'why = ""']
-        lines += [f"profile = {json.dumps(asked.inside)}", f"things = {things}"]
-        lines += ["[schedule.said]", *(f'"{name}" = {json.dumps(said[name])}' for name in said)]
-        sys.stdout.write("\n".join(lines) + "\n")
+        words = _in_copy(_named(asked.find), *more)
+        sys.stdout.write(f"{_kept(asked.inside, asked.find, words)}\n")
     elif asked.profile is None or asked.seed is None:
         parser.error("a profile and a seed, or --find")
     else:
-        sys.stdout.write(f"{story(BY_NAME[asked.profile], asked.seed, asked.seconds)}\n")
+        sys.stdout.write(f"{story(asked.profile, asked.seed, asked.seconds)}\n")
     return 0
 
 

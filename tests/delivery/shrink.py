@@ -6,31 +6,12 @@ import time
 from collections.abc import Callable, Sequence
 
 from tests.delivery.choices import Choices
-from tests.delivery.profiles import Profile
-from tests.delivery.schedule import Delivery, failures, play
+from tests.delivery.schedule import Delivery, failures
 
 SECONDS = 60.0
 
 Fails = Callable[[Sequence[int]], Choices | None]
 """Plays a sequence; gives the choices that were really taken if it fails alike, else None."""
-
-
-def story(profile: Profile, seed: int, seconds: float = SECONDS) -> str:
-    """What a failing seed does, shrunk: for the one who has to understand it."""
-    delivery = play(profile, seed)
-    first = failures(delivery)
-    best = shrunk_of(delivery, first, seconds)
-    told = Delivery(profile, Choices(forced=best), noting=True)
-    found = failures(told)
-    return "\n".join(
-        [
-            f"profile {profile.name}, seed {seed}: {first[0]}",
-            f"shrunk from {len(delivery.choices.taken)} choices to {len(best)}:",
-            f"choices = {best}",
-            *told.log,
-            *found,
-        ]
-    )
 
 
 def shrunk_of(delivery: Delivery, found: Sequence[str], seconds: float = SECONDS) -> list[int]:

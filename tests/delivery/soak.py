@@ -24,8 +24,8 @@ from tests.delivery import likes, tallies
 from tests.delivery.kinds import KINDS
 from tests.delivery.likes import Likes
 from tests.delivery.profiles import BY_NAME
+from tests.delivery.regressions import story
 from tests.delivery.schedule import failures, seeds
-from tests.delivery.shrink import story
 from tests.delivery.tallies import Tallies
 
 SCHEDULES = 20_000
@@ -109,7 +109,7 @@ def main(arguments: Sequence[str]) -> int:
     console.print(table_of(whole), _profiles(whole))
     told = [each for each in sorted(whole.failed) if each[0] in BY_NAME]
     for name, seed, _ in told[:STORIES]:
-        console.print(story(BY_NAME[name], seed), markup=False, soft_wrap=True)
+        console.print(story(name, seed), markup=False, soft_wrap=True)
     rare = [kind for kind in KINDS if whole.met[kind] < LEAST]
     if asked.schedules >= SCHEDULES and rare:
         console.print(f"met by fewer than {LEAST:,} schedules: {', '.join(rare)}")

@@ -7,9 +7,8 @@ import os
 import pytest
 
 from tests.delivery.profiles import PROFILES, Profile
-from tests.delivery.regressions import Regression, regressions
+from tests.delivery.regressions import Regression, regressions, story
 from tests.delivery.schedule import failures, play
-from tests.delivery.shrink import story
 
 SCHEDULES = int(os.environ.get("SCHEDULES", "2000"))
 FIRST_SEED = int(os.environ.get("FIRST_SEED", "1"))
@@ -24,7 +23,7 @@ def test_schedules(profile: Profile, chunk: int) -> None:
     last = FIRST_SEED + max(CHUNKS, SCHEDULES * profile.share // TOTAL)
     for seed in range(FIRST_SEED + chunk, last, CHUNKS):
         if play(profile, seed).run():
-            pytest.fail(story(profile, seed))
+            pytest.fail(story(profile.name, seed))
 
 
 @pytest.mark.parametrize("kept", regressions(), ids=lambda kept: kept.fault)
