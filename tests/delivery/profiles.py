@@ -174,7 +174,7 @@ PROFILES = (
     Profile("load", 4, habits={"load": (10, 25)}, writes=(2, 3)),
     Profile(
         "expiry",
-        20,
+        23,
         entities=(("Order",), ("Song",), ("Order", "Song", "Download")),
         actions=("put", "put", "delete", "delete", "expire"),
         levels=(0.0, 0.0, 0.1),

@@ -18,13 +18,15 @@ from tests.delivery.choices import Choices, scale_of
 from tests.delivery.code import FIRST, FIXED, SECOND, Readings, versions
 from tests.delivery.profiles import PROFILES, Profile
 from tests.delivery.recounts import admissible, inadmissible, listed
-from tests.delivery.site import CONSUMERS, RETENTION, TABLE, Site
+from tests.delivery.site import CONSUMERS, TABLE, Site
 from tests.delivery.verdict import differences, snapshot
 from tests.delivery.world import World
 
 HOUR = 3600.0
 OFTEN: Mapping[str, float] = {"unprocessed": 40, "short page": 5}
 """How much more often faults come that meet only what is rare."""
+LONGEST_WAIT = 23.2 * HOUR
+"""The stream keeps a record for 24 hours, and writes and sleeps pass some of them."""
 DAYS = 73
 """Hours: three days, after which slots are folded and tombstones go."""
 MOST_REDRIVES = 60
@@ -247,7 +249,14 @@ class Delivery:
         self.note(f"deploy {version}, writers know generation {self.world.newest}")
 
     def _tick(self) -> None:
-        self.site.clock.pass_(self.choices.pick((10, 60, 1000)))
+        seconds = self.choices.pick((10, 60, 1000))
+        if seconds <= self._most_seconds():
+            self.site.clock.pass_(seconds)
+
+    def _most_seconds(self) -> float:
+        """How long nothing may be handled, or the stream would let a record go for good."""
+        waits = (self.site.longest_wait(name) for name in CONSUMERS)
+        return min((LONGEST_WAIT - each for each in waits if each is not None), default=DAYS * HOUR)
 
     def _sweep(self) -> None:
         """DynamoDB's TTL process comes by."""
@@ -265,10 +274,7 @@ class Delivery:
         No attempt lives through it. What is still to be handled may get too old for
         its mapping, but the stream keeps it.
         """
-        most = DAYS * HOUR
-        for name in CONSUMERS:
-            waits = self.site.longest_wait(name)
-            most = most if waits is None else min(most, RETENTION - waits)
+        most = self._most_seconds()
         possible = [hours * HOUR for hours in (1, 23, 25, DAYS, DAYS, DAYS) if hours * HOUR <= most]
         if not possible:
             return
