@@ -85,14 +85,14 @@ def answer(method: Callable[..., Any], request: Request) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value with its numbers as numbers: DynamoDB writes 2 where memory has 2.0."""
+    """A value with its numbers as numbers and its names in order: an item is not ordered."""
     match value:
         case {"N": str() as text}:
             return ("N", number(text))
         case {"SS": list() as members} | {"NS": list() as members}:
             return ("set", sorted(members))
         case dict():
-            return {name: plain(inner) for name, inner in value.items()}
+            return {name: plain(value[name]) for name in sorted(value)}
         case list():
             return [plain(inner) for inner in value]
     return value
