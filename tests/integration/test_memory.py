@@ -14,6 +14,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.derive import Amount, ItemKey
 from daicho.images import number
+from daicho.requests import Update
 from daicho.stream import claims
 from daicho.stream.claims import Claim
 from daicho.tally import slots
@@ -102,7 +103,7 @@ def key_of(key: ItemKey) -> dict[str, Any]:
     return {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
 
 
-def updating(change: slots.Change, returns: str = "NONE") -> Ask:
+def updating(change: Update, returns: str = "NONE") -> Ask:
     request: Request = {
         "Key": key_of(change.key),
         "UpdateExpression": change.update,
@@ -146,7 +147,7 @@ def drawn(rng: random.Random, both: Both) -> Ask:
     slot = rng.choice((stands, stands, stale)) or stale
     shard = claims.Shard.of(SHARD, both.memory.find(claims.shard_key(SHARD)))
     stood = rng.choice([*shard.claims.values(), claim])
-    changes: list[slots.Change] = [
+    changes: list[Update] = [
         slots.adding(key, amount, seq, last, dirty_shards=1, now=now),
         slots.cleaning(slot),
         slots.totalling(TALLY, amount, rng.randint(0, 2), None),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from daicho import images
 from daicho.archive import chain as chains
@@ -20,27 +20,15 @@ from daicho.archive import objects
 from daicho.archive.chain import Chain
 from daicho.archive.rows import Row
 from daicho.clock import utc_now
-from daicho.derive import ItemKey
 from daicho.errors import ConditionFailedError, StoreError
-from daicho.images import AttributeValue, Image
+from daicho.images import Image
 from daicho.plan import Ledger
+from daicho.stores import Updates
 from daicho.stream.records import StreamRecord
 
 
-class Store(Protocol):
+class Store(Updates, Protocol):
     """What this needs of the table."""
-
-    def update(
-        self,
-        key: ItemKey,
-        update: str,
-        *,
-        condition: str,
-        names: Mapping[str, str],
-        values: Mapping[str, AttributeValue],
-        returns: Literal["ALL_NEW"] | None = None,
-    ) -> Image | None:
-        """Change an item, or create it, if the condition holds; gives the new one if asked."""
 
 
 class Objects(Protocol):

@@ -22,32 +22,17 @@ from daicho.archive.reading import PREFIX
 from daicho.archive.rows import Row
 from daicho.bucket import Fetched, Version
 from daicho.clock import utc_now
-from daicho.derive import ItemKey
 from daicho.errors import ConditionFailedError, UnavailableError
-from daicho.images import AttributeValue, Image
-from daicho.requests import Page, Query
+from daicho.requests import Query
+from daicho.stores import Pages, Updates
 
 REWRITTEN_AFTER = dt.timedelta(hours=72)
 """No attempt and no repeat looks at an object that is so old: the stream keeps a day."""
 ATTEMPTS = 4
 
 
-class Store(Protocol):
+class Store(Pages, Updates, Protocol):
     """What this needs of the table."""
-
-    def pages(self, query: Query) -> Iterator[Page]:
-        """Read an item collection or a stretch of an index."""
-
-    def update(
-        self,
-        key: ItemKey,
-        update: str,
-        *,
-        condition: str | None = None,
-        names: Mapping[str, str],
-        values: Mapping[str, AttributeValue],
-    ) -> Image | None:
-        """Change an item, or create it, if the condition holds."""
 
 
 class Objects(Protocol):

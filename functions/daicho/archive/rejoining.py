@@ -23,19 +23,16 @@ from daicho.archive.objects import CorruptObjectError
 from daicho.archive.rows import Row
 from daicho.bucket import Fetched
 from daicho.clock import utc_now
-from daicho.derive import ItemKey
 from daicho.images import Image
 from daicho.patience import Patience
 from daicho.plan import Ledger
+from daicho.stores import Gets
 from daicho.stream.effort import insist
 from daicho.stream.records import Batch, StreamRecord
 
 
-class Store(appending.Store, Protocol):
+class Store(appending.Store, Gets, Protocol):
     """What this needs of the table."""
-
-    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
-        """Read one item."""
 
     def put(self, item: Image) -> Image | None:
         """Write a whole item."""

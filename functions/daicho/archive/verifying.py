@@ -21,23 +21,17 @@ from daicho.archive.objects import Contents, CorruptObjectError
 from daicho.archive.reading import Archive, Days, Stored
 from daicho.archive.report import Kind, VerifyReport
 from daicho.clock import utc_now
-from daicho.derive import ItemKey
 from daicho.images import Image
-from daicho.requests import Page, Query
+from daicho.requests import Query
+from daicho.stores import Gets, Pages
 
 UNDER_WAY = dt.timedelta(hours=1)
 """So long a deletion that was handed over may lack its row: an attempt is retried for longer only
 if something is wrong, and then it should be known."""
 
 
-class Store(Protocol):
+class Store(Gets, Pages, Protocol):
     """What this needs of the table."""
-
-    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
-        """Read one item."""
-
-    def pages(self, query: Query) -> Iterator[Page]:
-        """Read an item collection or a stretch of an index."""
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,16 @@ them finds the claim done.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from daicho.derive import ItemKey
 from daicho.errors import RefusedError, TransactionFailedError, UnavailableError
-from daicho.images import AttributeValue, Image
 from daicho.patience import Patience
 from daicho.plan import Ledger
-from daicho.requests import Update, Write
+from daicho.requests import Write
+from daicho.stores import Gets, Puts, Transacts
 from daicho.stream import claims
 from daicho.stream.claims import Claim, Shard
 from daicho.stream.compute import Computed, Reading, Rows, compute_in_time, is_newer
@@ -29,7 +28,6 @@ from daicho.stream.effort import carry_out, insist, mapper
 from daicho.stream.fold import DerivedWrite
 from daicho.stream.records import StreamRecord
 from daicho.stream.recount import marking, recount_key
-from daicho.tally.slots import Change
 
 SECONDS_A_RECORD = 30.0
 """More than a batch has for one: a record that was only slow is applied."""
@@ -37,19 +35,8 @@ MOST_WRITES = 100
 """What one transaction takes."""
 
 
-class Store(Protocol):
+class Store(Gets, Puts, Transacts, Protocol):
     """What applying needs of the table."""
-
-    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
-        """Read one item."""
-
-    def put(
-        self, item: Image, *, condition: str, values: Mapping[str, AttributeValue]
-    ) -> Image | None:
-        """Write a whole item if the condition holds."""
-
-    def transact(self, writes: Sequence[Write]) -> None:
-        """Do all writes or none."""
 
 
 class Outcome(Enum):
@@ -185,9 +172,5 @@ class Applier:
             # A mark is as good a second time: what finds no room beside the claim comes before.
             self._store.transact(marks[:MOST_WRITES])
             del marks[:MOST_WRITES]
-        finishing = _part(claims.finishing(computed.record.shard, claim, now))
+        finishing = claims.finishing(computed.record.shard, claim, now)
         self._store.transact([finishing, *decision.counting, *marks])
-
-
-def _part(change: Change) -> Update:
-    return Update(change.key, change.update, change.condition, change.names, change.values)

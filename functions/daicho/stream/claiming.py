@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal, Protocol
+from typing import Protocol
 
-from daicho.derive import ItemKey
 from daicho.errors import ConditionFailedError, RefusedError
-from daicho.images import AttributeValue, Image
+from daicho.stores import Updates, change_item
 from daicho.stream import claims
 from daicho.stream.claims import Claim, Shard
 
 
-class Store(Protocol):
+class Store(Updates, Protocol):
     """What claiming needs of the table."""
-
-    def update(
-        self,
-        key: ItemKey,
-        update: str,
-        *,
-        condition: str,
-        names: Mapping[str, str],
-        values: Mapping[str, AttributeValue],
-        returns: Literal["ALL_NEW"],
-    ) -> Image | None:
-        """Change an item, or create it, if the condition holds; gives the new one."""
 
 
 class FullError(Exception):
@@ -45,14 +31,7 @@ def put_claim(store: Store, shard: str, claim: Claim) -> bool:
     """
     change = claims.claiming(shard, claim)
     try:
-        store.update(
-            change.key,
-            change.update,
-            condition=change.condition,
-            names=change.names,
-            values=change.values,
-            returns="ALL_NEW",
-        )
+        change_item(store, change, "ALL_NEW")
     except ConditionFailedError as refused:
         if refused.item is None:
             raise RefusedError(f"{shard}: refused, but nothing stands there") from None

@@ -24,8 +24,8 @@ from typing import Literal, get_args
 from daicho import images, keys
 from daicho.derive import ItemKey
 from daicho.images import AttributeValue, Image
+from daicho.requests import Update
 from daicho.stream.records import StreamRecord
-from daicho.tally.slots import Change
 
 State = Literal["open", "uncertain", "discarded", "done"]
 """``open``: nobody has counted the record. ``uncertain``: somebody may have. ``discarded``: Lambda
@@ -133,7 +133,7 @@ def payload_name(shard: str, seq: str) -> str:
     return f"quarantine/{shard}/{label}_{number}.json"
 
 
-def claiming(shard: str, claim: Claim) -> Change:
+def claiming(shard: str, claim: Claim) -> Update:
     """Put a claim if there is none on the record, whatever its state (rule 13).
 
     A claim in state ``open`` is good only while no batch has announced the record (rule 14): else
@@ -153,38 +153,39 @@ def claiming(shard: str, claim: Claim) -> Change:
     if claim.state == "open":
         condition += " AND (attribute_not_exists(announced) OR announced < :seq)"
         values[":seq"] = {"S": claim.seq}
-    return Change(
+    return Update(
         shard_key(shard),
         "SET #claim = :claim, GSI2PK = :quarantine, GSI2SK = :shard, held = :never, #ttl = :never"
         " ADD #open :one",
         condition,
-        values,
         names,
+        values,
     )
 
 
-def announcing(shard: str, last: str, now: dt.datetime) -> Change:
+def announcing(shard: str, last: str, now: dt.datetime) -> Update:
     """Raise the announced number to ``last``, the last record about to be written (rule 14).
 
     Never lowers it. Either answer, the new item or the one that refused it, brings the claims.
     The item expires 30 days later, long after its shard is gone, unless a claim holds it.
     """
-    return Change(
+    return Update(
         shard_key(shard),
         "SET announced = :last, #ttl = if_not_exists(held, :ttl)",
         "attribute_not_exists(announced) OR announced < :last",
-        {":last": {"S": last}, ":ttl": images.to_value(int((now + ITEM_LIVES).timestamp()))},
         {"#ttl": "ttl"},
+        {":last": {"S": last}, ":ttl": images.to_value(int((now + ITEM_LIVES).timestamp()))},
     )
 
 
-def finishing(shard: str, claim: Claim, now: dt.datetime) -> Change:
+def finishing(shard: str, claim: Claim, now: dt.datetime) -> Update:
     """Make a claim done if it is as read: a part of the transaction that counts its record."""
     done = Claim(claim.seq, "done", "", 0, now)  # short: these are the many
-    return Change(
+    return Update(
         shard_key(shard),
         "SET #claim = :finished ADD #open :less, #done :one",
         "#claim = :claim AND (attribute_not_exists(#done) OR #done < :most)",
+        {"#claim": claim.name, **_NAMES},
         {
             ":claim": claim.value,
             ":finished": done.value,
@@ -192,31 +193,30 @@ def finishing(shard: str, claim: Claim, now: dt.datetime) -> Change:
             ":one": _ONE,
             ":most": images.to_value(MOST_DONE),
         },
-        {"#claim": claim.name, **_NAMES},
     )
 
 
-def forgetting(shard: str, done: Sequence[Claim]) -> Change:
+def forgetting(shard: str, done: Sequence[Claim]) -> Update:
     """Remove claims that have been done for long, if they are all as read; at most 100."""
     names = {f"#c{place}": claim.name for place, claim in enumerate(done)}
     values = {f":c{place}": claim.value for place, claim in enumerate(done)}
-    return Change(
+    return Update(
         shard_key(shard),
         f"REMOVE {', '.join(names)} ADD #done :less",
         " AND ".join(f"#c{place} = :c{place}" for place in range(len(done))),
-        {**values, ":less": images.to_value(-len(done))},
         {**names, "#done": "done"},
+        {**values, ":less": images.to_value(-len(done))},
     )
 
 
-def unmarking(shard: str, now: dt.datetime) -> Change:
+def unmarking(shard: str, now: dt.datetime) -> Update:
     """Take a shard out of the redrive's list, and let its item expire, if no claim is open."""
-    return Change(
+    return Update(
         shard_key(shard),
         "REMOVE GSI2PK, GSI2SK, held SET #ttl = :ttl",
         "#open = :none AND attribute_exists(held)",
-        {":none": {"N": "0"}, ":ttl": images.to_value(int((now + ITEM_LIVES).timestamp()))},
         {"#open": "open", "#ttl": "ttl"},
+        {":none": {"N": "0"}, ":ttl": images.to_value(int((now + ITEM_LIVES).timestamp()))},
     )
 
 

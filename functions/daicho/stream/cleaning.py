@@ -4,37 +4,21 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Set
 from typing import Protocol
 
-from daicho.derive import ItemKey
-from daicho.errors import ConditionFailedError, UnavailableError
-from daicho.images import AttributeValue, Image
+from daicho.errors import UnavailableError
+from daicho.stores import Gets, Updates, try_change
 from daicho.stream import claims
 from daicho.stream.claims import Shard
 from daicho.stream.discarded import done_name
-from daicho.tally.slots import Change
 
 CLAIMS_AT_ONCE = 100
 _log = logging.getLogger(__name__)
 
 
-class Store(Protocol):
+class Store(Gets, Updates, Protocol):
     """What cleaning needs of the table."""
-
-    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
-        """Read one item."""
-
-    def update(
-        self,
-        key: ItemKey,
-        update: str,
-        *,
-        condition: str,
-        names: Mapping[str, str],
-        values: Mapping[str, AttributeValue],
-    ) -> Image | None:
-        """Change an item if the condition holds."""
 
 
 class Objects(Protocol):
@@ -69,18 +53,6 @@ class Cleaning:
         done = found.forgotten(self._now()) if held is not None else ()
         old = [claim for claim in done if held is not None and claim.seq not in held]
         for begin in range(0, len(old), CLAIMS_AT_ONCE):
-            self._change(claims.forgetting(shard, old[begin : begin + CLAIMS_AT_ONCE]))
+            try_change(self._store, claims.forgetting(shard, old[begin : begin + CLAIMS_AT_ONCE]))
         if not found.open:
-            self._change(claims.unmarking(shard, self._now()))
-
-    def _change(self, change: Change) -> None:
-        try:
-            self._store.update(
-                change.key,
-                change.update,
-                condition=change.condition,
-                names=change.names,
-                values=change.values,
-            )
-        except ConditionFailedError:
-            return  # another redrive was faster, or a claim came
+            try_change(self._store, claims.unmarking(shard, self._now()))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
 from typing import Protocol
 
 from daicho import images
 from daicho.errors import ConditionFailedError
-from daicho.images import AttributeValue, Image
 from daicho.requests import key_image
+from daicho.stores import Puts
 from daicho.stream.fold import DerivedWrite
 from daicho.tally import slots
 
@@ -17,13 +16,8 @@ TOMBSTONE = dt.timedelta(hours=72)
 """Retention of the stream, rounded up: no record can come later than its tombstone lives."""
 
 
-class Store(Protocol):
+class Store(Puts, Protocol):
     """What this needs of the table."""
-
-    def put(
-        self, item: Image, *, condition: str, values: Mapping[str, AttributeValue]
-    ) -> Image | None:
-        """Write a whole item if the condition holds."""
 
 
 def derive_into(store: Store, write: DerivedWrite, now: dt.datetime) -> None:

@@ -8,16 +8,14 @@ again, late, out of order, or from an attempt that was given up and still writes
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping
-from typing import Literal, Protocol
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from daicho.clock import utc_now
-from daicho.derive import ItemKey
 from daicho.errors import ConditionFailedError, RefusedError
-from daicho.images import AttributeValue, Image
 from daicho.patience import Patience
 from daicho.plan import Ledger
-from daicho.requests import Page, Query
+from daicho.stores import Gets, Pages, Puts, Updates, change_item
 from daicho.stream.compute import Computed, compute
 from daicho.stream.derived import derive_into
 from daicho.stream.effort import carry_out, mapper
@@ -28,31 +26,8 @@ from daicho.tally import slots
 from daicho.tally.at_once import AtOnce
 
 
-class Store(Protocol):
+class Store(Gets, Pages, Puts, Updates, Protocol):
     """What the projector needs of the table. It reads for totals that it rolls up at once."""
-
-    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
-        """Read one item."""
-
-    def pages(self, query: Query) -> Iterator[Page]:
-        """Read an item collection."""
-
-    def put(
-        self, item: Image, *, condition: str, values: Mapping[str, AttributeValue]
-    ) -> Image | None:
-        """Write a whole item if the condition holds."""
-
-    def update(
-        self,
-        key: ItemKey,
-        update: str,
-        *,
-        condition: str,
-        names: Mapping[str, str],
-        values: Mapping[str, AttributeValue],
-        returns: Literal["ALL_NEW"] | None = None,
-    ) -> Image | None:
-        """Change an item, or create it, if the condition holds; gives the new one if asked."""
 
 
 def _unheard(_counts: Mapping[str, int]) -> None:
@@ -156,13 +131,7 @@ class Projector:
                 now=self._now(),
             )
             try:
-                self._store.update(
-                    change.key,
-                    change.update,
-                    condition=change.condition,
-                    names=change.names,
-                    values=change.values,
-                )
+                change_item(self._store, change)
             except ConditionFailedError as refused:
                 if refused.item is None:
                     raise RefusedError(f"{write.key}: refused, but nothing stands there") from None

@@ -17,13 +17,14 @@ from typing import Any, Protocol
 from daicho import keys
 from daicho.errors import ConditionFailedError
 from daicho.patience import Patience
+from daicho.requests import Update
+from daicho.stores import change_item
 from daicho.stream import claims
 from daicho.stream.claiming import AnnouncedError, FullError, Store, put_claim
 from daicho.stream.claims import Claim, Shard
 from daicho.stream.compute import Poison
 from daicho.stream.effort import Mapper, carry_out
 from daicho.stream.records import StreamRecord
-from daicho.tally.slots import Change
 
 LONGEST_MESSAGE = 1_000
 """An error may name the value that it met, of up to 400 KB; a redrive's answer, of many errors, is
@@ -78,16 +79,9 @@ class Quarantine:
         """
         found: list[Shard] = []
 
-        def attempt(change: Change) -> None:
+        def attempt(change: Update) -> None:
             try:
-                image = self._store.update(
-                    change.key,
-                    change.update,
-                    condition=change.condition,
-                    names=change.names,
-                    values=change.values,
-                    returns="ALL_NEW",
-                )
+                image = change_item(self._store, change, "ALL_NEW")
                 found.append(Shard.of(shard, image))
             except ConditionFailedError as refused:  # as much was announced already
                 found.append(Shard.of(shard, refused.item))

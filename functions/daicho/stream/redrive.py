@@ -11,20 +11,19 @@ from __future__ import annotations
 import datetime as dt
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
-from typing import Literal, Protocol
+from typing import Protocol
 
 from daicho.clock import utc_now
-from daicho.derive import ItemKey
 from daicho.errors import DaichoError, UnavailableError
-from daicho.images import AttributeValue, Image
 from daicho.patience import Patience
 from daicho.plan import Ledger
-from daicho.requests import Page, Query, Write
+from daicho.requests import Query
 from daicho.settings import Settings
+from daicho.stores import Gets, Pages, Puts, Transacts, Updates
 from daicho.stream import claims
 from daicho.stream.applying import Applier, FullOfDoneError, Outcome
 from daicho.stream.claiming import FullError, put_claim
@@ -41,34 +40,8 @@ MOST_RECOUNTS = 500
 _log = logging.getLogger(__name__)
 
 
-class Store(Protocol):
+class Store(Gets, Pages, Puts, Updates, Transacts, Protocol):
     """What the redrive needs of the table."""
-
-    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
-        """Read one item."""
-
-    def pages(self, query: Query) -> Iterator[Page]:
-        """Read an item collection or a stretch of an index."""
-
-    def put(
-        self, item: Image, *, condition: str, values: Mapping[str, AttributeValue]
-    ) -> Image | None:
-        """Write a whole item if the condition holds."""
-
-    def update(
-        self,
-        key: ItemKey,
-        update: str,
-        *,
-        condition: str,
-        names: Mapping[str, str],
-        values: Mapping[str, AttributeValue],
-        returns: Literal["ALL_NEW"] | None = None,
-    ) -> Image | None:
-        """Change an item, or create it, if the condition holds; gives the new one if asked."""
-
-    def transact(self, writes: Sequence[Write]) -> None:
-        """Do all writes or none."""
 
 
 class MissingPayloadError(DaichoError):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from daicho.derive import ItemKey
 from daicho.errors import UnavailableError
@@ -88,12 +88,15 @@ class _InTime:
         key: ItemKey,
         update: str,
         *,
-        condition: str,
+        condition: str | None = None,
         names: Mapping[str, str],
         values: Mapping[str, AttributeValue],
+        returns: Literal["ALL_NEW"] | None = None,
     ) -> Image | None:
         self._check()
-        return self.store.update(key, update, condition=condition, names=names, values=values)
+        return self.store.update(
+            key, update, condition=condition, names=names, values=values, returns=returns
+        )
 
     def _check(self) -> None:
         if not self.patience.lasts:

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from daicho import images, keys
 from daicho.derive import NO_SORT_PART, ItemKey, key_of
 from daicho.images import AttributeValue, Image
+from daicho.requests import Update
 from daicho.tally import slots
-from daicho.tally.slots import Change
 
 MARK = "*"
 HEAD = "head"
@@ -125,7 +125,7 @@ def adding(
     throttled: int,
     dirty_shards: int,
     now: dt.datetime,
-) -> Change:
+) -> Update:
     """Count one vote in a slot: one write unit, and one more where the slot was clean.
 
     Without a condition: nothing tells it from its own repeat, so it must never be repeated.
@@ -136,18 +136,18 @@ def adding(
     if throttled:
         counted += ", throttled :throttled"
         values[":throttled"] = {"N": str(throttled)}
-    return Change(
+    return Update(
         slot_key(name, number, by),
         "SET GSI2PK = if_not_exists(GSI2PK, :dirty), GSI2SK = if_not_exists(GSI2SK, :now),"
         f" slots = :slots {counted}",
-        "",
+        None,
+        ITEMS,
         {
             **values,
             ":dirty": {"S": slots.dirty_place(name.head.pk, dirty_shards)},
             ":now": {"S": keys.instant(now)},
             ":slots": {"N": str(known_slots)},
         },
-        ITEMS,
     )
 
 
@@ -193,7 +193,7 @@ def grown(known: int, votes: int, throttled: int, seconds: float) -> int:
     return max(known, min(wanted, MOST_SLOTS))
 
 
-def heading(name: CounterName, head: Image | None, found: Reading, now: dt.datetime) -> Change:
+def heading(name: CounterName, head: Image | None, found: Reading, now: dt.datetime) -> Update:
     """Write the head over the one that was read before the slots: this rollup's turn (rule 12).
 
     It holds what the slots held, so that the next rollup sees how fast they grew: no vote writes
@@ -212,16 +212,16 @@ def heading(name: CounterName, head: Image | None, found: Reading, now: dt.datet
     }
     if head is not None:
         values[":rev"] = images.to_value(slots.revision_of(head))
-    return Change(
+    return Update(
         name.head,
         "SET slots = :slots, votes = :votes, throttled = :throttled, #at = :at, rev = :new",
         "attribute_not_exists(rev)" if head is None else "rev = :rev",
-        values,
         {"#at": "at"},
+        values,
     )
 
 
-def totalling(tally: str, votes: int, turn: int, place: ItemKey | None) -> Change:
+def totalling(tally: str, votes: int, turn: int, place: ItemKey | None) -> Update:
     """Write a group's total unless a later rollup did: ``turn`` is the head's revision.
 
     A later turn read the slots later, and what they hold only rises.
@@ -235,17 +235,13 @@ def totalling(tally: str, votes: int, turn: int, place: ItemKey | None) -> Chang
         update += ", GSI3PK = :gsi3pk, GSI3SK = :gsi3sk"
         values |= {":gsi3pk": {"S": place.pk}, ":gsi3sk": {"S": place.sk}}
     condition = "attribute_not_exists(rev) OR rev < :turn"
-    return Change(slots.total_key(tally), update, condition, values)
+    return Update(slots.total_key(tally), update, condition, slots.NAMES, values)
 
 
-def cleaning(slot: Image) -> Change:
+def cleaning(slot: Image) -> Update:
     """Take a mark away if no vote came since the slot was read (rule 12)."""
-    return Change(
-        key_of(slot),
-        "REMOVE GSI2PK, GSI2SK",
-        "#items = :items",
-        {":items": slot["items"]},
-        ITEMS,
+    return Update(
+        key_of(slot), "REMOVE GSI2PK, GSI2SK", "#items = :items", ITEMS, {":items": slot["items"]}
     )
 
 

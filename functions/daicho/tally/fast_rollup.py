@@ -12,19 +12,19 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Protocol
 
 from daicho import derive
 from daicho.derive import Amount, ItemKey
-from daicho.errors import ConditionFailedError, UnavailableError
-from daicho.images import AttributeValue, Image, integer
+from daicho.errors import UnavailableError
+from daicho.images import integer
 from daicho.patience import Patience
 from daicho.plan import AggregatePlan, EntityPlan, Ledger
-from daicho.requests import Page, Query
+from daicho.stores import Gets, Pages, Updates, try_change
 from daicho.tally import fast, fast_slots
-from daicho.tally.slots import Change, TallyName
+from daicho.tally.slots import TallyName
 
 _log = logging.getLogger(__name__)
 MOST_STARTS = 3
@@ -35,25 +35,8 @@ SECONDS_OF_CLEANING = 5.0
 Placing = Callable[[TallyName, EntityPlan, AggregatePlan, Amount], ItemKey | None]
 
 
-class Store(Protocol):
+class Store(Gets, Pages, Updates, Protocol):
     """What the rollup needs of the table."""
-
-    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
-        """Read one item."""
-
-    def pages(self, query: Query) -> Iterator[Page]:
-        """Read an item collection."""
-
-    def update(
-        self,
-        key: ItemKey,
-        update: str,
-        *,
-        condition: str,
-        names: Mapping[str, str],
-        values: Mapping[str, AttributeValue],
-    ) -> Image | None:
-        """Change an item if the condition holds."""
 
 
 def roll_up(
@@ -79,7 +62,7 @@ def roll_up(
         head = store.get(name.head, consistent=True)
         found = fast_slots.read(store, name, marked, fast.slots_said(head))
         change = fast.heading(name, head, found, now)
-        if not _changed(store, change):
+        if not try_change(store, change):
             continue
         if (number := fast.slots_said({"slots": change.values[":slots"]})) > found.slots:
             _log.warning("slots ran hot", extra={"counter": name.head.pk, "slots": number})
@@ -94,25 +77,11 @@ def roll_up(
             tally = derive.tally_partition(name.tenant, plan, counter.tally, name.within, by)
             amount = Amount(votes[by], Decimal(votes[by]))
             ranked = place(tally_name, plan, counter.tally, amount)
-            _changed(store, fast.totalling(tally, votes[by], turn, ranked))
+            try_change(store, fast.totalling(tally, votes[by], turn, ranked))
         until = max(patience.reserve, patience.remaining() - SECONDS_OF_CLEANING)
         for slot in found.dirty:
             if patience.remaining() <= until:
                 break
-            _changed(store, fast.cleaning(slot))
+            try_change(store, fast.cleaning(slot))
         return found
     return fast.Reading(0, ())
-
-
-def _changed(store: Store, change: Change) -> bool:
-    try:
-        store.update(
-            change.key,
-            change.update,
-            condition=change.condition,
-            names=change.names,
-            values=change.values,
-        )
-    except ConditionFailedError:
-        return False
-    return True

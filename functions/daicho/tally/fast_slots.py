@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from daicho.derive import ItemKey
 from daicho.errors import ThrottledError
 from daicho.images import AttributeValue, Image
-from daicho.requests import Page, Query
+from daicho.requests import Query
+from daicho.stores import Pages
 from daicho.tally import fast
 
 ATTEMPTS = 3
 """Slots that a vote tries: the next is another, and one that is throttled has counted nothing."""
 
 
-class Reader(Protocol):
+class Reader(Pages, Protocol):
     """What reading needs of the table."""
-
-    def pages(self, query: Query) -> Iterator[Page]:
-        """Read an item collection."""
 
 
 class Once(Protocol):

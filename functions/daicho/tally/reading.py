@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Protocol
 
-from daicho.derive import Amount, ItemKey
+from daicho.derive import Amount
 from daicho.errors import UnavailableError
 from daicho.images import Image
-from daicho.requests import Page, Query
+from daicho.requests import Query
+from daicho.stores import Gets, Pages
 from daicho.tally import slots
 
 MOST_STARTS = 10
@@ -16,14 +16,8 @@ MOST_STARTS = 10
 Of a tally that is rolled up at once, it does so for each batch that comes while it reads."""
 
 
-class Reader(Protocol):
+class Reader(Gets, Pages, Protocol):
     """What reading needs of the table."""
-
-    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
-        """Read one item."""
-
-    def pages(self, query: Query) -> Iterator[Page]:
-        """Read an item collection."""
 
 
 def read_slots(table: Reader, tally: str) -> tuple[Image, ...]:

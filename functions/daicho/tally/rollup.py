@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
@@ -20,10 +20,11 @@ from daicho import derive, keys
 from daicho.clock import utc_now
 from daicho.derive import Amount, ItemKey
 from daicho.errors import ConditionFailedError
-from daicho.images import AttributeValue, Image
+from daicho.images import Image
 from daicho.patience import Patience
 from daicho.plan import AggregatePlan, EntityPlan, Ledger
-from daicho.requests import Page, Query, Write
+from daicho.requests import Page, Query
+from daicho.stores import Gets, Pages, Transacts, Updates, try_change
 from daicho.tally import fast, fast_rollup, slots
 from daicho.tally.reading import read_slots, sum_of
 from daicho.units import Units
@@ -37,36 +38,16 @@ MOST_FOLDED = 99
 _log = logging.getLogger(__name__)
 
 
-class TotalStore(Protocol):
+class TotalStore(Gets, Pages, Updates, Protocol):
     """What a tally's total needs of the table."""
 
-    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
-        """Read one item."""
 
-    def pages(self, query: Query) -> Iterator[Page]:
-        """Read an item collection or a stretch of an index."""
-
-    def update(
-        self,
-        key: ItemKey,
-        update: str,
-        *,
-        condition: str,
-        names: Mapping[str, str],
-        values: Mapping[str, AttributeValue],
-    ) -> Image | None:
-        """Change an item if the condition holds."""
-
-
-class Store(TotalStore, Protocol):
+class Store(TotalStore, Transacts, Protocol):
     """What the rollup needs of the table. ``units`` count what its requests take."""
 
     @property
     def units(self) -> Units:
         """What was taken since they were asked last."""
-
-    def transact(self, writes: Sequence[Write]) -> None:
-        """Do all writes or none."""
 
 
 @dataclass(frozen=True)
@@ -137,22 +118,10 @@ class Totals:
             found = read_slots(self._store, tally)
             amount = slots.base_of(total) + sum_of(found)
             place = ranking_place(name, plan, aggregate, amount)
-            if self._change(slots.totalling(tally, amount, slots.revision_of(total), place)):
+            totalling = slots.totalling(tally, amount, slots.revision_of(total), place)
+            if try_change(self._store, totalling):
                 return True, found
         return False, found
-
-    def _change(self, change: slots.Change) -> bool:
-        try:
-            self._store.update(
-                change.key,
-                change.update,
-                condition=change.condition,
-                names=change.names,
-                values=change.values,
-            )
-        except ConditionFailedError:
-            return False
-        return True
 
 
 class Rollup(Totals):
@@ -220,7 +189,7 @@ class Rollup(Totals):
             return _Rolled(len(found))
         for slot in found:
             if "GSI2PK" in slot:
-                self._change(slots.cleaning(slot))
+                try_change(self._store, slots.cleaning(slot))
         return _Rolled(len(found), self._fold(tally, found))
 
     def _fold(self, tally: str, found: tuple[Image, ...]) -> int:

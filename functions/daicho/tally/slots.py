@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from daicho import images, keys
 from daicho.derive import Amount, ItemKey, key_of
@@ -38,17 +38,6 @@ _COUNTING = (
     "#at = :at, GSI2PK = if_not_exists(GSI2PK, :dirty), GSI2SK = if_not_exists(GSI2SK, :now)"
     " ADD #items :items, #total :total, rev :one"
 )
-
-
-@dataclass(frozen=True)
-class Change:
-    """An update of one item, as `Table.update` takes it."""
-
-    key: ItemKey
-    update: str
-    condition: str
-    values: Mapping[str, AttributeValue]
-    names: Mapping[str, str] = field(default_factory=lambda: NAMES)
 
 
 @dataclass(frozen=True)
@@ -129,7 +118,7 @@ def dirty_place(tally: str, shards: int) -> str:
 
 def adding(
     key: ItemKey, amount: Amount, first: str, last: str, *, dirty_shards: int, now: dt.datetime
-) -> Change:
+) -> Update:
     """Count ``amount``, the records from ``first`` to ``last``, in a slot (rule 9).
 
     The fence compares with ``first`` while ``last`` is what gets stored: were it compared with
@@ -139,7 +128,7 @@ def adding(
     values = _counted(key, amount, dirty_shards, now)
     values |= {":first": {"S": first}, ":last": {"S": last}}
     names = {**NAMES, **AT}
-    return Change(key, f"SET seq = :last, {_COUNTING}", f"{FENCE}:first", values, names)
+    return Update(key, f"SET seq = :last, {_COUNTING}", f"{FENCE}:first", names, values)
 
 
 def correcting(key: ItemKey, amount: Amount, *, dirty_shards: int, now: dt.datetime) -> Update:
@@ -170,7 +159,7 @@ def catching_up(
     return Update(key, f"SET seq = :seq, {_COUNTING}", condition, {**NAMES, **AT}, values)
 
 
-def totalling(tally: str, amount: Amount, revision: int, place: ItemKey | None) -> Change:
+def totalling(tally: str, amount: Amount, revision: int, place: ItemKey | None) -> Update:
     """Write a total over the one of ``revision``, and its place in the ranking (rule 12).
 
     ``place`` is None where the aggregate has no ranking or nothing is left to rank: then the
@@ -190,21 +179,21 @@ def totalling(tally: str, amount: Amount, revision: int, place: ItemKey | None) 
     if revision:
         values[":rev"] = images.to_value(revision)
     unchanged = "rev = :rev" if revision else "attribute_not_exists(rev)"
-    return Change(total_key(tally), setting + removing, unchanged, values)
+    return Update(total_key(tally), setting + removing, unchanged, NAMES, values)
 
 
-def cleaning(slot: Image) -> Change:
+def cleaning(slot: Image) -> Update:
     """Take a slot's dirty mark away if nothing was counted since it was read (rule 12).
 
     By revision and never by time: clocks of two functions tell nothing about who read what.
     """
     as_read, values, names = _as_read(slot)
-    return Change(
+    return Update(
         key_of(slot),
         "REMOVE GSI2PK, GSI2SK ADD rev :one",
         as_read,
-        {**values, ":one": {"N": "1"}},
         names,
+        {**values, ":one": {"N": "1"}},
     )
 
 

@@ -9,11 +9,12 @@ import pytest
 from daicho import images
 from daicho.errors import ConditionFailedError
 from daicho.images import Image
+from daicho.requests import Update
+from daicho.stores import change_item
 from daicho.stream import claims
 from daicho.stream.claims import Claim, Shard, State
 from daicho.stream.records import sequence
 from daicho.table import Table
-from daicho.tally.slots import Change
 from tests.delivery.dynamo import Dynamo
 
 NOW = dt.datetime(2026, 11, 21, 1, 5, 40, tzinfo=dt.UTC)
@@ -31,18 +32,11 @@ class House:
     def __init__(self) -> None:
         self.table = Table(Dynamo(lambda: NOW), "daicho")  # type: ignore[arg-type]
 
-    def change(self, change: Change) -> Shard:
-        image = self.table.update(
-            change.key,
-            change.update,
-            condition=change.condition,
-            names=change.names,
-            values=change.values,
-            returns="ALL_NEW",
-        )
+    def change(self, change: Update) -> Shard:
+        image = change_item(self.table, change, "ALL_NEW")
         return Shard.of(SHARD, image)
 
-    def refused(self, change: Change) -> bool:
+    def refused(self, change: Update) -> bool:
         try:
             self.change(change)
         except ConditionFailedError:

@@ -14,6 +14,7 @@ from daicho.derive import ItemKey
 from daicho.errors import ThrottledError
 from daicho.images import Image
 from daicho.plan import Ledger
+from daicho.stores import change_item
 from daicho.stream import claims
 from daicho.stream.claims import Claim, Shard
 from daicho.stream.project import Projector
@@ -134,13 +135,7 @@ def test_what_somebody_announced_is_claimed_as_uncertain() -> None:
 def test_a_record_with_a_claim_of_any_state_is_left_out(state: Any) -> None:
     house = House()
     change = claims.claiming("s", Claim(seq(2)["S"], state, "Song", 1, NOW))
-    house.table.update(
-        change.key,
-        change.update,
-        condition=change.condition,
-        names=change.names,
-        values=change.values,
-    )
+    change_item(house.table, change)
     claimed = song("x", "2")
     assert house.project(changes(GOOD, claimed, OTHER)) is None
     slot = house.dynamo.find(COUNT)

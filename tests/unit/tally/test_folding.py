@@ -14,6 +14,7 @@ from daicho.errors import TransactionFailedError, UnavailableError
 from daicho.images import Image
 from daicho.patience import Patience
 from daicho.requests import Page, Query, Write
+from daicho.stores import change_item
 from daicho.tally import reading, slots
 from daicho.tally.rollup import Report, Rollup
 from tests.delivery.memory import MemoryTable
@@ -75,13 +76,7 @@ PLACES = (
 def count(table: MemoryTable, key: ItemKey, amount: int, number: int, now: dt.datetime) -> None:
     seq = f"{number:03d}"
     change = slots.adding(key, Amount(amount, Decimal(amount)), seq, seq, dirty_shards=4, now=now)
-    table.update(
-        change.key,
-        change.update,
-        condition=change.condition,
-        names=change.names,
-        values=change.values,
-    )
+    change_item(table, change)
 
 
 def rollup(table: MemoryTable, now: dt.datetime = LATER) -> Report:

@@ -13,6 +13,7 @@ from daicho.derive import Amount, ItemKey
 from daicho.errors import ThrottledError
 from daicho.images import Image
 from daicho.patience import Patience
+from daicho.stores import change_item
 from daicho.tally import reading, slots
 from daicho.tally.rollup import Report, Rollup
 from tests.delivery.memory import MemoryTable
@@ -30,17 +31,7 @@ def count(
     seq = f"{number:03d}"
     now = NOW + dt.timedelta(minutes=minutes)
     change = slots.adding(key, Amount(amount, Decimal(amount)), seq, seq, dirty_shards=4, now=now)
-    apply(table, change)
-
-
-def apply(table: MemoryTable, change: slots.Change) -> None:
-    table.update(
-        change.key,
-        change.update,
-        condition=change.condition,
-        names=change.names,
-        values=change.values,
-    )
+    change_item(table, change)
 
 
 def rollup(table: Any) -> Report:
