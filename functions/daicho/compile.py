@@ -142,12 +142,12 @@ class _Compiler:
         return plan.Through(members, target.__name__, name.name, name.reads_as, listing.name)
 
     def _listing(self, listing: Listing[Any]) -> plan.ListingPlan:
-        order = created_at if listing.order is None else listing.order
+        order = listing.order or (created_at,)
         return plan.ListingPlan(
             name=listing.name,
             since=UNNUMBERED,
             partition=tuple(self._part(listing, each) for each in listing.partition),
-            order=(self._field(listing, order, KEY_KINDS),),
+            order=tuple(self._field(listing, each, KEY_KINDS) for each in order),
             where=self._condition(listing, listing.where),
             shards=listing.shards,
         )
@@ -276,7 +276,7 @@ class _Compiler:
 
 def _lists(listing: Listing[Any], reference: FieldSpec) -> bool:
     """Whether a listing has a newest-first list for each item that a field refers to."""
-    if len(listing.partition) != 1 or listing.order is not None or listing.where is not None:
+    if len(listing.partition) != 1 or listing.order or listing.where is not None:
         return False
     (part,) = listing.partition
     return part.field is reference and part.each == (reference.role == "refs")

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from daicho.declarations import Key
 from daicho.entity import Entity, values_of
 from daicho.fields import MISSING, FieldSpec
+from daicho.views import View
 from daicho.web.wire import in_json, in_text, limited, shown
 
 STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
@@ -90,6 +91,15 @@ def text_of(item: Entity) -> str:
     }
     values |= {"created_at": item.created_at, "version": item.version}
     return reading(entity).model_construct(**values).model_dump_json(warnings=False)
+
+
+def text_of_view(view: View) -> str:
+    """Some fields of an item as JSON."""
+    values: dict[str, Any] = {
+        name: sorted(value) if isinstance(value, set | frozenset) else value
+        for name, value in view.values.items()
+    }
+    return reading(view.entity).model_construct(**values).model_dump_json(warnings=False)
 
 
 def given(body: BaseModel) -> dict[str, Any]:
