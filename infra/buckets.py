@@ -1,4 +1,4 @@
-"""The buckets: the archive of what expired, and what the stream could not work off."""
+"""The buckets: what expired, answers to queries over it, and what the stream could not do."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ class Buckets(Construct):
     def __init__(
         self, scope: Construct, id: str, *, settings: Settings, key: kms.IKey | None
     ) -> None:
-        """Create both, and one for their access logs where the stage keeps any."""
+        """Create all three, and one for their access logs where the stage keeps any."""
         super().__init__(scope, id)
         self._settings = settings
         self._key = key
         self._access_logs = self._log_bucket() if settings.access_logs else None
+        # It is read at once in every class that it may come to be in: a query that passed over
+        # what is frozen would be wrong without saying so.
         self.archive = self._bucket(
             "Archive",
             rules=[
@@ -54,6 +56,14 @@ class Buckets(Construct):
                 _leftovers(),
             ],
             metrics=[s3.BucketMetrics(id=DISCARDED, prefix=DISCARDED_PREFIX)],
+        )
+        # Answers to queries hold tenants' data like the archive, and can be asked for again.
+        self.results = self._bucket(
+            "Results",
+            rules=[
+                s3.LifecycleRule(id="answers", expiration=Duration.days(settings.answer_days)),
+                _leftovers(older_versions=1),
+            ],
         )
 
     def _bucket(
@@ -102,9 +112,10 @@ class Buckets(Construct):
         )
 
 
-def _leftovers() -> s3.LifecycleRule:
+def _leftovers(*, older_versions: int = 30) -> s3.LifecycleRule:
+    """What nobody needs any more; older versions after so many days."""
     return s3.LifecycleRule(
         id="leftovers",
         abort_incomplete_multipart_upload_after=Duration.days(7),
-        noncurrent_version_expiration=Duration.days(30),
+        noncurrent_version_expiration=Duration.days(older_versions),
     )

@@ -49,7 +49,9 @@ class Settings:
 
     ``retain``: data outlives the stack. ``archive_window_seconds``: how long the archive gathers
     before it writes an object. ``glacier_after_days``: a class that is still read at once, so
-    that queries over old days go on working. ``tls_only`` is off at stage local alone: the local
+    that queries over old days go on working. ``query_gigabytes``: what a single query may read
+    before it is ended; ``answer_days``: how long its answer is kept. ``saved_queries``: the local
+    AWS has none. ``tls_only`` is off at stage local alone: the local
     AWS speaks http. ``faults``, for stage local only: how often the projector is to fail on
     purpose, as a share of its writes.
     """
@@ -64,6 +66,9 @@ class Settings:
     dirty_shards: int = 16
     archive_window_seconds: int
     glacier_after_days: int
+    query_gigabytes: int = 10
+    answer_days: int = 7
+    saved_queries: bool = True
     requests_per_second: int
     request_burst: int
     id_token_hours: int = 1
@@ -139,6 +144,7 @@ STAGES = {
         dirty_shards=1,
         archive_window_seconds=0,
         glacier_after_days=90,
+        saved_queries=False,
         requests_per_second=1000,
         request_burst=1000,
         id_token_hours=24,
@@ -172,6 +178,7 @@ STAGES = {
         log_days=90,
         archive_window_seconds=300,
         glacier_after_days=90,
+        query_gigabytes=100,
         requests_per_second=10_000,
         request_burst=5_000,
     ),

@@ -9,6 +9,7 @@ from constructs import Construct
 from daicho.plan import Ledger
 from infra.api import Api
 from infra.archive import Archive
+from infra.archive_catalog import ArchiveCatalog
 from infra.auth import Auth
 from infra.buckets import Buckets
 from infra.functions import Foundation, dependency_layer, function_code
@@ -51,6 +52,15 @@ class DaichoStack(Stack):
         projector = Projector(self, "Projector", ledger=ledger, foundation=foundation)
         rollup = Rollup(self, "Rollup", foundation=foundation)
         archive = Archive(self, "Archive", ledger=ledger, foundation=foundation)
+        catalog = ArchiveCatalog(
+            self,
+            "Catalog",
+            settings=settings,
+            ledger=ledger,
+            archive=buckets.archive,
+            results=buckets.results,
+            key=key,
+        )
         redrive = Redrive(
             self,
             "Redrive",
@@ -81,6 +91,9 @@ class DaichoStack(Stack):
             "ApiUrl": api.url,
             "TableName": table.table_name,
             "ArchiveBucketName": buckets.archive.bucket_name,
+            "ArchiveDatabaseName": catalog.database_name,
+            "ArchiveTableName": catalog.table_name,
+            "ArchiveWorkgroupName": catalog.workgroup_name,
             "FailureBucketName": buckets.failures.bucket_name,
             "UserPoolId": auth.pool.user_pool_id,
             "UserPoolClientId": auth.client.user_pool_client_id,

@@ -69,20 +69,7 @@ class Bucket:
                 nobody knows yet whether it will succeed.
         """
         with translated(f"create {key}"):
-            try:
-                self._client.put_object(
-                    Bucket=self.name,
-                    Key=key,
-                    Body=body,
-                    Metadata=dict(metadata),
-                    ContentType=kind,
-                    IfNoneMatch="*",
-                )
-            except ClientError as error:
-                if _status(error) == EXISTS:
-                    return False
-                raise
-        return True
+            return self._put(key, body, metadata, kind, (EXISTS,), IfNoneMatch="*")
 
     def metadata(self, key: str) -> Mapping[str, str]:
         """The metadata that an object was created with."""
@@ -120,20 +107,7 @@ class Bucket:
             UnavailableError: as `create`.
         """
         with translated(f"replace {key}"):
-            try:
-                self._client.put_object(
-                    Bucket=self.name,
-                    Key=key,
-                    Body=body,
-                    Metadata=dict(metadata),
-                    ContentType=kind,
-                    IfMatch=etag,
-                )
-            except ClientError as error:
-                if _status(error) in (EXISTS, ABSENT):
-                    return False
-                raise
-        return True
+            return self._put(key, body, metadata, kind, (EXISTS, ABSENT), IfMatch=etag)
 
     def names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
         """The names that begin with ``prefix`` and sort behind ``behind``, in order."""
@@ -194,6 +168,31 @@ class Bucket:
                     return
                 raise
             self._client.delete_object(Bucket=self.name, Key=key)
+
+    def _put(
+        self,
+        key: str,
+        body: bytes,
+        metadata: Mapping[str, str],
+        kind: str,
+        refusals: tuple[int, ...],
+        **condition: Any,
+    ) -> bool:
+        """Put an object; False if the answer's status is one of ``refusals``."""
+        try:
+            self._client.put_object(
+                Bucket=self.name,
+                Key=key,
+                Body=body,
+                Metadata=dict(metadata),
+                ContentType=kind,
+                **condition,
+            )
+        except ClientError as error:
+            if _status(error) in refusals:
+                return False
+            raise
+        return True
 
 
 def open_bucket(

@@ -36,7 +36,7 @@ def holders(stage: Synthesis) -> list[Resource]:
 def test_prod_keeps_everything_that_holds_data(prod: Synthesis) -> None:
     kept = {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
     found = holders(prod)
-    assert len(found) == 1 + 3 + 1 + 6
+    assert len(found) == 1 + 4 + 1 + 6
     for each in found:
         assert {name: each[name] for name in kept} == kept, each["Type"]
 
@@ -92,7 +92,7 @@ def test_prod_is_warm_and_its_postings_do_not_hold_it_back(dev: Synthesis, prod:
     assert postings >= 800 * 18  # contacts a second, postings each
 
 
-@pytest.mark.parametrize("name", ["Archive", "Failures"])
+@pytest.mark.parametrize("name", ["Archive", "Failures", "Results"])
 def test_buckets_are_encrypted_versioned_and_closed(any_stage: Synthesis, name: str) -> None:
     properties = bucket(any_stage, name)
     (encryption,) = properties["BucketEncryption"]["ServerSideEncryptionConfiguration"]
@@ -138,6 +138,12 @@ def test_nothing_archived_or_discarded_expires(any_stage: Synthesis, name: str) 
     leftovers = found["leftovers"]
     assert leftovers["NoncurrentVersionExpiration"] == {"NoncurrentDays": 30}
     assert leftovers["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 7}
+
+
+def test_answers_to_queries_are_kept_for_some_days(any_stage: Synthesis) -> None:
+    found = rules(any_stage, "Results")
+    assert found["answers"]["ExpirationInDays"] == 7
+    assert found["leftovers"]["NoncurrentVersionExpiration"] == {"NoncurrentDays": 1}
 
 
 def test_every_log_is_kept_for_the_time_of_its_stage(any_stage: Synthesis) -> None:

@@ -16,39 +16,9 @@ from daicho.errors import UnavailableError
 from daicho.images import Image
 from daicho.patience import Patience
 from daicho.stream.records import Batch, StreamRecord, sequence
+from tests.archiving import DAY, LABEL, MIDNIGHT, PATIENCE, batch, download
 from tests.delivery.memory import MemoryBucket, MemoryTable
-from tests.ledgers import LEDGER, image
-
-LABEL = "2026-11-21T00:00:00.000"
-DAY = 86400
-MIDNIGHT = 1795219200  # 2026-11-21
-TTL = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
-PATIENCE = Patience(lambda: 300.0, reserve=20, sleep=lambda _: None)
-
-
-def download(number: int) -> Image:
-    return image("Download", {"song": "1", "id": str(number), "at": "2026-11-01T00:00:00.000000Z"})
-
-
-def batch(*numbers: int, at: int = MIDNIGHT, shard: str = "s", **changed: Any) -> Batch:
-    records = []
-    for number in numbers:
-        old = {**download(number), **changed}
-        change = {
-            "Keys": {"PK": old["PK"], "SK": old["SK"]},
-            "SequenceNumber": str(number),
-            "ApproximateCreationDateTime": at,
-            "OldImage": old,
-        }
-        records.append(
-            {
-                "eventName": "REMOVE",
-                "eventSourceARN": f"arn:…/stream/{LABEL}",
-                "dynamodb": change,
-                "userIdentity": TTL,
-            }
-        )
-    return Batch.parse({"shardId": shard, "Records": records})
+from tests.ledgers import LEDGER
 
 
 def archive(table: Any, bucket: Any, given: Batch) -> str | None:

@@ -212,6 +212,17 @@ def mixed(house: House) -> None:
     house.broken.clear()
 
 
+def mended(story: Callable[[House], None], monkeypatch: pytest.MonkeyPatch) -> House:
+    """A house after a story that went through while the code was broken; now it is whole."""
+    house = House()
+    break_code(house, monkeypatch)
+    story(house)
+    if story is a_day:
+        house.project()
+    house.broken.clear()
+    return house
+
+
 def kill() -> None:
     raise Killed
 
@@ -222,12 +233,7 @@ def test_killed_at_any_operation_and_run_again_it_is_the_same(
     monkeypatch: pytest.MonkeyPatch, story: Callable[[House], None], after: bool
 ) -> None:
     for at in range(1, 400):
-        house = House()
-        break_code(house, monkeypatch)
-        story(house)
-        if story is a_day:
-            house.project()
-        house.broken.clear()
+        house = mended(story, monkeypatch)
         turns = Turns(at, kill, after)
         try:
             house.redrive(turns=turns)
@@ -253,12 +259,7 @@ def test_two_at_once_apply_each_record_once(
 ) -> None:
     """At each operation of one, another runs from its start to its end."""
     for at in range(1, 400):
-        house = House()
-        break_code(house, monkeypatch)
-        story(house)
-        if story is a_day:
-            house.project()
-        house.broken.clear()
+        house = mended(story, monkeypatch)
         other: list[Report] = []
 
         def beside(house: House = house, other: list[Report] = other) -> None:
@@ -278,11 +279,7 @@ def test_two_at_once_apply_each_record_once(
 def test_live_writes_beside_it_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """At each operation an item changes and the projector follows."""
     for at in range(1, 400):
-        house = House()
-        break_code(house, monkeypatch)
-        a_day(house)
-        house.project()
-        house.broken.clear()
+        house = mended(a_day, monkeypatch)
 
         def live(house: House = house) -> None:
             begin = len(house.records)
