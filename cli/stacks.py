@@ -94,8 +94,8 @@ _LOCAL = {
     "TableName": "table",
     "ArchiveBucketName": "bucket",
     "FailureBucketName": "failures",
-    "ArchiveWorkgroupName": "workgroup",
-    "ArchiveDatabaseName": "database",
+    "ArchiveWorkgroupName": "archive_workgroup",
+    "ArchiveDatabaseName": "archive_database",
     "ArchiveTableName": "archive_table",
 }
 """Outputs of the stack, by their names in the local stack's file."""

@@ -1,1 +1,1 @@
-"""``daicho archive``: what expired is asked, brought back, verified, forgotten; a file a command."""
+"""``daicho archive``: what expired is asked, brought back, verified and forgotten."""

@@ -41,11 +41,11 @@ class Athena:
         Raises:
             StackError: the stack has none.
         """
-        names = [
+        workgroup, database, table = (
             stack[f"Archive{each}Name"] for each in ("Workgroup", "Database", "Table")
-        ]
+        )
         client = boto3.client("athena", endpoint_url=stack.endpoint, region_name=stack.region)
-        return cls(client, *names)
+        return cls(client, workgroup, database, table)
 
     def answer(
         self,

@@ -1,4 +1,4 @@
-"""DuckDB over the archive's objects: each is read by our own reader, and checked, before it is asked.
+"""DuckDB over the archive's objects, each read and checked by our own reader first.
 
 So an object that is corrupt, or was edited by hand, is named and passed over, where a reader of
 files would stop, or believe it. DuckDB does what it is good at: order, aggregates, free SQL.
@@ -51,7 +51,7 @@ def answering(rows: Iterable[Row], sql: str) -> Iterator[Answer]:
 
 def _load(asked: duckdb.DuckDBPyConnection, lines: Path) -> None:
     asked.execute(
-        f"CREATE TABLE {ROWS} AS SELECT *, deleted_at[:{_DAY}] AS dt "
+        f"CREATE TABLE {ROWS} AS SELECT *, deleted_at[:{_DAY}] AS dt "  # noqa: S608 - constants
         f"FROM read_json(?, format = 'newline_delimited', columns = {_COLUMNS})",
         [str(lines)],
     )

@@ -16,7 +16,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from cli.archive.answer import QueryError
 from cli.archive.chosen import OptionError
+from cli.archive.state import StateError
 from cli.stacks import Stack, StackError
 from daicho.archive.reading import Archive
 from daicho.bucket import Bucket, Fetched, Listed, open_bucket
@@ -39,8 +41,7 @@ class Touched:
 
     def __str__(self) -> str:
         return (
-            f"{self.objects:,} objects of {len(self.partitions):,} partitions, "
-            f"{self.bytes:,} bytes"
+            f"{self.objects:,} objects of {len(self.partitions):,} partitions, {self.bytes:,} bytes"
         )
 
     def to_json(self) -> dict[str, int]:
@@ -85,6 +86,7 @@ class Opened:
     ledger: Ledger
     table: Table
     bucket: Bucket
+    failures: Bucket
     metered: Metered
 
     @classmethod
@@ -100,7 +102,8 @@ class Opened:
         patient: dict[str, Any] = {"attempts": 5, "timeout": 30.0}
         bucket = open_bucket(stack["ArchiveBucketName"], **patient, **place)
         table = open_table(stack["TableName"], **patient, **place)
-        return cls(stack, Ledger.load(), table, bucket, Metered(bucket))
+        failures = open_bucket(stack["FailureBucketName"], **patient, **place)
+        return cls(stack, Ledger.load(), table, bucket, failures, Metered(bucket))
 
     @property
     def archive(self) -> Archive:
@@ -118,7 +121,7 @@ def ending(command: str) -> Iterator[None]:
     """What keeps a command from running ends it with a sentence and its exit code."""
     try:
         yield
-    except (OptionError, StackError, DaichoError, ClientError, BotoCoreError, OSError) as error:
+    except _EXPECTED as error:
         end(f"archive {command} could not run: {error}")
 
 
@@ -156,3 +159,15 @@ def progress(opened: Opened, what: str, total: int | None = None) -> Iterator[No
             yield
         finally:
             opened.metered.tell = lambda _: None
+
+
+_EXPECTED = (
+    OptionError,
+    StackError,
+    StateError,
+    QueryError,
+    DaichoError,
+    ClientError,
+    BotoCoreError,
+    OSError,
+)

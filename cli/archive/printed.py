@@ -39,18 +39,39 @@ def printed(answer: Answer, output: Output) -> int:
 
 def items(answer: Answer, ledger: Ledger, entities: Sequence[str]) -> Answer:
     """Whole rows as a person reads them: a column for each field of the entities."""
-    fields = dict.fromkeys(
-        name for each in entities for name in (*ledger.current(each).plan.fields, "created_at")
-    )
+    known = [ledger.current(each).plan for each in entities if each in ledger.entities]
+    fields = dict.fromkeys(name for plan in known for name in (*plan.fields, "created_at"))
     rows = (_flat(row, fields) for row in records(answer))
     return Answer([*HEAD, *fields], rows)
+
+
+def whole(answer: Answer) -> Answer:
+    """Whole rows as JSON shows them: the item as one value."""
+    return Answer(RECORD, (list(each.values()) for each in records(answer)))
+
+
+def readable(answer: Answer, none: list[str]) -> Answer:
+    """Whole rows without those of lines that are no JSON, of which ``none`` hears.
+
+    To Athena such a line is a row of nulls.
+    """
+    place = answer.columns.index("item")
+
+    def rows() -> Iterator[Sequence[Any]]:
+        for row in answer.rows:
+            if row[place] is None:
+                none.append("a line")
+            else:
+                yield row
+
+    return Answer(answer.columns, rows())
 
 
 def records(answer: Answer) -> Iterator[dict[str, Any]]:
     """Whole rows as JSON values: what an archived line holds, the item as plain values."""
     for row in answer.rows:
         found = dict(zip(answer.columns, row, strict=True))
-        item = json.loads(found["item"]) if isinstance(found["item"], str) else found["item"]
+        item = json.loads(found["item"])
         values = {name: plain(value) for name, value in sorted(item.items()) if name not in _OURS}
         gen = found["gen"]
         yield {
@@ -81,7 +102,7 @@ def plain(value: Any) -> Any:
         return value
     ((kind, content),) = value.items()
     match kind, content:
-        case ("S" | "B" | "BOOL"), _:
+        case (("S" | "B" | "BOOL"), _):
             return content
         case "NULL", _:
             return None
@@ -91,10 +112,12 @@ def plain(value: Any) -> Any:
             return {name: plain(each) for name, each in content.items()}
         case "L", list():
             return [plain(each) for each in content]
-        case ("SS" | "BS"), list():
+        case (("SS" | "BS"), list()):
             return sorted(content)
         case "NS", list():
-            return sorted((_number(each) for each in content), key=lambda each: (str(type(each)), each))
+            return sorted(
+                (_number(each) for each in content), key=lambda each: (str(type(each)), each)
+            )
         case _:
             return value
 
@@ -185,4 +208,4 @@ def _spelt(value: Any) -> Any:
     return str(value)
 
 
-_CONTROLS = {code: None for code in (*range(9), 11, 12, *range(14, 32), 127)}
+_CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))

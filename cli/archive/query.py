@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Annotated, Literal
 
 import typer
 
 from cli.archive import chosen, duck, printed
-from cli.archive.answer import Answer, QueryError
+from cli.archive.answer import Answer
 from cli.archive.athena import Athena
-from cli.archive.chosen import LOCAL, Entities, KeyParts, Since, Stage, StackFile, Tenant, Until
-from cli.archive.opened import FOUND, SOUND, Opened, end, ending, progress, said
+from cli.archive.chosen import LOCAL, Entities, KeyParts, Since, StackFile, Stage, Tenant, Until
+from cli.archive.opened import FOUND, SOUND, Opened, ending, progress, said
 from cli.archive.printed import Output
 from cli.archive.statement import Statement, over, whole_rows
 from daicho.archive.objects import CorruptObjectError
@@ -65,23 +65,23 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
         asked = whole_rows(None if most is None else most + 1) if sql is None else _one(sql)
         broken: list[str] = []
         more: list[bool] = []
-        try:
-            with _answering(opened, engine, selection, entities, asked, broken) as answer:
-                if sql is None and output == "json":
-                    found = (list(each.values()) for each in printed.records(answer))
-                    answer = Answer(printed.RECORD, found)
-                elif sql is None:
-                    answer = printed.items(answer, opened.ledger, entities)
-                rows = printed.printed(printed.limited(answer, most, more), output)
-        except QueryError as error:
-            end(f"archive query could not run: {error}")
+        lines: list[str] = []
+        with _answering(opened, engine, selection, entities, asked, broken) as found:
+            answer = found if sql is not None else printed.readable(found, lines)
+            if sql is None and output == "json":
+                answer = printed.whole(answer)
+            elif sql is None:
+                answer = printed.items(answer, opened.ledger, entities)
+            rows = printed.printed(printed.limited(answer, most, more), output)
     cut = f" (there are more: --limit {most} is over)" if any(more) else ""
     said(f"{rows:,} rows{cut}")
-    raise typer.Exit(FOUND if broken else SOUND)
+    if lines:
+        said(f"{len(lines):,} lines are no rows: daicho archive verify names their objects")
+    raise typer.Exit(FOUND if broken or lines else SOUND)
 
 
 @contextmanager
-def _answering(  # noqa: PLR0913, PLR0917
+def _answering(
     opened: Opened,
     engine: Engine,
     selection: Selection,
@@ -104,7 +104,7 @@ def _answering(  # noqa: PLR0913, PLR0917
         partitions = {each.name.rpartition("/")[0] for each in wanted}
 
         def made(without: Sequence[str]) -> Statement:
-            return over(sql, athena.table, selection, entities, without)
+            return over(sql, (athena.database, athena.table), selection, entities, without)
 
         answer, scanned = athena.answer(made, named)
         said(
@@ -113,11 +113,12 @@ def _answering(  # noqa: PLR0913, PLR0917
         )
         yield answer
         return
-    with progress(opened, "reading the archive"):
-        rows = opened.archive.rows(selection, corrupt)
-        with duck.answering(rows, sql) as answer:
-            said(f"DuckDB: {opened.touched}, checked and read")
-            yield answer
+    with ExitStack() as kept:
+        with progress(opened, "reading the archive"):
+            rows = opened.archive.rows(selection, corrupt)
+            answer = kept.enter_context(duck.answering(rows, sql))
+        said(f"DuckDB: {opened.touched}, checked and read")
+        yield answer
 
 
 def _one(sql: str) -> str:

@@ -33,24 +33,25 @@ class Statement:
 def whole_rows(limit: int | None) -> str:
     """The statement of a query without one: rows as they are, in order of deletion."""
     most = "" if limit is None else f" LIMIT {limit:d}"
-    return f"SELECT {', '.join(COLUMNS)} FROM {ROWS} ORDER BY deleted_at, seq{most}"
+    return f"SELECT {', '.join(COLUMNS)} FROM {ROWS} ORDER BY deleted_at, seq{most}"  # noqa: S608
 
 
 def over(
     sql: str,
-    table: str,
+    table: tuple[str, str],
     selection: Selection,
     entities: Sequence[str],
     without: Sequence[str] = (),
 ) -> Statement:
-    """A statement over the Glue table ``table``, in Athena's SQL.
+    """A statement over the Glue table ``table`` (database and name), in Athena's SQL.
 
     ``entities``: their partitions alone are read. ``without``: addresses of objects that are
     passed over, as they cannot be read.
     """
     where, parameters = _condition(selection, entities, without)
     # dt comes along: to group by the day of deletion costs nothing.
-    selected = f"SELECT {', '.join((*COLUMNS, 'dt'))} FROM {_name(table)} WHERE {where}"
+    columns, home = ", ".join((*COLUMNS, "dt")), ".".join(map(_name, table))
+    selected = f"SELECT {columns} FROM {home} WHERE {where}"  # noqa: S608 - values are parameters
     common = f"{ROWS} AS ({selected})"
     if found := _RECURSIVE.match(sql):
         whole = f"WITH RECURSIVE {common},{sql[found.end() :]}"
@@ -88,8 +89,8 @@ def _condition(
     return " AND ".join(conditions), tuple(each for some in values for each in some)
 
 
-def _name(table: str) -> str:
-    return '"' + table.replace('"', '""') + '"'
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def literal(value: str) -> str:
