@@ -9,7 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from cli import docs, generation, load, openapi, redrive
+from cli import docs, export, generation, load, openapi, redrive
 from cli.archive import commands as archive
 from daicho.fields import DeclarationError
 
@@ -38,6 +38,7 @@ app = typer.Typer(
     help="Daicho: one DynamoDB table, and everything derived from it kept exact.",
 )
 app.command()(load.load)
+app.command()(export.export)
 app.command()(redrive.redrive)
 app.add_typer(archive.app, name="archive")
 app.command()(generation.generation)

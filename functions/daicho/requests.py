@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from daicho.derive import ItemKey
+from daicho.derive import ItemKey, key_of
 from daicho.images import AttributeValue, Image
 
 NOTHING: Mapping[str, Any] = {}
+MOST_WRITES = 100
+"""What one transaction takes."""
 
 
 @dataclass(frozen=True)
@@ -82,12 +84,16 @@ class Query:
 
 @dataclass(frozen=True)
 class Page:
-    """One page of a query. ``last`` is None at the end; ``units`` are read units it took."""
+    """One page of a query or a scan. ``last`` is None at the end; ``units`` are read units.
+
+    ``scanned``: how many items were looked at, whatever a filter left of them.
+    """
 
     items: tuple[Image, ...]
     count: int
     last: Image | None
     units: float
+    scanned: int = 0
 
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Page:
@@ -97,7 +103,43 @@ class Page:
             count=answer["Count"],
             last=answer.get("LastEvaluatedKey") or None,
             units=answer.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0),
+            scanned=answer.get("ScannedCount", answer["Count"]),
         )
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A stretch of the whole table: one of ``segments`` that may be read at once.
+
+    ``start`` is a page's `Page.last`. ``filter`` leaves items out after they were read and paid
+    for; ``limit`` counts them all the same.
+    """
+
+    segment: int = 0
+    segments: int = 1
+    start: Image | None = None
+    limit: int | None = None
+    consistent: bool = False
+    filter: str | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, AttributeValue] = field(default_factory=dict)
+
+    def request(self) -> dict[str, Any]:
+        """The request, but for the table's name."""
+        optional = {
+            "ExclusiveStartKey": self.start,
+            "Limit": self.limit,
+            "ConsistentRead": self.consistent or None,
+            "FilterExpression": self.filter,
+            "ExpressionAttributeNames": dict(self.names) or None,
+            "ExpressionAttributeValues": dict(self.values) or None,
+        }
+        return {
+            "Segment": self.segment,
+            "TotalSegments": self.segments,
+            "ReturnConsumedCapacity": "TOTAL",
+            **{name: value for name, value in optional.items() if value is not None},
+        }
 
 
 @dataclass(frozen=True)
@@ -144,7 +186,26 @@ class Delete:
         return {"Key": key_image(self.key), **expressions(self.condition, self.names, self.values)}
 
 
-Write = Put | Update | Delete
+@dataclass(frozen=True)
+class ConditionCheck:
+    """Require something of an item that is not written, as a part of a transaction."""
+
+    key: ItemKey
+    condition: str
+    names: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, AttributeValue] = field(default_factory=dict)
+
+    def request(self) -> dict[str, Any]:
+        """The action, but for the table's name."""
+        return {"Key": key_image(self.key), **expressions(self.condition, self.names, self.values)}
+
+
+Write = Put | Update | Delete | ConditionCheck
+
+
+def key_of_write(write: Write) -> ItemKey:
+    """The key of the item that a write is of."""
+    return key_of(write.item) if isinstance(write, Put) else write.key
 
 
 def key_image(key: ItemKey) -> dict[str, dict[str, str]]:

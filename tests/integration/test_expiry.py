@@ -123,8 +123,8 @@ def test_days_are_played_ahead_one_after_the_other(
     assert list(play(dynamodb, table_name, 3, ["Message"])) == [1, 0, 1]
     assert names(dynamodb, table_name) == {"c", "tombstone", "later"}
     assert list(play(dynamodb, table_name, 3)) == [0, 0, 1]
-    days = [
+    told = [
         (old["PK"]["S"], round((int(old[AT_MARK]["N"]) - now) / DAY))
         for old in removals(dynamo, dynamodb, table_name)
     ]
-    assert days == [("a", 1), ("b", 3), ("c", 3)]
+    assert told == [("a", 1), ("b", 3), ("c", 3)]
