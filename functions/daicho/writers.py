@@ -42,9 +42,8 @@ T = TypeVar("T")
 Fields = dict[str, AttributeValue]
 ATTEMPTS = 8
 """How often a write is tried that others get ahead of."""
-
 RACING_SECONDS = 3.0
-"""How long a transaction begins anew that others get ahead of."""
+"""How long a write of several items, a version or a move, begins anew that others get ahead of."""
 
 WAITING = "an expired item of this key waits for the archive; try again later"
 
