@@ -9,6 +9,7 @@ from annotated_types import MaxLen, MinLen
 
 from daicho.entity import Entity
 from daicho.idempotency import HEADER
+from daicho.views import View
 from daicho.web.operations import Parameter
 from daicho.web.problems import HttpError
 
@@ -29,7 +30,7 @@ _TAG = re.compile(r'(W/)?"([\x21\x23-\x7e]*)"')
 _LIST = re.compile(rf"\s*{_TAG.pattern}\s*(?:,\s*{_TAG.pattern}\s*)*")
 
 
-def etag_of(item: Entity) -> str:
+def etag_of(item: Entity | View) -> str:
     """The item's version in quotes."""
     return f'"{item.version}"'
 
