@@ -218,8 +218,8 @@ def measure(ledger: Ledger) -> None:
             (
                 f"{rate:,}",
                 str(shards),
-                *(f"{each:.2f}" for each in day.dollars.values()),
-                f"**{sum(day.dollars.values()):.2f}**",
+                *(f"{each:.3f}" for each in day.dollars.values()),
+                f"**{sum(day.dollars.values()):.3f}**",
                 f"{sum(day.dollars.values()) * day.rows * 30 / 1e6:.2f}",
                 f"{day.stored_a_month:.4f}",
             )

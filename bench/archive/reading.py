@@ -1,15 +1,15 @@
 """What a selection of the archive reads: partitions, objects and bytes, of how many there are.
 
 100,000 rows by the real archiver over a bucket in memory, in batches as Lambda would have gathered
-them; selected by the library that ``daicho archive query`` stands on. Athena and DuckDB read the
-same objects for the same entity and days, since partitions are folders.
+them; selected and metered as ``daicho archive query`` does. Athena reads the same objects for the
+same entity and days, since partitions are folders.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from rich.progress import track
@@ -17,12 +17,12 @@ from rich.progress import track
 from bench.archive.deletions import TENANTS, Deletion, Deletions, moments
 from bench.archive.gathering import Gathered, Mapping, gathered
 from bench.archive.report import console, markdown
+from cli.archive.opened import Metered
 from daicho.archive.archiver import Archiver
 from daicho.archive.chain import folder
 from daicho.archive.objects import CorruptObjectError
 from daicho.archive.reading import Archive, Selection
 from daicho.archive.verifying import Verifier
-from daicho.bucket import Fetched, Listed
 from daicho.patience import Patience
 from daicho.plan import Ledger
 from daicho.stream.records import Batch
@@ -34,28 +34,6 @@ SHARDS = 4
 FIRST = dt.datetime(2026, 11, 1, tzinfo=dt.UTC)
 ATHENAS_LEAST, DOLLARS_A_TERABYTE = 10_000_000, 5
 """Bytes that a query is billed for at least (https://aws.amazon.com/athena/pricing/)."""
-
-
-@dataclass
-class Counted:
-    """A bucket that counts what is asked of it. ``listings``: requests, of 1,000 names each."""
-
-    bucket: MemoryBucket
-    listings: int = 0
-    names: list[str] = field(default_factory=list)
-    read: int = 0
-
-    def listed(self, prefix: str, *, behind: str = "", most: int = 1000) -> Iterator[Listed]:
-        self.listings += 1
-        for place, each in enumerate(self.bucket.listed(prefix, behind=behind, most=most), 1):
-            self.listings += place % most == 0
-            yield each
-
-    def fetch(self, key: str) -> Fetched | None:
-        found = self.bucket.fetch(key)
-        self.names.append(key)
-        self.read += len(found.body) if found else 0
-        return found
 
 
 @dataclass
@@ -154,24 +132,33 @@ def measure(ledger: Ledger) -> bool:
     filled.verify()
     rows, sound = [], True
     for what, selection in selections(filled).items():
-        counted = Counted(filled.bucket)
-        found = sum(1 for _ in Archive(counted).rows(selection, _broken))
-        read = {name.rpartition("/")[0] for name in counted.names}
-        sound &= read == needed(filled, selection) and found == wanted(filled, selection)
-        billed = max(counted.read, ATHENAS_LEAST) / 1e12 * DOLLARS_A_TERABYTE
+        metered = Metered(filled.bucket)
+        found = sum(1 for _ in Archive(metered).rows(selection, _broken))
+        read = metered.touched
+        sound &= read.partitions == needed(filled, selection) and found == wanted(filled, selection)
+        billed = max(read.bytes, ATHENAS_LEAST) / 1e12 * DOLLARS_A_TERABYTE
         rows.append(
             (
                 what,
                 f"{found:,}",
-                f"{len(read)} of {len(filled.partitions)}",
-                f"{len(counted.names):,}",
-                f"{counted.read:,}",
-                f"{counted.read / filled.size:.1%}",
-                str(counted.listings),
+                f"{len(read.partitions)} of {len(filled.partitions)}",
+                f"{read.objects:,}",
+                f"{read.bytes:,}",
+                f"{read.bytes / filled.size:.1%}",
+                f"{read.listed:,}",
                 f"{billed:.6f}",
             )
         )
-    heads = ("asked", "rows", "partitions", "objects", "bytes", "of all", "listings", "Athena, $")
+    heads = (
+        "asked",
+        "rows",
+        "partitions",
+        "objects",
+        "bytes",
+        "of all",
+        "names listed",
+        "Athena, $",
+    )
     markdown(
         f"{ROWS:,} rows of 2 entities and 20 tenants over {DAYS} days, "
         f"{len(filled.bucket.objects):,} objects, {filled.size:,} bytes",
