@@ -12,7 +12,7 @@ class Message(Entity):
 
     id: str = uid()
     text: str = field(min_length=1, max_length=10_000)
-    subject: str | None = field(default=None, max_length=200)
+    subject: str = field(default="", max_length=200)
     sender: str | None = None
 
     key = Key(id)
