@@ -93,7 +93,8 @@ class Book:
             NotFound: there is none, or it has expired.
         """
         key = self._places.key(one)
-        if one.version is not None or one.entity.versioned_ == "pointer":
+        whole = one.version is not None or one.entity.versioned_ == "pointer"
+        if whole or key in self._places.pending:
             image = self._read(one, consistent=True, max_age=0)
         else:
             wanted = attributes_of(names)
