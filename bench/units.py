@@ -22,6 +22,7 @@ from rich.table import Table as Printed
 import domains
 from bench.layouts import layouts
 from bench.meter import Consumed, Meter
+from bench.versions import versions
 from daicho import Entity, derive
 from daicho.book import Book
 from daicho.bucket import open_bucket
@@ -265,6 +266,7 @@ def main() -> None:
         figure = page_costs(House(endpoint))
         house = House(endpoint)
         layouts(console, house.client, house.book, house.project)
+        versions(console, house.client)
     console.print(figure)
 
 
