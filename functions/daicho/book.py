@@ -210,12 +210,13 @@ class Book:
         """Change some fields of an item.
 
         The item is read first, since what results must be derivable as a whole, and written only
-        if nobody was faster; without ``if_match`` a lost race is run again.
+        if nobody was faster; without ``if_match`` a lost race is run again. A change of the field
+        that its key ``moves`` by moves it: removed here and put there, in one transaction.
 
         Raises:
             NotFound: there is none, or it has expired.
             PreconditionFailed: not of version ``if_match``.
-            Conflict: others were faster, again and again.
+            Conflict: others were faster, again and again; or an item stands where it would move.
             Invalid: an unknown field, a wrong value, a key field or one that is set only once.
         """
         return self._writer.change(one, changes, if_match=if_match)

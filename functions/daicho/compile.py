@@ -76,7 +76,19 @@ class _Compiler:
         if salt is not None and shards is None:
             raise DeclarationError(f"{key}: a salt seasons shards, and there are none")
         split = key.partition
-        return plan.KeyPlan(tuple(names[:split]), tuple(names[split:]), shards, salt, key.edge)
+        return plan.KeyPlan(
+            tuple(names[:split]), tuple(names[split:]), shards, salt, key.edge, self._moves(key)
+        )
+
+    def _moves(self, key: Key[Any]) -> str | None:
+        moves = key.moves
+        if moves is None:
+            return None
+        if moves not in key.parts:
+            raise DeclarationError(f"{key}: moves={moves.name} is no field of the key")
+        if moves.frozen:
+            raise DeclarationError(f"{key}: {moves} is set once, so no item ever moves by it")
+        return moves.name
 
     def _shards(self, key: Key[Any]) -> int | str | None:
         shards = key.shards

@@ -122,12 +122,18 @@ class Key(Declaration, Generic[*Ts]):
     ``partition=0`` puts all items of a tenant into one collection. ``shards`` spreads a
     collection by a hash of the key (a calculated suffix): a number, or a field that holds it.
     ``salt`` is a hidden field that nobody outside can know, so that nobody can aim at a shard.
+    ``moves`` is the one field of the key that may change: the item moves then, in one transaction.
     """
 
     edge = False
 
     def __init__(
-        self, *parts: *Ts, partition: int = 1, shards: Any = MISSING, salt: Any = MISSING
+        self,
+        *parts: *Ts,
+        partition: int = 1,
+        shards: Any = MISSING,
+        salt: Any = MISSING,
+        moves: Any = MISSING,
     ) -> None:
         self.parts = tuple(spec_of(part) for part in parts)
         if not self.parts:
@@ -143,6 +149,7 @@ class Key(Declaration, Generic[*Ts]):
             raise DeclarationError(f"a Key's shards are a number or a field(), not {shards!r}")
         self.shards: int | FieldSpec | None = None if shards is MISSING else shards
         self.salt: FieldSpec | None = None if salt is MISSING else spec_of(salt)
+        self.moves: FieldSpec | None = None if moves is MISSING else spec_of(moves)
 
     def __get__(self, instance: object, owner: type[E]) -> KeyOf[E, *Ts]:
         return KeyOf(owner, self)

@@ -50,10 +50,12 @@ def creation(entity: type[Entity], name: str, outside: Iterable[str]) -> type[Ba
 
 def change(entity: type[Entity]) -> type[BaseModel]:
     """What PATCH takes: any of what may change; null where the field admits None."""
+    moves = key_of(entity).moves
+    fixed = [name for name in key_names(entity) if moves is None or name != moves.name]
     # The default only says that a field may be left out: a null is still validated.
     fields: dict[str, Any] = {
         each: (_typed(entity, each, in_json), Field(default=None))
-        for each, spec in _writable(entity, key_names(entity)).items()
+        for each, spec in _writable(entity, fixed).items()
         if not spec.frozen
     }
     return create_model(f"{entity.__name__}Change", __config__=STRICT, **fields)
