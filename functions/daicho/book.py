@@ -10,8 +10,7 @@ import datetime as dt
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Any
 
 from daicho import keys, plan
 from daicho.asking import fitting, part_texts
@@ -28,34 +27,15 @@ from daicho.memory import Memory
 from daicho.pages import Pages
 from daicho.places import Places, described
 from daicho.plan import Ledger
-from daicho.questions import Counted, E, Figure, Many, One, Ranking, Score
+from daicho.questions import Chart, Counted, E, Figure, Many, One, Page, Ranking, Score
 from daicho.table import Table
 from daicho.tally.reading import live_amount
 from daicho.transactions import Transaction
-from daicho.views import View, attributes_of, view_of
+from daicho.views import View, Viewed, attributes_of, view_of
 from daicho.writers import Writer
 from daicho.writing import expired, item_of, key_fields
 
 MOST_AT_ONCE = 100
-
-
-@dataclass(frozen=True)
-class Page(Generic[E]):
-    """Items in order, and the cursor that goes on behind them: None only at the end.
-
-    A page may come short, or empty, and still have a cursor: what one page reads is bounded.
-    """
-
-    items: list[E]
-    cursor: str | None
-
-
-@dataclass(frozen=True)
-class Chart:
-    """Scores from the highest, and the cursor that goes on behind them: None only at the end."""
-
-    items: list[Score]
-    cursor: str | None
 
 
 class Book:
@@ -130,6 +110,18 @@ class Book:
         _check_limit(limit)
         images, end = self._pages.page(many, limit, cursor)
         return Page([item_of(many[0].entity, image) for image in images], end)
+
+    def views(
+        self, *many: Many[E], names: Sequence[str], limit: int = MOST_AT_ONCE, cursor: str | None
+    ) -> Viewed:
+        """A page of lists, of each item some fields; from the index alone where rows copy them.
+
+        Raises:
+            BadCursor, Invalid: as `page`.
+        """
+        _check_limit(limit)
+        images, end = self._pages.page(many, limit, cursor, names)
+        return Viewed([view_of(many[0].entity, image, names) for image in images], end)
 
     def pages(self, many: Sequence[Many[E]], *, limit: int = MOST_AT_ONCE) -> list[Page[E]]:
         """The first page of each of these lists, read at once."""

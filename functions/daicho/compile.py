@@ -15,12 +15,12 @@ from daicho.declarations import (
     Declaration,
     Expires,
     Key,
-    Listing,
     PartSpec,
     Sum,
 )
 from daicho.fields import DeclarationError, FieldSpec, created_at
 from daicho.keys import text_of
+from daicho.listings import Listing
 from daicho.searching import Search, ThroughSpec
 
 if TYPE_CHECKING:
@@ -150,7 +150,20 @@ class _Compiler:
             order=tuple(self._field(listing, each, KEY_KINDS) for each in order),
             where=self._condition(listing, listing.where),
             shards=listing.shards,
+            copies=self._copies(listing),
         )
+
+    def _copies(self, listing: Listing[Any]) -> tuple[str, ...]:
+        """What a row needs to be shown: the copied fields, and the key that tells the item."""
+        if listing.copies_all:
+            return (*self.entity.fields_, "created_at", "version")
+        if not listing.copies:
+            return ()
+        for spec in listing.copies:
+            if spec is not created_at and spec.entity != self.name:
+                raise DeclarationError(f"{listing} copies {spec}: an image knows only its own")
+        key = cast(Key[Any], self.declarations["key"])
+        return tuple(dict.fromkeys(spec.name for spec in (*key.parts, *listing.copies)))
 
     def _aggregate(self, aggregate: Aggregate) -> plan.AggregatePlan:
         measured = None

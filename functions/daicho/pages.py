@@ -13,7 +13,7 @@ from daicho.images import Image
 from daicho.lists import AskedLists, Lists
 from daicho.places import Places
 from daicho.plan import Ledger
-from daicho.postings import IndexReader
+from daicho.postings import IndexReader, Listed
 from daicho.questions import Many
 from daicho.reach import Reach
 from daicho.reading import Reader, Shown
@@ -34,9 +34,16 @@ class Pages:
     at_once: int
 
     def page(
-        self, many: Sequence[Many[Any]], limit: int, cursor: str | None
+        self,
+        many: Sequence[Many[Any]],
+        limit: int,
+        cursor: str | None,
+        names: Sequence[str] | None = None,
     ) -> tuple[Sequence[Image], str | None]:
-        """A page of lists merged in order, and the cursor behind it; None only at the end."""
+        """A page of lists merged in order, and the cursor behind it; None only at the end.
+
+        ``names``: fields that will do. Where the rows copy all of them, no item is read.
+        """
         now = self.now()
         reach = Reach(self.table, self.ledger, self.tenant, now)
         asked = self.asked(many, limit, reach)
@@ -47,7 +54,7 @@ class Pages:
             found, end = Reader(self.table, now).direct(asked.direct, start, limit)
         else:
             budget = Budget(units=reach.units, requests=reach.requests)
-            found, end = self._walked(asked, start, budget, now)
+            found, end = self._walked(asked, start, budget, now, names)
         return found, binding.write(end)
 
     def asked(self, many: Sequence[Many[Any]], limit: int, reach: Reach) -> AskedLists:
@@ -56,14 +63,25 @@ class Pages:
         return Lists(self.places, self.ledger, self.tenant, reach, now).asked(many, limit)
 
     def _walked(
-        self, asked: AskedLists, start: Position | None, budget: Budget, now: int
+        self,
+        asked: AskedLists,
+        start: Position | None,
+        budget: Budget,
+        now: int,
+        names: Sequence[str] | None,
     ) -> tuple[Sequence[Image], Position | None]:
         """A page of postings; a position's ``list`` says whether its own order is undecided."""
         stream, shown = asked.stream(), Shown(asked.limit)
         if start is not None:
             stream.leap(Bound(start.order, inclusive=start.list == 1))
         entity = asked.entity.__name__
-        reader = IndexReader(self.table, self.ledger, entity, asked.asked, now, self.at_once)
+        wanted = {*asked.entity.fields_, "created_at", "version"} if names is None else set(names)
+        copied = all(
+            isinstance(each, Listed) and wanted <= set(each.listing.copies) for each in asked.asked
+        )
+        reader = IndexReader(
+            self.table, self.ledger, entity, asked.asked, now, self.at_once, copied
+        )
         try:
             walked = Walk(reader, stream, asked.limit, shown.take, budget).page()
         except OnlyUnprocessedError as error:

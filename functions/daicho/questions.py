@@ -83,3 +83,22 @@ class Score:
     total: Any
     rank: int | None = None
     beyond: int | None = None
+
+
+@dataclass(frozen=True)
+class Page(Generic[E]):
+    """Items in order, and the cursor that goes on behind them: None only at the end.
+
+    A page may come short, or empty, and still have a cursor: what one page reads is bounded.
+    """
+
+    items: list[E]
+    cursor: str | None
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Scores from the highest, and the cursor that goes on behind them: None only at the end."""
+
+    items: list[Score]
+    cursor: str | None
