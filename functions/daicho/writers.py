@@ -26,6 +26,7 @@ from daicho.errors import (
     ReferenceNotFound,
 )
 from daicho.images import AttributeValue, Image
+from daicho.patience import Patience
 from daicho.places import Places, described
 from daicho.plan import Generation, Ledger
 from daicho.questions import One
@@ -38,6 +39,8 @@ E = TypeVar("E", bound=Entity)
 Fields = dict[str, AttributeValue]
 ATTEMPTS = 8
 """How often a write is tried that others get ahead of."""
+MOVING_SECONDS = 1.0
+"""How long a move is, which takes two items."""
 
 WAITING = "an expired item of this key waits for the archive; try again later"
 
@@ -275,14 +278,14 @@ class Writer:
 
     def _moved(self, one: One[E], changes: Mapping[str, Any], if_match: int | None) -> E:
         """Change what an item's place depends on: removed here and put there, or neither."""
-        for _ in range(ATTEMPTS):
+        for _ in Patience.seconds(MOVING_SECONDS).attempts():
             try:
                 with self.together() as transaction:
                     moved = transaction.change(one, changes, if_match=if_match)
             except Raced:
                 continue
             return moved
-        raise Conflict("others were faster, again and again")
+        raise Raced("others were faster, again and again; try again")
 
     def _put_over(self, image: Image, there: Image) -> bool:
         """Put a new item over the expired one that was seen; False if that is gone or changed."""
