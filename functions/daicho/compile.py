@@ -22,6 +22,7 @@ from daicho.fields import DeclarationError, FieldSpec, created_at
 from daicho.keys import text_of
 from daicho.listings import Listing
 from daicho.searching import Search, ThroughSpec
+from daicho.versioned import Versioned
 
 if TYPE_CHECKING:
     from daicho.entity import Entity
@@ -60,6 +61,7 @@ class _Compiler:
             aggregates=tuple(self._aggregate(each) for each in self._all(Aggregate)),
             counters=tuple(self._counter(each) for each in self._all(Counter)),
             expires=self._expires(),
+            versions=self._versions(),
             fields=dict(sorted(self.read.items())),
         )
 
@@ -126,6 +128,7 @@ class _Compiler:
         if name.kind != "str":
             raise DeclarationError(f"{search} reads {name}, which is {name.kind}; it takes str")
         self._check_single(reference)
+        self._check_held(search, target, name)
         key = target.declarations_["key"]
         if key.partition or key.shards:
             raise DeclarationError(
@@ -155,15 +158,18 @@ class _Compiler:
 
     def _copies(self, listing: Listing[Any]) -> tuple[str, ...]:
         """What a row needs to be shown: the copied fields, and the key that tells the item."""
-        if listing.copies_all:
-            return (*self.entity.fields_, "created_at", "version")
-        if not listing.copies:
-            return ()
-        for spec in listing.copies:
+        fields = self.entity.fields_
+        chosen = tuple(fields.values()) if listing.copies_all else listing.copies
+        for spec in chosen:
             if spec is not created_at and spec.entity != self.name:
                 raise DeclarationError(f"{listing} copies {spec}: an image knows only its own")
+            if spec is not created_at:
+                self._check_held(listing, self.entity, spec)
+        if listing.copies_all:
+            return (*fields, "created_at", "version")
         key = cast(Key[Any], self.declarations["key"])
-        return tuple(dict.fromkeys(spec.name for spec in (*key.parts, *listing.copies)))
+        kept = (*key.parts, *chosen) if chosen else ()
+        return tuple(dict.fromkeys(spec.name for spec in kept))
 
     def _aggregate(self, aggregate: Aggregate) -> plan.AggregatePlan:
         measured = None
@@ -221,6 +227,21 @@ class _Compiler:
             raise DeclarationError(f"{self.expires} expires before it is written")
         return plan.ExpiryPlan(seconds, self.expires.archive)
 
+    def _versions(self) -> plan.Way | None:
+        key = cast(Key[Any], self.declarations["key"])
+        for declared in self._all(Versioned):
+            if key.moves is not None:
+                raise DeclarationError(
+                    f"{declared}: {key} moves, and what moves leaves its versions behind; let "
+                    f"{key.moves.name} be no part of the key"
+                )
+            if self.expires is not None:
+                raise DeclarationError(
+                    f"{declared}: {self.name} expires, and what DynamoDB deletes leaves its "
+                    "versions behind; keep versions, or let it expire"
+                )
+        return self.entity.versioned_
+
     def _part(self, declaration: Declaration, part: PartSpec) -> plan.Part:
         kinds: tuple[str, ...] = KEY_KINDS
         if part.each:
@@ -258,8 +279,19 @@ class _Compiler:
             raise DeclarationError(
                 f"{declaration} reads {spec}, which is {spec.kind}; it takes {' or '.join(kinds)}"
             )
+        self._check_held(declaration, self.entity, spec)
         self.read[spec.name] = spec.kind
         return spec.name
+
+    def _check_held(self, reader: object, entity: type[Entity], spec: FieldSpec) -> None:
+        """By pointer a base item holds its key, and nothing of its content."""
+        key = cast(Key[Any], entity.declarations_["key"])
+        if entity.versioned_ == "pointer" and spec not in key.parts:
+            who = "" if entity is self.entity else f"{entity.__name__} is "
+            raise DeclarationError(
+                f"{reader}: {who}versioned by pointer, the current image holds no "
+                f"{spec.name!r}; use copy"
+            )
 
     def _check_single(self, reference: FieldSpec) -> None:
         """What is read through a reference has its id alone for a key."""
@@ -285,6 +317,7 @@ class _Compiler:
                 f"{spec} copies {spec.source}, but {reference} refers to "
                 f"{reference.target.__name__}"
             )
+        self._check_held(spec, reference.target, spec.source)
 
 
 def _lists(listing: Listing[Any], reference: FieldSpec) -> bool:

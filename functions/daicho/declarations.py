@@ -344,6 +344,6 @@ def condition(where: Any) -> ConditionSpec | None:
 
 
 def counted(parts: tuple[Any, ...], expected: int, declaration: Declaration) -> None:
-    """Refuse a question with too few or too many values: TypeError."""
+    """Check how many values a question is asked with; TypeError names the declaration."""
     if len(parts) != expected:
         raise TypeError(f"{declaration} takes {expected} values, not {len(parts)}")

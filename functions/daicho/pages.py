@@ -9,6 +9,7 @@ from typing import Any
 
 from daicho.cursor import Binding, Position
 from daicho.errors import UnprocessedError
+from daicho.history import History
 from daicho.images import Image
 from daicho.lists import AskedLists, Lists
 from daicho.places import Places
@@ -30,6 +31,7 @@ class Pages:
     ledger: Ledger
     tenant: str
     places: Places
+    history: History
     now: Callable[[], int]
     at_once: int
 
@@ -44,6 +46,8 @@ class Pages:
 
         ``names``: fields that will do. Where the rows copy all of them, no item is read.
         """
+        if many and many[0].by == "versions":
+            return self.history.page(many, limit, cursor)
         now = self.now()
         reach = Reach(self.table, self.ledger, self.tenant, now)
         asked = self.asked(many, limit, reach)
@@ -52,10 +56,11 @@ class Pages:
         found: Sequence[Image]
         if asked.direct:
             found, end = Reader(self.table, now).direct(asked.direct, start, limit)
-        else:
-            budget = Budget(units=reach.units, requests=reach.requests)
-            found, end = self._walked(asked, start, budget, now, names)
-        return found, binding.write(end)
+            return self.history.whole(found), binding.write(end)
+        budget = Budget(units=reach.units, requests=reach.requests)
+        copied = _copy(asked, names)
+        found, end = self._walked(asked, start, budget, now, copied)
+        return found if copied else self.history.whole(found), binding.write(end)
 
     def asked(self, many: Sequence[Many[Any]], limit: int, reach: Reach) -> AskedLists:
         """The lists that answer questions."""
@@ -68,17 +73,13 @@ class Pages:
         start: Position | None,
         budget: Budget,
         now: int,
-        names: Sequence[str] | None,
+        copied: bool,
     ) -> tuple[Sequence[Image], Position | None]:
         """A page of postings; a position's ``list`` says whether its own order is undecided."""
         stream, shown = asked.stream(), Shown(asked.limit)
         if start is not None:
             stream.leap(Bound(start.order, inclusive=start.list == 1))
         entity = asked.entity.__name__
-        wanted = {*asked.entity.fields_, "created_at", "version"} if names is None else set(names)
-        copied = all(
-            isinstance(each, Listed) and wanted <= set(each.listing.copies) for each in asked.asked
-        )
         reader = IndexReader(
             self.table, self.ledger, entity, asked.asked, now, self.at_once, copied
         )
@@ -89,3 +90,11 @@ class Pages:
         order, inclusive = walked.bound
         end = None if walked.bound == END else Position(order, int(inclusive))
         return walked.items, end
+
+
+def _copy(asked: AskedLists, names: Sequence[str] | None) -> bool:
+    """Whether the rows of all lists bring along what is wanted; None is everything."""
+    wanted = {*asked.entity.fields_, "created_at", "version"} if names is None else set(names)
+    return all(
+        isinstance(each, Listed) and wanted <= set(each.listing.copies) for each in asked.asked
+    )

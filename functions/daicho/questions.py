@@ -14,10 +14,14 @@ E = TypeVar("E", bound="Entity")
 
 @dataclass(frozen=True)
 class One(Generic[E]):
-    """One item, by the values of its key's fields: partition first, then sort."""
+    """One item, by the values of its key's fields: partition first, then sort.
+
+    ``version``: as it was in that version, of an entity whose versions are kept.
+    """
 
     entity: type[E]
     parts: tuple[Any, ...]
+    version: int | None = None
 
 
 @dataclass(frozen=True)
@@ -26,12 +30,13 @@ class Many(Generic[E]):
 
     ``by`` says through what: ``partition`` (the items of a partition, by sort key), ``under`` (of
     those the ones whose key begins so), ``inverse`` (an edge from its far end), ``listing`` or
-    ``search`` (newest first unless ordered otherwise). ``name`` is the declaration's, ``parts``
-    are its partition's values, the beginning of a key, or the keyword.
+    ``search`` (newest first unless ordered otherwise), ``versions`` (of one item, newest first).
+    ``name`` is the declaration's, ``parts`` are its partition's values, the beginning of a key,
+    the keyword, or the key of the one item.
     """
 
     entity: type[E]
-    by: Literal["partition", "under", "inverse", "listing", "search"]
+    by: Literal["partition", "under", "inverse", "listing", "search", "versions"]
     name: str
     parts: tuple[Any, ...]
     window: dt.timedelta | None = None
@@ -69,6 +74,14 @@ class Counted:
     """
 
     counted: Literal["yes", "unknown"]
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """How many versions were removed; ``done``: no more are to be, else ask again."""
+
+    removed: int
+    done: bool
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from daicho import Entity, Key, Listing, created_at, derive, field, ref, refs, uid
+from daicho import Entity, Key, Listing, Versioned, created_at, derive, field, ref, refs, uid
 from daicho.compile import compile_entity
 from daicho.fields import DeclarationError
 from daicho.images import Image
@@ -77,6 +77,19 @@ def test_another_entitys_field_is_not_copied() -> None:
         compile_entity(Other)
     with pytest.raises(DeclarationError, match="takes fields"):
         Listing(copies="title")
+
+
+def test_a_pointer_holds_nothing_to_copy() -> None:
+    class Manual(Entity):
+        id: str = uid()
+        text: str = field()
+
+        key = Key(id)
+        versions = Versioned("pointer")
+        newest = Listing(copies=all)
+
+    with pytest.raises(DeclarationError, match=r"Manual\.newest.*pointer.*'text'"):
+        compile_entity(Manual)
 
 
 def rows(values: dict[str, Any]) -> dict[str, Row]:
