@@ -11,9 +11,10 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Domain, Entity, Key, Versioned, field, uid
 from daicho.book import Book
+from daicho.derive import key_of
 from daicho.domain import Daicho
 from daicho.errors import BadCursor, Conflict, Invalid, NotFound, PreconditionFailed
-from daicho.history import MOST_FORGOTTEN
+from daicho.history import MOST_FORGOTTEN, contents
 from daicho.plan import Ledger
 from daicho.questions import One
 from tests.revised import BOTH, LEDGER, NOON, Guide, Kept, Memo, numbers
@@ -276,6 +277,22 @@ def test_a_version_takes_up_to_400_kilobytes(kept: Kept, entity: Any) -> None:
         book.change(entity.key("m"), {"text": "z"})
     assert len(book.page(entity.versions("m")).items) == 5  # 2 MB a page
     assert numbers(book, entity.versions("m")) == [7, 6, 5, 4, 3, 2, 1]
+
+
+def test_a_pointer_that_is_out_of_date_shows_what_is_newest(kept: Kept) -> None:
+    book = kept.book()
+    for id in ("m", "gone"):
+        revised(book, Guide, 2, id)
+    stale = {key_of(item): item for item in kept.stands().values() if "type" in item}
+    book.change(Guide.key("m"), {"text": "later"})
+    assert [item["text"] for item in contents(kept.table, LEDGER, stale).values()] == [
+        {"S": "text 2"}, {"S": "text 2"},
+    ]  # fmt: skip
+    book.forget(Guide.key("m"))
+    book.delete(Guide.key("gone"))
+    book.forget(Guide.key("gone"))
+    (found,) = contents(kept.table, LEDGER, stale).values()
+    assert (found["text"], found["version"]) == ({"S": "later"}, {"N": "3"})
 
 
 def test_a_page_of_pointers_is_bounded_by_what_they_point_at(kept: Kept) -> None:
