@@ -41,9 +41,11 @@ if TYPE_CHECKING:
     from daicho.fields import uid as uid
     from daicho.keys import shards_for as shards_for
     from daicho.questions import Counted as Counted
+    from daicho.questions import Held as Held
     from daicho.questions import Score as Score
     from daicho.searching import Search as Search
     from daicho.searching import through as through
+    from daicho.splitting import Split as Split
 
 _HOMES = {
     "book": ("Book", "Page"),
@@ -56,8 +58,9 @@ _HOMES = {
     "errors": ("Conflict", "refuse"),
     "fields": ("copied", "created_at", "field", "id_of", "new_id", "now", "ref", "refs", "uid"),
     "keys": ("shards_for",),
-    "questions": ("Counted", "Score"),
+    "questions": ("Counted", "Held", "Score"),
     "searching": ("Search", "through"),
+    "splitting": ("Split",),
 }  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -22,6 +22,7 @@ from daicho.declarations import (
 from daicho.fields import DeclarationError, FieldSpec, created_at
 from daicho.keys import text_of
 from daicho.searching import Search, ThroughSpec
+from daicho.splitting import Split, check
 
 if TYPE_CHECKING:
     from daicho.entity import Entity
@@ -61,6 +62,7 @@ class _Compiler:
             counters=tuple(self._counter(each) for each in self._all(Counter)),
             expires=self._expires(),
             fields=dict(sorted(self.read.items())),
+            split=self._split(),
         )
 
     def _all(self, kind: Any) -> list[Any]:
@@ -196,6 +198,17 @@ class _Compiler:
             raise DeclarationError(f"{self.expires} expires before it is written")
         return plan.ExpiryPlan(seconds, self.expires.archive)
 
+    def _split(self) -> str | None:
+        found = self._all(Split)
+        if len(found) > 1:
+            raise DeclarationError(f"{found[1]}: {self.name} is split already, by {found[0]}")
+        for each in found:
+            check(each)
+            if self.expires is not None:
+                raise DeclarationError(f"{self.expires} would leave the sections of {each} behind")
+            return str(each.field.name)
+        return None
+
     def _part(self, declaration: Declaration, part: PartSpec) -> plan.Part:
         kinds: tuple[str, ...] = KEY_KINDS
         if part.each:
@@ -228,6 +241,11 @@ class _Compiler:
             raise DeclarationError(
                 f"{declaration} reads {spec}: an image knows only its own fields. Copy it: "
                 f"{spec.name}: ... = copied(..., {spec})"
+            )
+        if any(each.field is spec for each in self._all(Split)):
+            raise DeclarationError(
+                f"{declaration} reads {spec}, which is split into items of its own: no image "
+                "holds it"
             )
         if spec.kind not in kinds:
             raise DeclarationError(

@@ -181,6 +181,8 @@ class EntityPlan:
     aggregates: tuple[AggregatePlan, ...] = ()
     counters: tuple[CounterPlan, ...] = ()
     expires: ExpiryPlan | None = None
+    split: str | None = None
+    """The field whose sections are items of their own, so that no image holds it."""
 
     @property
     def derives(self) -> bool:
@@ -193,6 +195,8 @@ class EntityPlan:
         for each in plain["aggregates"]:
             if each["rolled_up"] == "by schedule":
                 del each["rolled_up"]  # as lock files had it before there was another
+        if self.split is None:
+            del plain["split"]
         return plain
 
     @classmethod
@@ -208,6 +212,7 @@ class EntityPlan:
             aggregates=tuple(_aggregate(each) for each in data["aggregates"]),
             counters=tuple(_counter(each) for each in data["counters"]),
             expires=ExpiryPlan(**expires) if expires else None,
+            split=data.get("split"),
         )
 
 
