@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from cli.declared import ROOT, discovered
-from cli.loading.batches import Batches, Pace
+from cli.loading.batches import Batches
 from cli.loading.loader import Loader, rejected_of
 from cli.loading.prepare import Preparer
 from cli.loading.rows import is_array
@@ -24,6 +24,7 @@ from daicho.clock import utc_now
 from daicho.entity import Entity
 from daicho.errors import StoreError
 from daicho.keys import TENANT
+from daicho.pace import Pace
 from daicho.plan import Ledger
 from daicho.table import Table, open_table
 
@@ -51,13 +52,13 @@ class Connection:
             os.environ.setdefault(name, "test")  # the local AWS takes any
         return cls(stack["table"], endpoint or stack["endpoint"], stack["region"])
 
-    def open(self, writers: int) -> Table:
+    def open(self, at_once: int, attempts: int = 5) -> Table:
         """The table, with patience for a program that may wait."""
         return open_table(
             self.table,
-            attempts=5,
+            attempts=attempts,
             timeout=30.0,
-            connections=writers + 4,
+            connections=at_once + 4,
             endpoint=self.endpoint,
             region=self.region,
         )

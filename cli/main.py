@@ -9,7 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from cli import docs, generation, load, openapi, redrive
+from cli import docs, export, generation, load, openapi, redrive
 from daicho.fields import DeclarationError
 
 
@@ -37,6 +37,7 @@ app = typer.Typer(
     help="Daicho: one DynamoDB table, and everything derived from it kept exact.",
 )
 app.command()(load.load)
+app.command()(export.export)
 app.command()(redrive.redrive)
 app.command()(generation.generation)
 app.command()(docs.docs)

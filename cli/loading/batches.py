@@ -6,15 +6,14 @@ others idle. Source: "Distributing write activity efficiently during data upload
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice, zip_longest
-from threading import Lock
 
 from daicho.derive import key_of
 from daicho.images import Image
+from daicho.pace import Pace
 from daicho.patience import Patience
 from daicho.table import WRITE_AT_ONCE, Table
 
@@ -33,28 +32,6 @@ def interleaved(items: Iterable[Image]) -> list[Image]:
         collections.setdefault(key.pk, {})[key.sk] = item
     rounds = zip_longest(*(each.values() for each in collections.values()), fillvalue=_NOTHING)
     return [item for each in rounds for item in each if item is not _NOTHING]
-
-
-@dataclass
-class Pace:
-    """Lets so many items a second pass, of all writers together; None: as many as come."""
-
-    rate: float | None
-    clock: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
-    _free: float = field(default=0.0, init=False)
-    _lock: Lock = field(default_factory=Lock, init=False)
-
-    def wait(self, items: int) -> None:
-        """Wait until these may go."""
-        if self.rate is None:
-            return
-        with self._lock:
-            now = self.clock()
-            begin = max(self._free, now)
-            self._free = begin + items / self.rate
-        if begin > now:
-            self.sleep(begin - now)
 
 
 @dataclass

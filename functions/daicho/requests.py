@@ -82,12 +82,16 @@ class Query:
 
 @dataclass(frozen=True)
 class Page:
-    """One page of a query. ``last`` is None at the end; ``units`` are read units it took."""
+    """One page of a query or a scan. ``last`` is None at the end; ``units`` are read units.
+
+    ``scanned``: how many items were looked at, whatever a filter left of them.
+    """
 
     items: tuple[Image, ...]
     count: int
     last: Image | None
     units: float
+    scanned: int = 0
 
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Page:
@@ -97,7 +101,43 @@ class Page:
             count=answer["Count"],
             last=answer.get("LastEvaluatedKey") or None,
             units=answer.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0),
+            scanned=answer.get("ScannedCount", answer["Count"]),
         )
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A stretch of the whole table: one of ``segments`` that may be read at once.
+
+    ``start`` is a page's `Page.last`. ``filter`` leaves items out after they were read and paid
+    for; ``limit`` counts them all the same.
+    """
+
+    segment: int = 0
+    segments: int = 1
+    start: Image | None = None
+    limit: int | None = None
+    consistent: bool = False
+    filter: str | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, AttributeValue] = field(default_factory=dict)
+
+    def request(self) -> dict[str, Any]:
+        """The request, but for the table's name."""
+        optional = {
+            "ExclusiveStartKey": self.start,
+            "Limit": self.limit,
+            "ConsistentRead": self.consistent or None,
+            "FilterExpression": self.filter,
+            "ExpressionAttributeNames": dict(self.names) or None,
+            "ExpressionAttributeValues": dict(self.values) or None,
+        }
+        return {
+            "Segment": self.segment,
+            "TotalSegments": self.segments,
+            "ReturnConsumedCapacity": "TOTAL",
+            **{name: value for name, value in optional.items() if value is not None},
+        }
 
 
 @dataclass(frozen=True)

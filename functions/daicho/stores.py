@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 from daicho.derive import ItemKey
 from daicho.errors import ConditionFailedError
 from daicho.images import AttributeValue, Image
-from daicho.requests import Page, Query, Update, Write
+from daicho.requests import Page, Query, Scan, Update, Write
 
 
 class Gets(Protocol):
@@ -27,6 +27,13 @@ class Pages(Protocol):
 
     def pages(self, query: Query) -> Iterator[Page]:
         """Read an item collection or a stretch of an index."""
+
+
+class Scans(Protocol):
+    """Reads the whole table."""
+
+    def scan(self, scan: Scan) -> Page:
+        """Read one page of a segment of the whole table."""
 
 
 class Puts(Protocol):

@@ -22,7 +22,7 @@ from daicho.errors import UnprocessedError
 from daicho.faults import translated
 from daicho.images import AttributeValue, Image
 from daicho.patience import Patience
-from daicho.requests import NOTHING, Page, Query, Write, expressions, key_image
+from daicho.requests import NOTHING, Page, Query, Scan, Write, expressions, key_image
 from daicho.units import Metered, Units
 
 if TYPE_CHECKING:
@@ -104,6 +104,12 @@ class Table:
         while page.last is not None:
             page = self.query(replace(query, start=page.last))
             yield page
+
+    def scan(self, scan: Scan) -> Page:
+        """Read one page of a segment of the whole table."""
+        with translated(f"scan segment {scan.segment} of {scan.segments}"):
+            answer = self._client.scan(TableName=self.name, **scan.request())
+        return Page.of(answer)
 
     def put(
         self,

@@ -16,7 +16,7 @@ import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 from typer.testing import CliRunner
 
-from cli.loading.batches import Batches, Pace, interleaved
+from cli.loading.batches import Batches, interleaved
 from cli.loading.loader import Loader
 from cli.loading.prepare import Preparer
 from cli.loading.rows import read
@@ -24,6 +24,7 @@ from cli.loading.state import ChangedError, State, Target
 from cli.main import app
 from daicho.errors import UnprocessedError
 from daicho.images import Image
+from daicho.pace import Pace
 from daicho.plan import Ledger
 from daicho.table import Table
 from domains.downloads import Download

@@ -1,0 +1,1 @@
+"""What `daicho export` is made of."""

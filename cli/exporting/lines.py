@@ -1,0 +1,110 @@
+"""Lines of an export: one item each, as plain JSON or as DynamoDB has it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from daicho import images, keys
+from daicho.images import Image
+from daicho.plan import Ledger, UnknownEntityError
+from daicho.requests import Page, Scan
+from daicho.writing import expired
+
+_OURS = ("PK", "SK", "type", "version", "gen", "ttl")
+"""Attributes of a base item that are no field of its entity; all of indexes are none either."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What of the table is exported. ``tenant`` None is all; ``entities`` empty is all."""
+
+    tenant: str | None = None
+    entities: tuple[str, ...] = ()
+    raw: bool = False
+    consistent: bool = False
+
+    @property
+    def scan(self) -> Scan:
+        """What is asked of each segment: the filter leaves out what would be thrown away here."""
+        conditions, names, values = [], {}, {}
+        if self.tenant is not None:
+            conditions.append("begins_with(PK, :tenant)")
+            values[":tenant"] = {"S": keys.prefix(self.tenant)}
+        if self.entities:
+            listed = {f":e{n}": {"S": name} for n, name in enumerate(self.entities)}
+            conditions.append(f"#type IN ({', '.join(listed)})")
+            values |= listed
+        elif not self.raw:
+            conditions.append("attribute_exists(#type)")
+        if any("#type" in each for each in conditions):
+            names["#type"] = "type"
+        filtered = " AND ".join(conditions) or None
+        return Scan(filter=filtered, names=names, values=values, consistent=self.consistent)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Makes lines of pages. ``now``: epoch seconds, past which an item has expired."""
+
+    chosen: Chosen
+    ledger: Ledger
+    now: Callable[[], int]
+
+    def __call__(self, page: Page) -> tuple[int, bytes]:
+        """How many items of a page are exported, and their lines."""
+        if self.chosen.raw:
+            values = [{"Item": item} for item in page.items]
+        else:
+            now = self.now()
+            values = [self._plain(item) for item in page.items if not expired(item, now)]
+        texts = (json.dumps(each, ensure_ascii=False, default=_binary) for each in values)
+        return len(values), "".join(f"{text}\n" for text in texts).encode(errors="surrogatepass")
+
+    def _plain(self, item: Image) -> dict[str, Any]:
+        entity = item["type"]["S"]
+        kinds = self._kinds(entity)
+        fields = {
+            name: _value(images.from_value(value), kinds.get(name, ""))
+            for name, value in item.items()
+            if name not in _OURS and not name.startswith(("GSI", "_"))
+        }
+        return {
+            "tenant": keys.parse(item["PK"]["S"])[0],
+            "type": entity,
+            "version": images.integer(item, "version"),
+            "item": fields,
+        }
+
+    def _kinds(self, entity: str) -> Mapping[str, str]:
+        try:
+            return self.ledger.current(entity).plan.fields
+        except UnknownEntityError:
+            return {}  # of an entity that is not declared any more
+
+
+def _value(value: Any, kind: str) -> Any:
+    """As the API writes it: exact decimals as text, sets in order."""
+    match value:
+        case set():
+            return sorted(value)
+        case dict():
+            return {name: _value(each, "") for name, each in value.items()}
+        case list():
+            return [_value(each, "") for each in value]
+        case Decimal() | int() if kind == "decimal" and not isinstance(value, bool):
+            return str(value)
+        case Decimal():
+            near = float(value)
+            return near if Decimal(repr(near)) == value else str(value)
+    return value
+
+
+def _binary(value: object) -> str:
+    if isinstance(value, bytes | bytearray):
+        return base64.b64encode(value).decode()
+    raise TypeError(f"{type(value).__name__} in an item")
