@@ -133,26 +133,28 @@ def sections_of(values: Mapping[str, Any], field: str) -> list[Section]:
     """
     if len(values) > MOST_SECTIONS:
         raise Invalid(f"has {len(values)} sections; at most {MOST_SECTIONS}", field=field)
-    found = [section(name, value, n, field) for n, (name, value) in enumerate(values.items())]
+    found = []
+    for place, (name, value) in enumerate(values.items()):
+        check_name(name, field)
+        found.append(section(name, value, place, f"{field}.{name}"))
     check_weight(sum(each.weight for each in found), field)
     return found
 
 
-def section(name: str, value: Any, place: int, field: str, changed: int | None = None) -> Section:
+def section(name: str, value: Any, place: int, field: str) -> Section:
     """One section.
 
     Raises:
-        Invalid: a name or a value that cannot be stored.
+        Invalid: a value that cannot be stored; ``field`` is what it came as.
     """
-    check_name(name, field)
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         text.encode()
     except UnicodeEncodeError as error:
-        raise Invalid("the text is not well-formed Unicode", field=f"{field}.{name}") from error
+        raise Invalid("the text is not well-formed Unicode", field=field) from error
     except (ValueError, RecursionError) as error:
-        raise Invalid(f"cannot be stored: {error}", field=f"{field}.{name}") from error
-    return Section(name, text, place, changed)
+        raise Invalid(f"cannot be stored: {error}", field=field) from error
+    return Section(name, text, place)
 
 
 def check_name(name: str, field: str) -> None:
@@ -202,7 +204,17 @@ def cut(partition: str, epoch: str, section: Section, piece: str) -> list[Image]
     if len(texts) == 1:
         return [first | {"text": {"S": section.text}}]
     first |= {"piece": {"S": piece}, "pieces": {"N": str(len(texts))}}
+    first["weight"] = {"N": str(section.weight)}
     return [first, *(_piece(key, piece, n, text) for n, text in enumerate(texts))]
+
+
+def weight_of(first: Image) -> int:
+    """What a section weighs, by the item of it that counts."""
+    text = images.text(first, "text")
+    if text is None:
+        return images.integer(first, "weight") or 0
+    _, name, _ = keys.parse(first["SK"]["S"])
+    return Section(name, text, 0).weight
 
 
 def joined(items: Iterable[Image]) -> dict[str, Section]:

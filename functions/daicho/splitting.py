@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import typing
-from typing import Any, Generic
+from functools import cache
+from typing import Any, Generic, TypeVar
 
 from daicho.declarations import Declaration, spec_of
 from daicho.fields import DeclarationError, FieldSpec
 from daicho.questions import E, OneSection
+from daicho.split import Manifest
+
+T = TypeVar("T")
+_MANIFEST = "_manifest"
 
 
 class Split(Declaration):
@@ -37,10 +43,34 @@ class SplitOf(Generic[E]):
         return OneSection(self.entity, key, section)
 
 
+@cache
 def split_of(entity: Any) -> FieldSpec | None:
     """The field of an entity that is split; None if none is."""
     found = (each for each in entity.declarations_.values() if isinstance(each, Split))
     return next((each.field for each in found), None)
+
+
+def head_of(item: T, manifest: Manifest | None) -> T:
+    """The same item without its sections, as the table holds it."""
+    head, spec = copy.copy(item), split_of(item.__class__)
+    if spec is not None:
+        head.__dict__[spec.name] = None
+        head.__dict__[_MANIFEST] = manifest
+    return head
+
+
+def manifest_of(item: object) -> Manifest | None:
+    """What an item knows of its sections, which it is read or written without."""
+    found: Manifest | None = item.__dict__.get(_MANIFEST)
+    return found
+
+
+def with_sections(item: T, values: dict[str, Any]) -> T:
+    """An item with its sections."""
+    whole, spec = copy.copy(item), split_of(item.__class__)
+    if spec is not None:
+        whole.__dict__[spec.name] = values
+    return whole
 
 
 def check(split: Split) -> None:

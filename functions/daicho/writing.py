@@ -21,6 +21,8 @@ from daicho.entity import Entity, stored
 from daicho.errors import Invalid, StoreError
 from daicho.images import AttributeValue, Image
 from daicho.plan import AggregatePlan, EntityPlan, Generation, ListingPlan, SearchPlan
+from daicho.split import Manifest
+from daicho.splitting import head_of, split_of
 
 E = TypeVar("E", bound=Entity)
 NULL: AttributeValue = {"NULL": True}
@@ -69,6 +71,8 @@ def values_image(entity: type[Entity], values: Mapping[str, Any]) -> dict[str, A
     found: dict[str, AttributeValue] = {}
     for name, spec in entity.fields_.items():
         value = values[name]
+        if spec is split_of(entity):
+            continue
         if not nothing(spec, value):
             found[name] = attribute(entity, name, value)
         elif spec.frozen or not (spec.default is None or spec.role == "refs"):
@@ -201,8 +205,11 @@ def item_of(entity: type[E], image: Image) -> E:
         UnreadableError: the entity has no place for what is stored.
     """
     values: dict[str, Any] = {}
+    held, manifest = split_of(entity), Manifest.of(image)
     for name, spec in entity.fields_.items():
         if name not in image:
+            if spec is held and manifest is not None:
+                values[name] = {}
             continue
         value = images.from_value(image[name])
         if spec.kind == "set" and value is None:
@@ -212,7 +219,8 @@ def item_of(entity: type[E], image: Image) -> E:
         values[name] = value
     created = dt.datetime.fromisoformat(images.text(image, "created_at") or "")
     try:
-        return stored(entity, values, created, version_of(image))
+        item = stored(entity, values, created, version_of(image))
+        return item if manifest is None else head_of(item, manifest)
     except ValidationError as error:
         raise UnreadableError(f"{entity.__name__} {derive.key_of(image)}: {error}") from error
 
