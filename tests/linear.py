@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 State = Mapping[str, Any]
 ABSENT = object()
+MOST_UNKNOWN = 6
 
 
 @dataclass
@@ -59,6 +60,8 @@ class History:
         if len(gaps) > len(unknown):
             return f"nobody has made the versions {gaps}"
         found: str | None = None
+        if len(unknown) > MOST_UNKNOWN:
+            raise ValueError(f"{len(unknown)} calls without an answer are too many to try")
         for chosen in permutations(unknown, len(gaps)):
             found = self._replayed(known | dict(zip(gaps, chosen, strict=True)), newest)
             if found is None:

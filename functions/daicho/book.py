@@ -29,6 +29,9 @@ from daicho.pages import Pages
 from daicho.places import Places, described
 from daicho.plan import Ledger
 from daicho.questions import Counted, E, Figure, Many, One, Ranking, Score
+from daicho.sections import Sections, Splits
+from daicho.split_writing import SplitWriter
+from daicho.splitting import split_of
 from daicho.table import Table
 from daicho.tally.reading import live_amount
 from daicho.transactions import Transaction
@@ -57,7 +60,7 @@ class Chart:
     cursor: str | None
 
 
-class Book:
+class Book(Sections):
     """One tenant's part of the table. Make one for each request: it remembers what it has read."""
 
     def __init__(
@@ -81,6 +84,7 @@ class Book:
         self._counters = Counters(table, self._places, adding, clock)
         self._pages = Pages(table, ledger, tenant, self._places, self._now, at_once)
         self._writer = Writer(table, ledger, tenant, self._places, clock)
+        self._splits = Splits.of(table, self._writer, clock, at_once)
         self._figures = Figures(table)
 
     def find(self, one: One[E], *, consistent: bool = True, max_age: float = 0.0) -> E | None:
@@ -90,6 +94,8 @@ class Book:
         item is then read once in that time by each function instance.
         """
         image = self._read(one, consistent=consistent, max_age=max_age)
+        if image is not None and split_of(one.entity) is not None:
+            return self._splits.whole(one.entity, image)
         return None if image is None else item_of(one.entity, image)
 
     def get(self, one: One[E], *, max_age: float = 0.0) -> E:
@@ -152,7 +158,7 @@ class Book:
             ReferenceNotFound: a copied field's item does not exist.
             Invalid: the item cannot be stored, or nothing could be derived from it.
         """
-        return self._writer.create(item)
+        return self._writing(type(item)).create(item)
 
     def create_once(self, item: E, *fields: str) -> E:
         """Store a new item under a key that stands for one request: a repeat gives the item.
@@ -190,7 +196,7 @@ class Book:
             ReferenceNotFound: a copied field's item does not exist.
             Invalid: the item cannot be stored, or nothing could be derived from it.
         """
-        return self._writer.put(item, if_match=if_match, if_none_match=if_none_match)
+        return self._writing(type(item)).put(item, if_match=if_match, if_none_match=if_none_match)
 
     def change(self, one: One[E], changes: Mapping[str, Any], *, if_match: int | None = None) -> E:
         """Change some fields of an item.
@@ -213,7 +219,7 @@ class Book:
             NotFound: there is none, or it has expired.
             PreconditionFailed: not of version ``if_match``.
         """
-        self._writer.delete(one, if_match=if_match)
+        self._writing(one.entity).delete(one, if_match=if_match)
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
@@ -324,6 +330,9 @@ class Book:
                 amounts = self._figures.members_live(group)
             scores, end = self._figures.ranked(amounts, start, limit)
         return Chart(scores, binding.write(end))
+
+    def _writing(self, entity: type[Entity]) -> Writer | SplitWriter:
+        return self._writer if split_of(entity) is None else self._splits.writer
 
     def _read(self, one: One[E], *, consistent: bool, max_age: float) -> Image | None:
         key = self._places.key(one)

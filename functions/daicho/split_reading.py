@@ -29,6 +29,8 @@ from daicho.writing import version_of
 
 READ_SECONDS = 8.0
 """How long a document is read that changes all the time."""
+PAUSE = 0.1
+"""Seconds at most before what others are ahead of is tried again: changes take hundredths."""
 CATCH_UPS = 50
 
 
@@ -61,7 +63,7 @@ class SplitReader:
         """
         key, now = key_of(head), head
         partition = split.partition_of(key, entity)
-        for _ in Patience.seconds(READ_SECONDS).attempts():
+        for _ in Patience.seconds(READ_SECONDS, longest=PAUSE).attempts():
             manifest = Manifest.of(now)
             if manifest is None:
                 return now
@@ -82,23 +84,23 @@ class SplitReader:
         """
         key, now = key_of(head), head
         partition = split.partition_of(key, entity)
-        for _ in Patience.seconds(READ_SECONDS).attempts():
+        for _ in Patience.seconds(READ_SECONDS, longest=PAUSE).attempts():
             manifest = Manifest.of(now)
             if manifest is None:
                 return now, None
             place = split.key_of_section(partition, manifest.epoch, name)
+            items, is_torn = (item for _, item in self._items(partition, place.sk)), False
             try:
-                items = (item for _, item in self._items(partition, place.sk))
                 found = split.joined(items).get(name)
             except split.TornError:
-                found = None
+                found, is_torn = None, True
             if found is not None:
                 return now, found
             # It is not there: or all that was there has been replaced since the head was read.
             newest = self.table.get(key, consistent=True)
             if newest is None:
                 return None
-            if version_of(newest) == version_of(now) and _epoch(newest) == _epoch(now):
+            if not is_torn and _epoch(newest) == manifest.epoch:
                 return newest, None
             now = newest
         raise ThrottledError(f"{key} changes all the time")

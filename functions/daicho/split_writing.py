@@ -18,7 +18,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from daicho import images, keys, leftovers, split, writing
-from daicho.derive import ItemKey, key_of
+from daicho.derive import key_of
 from daicho.entity import Entity
 from daicho.errors import Invalid, NotFound, PreconditionFailed, Raced, StoreError
 from daicho.fields import FieldSpec, new_id
@@ -28,17 +28,21 @@ from daicho.places import described
 from daicho.questions import Held, One, OneSection
 from daicho.requests import Delete, Put, Query, Update, Write
 from daicho.split import Manifest, Section
-from daicho.splitting import head_of, manifest_of, split_of
+from daicho.splitting import head_of, manifest_of, split_of, with_sections
 from daicho.table import WRITE_AT_ONCE, Table
+from daicho.transactions import Transaction
 from daicho.writers import Writer
 
 E = TypeVar("E", bound=Entity)
 T = TypeVar("T")
 RACE_SECONDS = 6.0
 """How long a write is tried that others get ahead of."""
+PAUSE = 0.1
 STAGE_SECONDS = 18.0
 """How long sections are written: 5 MB take 5,000 units, and a partition 1,000 a second."""
 
+GONE: Any = object()
+"""In place of a section's value."""
 SECTION = "section"
 """What a section's name is called in a refusal."""
 
@@ -54,18 +58,21 @@ class SplitWriter:
     clock: Callable[[], dt.datetime]
     at_once: int = 8
 
-    def put(
-        self,
-        item: E,
-        *,
-        if_match: int | None = None,
-        if_none_match: bool = False,
-        create: bool = False,
-    ) -> E:
-        """Create or replace a whole item; what is given has no sections.
+    def create(self, item: E) -> E:
+        """See `Book.create`; what it gives has no sections."""
+        return self._put(item, lambda transaction, head: transaction.create(head))
 
-        See `Book.put` and, if it is to ``create``, `Book.create`.
-        """
+    def put(self, item: E, *, if_match: int | None, if_none_match: bool) -> E:
+        """See `Book.put`; what it gives has no sections."""
+        return self._put(
+            item,
+            lambda transaction, head: transaction.put(
+                head, if_match=if_match, if_none_match=if_none_match
+            ),
+        )
+
+    def _put(self, item: E, write: Callable[[Transaction, E], E]) -> E:
+        """Write sections, and the head as ``write`` does."""
         entity, held = type(item), _split(type(item))
         sections = split.sections_of(getattr(item, held.name), held.name)
         epoch, staged = new_id(), False
@@ -77,12 +84,7 @@ class SplitWriter:
                 there = transaction.find(one)
                 version = 0 if there is None else there.version
                 head = head_of(item, split.begun(epoch, version + 1, sections))
-                if create:
-                    written = transaction.create(head)
-                else:
-                    written = transaction.put(
-                        head, if_match=if_match, if_none_match=if_none_match
-                    )
+                written = write(transaction, head)
                 partition = self._partition(one)
                 if not staged:  # nothing stands in the way of it but others who are faster
                     self._stage(partition, epoch, sections)
@@ -114,71 +116,87 @@ class SplitWriter:
         field = _split(asked.entity).name
         split.check_name(asked.name, SECTION)
         fresh = split.section(asked.name, value, 0, field)
-        piece, staged = new_id(), False
+        piece, staged = "", ""
 
         def attempt() -> Held:
-            nonlocal staged
-            with self.writer.together():
-                known = self._known(asked, if_match)
-                place = images.integer(known.first or {}, "place")
-                section = Section(
-                    asked.name,
-                    fresh.text,
-                    split.MOST_SECTIONS + known.version if place is None else place,
-                    known.version + 1,
-                )
-                added = 0 if known.first else 1
-                grown = section.weight - (split.weight_of(known.first) if known.first else 0)
-                self._check_room(known.manifest, added, grown, field)
-                first, *pieces = split.cut(
-                    known.partition, known.manifest.epoch, section, piece
-                )
-                if pieces and not staged:
-                    self._mark(known.partition, piece)
-                    self._write(pieces)
-                    staged = True
-                self._commit(known, Put(first), added, grown, piece if pieces else None)
-            self._clean_pieces(known, piece if pieces else None)
+            nonlocal piece, staged
+            known = self._known(asked, if_match)
+            if isinstance(known, Entity):
+                return self._put_apart(asked, known, value)
+            place = images.integer(known.first or {}, "place")
+            section = Section(
+                asked.name,
+                fresh.text,
+                split.MOST_SECTIONS + known.version if place is None else place,
+                known.version + 1,
+            )
+            added = 0 if known.first else 1
+            grown = section.weight - (split.weight_of(known.first) if known.first else 0)
+            self._check_room(known.manifest, added, grown, field)
+            epoch = known.manifest.epoch
+            if staged != epoch:  # pieces stand under an epoch: those of an earlier one are lost
+                piece = new_id()
+            first, *pieces = split.cut(known.partition, epoch, section, piece)
+            if pieces and staged != epoch:
+                self._mark(known.partition, piece)
+                self._write(pieces)
+                staged = epoch
+            self._commit(known, Put(first), added, grown, piece if pieces else None)
             return Held(value, known.version + 1, new=not known.first)
 
         return self._again(attempt)
 
-    def remove_section(self, asked: OneSection[E], *, if_match: int | None) -> None:
+    def remove_section(self, asked: OneSection[E], *, if_match: int | None) -> int:
         """See `Book.remove_section`."""
         split.check_name(asked.name, SECTION)
 
-        def attempt() -> None:
-            with self.writer.together():
-                known = self._known(asked, if_match)
-                if known.first is None:
-                    raise NotFound(f"no section {asked.name!r} in {described(asked.one)}")
-                gone = Delete(key_of(known.first))
-                self._commit(known, gone, -1, -split.weight_of(known.first), None)
-            self._clean_pieces(known, None)
+        def attempt() -> int:
+            known = self._known(asked, if_match)
+            if isinstance(known, Entity):
+                return self._put_apart(asked, known, GONE).version
+            if known.first is None:
+                raise NotFound(f"no section {asked.name!r} in {described(asked.one)}")
+            gone = Delete(key_of(known.first))
+            self._commit(known, gone, -1, -split.weight_of(known.first), None)
+            return known.version + 1
 
-        self._again(attempt)
+        return self._again(attempt)
 
-    def _known(self, asked: OneSection[Any], if_match: int | None) -> _Known:
-        """The head, and the item of a section that counts, as no head is newer than."""
+    def _put_apart(self, asked: OneSection[Any], item: Entity, value: Any) -> Held:
+        """Split an item that was written before it was split, with one section changed."""
+        held = _split(asked.entity)
+        values: dict[str, Any] = getattr(item, held.name)
+        new = asked.name not in values
+        if value is GONE and new:
+            raise NotFound(f"no section {asked.name!r} in {described(asked.one)}")
+        changed = {**values, asked.name: value}
+        if value is GONE:
+            del changed[asked.name]
+        version = item.version
+        whole = with_sections(item, changed)
+        self._put(whole, lambda t, head: t.put(head, if_match=version))
+        return Held(value, version + 1, new=new)
+
+    def _known(self, asked: OneSection[E], if_match: int | None) -> _Known | E:
+        """The head, and then the item of a section that counts.
+
+        The whole item instead, if it was written before it was split.
+        """
         key = self.writer.places.key(asked.one)
         head = None if key is None else self.table.get(key, consistent=True)
         if key is None or head is None:
             raise NotFound(f"no {described(asked.one)}")
         manifest = Manifest.of(head)
         if manifest is None:
-            raise NotFound(f"{described(asked.one)} has no sections yet: put it whole")
+            item = writing.item_of(asked.entity, head)
+            inside = asked.name in getattr(item, _split(asked.entity).name)
+            _check_version(item.version if inside else None, if_match)
+            return item
         partition = split.partition_of(key, asked.entity.__name__)
         place = split.key_of_section(partition, manifest.epoch, asked.name)
         first = self.table.get(place, consistent=True)
-        if if_match is not None:
-            changed = None if first is None else images.integer(first, "changed")
-            version = None if first is None else changed or manifest.began
-            if version != if_match:
-                raise PreconditionFailed(
-                    "there is no such section"
-                    if version is None
-                    else f"the section is of version {version}"
-                )
+        changed = None if first is None else images.integer(first, "changed")
+        _check_version(None if first is None else changed or manifest.began, if_match)
         return _Known(head, manifest, partition, first)
 
     def _commit(
@@ -198,9 +216,13 @@ class SplitWriter:
             Update(key_of(known.head), update, head.condition, head.names, head.values),
             write,
         ]
-        if piece is not None or known.piece is not None:
-            writes.append(self._due(known.partition, piece or known.piece or ""))
-        self.writer.commit(writes)
+        marked = piece or known.piece
+        if marked is not None:
+            writes.append(self._due(known.partition, marked))
+        with self.writer.together():
+            self.writer.commit(writes)
+        if marked is not None:
+            self._clean(known.partition, marked, known.prefix)
 
     def _check_room(self, manifest: Manifest, added: int, grown: int, field: str) -> None:
         if added and manifest.count >= split.MOST_SECTIONS:
@@ -222,14 +244,6 @@ class SplitWriter:
     def _due(self, partition: str, name: str) -> Put:
         """From now on, what is left over may go."""
         return Put(leftovers.mark(partition, name, self.clock()))
-
-    def _clean_pieces(self, known: _Known, piece: str | None) -> None:
-        old = known.piece
-        if old is None and piece is None:
-            return
-        first = known.first or {}
-        prefix = None if old is None else first["SK"]["S"] + keys.prefix(old)
-        self._clean(known.partition, piece or old or "", prefix)
 
     def _clean(self, partition: str, name: str, prefix: str | None) -> None:
         """Remove what nobody sees any more, and its mark: or leave both to the sweep."""
@@ -274,7 +288,7 @@ class SplitWriter:
 
     def _again(self, attempt: Callable[[], T]) -> T:
         """Try until nobody is faster; within a transaction whoever opened it tries."""
-        for _ in Patience.seconds(RACE_SECONDS).attempts():
+        for _ in Patience.seconds(RACE_SECONDS, longest=PAUSE).attempts():
             try:
                 return attempt()
             except Raced as error:
@@ -299,12 +313,27 @@ class _Known:
     def piece(self) -> str | None:
         return None if self.first is None else images.text(self.first, "piece")
 
+    @property
+    def prefix(self) -> str | None:
+        """What the keys of its pieces begin with."""
+        if self.first is None or self.piece is None:
+            return None
+        return key_of(self.first).sk + keys.prefix(self.piece)
+
 
 def _split(entity: type[Entity]) -> FieldSpec:
     found = split_of(entity)
     if found is None:
         raise TypeError(f"{entity.__name__} is not split: split = Split(sections)")
     return found
+
+
+def _check_version(version: int | None, if_match: int | None) -> None:
+    """Refuse a section of another version than a caller knows; None: there is none."""
+    if if_match is None or version == if_match:
+        return
+    why = "there is no such section" if version is None else f"the section is of version {version}"
+    raise PreconditionFailed(why)
 
 
 def _blocks(all_of: Iterable[T], size: int) -> Iterator[list[T]]:

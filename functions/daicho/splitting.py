@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import typing
-from functools import cache
 from typing import Any, Generic, TypeVar
 
 from daicho.declarations import Declaration, spec_of
@@ -43,11 +42,12 @@ class SplitOf(Generic[E]):
         return OneSection(self.entity, key, section)
 
 
-@cache
 def split_of(entity: Any) -> FieldSpec | None:
     """The field of an entity that is split; None if none is."""
-    found = (each for each in entity.declarations_.values() if isinstance(each, Split))
-    return next((each.field for each in found), None)
+    for each in entity.declarations_.values():
+        if isinstance(each, Split):
+            return each.field
+    return None
 
 
 def head_of(item: T, manifest: Manifest | None) -> T:

@@ -18,7 +18,16 @@ from daicho.questions import Held, OneSection
 from daicho.splitting import split_of
 from daicho.web import models, replies
 from daicho.web.conditions import IF_MATCH, IF_NONE_MATCH, matches_any, versions_of
-from daicho.web.operations import Answerer, Call, Choice, Operation, Parameter, Reply, variables_of
+from daicho.web.operations import (
+    MOST_SPLIT_BYTES,
+    Answerer,
+    Call,
+    Choice,
+    Operation,
+    Parameter,
+    Reply,
+    variables_of,
+)
 
 VARIABLE = "section"
 _NAME = Parameter(VARIABLE, Annotated[str, Field(min_length=1)], "Its name.", place="path")
@@ -55,6 +64,7 @@ def operations(tag: str, resource: Resource, inside: tuple[Parameter, ...]) -> I
                 made.headers, made.also = (IF_NONE_MATCH,), (304,)
             case "PUT":
                 made.body, made.also, made.errors = body, (201,), (409, 412, 413, 415)
+                made.most_bytes = MOST_SPLIT_BYTES
             case "DELETE":
                 made.status, made.errors = 204, (409, 412)
         yield made
@@ -65,8 +75,8 @@ def _value_of(entity: type[Entity], field: str) -> type[RootModel[Any]]:
     """What a section holds: any value that the field's declaration admits."""
     _, value = typing.get_args(entity.fields_[field].annotation)
     said = {"__module__": __name__, "__doc__": "The value of one section."}
-    bases: Any = (RootModel[value],)
-    made: type[RootModel[Any]] = type(f"{entity.__name__}Section", bases, said)
+    root: Any = RootModel
+    made: type[RootModel[Any]] = type(f"{entity.__name__}Section", (root[value],), said)
     return made
 
 
