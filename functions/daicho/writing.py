@@ -242,12 +242,23 @@ def item_of(entity: type[E], image: Image) -> E:
     Raises:
         UnreadableError: the entity has no place for what is stored.
     """
+    values = field_values(entity, image)
+    apart, manifest = split_of(entity), Manifest.of(image)
+    if apart is not None and manifest is not None:
+        values[apart.name] = {}  # they stand elsewhere
+    created = dt.datetime.fromisoformat(images.text(image, "created_at") or "")
+    try:
+        item = stored(entity, values, created, version_of(image))
+        return item if manifest is None else head_of(item, manifest)
+    except ValidationError as error:
+        raise UnreadableError(f"{entity.__name__} {derive.key_of(image)}: {error}") from error
+
+
+def field_values(entity: type[Entity], image: Image) -> dict[str, Any]:
+    """The fields that an image holds, as plain values."""
     values: dict[str, Any] = {}
-    held, manifest = split_of(entity), Manifest.of(image)
     for name, spec in entity.fields_.items():
         if name not in image:
-            if spec is held and manifest is not None:
-                values[name] = {}
             continue
         value = images.from_value(image[name])
         if spec.kind == "set" and value is None:
@@ -255,12 +266,7 @@ def item_of(entity: type[E], image: Image) -> E:
         if spec.kind == "json" and "Decimal" not in str(spec.annotation):
             value = _floats(value)
         values[name] = value
-    created = dt.datetime.fromisoformat(images.text(image, "created_at") or "")
-    try:
-        item = stored(entity, values, created, version_of(image))
-        return item if manifest is None else head_of(item, manifest)
-    except ValidationError as error:
-        raise UnreadableError(f"{entity.__name__} {derive.key_of(image)}: {error}") from error
+    return values
 
 
 def version_of(image: Image) -> int:

@@ -20,6 +20,7 @@ CODE = ROOT / "functions"
 QUARANTINED = "quarantine/"
 TABLE = {
     "get": "GetItem",
+    "get_attributes": "GetItem",
     "batch_get": "BatchGetItem",
     "query": "Query",
     "pages": "Query",

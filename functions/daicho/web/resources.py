@@ -11,8 +11,12 @@ from pydantic import Field
 from daicho.domain import Resource
 from daicho.entity import Entity
 from daicho.fields import MISSING, DeclarationError
+<<<<<<< HEAD
 from daicho.splitting import split_of
 from daicho.web import models, sections, verbs
+=======
+from daicho.web import models, selecting, verbs
+>>>>>>> origin/main
 from daicho.web.answers import Mounted
 from daicho.web.conditions import CREATE_ONLY, IF_MATCH, IF_NONE_MATCH
 from daicho.web.operations import (
@@ -71,6 +75,8 @@ def _verb(tag: str, resource: Resource, verb: str) -> Operation:
         return _post(tag, resource)
     required, optional = _outside(entity, path)
     said, does = VERBS[verb]
+    if verb == "GET":
+        optional = (*optional, selecting.parameter(entity))
     shown = None if verb == "DELETE" else models.reading(entity)
     name = entity.__name__
     choice = Choice(f"{name}.{verb}", said.format(name), does(resource), shown, required, optional)
