@@ -37,7 +37,7 @@ class Grants:
 API = Grants(
     table=(
         *("GetItem", "BatchGetItem", "Query"),
-        *("PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem"),
+        *("PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem", "BatchWriteItem"),
     ),
     indexes=dict.fromkeys(INDEXES, ("Query",)),
 )

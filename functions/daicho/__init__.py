@@ -45,12 +45,9 @@ if TYPE_CHECKING:
     from daicho.questions import Score as Score
     from daicho.searching import Search as Search
     from daicho.searching import through as through
-<<<<<<< HEAD
     from daicho.splitting import Split as Split
-=======
     from daicho.web.wire import Day as Day
     from daicho.web.wire import Instant as Instant
->>>>>>> origin/main
 
 _HOMES = {
     "book": ("Book", "Page"),
@@ -65,11 +62,8 @@ _HOMES = {
     "keys": ("shards_for",),
     "questions": ("Counted", "Held", "Score"),
     "searching": ("Search", "through"),
-<<<<<<< HEAD
     "splitting": ("Split",),
-=======
     "web.wire": ("Day", "Instant"),
->>>>>>> origin/main
 }  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -14,7 +14,6 @@ from daicho import keys
 from daicho.derive import ItemKey
 from daicho.images import Image
 
-TYPE = "~leftover"
 LIST = keys.render("", "leftover")
 """The partition of GSI2 that all marks stand in, by when they are due."""
 BUSY = dt.timedelta(minutes=15)
@@ -32,7 +31,6 @@ def mark(partition: str, name: str, due: dt.datetime) -> Image:
     return {
         "PK": {"S": key.pk},
         "SK": {"S": key.sk},
-        "type": {"S": TYPE},
         "GSI2PK": {"S": LIST},
         "GSI2SK": {"S": keys.instant(due)},
     }

@@ -3,7 +3,7 @@
 A split field (`Split`) does not stand in its item's image. The image, the *head*, holds a
 `Manifest`: under which *epoch* the sections stand, and what has changed of late. Each section is
 an item of its own, in a partition beside the head's; one that no item could hold is cut into
-*pieces*.
+*pieces*. These items have no ``type``, so no event filter passes them.
 
 Source: seed 003 (vertical partitioning).
 """
@@ -20,8 +20,6 @@ from daicho.derive import ItemKey
 from daicho.errors import Invalid
 from daicho.images import AttributeValue, Image
 
-TYPE = "~section"
-"""Of section items: no entity's name, so no event filter passes them."""
 MANIFEST = "split"
 """The head's attribute that holds the manifest."""
 
@@ -195,7 +193,6 @@ def cut(partition: str, epoch: str, section: Section, piece: str) -> list[Image]
     first: dict[str, AttributeValue] = {
         "PK": {"S": key.pk},
         "SK": {"S": key.sk},
-        "type": {"S": TYPE},
         "place": {"N": str(section.place)},
     }
     if section.changed is not None:
@@ -253,7 +250,6 @@ def _piece(key: ItemKey, piece: str, number: int, text: str) -> Image:
     return {
         "PK": {"S": key.pk},
         "SK": {"S": f"{head}{keys.DELIMITER}{keys.render(piece, f'{number:04d}')}"},
-        "type": {"S": TYPE},
         "text": {"S": text},
     }
 

@@ -8,7 +8,7 @@ import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 from pydantic import JsonValue
 
-from daicho import Domain, Entity, Key, Split, field, split
+from daicho import Domain, Entity, Key, Split, field
 from daicho.book import Book
 from daicho.domain import Daicho
 from daicho.errors import Conflict, Invalid, NotFound, PreconditionFailed
@@ -36,7 +36,7 @@ def items(table: Table) -> list[Any]:
 
 
 def sections(table: Table) -> list[Any]:
-    return [each for each in items(table) if each.get("type") == {"S": split.TYPE}]
+    return [each for each in items(table) if "#/" in each["PK"]["S"]]
 
 
 def whole(book: Book, id: str = "d") -> dict[str, Any]:

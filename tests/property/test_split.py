@@ -45,7 +45,7 @@ def test_cut_and_joined_in_any_order_it_is_the_same(
     finally:
         split.PIECE_BYTES = whole
     assert len({item["SK"]["S"] for item in items}) == len(items)
-    assert all(item["type"] == {"S": split.TYPE} for item in items)
+    assert not any("type" in item for item in items)  # no event filter passes them
     chance.shuffle(items)
     joined = split.joined(items)
     assert list(joined) == list(document)

@@ -16,11 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from daicho.declarations import Key
 from daicho.entity import Entity, values_of
 from daicho.fields import MISSING, FieldSpec
-<<<<<<< HEAD
 from daicho.splitting import split_of
-=======
 from daicho.views import View
->>>>>>> origin/main
 from daicho.web.wire import in_json, in_text, limited, shown
 
 STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
@@ -59,13 +56,8 @@ def change(entity: type[Entity]) -> type[BaseModel]:
     # The default only says that a field may be left out: a null is still validated.
     fields: dict[str, Any] = {
         each: (_typed(entity, each, in_json), Field(default=None))
-<<<<<<< HEAD
-        for each, spec in _writable(entity, key_names(entity)).items()
-        if not spec.frozen and spec is not split_of(entity)
-=======
         for each, spec in _writable(entity, fixed).items()
-        if not spec.frozen
->>>>>>> origin/main
+        if not spec.frozen and spec is not split_of(entity)
     }
     return create_model(f"{entity.__name__}Change", __config__=STRICT, **fields)
 
@@ -114,7 +106,8 @@ def text_of_view(view: View) -> str:
         name: sorted(value) if isinstance(value, set | frozenset) else value
         for name, value in view.values.items()
     }
-    return reading(view.entity).model_construct(**values).model_dump_json(warnings=False)
+    made = reading(view.entity).model_construct(**values)
+    return made.model_dump_json(warnings=False, exclude_unset=True)
 
 
 def given(body: BaseModel) -> dict[str, Any]:

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-<<<<<<< HEAD
-from collections.abc import Iterable, Mapping, Sequence
-=======
-from collections.abc import Callable, Iterable, Sequence
->>>>>>> origin/main
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode

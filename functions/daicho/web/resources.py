@@ -11,12 +11,8 @@ from pydantic import Field
 from daicho.domain import Resource
 from daicho.entity import Entity
 from daicho.fields import MISSING, DeclarationError
-<<<<<<< HEAD
 from daicho.splitting import split_of
-from daicho.web import models, sections, verbs
-=======
-from daicho.web import models, selecting, verbs
->>>>>>> origin/main
+from daicho.web import models, sections, selecting, verbs
 from daicho.web.answers import Mounted
 from daicho.web.conditions import CREATE_ONLY, IF_MATCH, IF_NONE_MATCH
 from daicho.web.operations import (
