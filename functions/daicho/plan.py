@@ -16,6 +16,8 @@ from typing import Any, Literal
 
 Bucket = Literal["month", "day"]
 RolledUp = Literal["by schedule", "at once"]
+Way = Literal["copy", "pointer"]
+"""How an item's versions are kept: whether its base item holds the newest, or its number only."""
 LOCK_FILE = Path(__file__).parent.parent / "generations.json"
 
 
@@ -173,7 +175,7 @@ class ExpiryPlan:
 
 @dataclass(frozen=True)
 class EntityPlan:
-    """Everything that one generation of an entity declares."""
+    """Everything that one generation of an entity declares. ``versions``: None if none are kept."""
 
     name: str
     fields: Mapping[str, str]
@@ -185,6 +187,7 @@ class EntityPlan:
     expires: ExpiryPlan | None = None
     split: str | None = None
     """The field whose sections are items of their own, so that no image holds it."""
+    versions: Way | None = None
 
     @property
     def derives(self) -> bool:
@@ -199,6 +202,8 @@ class EntityPlan:
                 del each["rolled_up"]  # as lock files had it before there was another
         if self.split is None:
             del plain["split"]
+        if plain["versions"] is None:
+            del plain["versions"]
         return plain
 
     @classmethod
@@ -215,6 +220,7 @@ class EntityPlan:
             counters=tuple(_counter(each) for each in data["counters"]),
             expires=ExpiryPlan(**expires) if expires else None,
             split=data.get("split"),
+            versions=data.get("versions"),
         )
 
 

@@ -41,6 +41,8 @@ class Splits:
 
     def whole(self, entity: type[E], head: Image) -> E | None:
         """An item with its sections, as it was at one moment; None if it was deleted meanwhile."""
+        if split_of(entity) is None:
+            return item_of(entity, head)
         found = self.reader.whole(head, entity.__name__)
         if isinstance(found, Found):
             return with_sections(item_of(entity, found.head), found.values())
@@ -112,6 +114,9 @@ class Sections:
             PreconditionFailed, Raced: as in `put_section`.
         """
         return self._splits.writer.remove_section(asked, if_match=if_match)
+
+    def _writing(self, entity: type[Entity]) -> Writer | SplitWriter:
+        return self._writer if split_of(entity) is None else self._splits.writer
 
     def _held_inside(self, asked: OneSection[Any], item: Entity) -> Held | None:
         held = split_of(asked.entity)

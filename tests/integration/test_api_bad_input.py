@@ -25,7 +25,7 @@ QUERIES = [each for each in ALL if "limit" in each.parameters]
 WITH_BODY = [each for each in ALL if each.body and not issubclass(each.body, RootModel)]
 """Those of any JSON value have tests of their own (`test_api_documents`)."""
 WITH_ID = [each for each in ALL if each.variables]
-IDS = {"month": "2026-11"}
+IDS = {"month": "2026-11", "version": "1"}
 VALUES = {
     "date": "2026-11-20",
     "at": "2026-11-20T01:02:03Z",

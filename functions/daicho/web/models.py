@@ -75,6 +75,8 @@ def reading(entity: type[Entity]) -> type[BaseModel]:
         shown_whole = Field(default=None, description="Where one item is asked for, not in lists.")
         fields[held.name] = (held.annotation, shown_whole)
     fields |= {"created_at": (dt.datetime, ...), "version": (int, ...)}
+    if entity.versioned_:
+        fields["versioned_at"] = (dt.datetime | None, ...)
     return create_model(entity.__name__, __doc__=entity.__doc__, **fields)
 
 
@@ -96,6 +98,8 @@ def text_of(item: Entity) -> str:
         if not entity.fields_[name].hidden and not (value is None and name == left_out)
     }
     values |= {"created_at": item.created_at, "version": item.version}
+    if entity.versioned_:
+        values["versioned_at"] = item.versioned_at
     made = reading(entity).model_construct(**values)
     return made.model_dump_json(warnings=False, exclude_unset=True)
 

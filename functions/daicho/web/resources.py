@@ -12,7 +12,7 @@ from daicho.domain import Resource
 from daicho.entity import Entity
 from daicho.fields import MISSING, DeclarationError
 from daicho.splitting import split_of
-from daicho.web import models, sections, selecting, verbs
+from daicho.web import models, sections, selecting, verbs, versions
 from daicho.web.answers import Mounted
 from daicho.web.conditions import CREATE_ONLY, IF_MATCH, IF_NONE_MATCH
 from daicho.web.operations import (
@@ -33,7 +33,7 @@ VERBS = {
 
 
 def operations(tag: str, resource: Resource) -> Iterator[Operation]:
-    """The operations of a resource's verbs, and of its sets of references if it may be changed.
+    """The operations of a resource's verbs, of its sets of references, and of its versions.
 
     Raises:
         DeclarationError: the path names something that is no field of the key.
@@ -48,6 +48,10 @@ def operations(tag: str, resource: Resource) -> Iterator[Operation]:
     if {"PUT", "PATCH"} & set(resource.verbs):
         yield from _members(tag, resource)
     yield from sections.operations(tag, resource, variables(resource.entity, resource.path))
+    if resource.entity.versioned_:
+        named = variables(resource.entity, resource.path)
+        outside = _outside(resource.entity, resource.path)
+        yield from versions.operations(tag, resource, named, outside)
 
 
 def asked(entity: type[Entity], name: str) -> Any:
@@ -92,7 +96,9 @@ def _verb(tag: str, resource: Resource, verb: str) -> Operation:
     return made
 
 
-def _outside(entity: type[Entity], path: str) -> tuple[tuple[Parameter, ...], ...]:
+def _outside(
+    entity: type[Entity], path: str
+) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
     """Key fields that are not in the path: those that must be given, and those with a default."""
     found = [
         Parameter(name, models.parameter_type(entity, name), default=entity.fields_[name].default)
