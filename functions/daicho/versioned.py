@@ -17,8 +17,8 @@ class Versioned(Declaration):
         way: ``"copy"``: the current item holds everything and each version stands beside it once
             more, so it is searched, listed and counted like any other. ``"pointer"``: the current
             item holds its key and the number of the newest version, where the content stands:
-            a write is cheaper by nearly the half, and only key and ``created_at`` can be listed
-            by.
+            a large item takes half the units a write, and only key and ``created_at`` can be
+            listed by.
 
     Source: seed 002 (version control by sort key prefixes, patterns A and B).
     """
