@@ -30,6 +30,14 @@ class View:
     version: int
 
 
+@dataclass(frozen=True)
+class Viewed:
+    """A page of views, and the cursor that goes on behind them: None only at the end."""
+
+    items: list[View]
+    cursor: str | None
+
+
 def names_of(entity: type[Entity]) -> tuple[str, ...]:
     """The fields that may be asked for: of the item itself, not hidden, or what every item has."""
     apart = split_of(entity)
