@@ -246,7 +246,9 @@ class _Described:
     def _verb(self, verb: str) -> str:
         copied = f", but {self.copies} for what it copies" if self.copies else ""
         if self.plan.versions and verb not in ("GET", "key"):
-            return "1, then one transaction of two writes"
+            new = {"POST": "2", "PUT": "1, where there is none 2"}.get(verb, "1")
+            reads = new if self.plan.versions == "copy" else "1"
+            return f"{reads}, then one transaction of two writes"
         match verb:
             case "GET" | "key":
                 return "1"
