@@ -57,8 +57,9 @@ def ledger(mode: grams.Mode) -> Ledger:
     found = Daicho.discover(domains).locked(Ledger.load())
     current = found.current("Contact")
     (search,) = current.plan.searches
-    steps = grams.STEPS if mode == "prefix" else grams.INSIDE_STEPS_WITH_DIGITS
-    searches = (replace(search, mode=mode, steps=steps),)
+    inside = {"steps": grams.INSIDE_STEPS_WITH_DIGITS, "digits": grams.INSIDE_DIGIT_STEPS}
+    own = search if mode == "prefix" else replace(search, mode=mode, kana=(), **inside)
+    searches = (own,)
     generation = replace(current, plan=replace(current.plan, searches=searches))
     return Ledger({**found.entities, "Contact": (generation,)})
 

@@ -76,7 +76,7 @@ class Book:
         self._table, self._ledger, self._clock = table, ledger, clock
         self._places = Places(table, ledger, tenant, clock, memory)
         self._counters = Counters(table, self._places, adding, clock)
-        self._pages = Pages(table, ledger, tenant, self._places, self._now, at_once)
+        self._pages = Pages(table, ledger, tenant, self._places, self._now, at_once, memory)
         self._writer = Writer(table, ledger, tenant, self._places, clock)
         self._figures = Figures(table)
 

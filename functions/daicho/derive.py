@@ -127,10 +127,10 @@ def rows(plan: EntityPlan, image: Image) -> dict[ItemKey, Row]:
     for search in plan.searches:
         order = keys.check_sort(order_key(plan, image, NEWEST))
         shard = keys.shard_of(search.shards, *own_key)
-        for gram, rest in _postings(search, image):
-            key = ItemKey(owner, keys.check_sort(sort_key(search, gram, rest)))
+        for posted in steps_of(search).postings(list(_search_readings(search, image))):
+            key = ItemKey(owner, keys.check_sort(sort_key(search, *posted)))
             found[key] = Row(
-                keys.check_partition(gram_list(tenant, plan, search, gram, shard)), order
+                keys.check_partition(gram_list(tenant, plan, search, posted[0], shard)), order
             )
     for listing in plan.listings:
         for parts in listed(plan, listing, image):
@@ -286,19 +286,25 @@ def _check_few(plan: EntityPlan, found: Mapping[Any, object], most: int = MOST_R
         raise UnderivableError(f"{plan.name} derives too many {what}; at most {most}")
 
 
-def _postings(search: SearchPlan, image: Image) -> set[tuple[str, str]]:
-    return grams.postings(search_forms(search, image), search.steps)
+@lru_cache(maxsize=256)
+def steps_of(search: SearchPlan) -> grams.Steps:
+    """The lengths of a search's grams."""
+    return grams.Steps(search.mode, search.steps, search.digits, search.kana)
 
 
 def search_forms(search: SearchPlan, image: Image) -> list[str]:
     """The forms of all that a search reads of an image: a keyword matches what starts one."""
     found: dict[str, None] = {}
+    for reading in _search_readings(search, image):
+        found |= dict.fromkeys(grams.forms(reading, search.mode))
+    return list(found)
+
+
+def _search_readings(search: SearchPlan, image: Image) -> Iterator[str]:
     for name in search.fields:
         value = images.text(image, name)
         if value:
-            for reading in readings(value, search.kind(name)):
-                found |= dict.fromkeys(grams.forms(reading, search.mode))
-    return list(found)
+            yield from readings(value, search.kind(name))
 
 
 def order_key(plan: EntityPlan, image: Image, order: tuple[str, ...]) -> str:

@@ -10,6 +10,7 @@ from daicho.cursor import Binding, Position
 from daicho.errors import UnprocessedError
 from daicho.images import Image
 from daicho.lists import AskedLists, Lists
+from daicho.memory import Memory
 from daicho.places import Places
 from daicho.plan import Ledger
 from daicho.postings import IndexReader
@@ -23,7 +24,10 @@ from daicho.table import Table
 
 @dataclass(frozen=True)
 class Pages:
-    """Reads pages of one tenant's lists. ``at_once`` are requests in parallel."""
+    """Reads pages of one tenant's lists. ``at_once`` are requests in parallel.
+
+    ``memory``: one that is shared with other requests, if any.
+    """
 
     table: Table
     ledger: Ledger
@@ -31,13 +35,14 @@ class Pages:
     places: Places
     now: Callable[[], int]
     at_once: int
+    memory: Memory | None = None
 
     def page(
         self, many: Sequence[Many[Any]], limit: int, cursor: str | None
     ) -> tuple[Sequence[Image], str | None]:
         """A page of lists merged in order, and the cursor behind it; None only at the end."""
         now = self.now()
-        reach = Reach(self.table, self.ledger, self.tenant, now)
+        reach = Reach(self.table, self.ledger, self.tenant, now, self.memory)
         asked = self.asked(many, limit, reach)
         binding = Binding(self.tenant, asked.question)
         start = binding.read(cursor)

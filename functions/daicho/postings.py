@@ -126,15 +126,16 @@ class IndexReader:
             query = replace(query, high=order) if inclusive else replace(query, below=order)
         page = self.table.query(query)
         rows = [
-            Row(row[ORDER]["S"], row["PK"]["S"], _rest(row) if wanted.rests else "")
+            Row(row[ORDER]["S"], row["PK"]["S"], *(_behind(row) if wanted.rests else ()))
             for row in page.items
         ]
         return Block(rows, page.last, page.units)
 
 
-def _rest(row: Image) -> str:
-    # The sort key of a posting is its declaration, generation, gram and what follows the gram.
-    return keys.parse(row["SK"]["S"])[3]
+def _behind(row: Image) -> tuple[str, ...]:
+    # The sort key of a posting is its declaration, generation, gram, what follows the gram, and
+    # the mark of a designator before it.
+    return keys.parse(row["SK"]["S"])[3:]
 
 
 def _same(declared: Iterable[Numbered], wanted: Numbered) -> Numbered | None:
