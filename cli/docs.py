@@ -115,6 +115,12 @@ class _Described:
             shards = "" if key.shards is None else f", merged over {number} shards"
             least = "" if key.shards is None else ", 1 a shard at least"
             return "table", f"PK `{self._partition()}`{shards}", f"1 for 4 KB of the page{least}"
+        if name == "key" and way == "under":
+            return (
+                "table",
+                f"PK `{self._partition()}`, SK begins with whole components of `{self._sort()}`",
+                "1 for 4 KB of the page",
+            )
         if name == "key" and way == "inverse":
             far = "#".join(f"{{{field}}}" for field in key.sort)
             return "GSI1", f"GSI1PK `t#{self.plan.name}#{far}`", "½ for 4 KB of the page"
@@ -148,6 +154,9 @@ class _Described:
     def _search(self, search: SearchPlan) -> tuple[str, str, str]:
         shards = f", of 0 or 1 also its shard of {search.shards}" if search.shards > 1 else ""
         lengths = ", ".join(map(str, search.steps))
+        for what in ("digits", "kana"):
+            if more_of := sorted(set(getattr(search, what)) - set(search.steps)):
+                lengths += f" (of {what} {', '.join(map(str, more_of))} too)"
         names = "".join(
             f"; names of PK `t#{each.entity}`, members in `{each.listing}`"
             for each in search.through
@@ -163,7 +172,7 @@ class _Described:
     def _listing(self, listing: ListingPlan) -> tuple[str, str, str]:
         where = listing.where
         only = f" where {where.field} is {' or '.join(where.one_of)}" if where else ""
-        order = listing.order[0].replace("_", " ")
+        order = " and ".join(listing.order).replace("_", " ")
         spread = listing.shards > 1
         return (
             "GSI2",

@@ -21,17 +21,22 @@ from daicho.generations import append, locked
 from daicho.plan import EntityPlan, Ledger
 
 Method = Literal["GET", "PUT", "POST", "PATCH", "DELETE"]
+Window = Literal["minutes", "hours", "days"]
 F = TypeVar("F", bound=Callable[..., Any])
 VERBS = ("POST", "PUT", "GET", "PATCH", "DELETE", "LIST")
 
 
 @dataclass(frozen=True)
 class Resource:
-    """An entity's items over HTTP: ``path`` is the item's, its parent the collection's."""
+    """An entity's items over HTTP: ``path`` is the item's, its parent the collection's.
+
+    ``most``: so many a tenant.
+    """
 
     path: str
     entity: type[Entity]
     verbs: tuple[str, ...]
+    most: int | None = None
 
     @property
     def collection(self) -> str:
@@ -45,6 +50,7 @@ class Answer:
 
     path: str
     declaration: Any
+    window: Window | None = None
 
 
 @dataclass(frozen=True)
@@ -83,10 +89,14 @@ class Domain:
         self.besides: list[Beside] = []
         self.plans = tuple(compiler.compile_entity(entity) for entity in entities)
 
-    def resource(self, path: str, entity: type[Entity], verbs: str) -> None:
+    def resource(
+        self, path: str, entity: type[Entity], verbs: str, *, most: int | None = None
+    ) -> None:
         """Mount an entity's items: ``verbs`` of POST PUT GET PATCH DELETE LIST.
 
-        Searches, listings, edges and figures of the entity are mounted with it.
+        Searches, listings, edges and figures of the entity are mounted with it. ``most``: POST is
+        refused while a tenant has so many, by the entity's count of all, which follows through the
+        stream: who creates many in the same second may end a few above.
         """
         chosen = tuple(verbs.split())
         for verb in chosen:
@@ -94,11 +104,19 @@ class Domain:
                 raise DeclarationError(f"{path}: {verb!r} is none of {' '.join(VERBS)}")
         if entity not in self.entities:
             raise DeclarationError(f"{path}: {entity.__name__} is not of the domain {self.name!r}")
-        self.resources.append(Resource(path, entity, chosen))
+        if most is not None and "PUT" in chosen:
+            raise DeclarationError(f"{path}: PUT creates too, and what `most` counts is for POST")
+        if most is not None and count_of_all(entity) is None:
+            raise DeclarationError(f"{path}: at most {most} of what nothing counts: Count()")
+        self.resources.append(Resource(path, entity, chosen, most))
 
-    def answer(self, path: str, declaration: Any) -> None:
-        """Mount a declaration at ``path`` instead of where `resource` would."""
-        self.answers.append(Answer(path, declaration))
+    def answer(self, path: str, declaration: Any, *, window: Window | None = None) -> None:
+        """Mount a declaration at ``path`` instead of where `resource` would.
+
+        ``window="minutes"``: of a list that is ordered by an instant, ``?minutes=`` asks for the
+        last so many only.
+        """
+        self.answers.append(Answer(path, declaration, window))
 
     def route(self, method: Method, path: str, *, role: str | None = None) -> Callable[[F], F]:
         """Mount a function. Its parameters are ``book``, the path's and the query's, and a body."""
@@ -121,6 +139,13 @@ class Domain:
             return function
 
         return show
+
+
+def count_of_all(entity: type[Entity]) -> str | None:
+    """The name of the aggregate that counts all of an entity's items, if there is one."""
+    plan = compiler.compile_entity(entity)
+    all_ = (each for each in plan.aggregates if each.measure == "count" and each.where is None)
+    return next((each.name for each in all_ if not each.by and not each.within), None)
 
 
 class Daicho:

@@ -12,7 +12,7 @@ Ten digits and ninety kana tell less than thousands of ideographs, so they have 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -95,7 +95,9 @@ class Steps:
         if self.mode == "contains":
             return [_probes_inside(self, text)]
         if text == TRUNK and self.spreads_trunk:
-            return [(Probe(gram),) for gram in (TRUNK, *(TRUNK + digit for digit in sorted(DIGITS)))]
+            return [
+                (Probe(gram),) for gram in (TRUNK, *(TRUNK + digit for digit in sorted(DIGITS)))
+            ]
         found = [self._longest(text)]
         if found[0].rest:
             # Many are an incorporated company: what follows tells more.
@@ -115,8 +117,7 @@ class Steps:
         return self.others
 
     def posted(self, form: str) -> list[int]:
-        """Of these, the lengths at which a form stands in a list; those that it does not reach
-        are among them."""
+        """Of these, the lengths at which a form stands in a list, if it reaches them."""
         return [step for step in self.of(form) if not self._is_told(form, step)]
 
     @property

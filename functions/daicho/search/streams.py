@@ -76,7 +76,8 @@ class Block:
 class Wanted:
     """What is to be read: rows of a list within a bound, or behind the block before (``more``).
 
-    ``rests``: with what stands behind the gram, and before it.
+    ``rests``: with what stands behind the gram, and before it. ``floor``: what is below it is not
+    in the list.
     """
 
     list: str
@@ -84,6 +85,7 @@ class Wanted:
     more: Any
     limit: int
     rests: bool
+    floor: str = ""
 
 
 class Stream(Protocol):
@@ -107,16 +109,17 @@ class Stream(Protocol):
 
 @dataclass(eq=False)
 class Posting:
-    """One posting list; only rows count whose rest starts with ``rest``, or holds it (``inside``),
-    and that have the ``mark``, if one is given.
+    """One posting list; only rows count whose rest starts with ``rest`` and that have the ``mark``.
 
+    ``inside``: whose rest holds it anywhere.
     ``certain``: what is in it matches, as far as its lists know. ``first``: rows of its first
-    block. ``alone``: no other list decides whether its rows match.
+    block. ``floor``: it ends there. ``alone``: no other list decides whether its rows match.
     """
 
     list: str
     rest: str = ""
     certain: bool = True
+    floor: str = ""
     first: int = FIRST_BLOCK
     mark: str = ""
     inside: bool = False
@@ -167,9 +170,9 @@ class Posting:
 
     def reached(self) -> Bound:
         """Down to where it has been read, whatever of it counts."""
-        if not self.reads:
-            return TOP
-        return END if self._more is None else Bound(self._rows[-1].order, inclusive=True)
+        if self.reads and self._more is None:
+            return END
+        return Bound(self._rows[-1].order, inclusive=True) if self._rows else TOP
 
     def want(self, most: int = MOST_BLOCK, missing: int = MOST_BLOCK) -> Wanted:
         """What is to be read next, of at most so many rows, while a page lacks ``missing``."""
@@ -181,8 +184,10 @@ class Posting:
         behind = bool(self.rest or self.mark)
         last = Bound(self._rows[-1].order, inclusive=False) if self._rows else END
         if self._more is not None and self._ceiling >= last:
-            return Wanted(self.list, self._start, self._more, limit, behind)
-        return Wanted(self.list, self._ceiling, None, limit, behind)
+            start, more = self._start, self._more
+        else:
+            start, more = self._ceiling, None
+        return Wanted(self.list, start, more, limit, behind, self.floor)
 
     def take(self, wanted: Wanted, block: Block) -> None:
         """Go on with the block that was wanted."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from daicho.domain import Resource
+from daicho.domain import Resource, count_of_all
 from daicho.entity import Entity
-from daicho.errors import Conflict, PreconditionFailed, refuse
-from daicho.fields import id_of
-from daicho.questions import One
+from daicho.errors import Conflict, PreconditionFailed
+from daicho.questions import Figure, One
 from daicho.web import models, replies
-from daicho.web.conditions import CREATE_ONLY, IDEMPOTENCY_KEY, IF_MATCH, creates_only, versions_of
+from daicho.web.conditions import CREATE_ONLY, IF_MATCH, creates_only, versions_of
 from daicho.web.operations import Answerer, Call, Reply
 
 ATTEMPTS = 5
@@ -20,29 +19,18 @@ ATTEMPTS = 5
 
 def post(resource: Resource) -> Answerer:
     """Create an item whose id is made."""
-    name = made_id(resource)
+    entity, count = resource.entity, count_of_all(resource.entity)
 
     def answer(call: Call) -> Reply:
-        once = call.values.get(IDEMPOTENCY_KEY.name)
-        ids = {name: id_of(once)} if name and once else {}
-        item = _item(resource.entity, call, **ids)
-        try:
-            made = call.book.create(item)
-        except Conflict:
-            there = call.book.find(_one(resource.entity, vars(item))) if ids else None
-            if there is None:
-                raise
-            _check_same(there, call)
-            made = there
+        if resource.most is not None and count is not None:
+            there = call.book.read(Figure(entity, count, (), ()), live=True).items
+            if there >= resource.most:
+                said = f"a tenant has at most {resource.most:,} of {entity.__name__}"
+                raise Conflict(f"{said}: delete one first")
+        made = call.book.create(_item(resource.entity, call))
         return replies.written(made, location=location_of(resource, made), created=True)
 
     return answer
-
-
-def made_id(resource: Resource) -> str | None:
-    """The key field that POST makes, if it makes one."""
-    names = models.key_names(resource.entity)
-    return next((n for n in names if resource.entity.fields_[n].role == "uid"), None)
 
 
 def put(resource: Resource) -> Answerer:
@@ -61,7 +49,7 @@ def put(resource: Resource) -> Answerer:
 
 def get(resource: Resource) -> Answerer:
     """Show an item."""
-    return lambda call: replies.item(call, call.book.get(_one(resource.entity, call.values)))
+    return lambda call: replies.one(call, _one(resource.entity, call.values))
 
 
 def patch(resource: Resource) -> Answerer:
@@ -132,18 +120,10 @@ def _changed_set(
     return replies.NOTHING
 
 
-def _item(entity: type[Entity], call: Call, **made: str) -> Entity:
+def _item(entity: type[Entity], call: Call) -> Entity:
     """The item of path, query and body."""
     named = {name: value for name, value in call.values.items() if name in entity.fields_}
-    return entity(**named, **made, **(models.given(call.body) if call.body else {}))
-
-
-def _check_same(there: Entity, call: Call) -> None:
-    """Refuse a key that was used for something else. What has changed since cannot be compared."""
-    asked = models.given(call.body) if call.body else {}
-    if there.version == 1 and any(getattr(there, n) != value for n, value in asked.items()):
-        name = IDEMPOTENCY_KEY.name
-        raise refuse(422, f"another thing was created under this {name}", field=name)
+    return entity(**named, **(models.given(call.body) if call.body else {}))
 
 
 def _one(entity: type[Entity], values: Mapping[str, Any]) -> One[Entity]:
