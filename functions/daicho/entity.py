@@ -20,7 +20,8 @@ from daicho.search.normalise import FIELD_CODE_POINTS
 from daicho.searching import Search
 
 _INDEX_KEYS = tuple(f"GSI{number}{end}" for number in (1, 2, 3) for end in ("PK", "SK"))
-_KEPT = ("type", "version", "gen", "created_at", "ttl", "seq", "_ttl_expired", "_restored")
+_MARKS = ("_ttl_expired", "_ttl_expired_at", "_restored")
+_KEPT = ("type", "version", "gen", "created_at", "ttl", "seq", *_MARKS)
 RESERVED = frozenset(("PK", "SK", *_INDEX_KEYS, *_KEPT))
 E = TypeVar("E", bound="Entity")
 
