@@ -16,9 +16,8 @@ from typing import Any
 from daicho import images, keys
 from daicho.images import Image
 from daicho.plan import AggregatePlan, Condition, EntityPlan, ListingPlan, Part, SearchPlan
-from daicho.search import grams
+from daicho.search import grams, values
 from daicho.search.normalise import fold
-from daicho.search.spelling import readings
 
 MOST_ROWS = 400
 """Derived items that one base item may have."""
@@ -127,7 +126,7 @@ def rows(plan: EntityPlan, image: Image) -> dict[ItemKey, Row]:
     for search in plan.searches:
         order = keys.check_sort(order_key(plan, image, NEWEST))
         shard = keys.shard_of(search.shards, *own_key)
-        for posted in steps_of(search).postings(list(_search_readings(search, image))):
+        for posted in values.postings_of(search, image):
             key = ItemKey(owner, keys.check_sort(sort_key(search, *posted)))
             found[key] = Row(
                 keys.check_partition(gram_list(tenant, plan, search, posted[0], shard)), order
@@ -284,27 +283,6 @@ def _check_few(plan: EntityPlan, found: Mapping[Any, object], most: int = MOST_R
     if len(found) > most:
         what = "items" if most == MOST_ROWS else "groups"
         raise UnderivableError(f"{plan.name} derives too many {what}; at most {most}")
-
-
-@lru_cache(maxsize=256)
-def steps_of(search: SearchPlan) -> grams.Steps:
-    """The lengths of a search's grams."""
-    return grams.Steps(search.mode, search.steps, search.digits, search.kana)
-
-
-def search_forms(search: SearchPlan, image: Image) -> list[str]:
-    """The forms of all that a search reads of an image: a keyword matches what starts one."""
-    found: dict[str, None] = {}
-    for reading in _search_readings(search, image):
-        found |= dict.fromkeys(grams.forms(reading, search.mode))
-    return list(found)
-
-
-def _search_readings(search: SearchPlan, image: Image) -> Iterator[str]:
-    for name in search.fields:
-        value = images.text(image, name)
-        if value:
-            yield from readings(value, search.kind(name))
 
 
 def order_key(plan: EntityPlan, image: Image, order: tuple[str, ...]) -> str:

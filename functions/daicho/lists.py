@@ -17,6 +17,7 @@ from daicho.postings import Asked, Listed, Reached, Searched
 from daicho.questions import Many
 from daicho.reach import Reach, merged
 from daicho.reading import Source
+from daicho.search import values
 from daicho.search.grams import EVERYTHING, HOT_GRAM, Probe
 from daicho.search.keyword import Keyword, KeywordError, Term
 from daicho.search.rarest import RarestOf
@@ -195,7 +196,7 @@ class Lists:
     ) -> list[Stream]:
         """The lists that hold all matches of one term, the ``place``-th of its keyword."""
         lists: list[Stream] = []
-        for alternatives in term.probes(derive.steps_of(search)):
+        for alternatives in term.probes(values.steps_of(search)):
             streams = [merged(self._gram(plan, search, probe)) for probe in alternatives]
             lists.append(streams[0] if len(streams) == 1 else RarestOf(streams))
         for through, each in zip(search.through, reached, strict=True):

@@ -14,6 +14,7 @@ from daicho import derive, images, keys
 from daicho.images import Image
 from daicho.plan import EntityPlan, Ledger, ListingPlan, NewerGenerationError, SearchPlan
 from daicho.requests import Query
+from daicho.search import values
 from daicho.search.keyword import Keyword
 from daicho.search.streams import TOP, Block, Row, Wanted
 from daicho.search.walk import Fetched
@@ -69,7 +70,7 @@ class Searched:
         own = _same(plan.searches, self.search)
         if own is None or derive.order_key(plan, image, derive.NEWEST) != order:
             return False
-        forms = derive.search_forms(own, image)
+        forms = values.forms_of(own, image)
         found = [term.starts(forms) for term in self.keyword.terms]
         for each in self.reached:
             members = derive.references(image, each.field)
