@@ -56,7 +56,7 @@ def access_patterns(daicho: Daicho, known: Ledger) -> str:
     from daicho.web.mounting import operations  # noqa: PLC0415  # Powertools takes half a second
 
     functions = {
-        route.function.__name__: route.function
+        f"{domain.name}.{route.function.__name__}": route.function
         for domain in daicho.domains
         for route in domain.routes
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Literal
 
@@ -62,6 +63,11 @@ def place(book: Book, order: NewOrder) -> Order:
         customer=order.customer,
         status=order.status,
         lines=order.lines,
-        total=sum((line.price * line.quantity for line in order.lines), Decimal(0)),
+        total=total_of(order.lines),
     )
     return book.create(made)
+
+
+def total_of(lines: Iterable[Line]) -> Decimal:
+    """What lines cost together."""
+    return sum((line.price * line.quantity for line in lines), Decimal(0))
