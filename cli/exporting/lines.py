@@ -21,12 +21,16 @@ _OURS = ("PK", "SK", "type", "version", "gen", "ttl")
 
 @dataclass(frozen=True)
 class Chosen:
-    """What of the table is exported. ``tenant`` None is all; ``entities`` empty is all."""
+    """What of the table is exported. ``tenant`` None is all; ``entities`` empty is all.
+
+    ``index``: read from there instead.
+    """
 
     tenant: str | None = None
     entities: tuple[str, ...] = ()
     raw: bool = False
     consistent: bool = False
+    index: str | None = None
 
     @property
     def scan(self) -> Scan:
@@ -44,7 +48,13 @@ class Chosen:
         if any("#type" in each for each in conditions):
             names["#type"] = "type"
         filtered = " AND ".join(conditions) or None
-        return Scan(filter=filtered, names=names, values=values, consistent=self.consistent)
+        return Scan(
+            filter=filtered,
+            names=names,
+            values=values,
+            consistent=self.consistent,
+            index=self.index,
+        )
 
 
 @dataclass(frozen=True)

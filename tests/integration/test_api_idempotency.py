@@ -15,13 +15,24 @@ from daicho.errors import UnansweredError
 from daicho.plan import Ledger
 from daicho.table import Table
 from daicho.web.mounting import operations
+from daicho.web.operations import Operation
 from handlers import api
 from handlers.outside import Outside
 from tests.client import Client
+from tests.integration.test_api_bad_input import body_of, named, url_of
 from tests.pump import environment
 from tests.served import Served
 
 CHANGING = [each for each in operations(Daicho.discover(domains)) if each.method != "GET"]
+KEYED = [each for each in CHANGING if each.once]
+MAKING = [each for each in CHANGING if each.method == "PUT"]
+NEEDING = {
+    "post_carts_by_user_checkout",
+    "post_sales",
+    "put_contacts_by_id_categories_by_category",
+    "put_polls_by_poll_votes_by_voter",
+}
+"""Routes that are refused here, besides those that change what a POST has made."""
 KEYS = ("k", "a#b", "acme#~request#k", "$23", "~", "a b/c?d=e", "é😀", '"', "k" * 255)
 
 
@@ -66,6 +77,31 @@ def test_whatever_is_changed_is_changed_once(served: Served, key: str) -> None:
     assert once(
         "POST", "/artists", {"name": "Kate Bush"}, idempotency_key=f"POS{key}"[:255]
     ).json == (made.json)
+
+
+@pytest.mark.parametrize("operation", KEYED, ids=named)
+def test_every_route_is_done_once(served: Served, operation: Operation) -> None:
+    """Whatever a route does under a key, its repeat changes nothing and is answered alike."""
+    once, body = served.client(f"every-{KEYED.index(operation)}"), body_of(operation)
+    for each in MAKING:  # what there may be to change or to remove
+        once(each.method, url_of(each), body_of(each))
+
+    def state() -> list[Any]:
+        return sorted(items_of(served, once.tenant or ""), key=lambda item: str(item["PK"]))
+
+    before = state()
+    first = once(operation.method, url_of(operation), body, idempotency_key="k")
+    after = state()
+    again = once(operation.method, url_of(operation), body, idempotency_key="k")
+    assert (again.status, again.text) == (first.status, first.text), first.text
+    assert state() == after
+    if first.status >= 400:
+        assert after == before
+        assert operation.method in ("PATCH", "DELETE") or operation.id in NEEDING
+    else:
+        other = once(operation.method, f"{url_of(operation, 'y')}", body, idempotency_key="k")
+        same = url_of(operation) == url_of(operation, "y")
+        assert other.status == (first.status if same else 422)
 
 
 def test_a_functions_changes_are_one(served: Served) -> None:

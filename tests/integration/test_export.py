@@ -28,6 +28,7 @@ from daicho.plan import Ledger
 from daicho.requests import Page, Scan
 from daicho.table import Table
 from tests.deriving import items_of
+from tests.dynoxide import create_table
 
 ROOT = Path(__file__).parents[2]
 Run = Callable[..., Any]
@@ -99,6 +100,28 @@ def test_an_entity_of_a_tenant_is_what_load_takes(
     assert loaded.exit_code == 0, loaded.output
     assert daicho(tmp_path / "b", "--tenant", "other").exit_code == 0
     assert ids(tmp_path / "b") == sorted(songs("other"))
+
+
+def test_from_the_replica_as_from_the_table(
+    dynamo: str, dynamodb: DynamoDBClient, tmp_path: Path
+) -> None:
+    name = create_table(dynamodb, replica=True)
+    fill(dynamodb, name)
+    where = ["--table", name, "--endpoint", dynamo, "--tenant", "acme"]
+    for raw in ([], ["--raw"]):
+        files = [tmp_path / f"{source}{len(raw)}" for source in ("table", "replica")]
+        for file, more in zip(files, ([], ["--replica"]), strict=True):
+            done = CliRunner().invoke(app, ["export", str(file), *where, *raw, *more])
+            assert done.exit_code == 0, done.output
+        one, other = (
+            sorted(json.dumps(each, sort_keys=True) for each in lines(file)) for file in files
+        )
+        assert one == other != []
+    both = CliRunner().invoke(
+        app, ["export", str(tmp_path / "x"), *where, "--replica", "--consistent"]
+    )
+    assert (both.exit_code, "not both" in both.output) == (1, True)
+    dynamodb.delete_table(TableName=name)
 
 
 def test_everything_that_lives_and_raw_everything_that_stands(
