@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -17,6 +18,7 @@ from cli.load import Connection
 from cli.stacks import STACK_FILE
 from daicho.clock import utc_now
 from daicho.errors import StoreError
+from daicho.history import contents
 from daicho.keys import TENANT
 from daicho.pace import Pace
 from daicho.scanning import Round
@@ -86,8 +88,10 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
     if state.finished:
         typer.echo(f"{file} was exported before: {state.items:,} items. --again does it once more.")
         return
-    lines = Lines(chosen, ledger(), lambda: int(utc_now().timestamp()))
     opened = connection.open(at_once, attempts=1)  # the scan itself repeats, and adapts
+    known = ledger()
+    pointed = partial(contents, opened, known)
+    lines = Lines(chosen, known, lambda: int(utc_now().timestamp()), pointed)
     exporter = Exporter(file, state, lines, opened, at_once, Pace(rate))
     try:
         _run(exporter)

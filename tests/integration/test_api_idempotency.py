@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 import domains
+from daicho import sending
 from daicho.domain import Daicho
-from daicho.errors import UnansweredError
+from daicho.errors import ContendedError, UnansweredError
 from daicho.plan import Ledger
 from daicho.table import Table
+from daicho.web import doing
 from daicho.web.mounting import operations
 from daicho.web.operations import Operation
 from handlers import api
@@ -239,3 +241,26 @@ def test_what_a_key_costs(served: Served) -> None:
         client.good("POST", "/artists", {"name": "x"}, **headers)
         taken.append(table.units.taken())
     assert taken == [(0.0, 1.0), (2.0, 4.0), (1.0, 0.0)]
+
+
+class Busy(Table):
+    """A table at whose items transactions of others are all the time."""
+
+    def transact(self, _writes: Any) -> None:
+        raise ContendedError("a transaction is there")
+
+    def put(self, *_given: Any, **_named: Any) -> None:
+        raise ContendedError("a transaction is there")
+
+
+def test_what_others_are_at_all_the_time_is_a_409(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doing, "RACING_SECONDS", 0.0)
+    monkeypatch.setattr(sending, "CONTENDED_SECONDS", 0.0)
+    outside = Outside(table=lambda *_, **__: Busy(served.dynamodb, served.table.name))
+    client = Client(api.build(environment(served.table.name), outside=outside), "busy")
+    for headers in ({}, {"idempotency_key": "k"}):
+        answer = client("POST", "/artists", {"name": "x"}, **headers)
+        assert (answer.status, answer.headers["Retry-After"]) == (409, "1")
+    assert not items_of(served, "busy")

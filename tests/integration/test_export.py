@@ -21,12 +21,15 @@ from cli.exporting.exporter import PATIENCE_SECONDS, Exporter
 from cli.exporting.lines import Chosen, Lines
 from cli.exporting.state import State
 from cli.main import app
+from daicho.book import Book
 from daicho.errors import ThrottledError, UnavailableError
 from daicho.images import Image, to_image
 from daicho.pace import Pace
 from daicho.plan import Ledger
 from daicho.requests import Page, Scan
 from daicho.table import Table
+from domains.articles import Article
+from domains.manuals import Manual
 from tests.deriving import items_of
 from tests.dynoxide import create_table
 
@@ -141,6 +144,24 @@ def test_everything_that_lives_and_raw_everything_that_stands(
     found = [each["Item"] for each in lines(tmp_path / "songs")]
     assert {each["PK"]["S"].split("#")[0] for each in found} == {"acme2"}
     assert len(found) == 5
+
+
+def test_what_is_kept_by_pointer_is_exported_whole(
+    daicho: Run, dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
+) -> None:
+    book = Book(Table(dynamodb, table_name), Ledger.load(), "acme")
+    for number in range(3):
+        book.put(Manual(id="m", title="M", text=f"text {number}"))
+        book.put(Article(id="a", title="A", text=f"text {number}"))
+    book.create(Manual(id="gone", title="M", text="x"))
+    book.delete(Manual.key("gone"))
+    assert daicho(tmp_path / "out").exit_code == 0
+    found = [(each["type"], each["version"], each["item"]) for each in lines(tmp_path / "out")]
+    assert sorted((kind, version, item["text"]) for kind, version, item in found) == [
+        ("Article", 3, "text 2"), ("Manual", 3, "text 2"),
+    ]  # fmt: skip
+    assert daicho(tmp_path / "raw", "--raw").exit_code == 0
+    assert len(lines(tmp_path / "raw")) == 10  # every version, and the mark
 
 
 def test_values_are_as_the_api_writes_them() -> None:
