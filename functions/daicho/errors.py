@@ -111,6 +111,12 @@ class Conflict(Refusal):
     status = 409
 
 
+class TenantClosed(Refusal):
+    """The tenant is closed for good: everything of it is being deleted, or is."""
+
+    status = 410
+
+
 class PreconditionFailed(Refusal):
     """The item is not of the version that the caller knows."""
 
