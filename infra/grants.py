@@ -33,8 +33,12 @@ class Grants:
     stream: bool = False
 
 
+# A transaction is granted by what is in it; a check of what is only read has an action of its own.
 API = Grants(
-    table=("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
+    table=(
+        *("GetItem", "BatchGetItem", "Query"),
+        *("PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem"),
+    ),
     indexes=dict.fromkeys(INDEXES, ("Query",)),
 )
 # A payload is laid down once and never read again by who laid it down. The table is read for

@@ -84,9 +84,16 @@ OLD_LEDGER = Ledger(
 LEDGER = Ledger({**OLD_LEDGER.entities, "Song": (Generation(1, SONG_1), Generation(2, SONG_2))})
 
 
-def image(entity: str, values: Mapping[str, Any], *, gen: int = 1, tenant: str = "t") -> Image:
+def image(
+    entity: str,
+    values: Mapping[str, Any],
+    *,
+    gen: int = 1,
+    tenant: str = "t",
+    ledger: Ledger = LEDGER,
+) -> Image:
     """A base item as the library stores it."""
-    plan = LEDGER.plan(entity, gen)
+    plan = ledger.plan(entity, gen)
     content = to_image(
         {"created_at": "2026-11-21T01:05:40.123456Z", **values, "type": entity, "gen": gen}
     )

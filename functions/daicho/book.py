@@ -7,8 +7,9 @@ starts with the Book's tenant, so nothing that a caller says reaches another's d
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic
 
@@ -17,10 +18,11 @@ from daicho.asking import fitting, part_texts
 from daicho.clock import utc_now
 from daicho.counters import Adding, Counters
 from daicho.cursor import Binding, Position
-from daicho.derive import Amount
+from daicho.derive import Amount, ItemKey
 from daicho.entity import Entity
-from daicho.errors import Conflict, Invalid, NotFound, UnansweredError
+from daicho.errors import Conflict, Invalid, NotFound, UnansweredError, UnavailableError
 from daicho.figures import Figures, Group
+from daicho.idempotency import HEADER, Answer, Request
 from daicho.images import Image
 from daicho.memory import Memory
 from daicho.pages import Pages
@@ -29,6 +31,7 @@ from daicho.plan import Ledger
 from daicho.questions import Counted, E, Figure, Many, One, Ranking, Score
 from daicho.table import Table
 from daicho.tally.reading import live_amount
+from daicho.transactions import Transaction
 from daicho.writers import Writer
 from daicho.writing import expired, item_of, key_fields
 
@@ -131,7 +134,8 @@ class Book:
         asked = [key for key in keys if key is not None]
         found = self._table.batch_get(asked, consistent=consistent).whole()
         now = self._now()
-        images = [None if key is None else found.get(key) for key in keys]
+        known: dict[ItemKey, Image | None] = {**found, **self._places.pending}
+        images = [None if key is None else known.get(key) for key in keys]
         return [
             None if image is None or expired(image, now) else item_of(one.entity, image)
             for one, image in zip(ones, images, strict=True)
@@ -211,6 +215,50 @@ class Book:
         """
         self._writer.delete(one, if_match=if_match)
 
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Write several items at once, all or none: what is written until the block's end.
+
+        It ends with an error and writes nothing, or at its end everything, at twice the units of
+        single writes. What is read through the transaction is still so then. In a request under
+        an Idempotency-Key the whole request is one, and this a part of it.
+
+        Raises:
+            Raced: others changed one of the items; nothing was done. The API tries it again.
+            Invalid: over 100 items, or 4 MB.
+        """
+        with self._writer.together() as transaction:
+            yield transaction
+
+    def once(self, request: Request, answer: Callable[[], Answer]) -> Answer:
+        """Answer a request, or give the answer that it was given before.
+
+        All that ``answer`` writes is one transaction, with the record of the request. If it
+        raises, nothing was done, and nothing is remembered.
+
+        Raises:
+            Invalid: the key was used for another request, or in `transaction`.
+            Raced: as in `transaction`; or the same request is being done at this moment.
+        """
+        known = self._answered(request)
+        if known is not None:
+            return known
+        try:
+            with self._writer.together() as transaction:
+                given = answer()
+                transaction.record = request.record(self.tenant, given, self._clock())
+        except UnavailableError:
+            known = self._answered(request)  # it may have been done, and only its answer lost
+            if known is None:
+                raise
+            return known
+        return given
+
+    @property
+    def untouched(self) -> bool:
+        """Whether nothing was written through it, so that all may be tried again."""
+        return not self._writer.sender.sent
+
     def add(self, figure: Figure) -> Counted:
         """Count one vote of a fast counter's group (``Ballot.likes(poll, candidate)``).
 
@@ -222,6 +270,8 @@ class Book:
             ThrottledError: it was not counted, slot after slot being busy.
             UnavailableError: it was not counted: the table could not be reached.
         """
+        if self._writer.open is not None:
+            raise Invalid("a fast counter cannot tell a repeat", field=HEADER)
         group = self._group(figure.entity, figure.aggregate, figure.within)
         try:
             self._counters.add(figure.entity, group, self._by(figure, group))
@@ -279,10 +329,16 @@ class Book:
         key = self._places.key(one)
         if key is None:
             return None
+        if key in self._places.pending:
+            return self._places.image(key)
         if consistent and (max_age or any(s.frozen for s in one.entity.fields_.values())):
             return self._places.image(key, max_age)
         image = self._table.get(key, consistent=consistent)
         return None if image is None or expired(image, self._now()) else image
+
+    def _answered(self, request: Request) -> Answer | None:
+        record = self._table.get(request.place(self.tenant), consistent=True)
+        return request.answered(record, self._clock())
 
     def _group(self, entity: type[Entity], name: str, within: Sequence[Any]) -> Group:
         current = self._ledger.current(entity.__name__).plan

@@ -39,6 +39,10 @@ class ThrottledError(UnavailableError):
     """Too many requests for a partition, the table or the account."""
 
 
+class ContendedError(UnavailableError):
+    """A transaction was at one of the items at that moment: nothing was done."""
+
+
 class UnprocessedError(ThrottledError):
     """A batch of which a part was left undone until the deadline."""
 
@@ -109,6 +113,10 @@ class Conflict(Refusal):
     """What stands there already forbids it."""
 
     status = 409
+
+
+class Raced(Conflict):
+    """Others changed one of the items at the same time: nothing was done, so it can be repeated."""
 
 
 class TenantClosed(Refusal):

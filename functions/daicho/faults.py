@@ -16,6 +16,7 @@ from botocore.exceptions import (
 
 from daicho.errors import (
     ConditionFailedError,
+    ContendedError,
     RefusedError,
     StoreError,
     ThrottledError,
@@ -68,12 +69,16 @@ def _of_answer(error: ClientError, doing: str) -> StoreError:
         return _of_transaction(error, message)
     if code in THROTTLES:
         return ThrottledError(message)
+    if code == "TransactionConflictException":
+        return ContendedError(message)
+    if code == "TransactionInProgressException":  # the SDK's own repeat met the first attempt
+        return UnansweredError(message)
     if code in REFUSALS:
         return RefusedError(message)
     if error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0) >= SERVER_FAILED:
         return UnansweredError(message)
-    # All else may pass: a conflict with a transaction, and also a grant or key that somebody is
-    # about to repair. Giving up at once would burn the mapping's retries.
+    # All else may pass: a grant or key, say, that somebody is about to repair. Giving up at once
+    # would burn the mapping's retries.
     return UnavailableError(message)
 
 
@@ -92,4 +97,4 @@ def _of_transaction(error: ClientError, message: str) -> StoreError:
         return TransactionFailedError(message, refused)
     if codes & {"ThrottlingError", "ProvisionedThroughputExceeded"}:
         return ThrottledError(message)
-    return UnavailableError(message)  # another write was at one of its items
+    return ContendedError(message)  # another write was at one of its items

@@ -42,6 +42,8 @@ class Places:
     ) -> None:
         self._table, self._ledger, self._tenant, self._clock = table, ledger, tenant, clock
         self.memory = memory or Memory(clock)
+        self.pending: Mapping[ItemKey, Image | None] = {}
+        """What the open transaction has read and will write."""
 
     def key(self, one: One[Any]) -> ItemKey | None:
         """The key of an item; None if what its place depends on does not exist.
@@ -95,7 +97,10 @@ class Places:
 
         It is read consistently, and remembered however fresh it was asked for.
         """
-        image = self.memory.get(key, max_age, lambda: self._table.get(key, consistent=True))
+        if key in self.pending:
+            image = self.pending[key]
+        else:
+            image = self.memory.get(key, max_age, lambda: self._table.get(key, consistent=True))
         now = int(self._clock().timestamp())
         return None if image is None or expired(image, now) else image
 

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from daicho.derive import ItemKey
+from daicho.derive import ItemKey, key_of
 from daicho.images import AttributeValue, Image
 
 NOTHING: Mapping[str, Any] = {}
+MOST_WRITES = 100
+"""What one transaction takes."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +186,26 @@ class Delete:
         return {"Key": key_image(self.key), **expressions(self.condition, self.names, self.values)}
 
 
-Write = Put | Update | Delete
+@dataclass(frozen=True)
+class ConditionCheck:
+    """Require something of an item that is not written, as a part of a transaction."""
+
+    key: ItemKey
+    condition: str
+    names: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, AttributeValue] = field(default_factory=dict)
+
+    def request(self) -> dict[str, Any]:
+        """The action, but for the table's name."""
+        return {"Key": key_image(self.key), **expressions(self.condition, self.names, self.values)}
+
+
+Write = Put | Update | Delete | ConditionCheck
+
+
+def key_of_write(write: Write) -> ItemKey:
+    """The key of the item that a write is of."""
+    return key_of(write.item) if isinstance(write, Put) else write.key
 
 
 def key_image(key: ItemKey) -> dict[str, dict[str, str]]:

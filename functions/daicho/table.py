@@ -177,7 +177,8 @@ class Table:
 
         Raises:
             TransactionFailedError: a condition did not hold.
-            UnavailableError: another write was at one of the items, or it is not known.
+            ContendedError: another write was at one of the items.
+            UnansweredError: it is not known whether it was done.
         """
         items: list[Any] = [
             {type(write).__name__: {"TableName": self.name, **write.request()}} for write in writes

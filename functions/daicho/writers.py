@@ -1,17 +1,20 @@
-"""Writing: builds a write, asks DynamoDB, and makes sense of a refusal."""
+"""Writing: builds a write, asks DynamoDB, and makes sense of a refusal.
+
+Each of these writes is a request of its own, most of them without a read before; while a
+transaction is open (`daicho.transactions`) they are parts of it instead.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from daicho import derive, images, writing
-from daicho.derive import ItemKey
 from daicho.entity import Entity, values_of
 from daicho.errors import (
     ConditionFailedError,
@@ -25,45 +28,90 @@ from daicho.images import AttributeValue, Image
 from daicho.places import Places, described
 from daicho.plan import Generation, Ledger
 from daicho.questions import One
+from daicho.requests import Write
+from daicho.sending import Sender
 from daicho.table import Table
+from daicho.transactions import Transaction
 
 E = TypeVar("E", bound=Entity)
 Fields = dict[str, AttributeValue]
 ATTEMPTS = 8
 """How often a write is tried that others get ahead of."""
 
-_WAITING = "an expired item of this key waits for the archive; try again later"
+WAITING = "an expired item of this key waits for the archive; try again later"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Writer:
-    """Writes a tenant's items."""
+    """Writes a tenant's items. ``open``: the transaction that they are parts of."""
 
     table: Table
     ledger: Ledger
     tenant: str
     places: Places
     clock: Callable[[], dt.datetime]
+    sender: Sender = field(init=False)
+    open: Transaction | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.sender = Sender(self.table, self.places.memory)
+
+    def commit(self, writes: Sequence[Write]) -> None:
+        """Do all of these writes or none; as parts of the open transaction, if one is.
+
+        One write is a request of its own; several are a transaction, at two units a KB.
+
+        Raises:
+            TransactionFailedError: a condition did not hold; ``refused`` says of which writes, and
+                what stands there. Not while a transaction is open: it ends as that one does.
+            Raced: transactions of others were at the items all the time.
+        """
+        if self.open is not None:
+            self.open.add(writes)
+            return
+        self.sender.send(writes)
+
+    @contextmanager
+    def together(self) -> Iterator[Transaction]:
+        """A transaction: what is written until its end; of one that is open already, a part.
+
+        It is committed by who opened it, or at the end.
+        """
+        if self.open is not None:
+            with self.open.part():
+                yield self.open
+            return
+        self.open = transaction = Transaction(self)
+        self.places.pending = transaction.images
+        try:
+            yield transaction
+        finally:
+            self.open, self.places.pending = None, {}
+        transaction.commit()
 
     def create(self, item: E) -> E:
         """See `Book.create`."""
+        if self.open is not None:
+            return self.open.create(item)
         entity, now = type(item), self.clock()
         image = self.drafted(entity, self.fields(item), now)
         try:
             self._create(entity, image, now)
         except ConditionFailedError as refused:
-            raise Conflict(self._why_taken(entity, refused.item, now)) from refused
+            raise Conflict(self.why_taken(entity, refused.item, now)) from refused
         return writing.item_of(entity, image)
 
     def put(self, item: E, *, if_match: int | None, if_none_match: bool) -> E:
         """See `Book.put`."""
+        if self.open is not None:
+            return self.open.put(item, if_match=if_match, if_none_match=if_none_match)
         entity, now = type(item), self.clock()
         image = self.drafted(entity, self.fields(item), now)
         if if_none_match:
             try:
                 self._create(entity, image, now)
             except ConditionFailedError as refused:
-                raise PreconditionFailed(self._why_taken(entity, refused.item, now)) from refused
+                raise PreconditionFailed(self.why_taken(entity, refused.item, now)) from refused
             return writing.item_of(entity, image)
         fresh, there = image, None
         for _ in range(ATTEMPTS):
@@ -81,11 +129,13 @@ class Writer:
             if if_match is not None and writing.version_of(there) != if_match:
                 raise PreconditionFailed(f"the item is of version {writing.version_of(there)}")
             # Another's frozen fields than those that were checked: what results has these.
-            image = self.drafted(entity, self._kept(entity, image, there), now)
+            image = self.drafted(entity, self.kept(entity, image, there), now)
         raise Conflict("others were faster, again and again")
 
     def change(self, one: One[E], changes: Mapping[str, Any], *, if_match: int | None) -> E:
         """See `Book.change`."""
+        if self.open is not None:
+            return self.open.change(one, changes, if_match=if_match)
         entity, now = one.entity, self.clock()
         key = self.places.key(one)
         for _ in range(ATTEMPTS):
@@ -95,7 +145,7 @@ class Writer:
             version = writing.version_of(there)
             if if_match is not None and version != if_match:
                 raise PreconditionFailed(f"the item is of version {version}")
-            fields = self._changed(entity, there, changes)
+            fields = self.changed(entity, there, changes)
             created = dt.datetime.fromisoformat(images.text(there, "created_at") or "")
             image = self.drafted(entity, fields, created)
             kept: dict[str, AttributeValue | None] = {"created_at": there["created_at"]}
@@ -108,12 +158,15 @@ class Writer:
 
     def delete(self, one: One[E], *, if_match: int | None) -> None:
         """See `Book.delete`."""
+        if self.open is not None:
+            self.open.delete(one, if_match=if_match)
+            return
         key, now = self.places.key(one), _seconds(self.clock())
         if key is None:
             raise NotFound(f"no {described(one)}")
         try:
-            with self._forgetting(key):
-                self.table.delete(key, **writing.removal(now, if_match).conditions)
+            write = writing.removal(now, if_match)
+            self.sender.ask(key, request=lambda: self.table.delete(key, **write.conditions))
         except ConditionFailedError as refused:
             if refused.item is None or writing.expired(refused.item, now):
                 raise NotFound(f"no {described(one)}") from refused
@@ -147,7 +200,7 @@ class Writer:
         Raises:
             Invalid: it cannot be stored, or not be derived.
         """
-        current = self._current(entity)
+        current = self.current(entity)
         image = writing.complete(self.tenant, current, fields, created)
         writing.check(current.plan, image)
         return image
@@ -157,11 +210,11 @@ class Writer:
 
         The SDK repeats a write whose answer was lost.
         """
-        over = self._expiring(entity) and not self._archived(entity)
+        over = self._expiring(entity) and not self.archived(entity)
         write = writing.creation(image, _seconds(now), replaces_expired=over)
         try:
-            with self._forgetting(derive.key_of(image)):
-                self.table.put(image, **write.conditions)
+            key = derive.key_of(image)
+            self.sender.ask(key, request=lambda: self.table.put(image, **write.conditions))
         except ConditionFailedError as refused:
             if refused.item is None or not images.alike(refused.item, image):
                 raise
@@ -185,12 +238,13 @@ class Writer:
             write.condition = f"attribute_exists({write.name('PK')}) AND ({write.condition})"
         return writing.item_of(entity, self._update(image, write))
 
-    def _kept(self, entity: type[Entity], image: Image, there: Image) -> Fields:
+    def kept(self, entity: type[Entity], image: Image, there: Image) -> Fields:
+        """The fields of ``image`` in place of an item that is there: what is set once stays."""
         fields = {name: dict(image[name]) for name in entity.fields_ if name in image}
         return fields | {name: dict(there[name]) for name in self._frozen(entity) if name in there}
 
     def _frozen(self, entity: type[Entity]) -> tuple[str, ...]:
-        return writing.frozen_fields(entity, self._current(entity).plan)
+        return writing.frozen_fields(entity, self.current(entity).plan)
 
     def _replacement(
         self,
@@ -201,22 +255,26 @@ class Writer:
         if_match: int | None,
     ) -> writing.Write:
         absent = [name for name in entity.fields_ if name not in image]
-        plan = self._current(entity).plan
+        plan = self.current(entity).plan
         return writing.replacement(
             image, plan, absent=absent, kept=kept, now=now, if_match=if_match
         )
 
     def _update(self, image: Image, write: writing.Write) -> Image:
         key = derive.key_of(image)
-        with self._forgetting(key):
-            new = self.table.update(key, write.update, **write.conditions, returns="ALL_NEW")
+        new = self.sender.ask(
+            key,
+            request=lambda: self.table.update(
+                key, write.update, **write.conditions, returns="ALL_NEW"
+            ),
+        )
         return image if new is None else new
 
     def _put_over(self, image: Image, there: Image) -> bool:
         """Put a new item over the expired one that was seen; False if that is gone or changed."""
         try:
-            with self._forgetting(derive.key_of(image)):
-                self.table.put(image, **writing.exactly(there).conditions)
+            key, write = derive.key_of(image), writing.exactly(there)
+            self.sender.ask(key, request=lambda: self.table.put(image, **write.conditions))
         except ConditionFailedError:
             return False
         return True
@@ -226,23 +284,28 @@ class Writer:
     ) -> None:
         if if_match is not None:
             raise PreconditionFailed("there is no such item")
-        if there is not None and self._archived(entity):
-            raise Conflict(_WAITING)
+        if there is not None and self.archived(entity):
+            raise Conflict(WAITING)
 
-    def _why_taken(self, entity: type[Entity], there: Image | None, now: dt.datetime) -> str:
+    def why_taken(self, entity: type[Entity], there: Image | None, now: dt.datetime) -> str:
+        """Why no item can be created, in words."""
         if there is not None and writing.expired(there, _seconds(now)):
-            return _WAITING
+            return WAITING
         return f"there is such an item of {entity.__name__} already"
 
-    def _changed(self, entity: type[E], there: Image, changes: Mapping[str, Any]) -> Fields:
-        """The fields of an item with some of them changed."""
+    def changed(self, entity: type[E], there: Image, changes: Mapping[str, Any]) -> Fields:
+        """The fields of an item with some of them changed.
+
+        Raises:
+            Invalid: names the field.
+        """
         before = writing.item_of(entity, there)
         try:
             after = values_of(entity(**(values_of(before) | dict(changes))))
         except ValidationError as error:
             first = error.errors()[0]
             raise Invalid(first["msg"], field=".".join(map(str, first["loc"]))) from error
-        inside = writing.key_fields(self._current(entity).plan)
+        inside = writing.key_fields(self.current(entity).plan)
         fields = writing.values_image(entity, after)
         for name, spec in entity.fields_.items():
             if spec.frozen or name in inside:
@@ -252,22 +315,16 @@ class Writer:
                     fields[name] = dict(there[name])
         return fields
 
-    @contextmanager
-    def _forgetting(self, key: ItemKey) -> Iterator[None]:
-        """What is remembered of an item ends with a write, whatever becomes of it."""
-        try:
-            yield
-        finally:
-            self.places.memory.forget(key)
-
-    def _current(self, entity: type[Entity]) -> Generation:
+    def current(self, entity: type[Entity]) -> Generation:
+        """The newest generation of an entity's declarations."""
         return self.ledger.current(entity.__name__)
 
     def _expiring(self, entity: type[Entity]) -> bool:
         generations = self.ledger.entities[entity.__name__]
         return any(each.plan.expires is not None for each in generations)
 
-    def _archived(self, entity: type[Entity]) -> bool:
+    def archived(self, entity: type[Entity]) -> bool:
+        """Whether what expires of an entity waits for the archive."""
         return entity.__name__ in self.ledger.archived_types
 
 

@@ -186,6 +186,28 @@ def removal(now: int, if_match: int | None) -> Write:
     return write
 
 
+def nowhere() -> Write:
+    """Where nothing is."""
+    write = Write()
+    write.condition = f"attribute_not_exists({write.name('PK')})"
+    return write
+
+
+def successor(entity: type[Entity], image: Image, there: Image) -> Image:
+    """``image`` in place of the item that is there: creation and expiry stay, the version goes on.
+
+    So does what the library, or an older declaration, keeps beside the fields.
+    """
+    beside = {name: value for name, value in there.items() if name not in entity.fields_}
+    found: dict[str, AttributeValue] = {**beside, **image, "created_at": there["created_at"]}
+    found["version"] = _number(version_of(there) + 1)
+    if "ttl" not in image:
+        found.pop("ttl", None)
+    elif "ttl" in there:
+        found["ttl"] = there["ttl"]
+    return found
+
+
 def exactly(image: Image) -> Write:
     """On the very item that ``image`` shows: of its version, creation and expiry."""
     write = Write()

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from daicho import Book, Domain, Entity, Key, field, id_of, new_id, refuse, shards_for, uid
+from daicho import Book, Domain, Entity, Key, field, refuse, shards_for, uid
 
 
 class Poll(Entity):
@@ -44,21 +44,17 @@ domain = Domain("polls", Poll)
 
 
 @domain.route("POST", "/polls")
-def open_poll(book: Book, poll: NewPoll, idempotency_key: str | None = None) -> Poll:
-    """Open a poll; a repeat under the same key is the same poll."""
+def open_poll(book: Book, poll: NewPoll) -> Poll:
+    """Open a poll."""
     named = {each for each in poll.candidates if 0 < len(each) <= 200}
     if len(named) < len(poll.candidates):
         raise refuse(422, "different names, of 1 to 200 characters each", field="candidates")
     made = Poll(
-        id=new_id() if idempotency_key is None else id_of(idempotency_key),
         candidates=poll.candidates,
         counting=poll.counting,
         shards=shards_for(poll.expected_votes_per_second),
     )
-    there = book.create_once(made, "candidates", "counting", "shards")
-    if there.state == "deleted":
-        raise refuse(409, "the poll of this Idempotency-Key was deleted")
-    return there
+    return book.create(made)
 
 
 @domain.route("PATCH", "/polls/{id}")

@@ -15,14 +15,12 @@ from unittest import mock
 
 from daicho import derive
 from daicho.images import Image
-from daicho.plan import EntityPlan, Ledger
+from daicho.plan import EntityPlan
 from daicho.stream import claims, compute
 from daicho.stream.deadline import TooLongError
 from tests.delivery.actors import Actor, acting
-from tests.ledgers import LEDGER, OLD_LEDGER
 
 FIRST, SECOND, FIXED = 1, 2, 3
-LEDGERS: dict[int, Ledger] = {FIRST: OLD_LEDGER, SECOND: LEDGER, FIXED: LEDGER}
 MARK = "bad"
 """The attribute that holds ``<kind>:<number>``."""
 

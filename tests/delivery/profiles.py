@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from tests.delivery import code
 from tests.delivery.actors import FAULTS
+from tests.delivery.declared import ALL_DOMAINS, BY_HAND, Declared
 
 Entities = tuple[str, ...]
 
@@ -19,6 +21,12 @@ ONE_OF_EACH: tuple[Entities, ...] = (
     ("Download",),
     ("Order",),
     ("Song", "Download", "Order"),
+)
+_STACK = ALL_DOMAINS.entities
+DOMAINS: tuple[Entities, ...] = (
+    *((each,) for each in _STACK),
+    *pairwise(_STACK),
+    *((_STACK,) * len(_STACK)),
 )
 STEP = (60,)
 HABITS: Mapping[str, tuple[int, ...]] = {
@@ -63,6 +71,7 @@ class Profile:
     rooms: tuple[int, ...] = (1000,)
     shards: tuple[int, ...] = (1, 1, 2)
     seconds: tuple[float, ...] = (300, 30, 6)
+    declared: Declared = BY_HAND
 
     @property
     def weights(self) -> dict[str, tuple[int, ...]]:
@@ -335,6 +344,26 @@ PROFILES = (
         shards=(2, 1),
         writes=(4, 6, 9),
         habits={"rollup": (4, 20), "split": (0, 4), "day": (0, 2), "look": (0, 6)},
+    ),
+    # The stack's own entities: each alone, two by two, and all in one table.
+    Profile(
+        "domains",
+        20,
+        declared=ALL_DOMAINS,
+        entities=DOMAINS,
+        writes=(4, 6, 10),
+        habits={"split": (0, 2), "rollup": (4, 20), "deploy": (0,)},
+    ),
+    Profile(
+        "domains redriven",
+        12,
+        declared=ALL_DOMAINS,
+        entities=DOMAINS,
+        kinds=((), *POISON, *KILLERS),
+        retries=(*FEW, 300),
+        archive_retries=(*FEW, 300),
+        writes=(4, 6, 10),
+        habits={"day": (0, 1), "redrive": (0, 5), "split": (0, 2), "deploy": (0, 3)},
     ),
 )
 BY_NAME = {each.name: each for each in PROFILES}

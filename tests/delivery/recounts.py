@@ -14,7 +14,6 @@ from daicho import keys
 from tests.delivery.code import Readings
 from tests.delivery.site import Site
 from tests.delivery.stream import Record
-from tests.delivery.world import touched
 
 RECOUNT = keys.render("", "recount")
 KNOWN_FOR = 24 * 3600.0
@@ -32,7 +31,7 @@ def admissible(site: Site, readings: Readings, redriven: float | None) -> set[st
     for shard in site.stream.shards.values():
         behind: set[str] = set()
         for record in reversed(shard.records):
-            changed = _tallies(record)
+            changed = _tallies(site, record)
             change = record["dynamodb"]
             images = (change.get("OldImage"), change.get("NewImage"))
             if any(readings.disputed(image) for image in images):
@@ -47,12 +46,12 @@ def admissible(site: Site, readings: Readings, redriven: float | None) -> set[st
     return found
 
 
-def _tallies(record: Record) -> set[str]:
+def _tallies(site: Site, record: Record) -> set[str]:
     change = record["dynamodb"]
     images = (change.get("OldImage"), change.get("NewImage"))
     if not any("type" in image for image in images if image):
         return set()
-    return touched(images, expired="userIdentity" in record)
+    return site.declared.touched(images, expired="userIdentity" in record)
 
 
 def _discarded(site: Site) -> Iterator[tuple[str, str]]:

@@ -50,6 +50,7 @@ class Delivery:
             retries=pick(profile.retries, "retries"),
             shards=pick(profile.shards, "shards"),
             archive_retries=pick(profile.archive_retries, "archive retries"),
+            declared=profile.declared,
         )
         self.readings = Readings()
         often = pick(profile.actions, "often")
@@ -61,6 +62,7 @@ class Delivery:
             actions=(*profile.actions, often, often, often),
             kinds=pick(profile.kinds, "kinds"),
             items=pick(profile.items, "items"),
+            declared=profile.declared,
         )
         self._room = pick(profile.rooms, "room")
         weather = Weather(

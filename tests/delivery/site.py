@@ -14,20 +14,17 @@ from daicho.table import Table
 from handlers import archive, project, redrive, rollup
 from handlers.consumer import Handler
 from handlers.outside import Outside
-from infra.filters import archive_filters, project_filters
 from tests.delivery.actors import Actor
 from tests.delivery.choices import Choices, scale_of
 from tests.delivery.clients import DynamoClient, ObjectsClient
 from tests.delivery.clock import Clock
-from tests.delivery.code import LEDGERS
+from tests.delivery.declared import BY_HAND, Declared
 from tests.delivery.deployed import deployed
 from tests.delivery.dynamo import Dynamo
-from tests.delivery.event_filters import EventFilters
 from tests.delivery.journal import Journal
 from tests.delivery.mapping import Mapping as EventSourceMapping
 from tests.delivery.objects import Objects
 from tests.delivery.stream import Record, Stream
-from tests.ledgers import LEDGER
 
 TABLE, ARCHIVE, FAILURES = "daicho", "archive", "failures"
 ENVIRON: Mapping[str, str] = {
@@ -45,16 +42,11 @@ BUILD: Mapping[str, Callable[..., Handler]] = {
     "rollup": rollup.build,
     "redrive": redrive.build,
 }
-FILTERS: Mapping[str, tuple[str, ...]] = {
-    "project": tuple(project_filters(LEDGER.derived_types)),
-    "archive": tuple(archive_filters(LEDGER.archived_types, emulated=False)),
-}
 DEPLOYED: Mapping[str, str] = {"project": "Projector", "archive": "Archive"}
-CONSUMERS = tuple(FILTERS)
+CONSUMERS = tuple(DEPLOYED)
 LONGEST_AGE = 22 * 3600
 RETENTION = 23.9 * 3600
 """How long the stream keeps a record, less what it may take to hand it out."""
-_PASSES = {name: EventFilters(patterns) for name, patterns in FILTERS.items()}
 _LAG = scale_of((10, 1, 1, 1, 1))
 
 
@@ -69,7 +61,9 @@ class Site:
         retries: int,
         shards: int = 1,
         archive_retries: int = 300,
+        declared: Declared = BY_HAND,
     ) -> None:
+        self.declared = declared
         self._choices = choices
         self._used = used
         self._calm = False
@@ -91,7 +85,7 @@ class Site:
                     # When something is polled is the schedule's to say, not a window's.
                     batching_window=0,
                     retries=retries if name == "project" else archive_retries,
-                    filters=FILTERS[name],
+                    filters=declared.filters[name],
                     function_arn=f"arn:aws:lambda:us-east-1:000000000000:function:{name}",
                     uuid=f"00000000-0000-4000-8000-{place:012}",
                 ),
@@ -104,7 +98,8 @@ class Site:
 
     def run(self, name: str, event: Mapping[str, Any], actor: Actor) -> Any:
         """Run a handler as an actor, in a process of its own."""
-        return BUILD[name](ENVIRON, LEDGERS[actor.version], self.outside(actor))(event, actor)
+        ledger = self.declared.ledgers[actor.version]
+        return BUILD[name](ENVIRON, ledger, self.outside(actor))(event, actor)
 
     def outside(self, actor: Actor) -> Outside:
         """What an actor's code reaches."""
@@ -129,7 +124,7 @@ class Site:
             each
             for each in records
             if each["dynamodb"]["ApproximateCreationDateTime"] > since
-            and _PASSES[consumer].pass_on(each)
+            and self.declared.passes[consumer].pass_on(each)
         ]
 
     def event(self, shard: str, records: list[Record]) -> dict[str, Any]:
@@ -144,7 +139,7 @@ class Site:
             record["dynamodb"]["ApproximateCreationDateTime"]
             for shard in self.stream.shards.values()
             for record in shard.records[self.mappings[consumer].position(shard.id) :]
-            if _PASSES[consumer].pass_on(record)
+            if self.declared.passes[consumer].pass_on(record)
         ]
         return self.clock.now().timestamp() - min(waiting) if waiting else None
 

@@ -15,13 +15,14 @@ from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 from daicho.derive import Amount, ItemKey
 from daicho.tally import reading, slots
 from tests.delivery.actors import FAULTS, Actor, Weather
 from tests.delivery.attempts import Attempts
 from tests.delivery.choices import Choices, scale_of
+from tests.delivery.declared import BY_HAND, Declared
 from tests.delivery.journal import TTL_PROCESS
 from tests.delivery.site import TABLE, Site
 from tests.delivery.verdict import snapshot
@@ -46,13 +47,15 @@ CHART = tally("Download", "chart", 1, "2026-11", "1")
 class Tallies:
     """Plays one schedule. The interface of a `Delivery`."""
 
+    declared: ClassVar[Declared] = BY_HAND
+
     def __init__(self, choices: Choices, *, noting: bool = False) -> None:
         self.choices = choices
         self.seed = 0
         self.used: Counter[str] = Counter()
         self.log: list[str] = []
         self._noting = noting
-        self.site = Site(choices, self.used, retries=300)
+        self.site = Site(choices, self.used, retries=300, declared=self.declared)
         level = choices.pick((0.0, 0.0, 0.0, 0.02, 0.1))
         weather = Weather({name: level for name in FAULTS if name != "slow"})
         self._attempts = Attempts(self.site, choices, weather, self.used, self.note)

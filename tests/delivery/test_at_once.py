@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
 from daicho.plan import Ledger
 from tests.delivery.choices import Choices
-from tests.delivery.code import LEDGERS
+from tests.delivery.declared import BY_HAND
 from tests.delivery.tallies import SHARDS, Tallies
 
 SEEDS = range(1, 101)
-
-
-class TalliesAtOnce(Tallies):
-    """At the end, before the scheduled rollup, one more is counted and nothing is in its way."""
-
-    def _play(self) -> None:
-        super()._play()
-        self.early = self._judged()
-        self._attempts.seconds = (300,)
-        self._count(SHARDS[0])
-        self._finish()
-        self.early += [each for each in self._judged() if not each.startswith("still dirty")]
-        self._attempts.finish("rollup", {})
 
 
 def asking(ledger: Ledger) -> Ledger:
@@ -43,11 +29,26 @@ def asking(ledger: Ledger) -> Ledger:
     return Ledger({**ledger.entities, "Download": found})
 
 
+class TalliesAtOnce(Tallies):
+    """At the end, before the scheduled rollup, one more is counted and nothing is in its way."""
+
+    declared = replace(
+        BY_HAND, ledgers={version: asking(each) for version, each in BY_HAND.ledgers.items()}
+    )
+
+    def _play(self) -> None:
+        super()._play()
+        self.early = self._judged()
+        self._attempts.seconds = (300,)
+        self._count(SHARDS[0])
+        self._finish()
+        self.early += [each for each in self._judged() if not each.startswith("still dirty")]
+        self._attempts.finish("rollup", {})
+
+
 def test_totals_are_what_was_counted_at_once_and_after_the_schedule(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    known: Mapping[object, Ledger] = {key: asking(each) for key, each in LEDGERS.items()}
-    monkeypatch.setattr("tests.delivery.site.LEDGERS", known)
     monkeypatch.setattr("daicho.tally.at_once.MOST_SECONDS", 60)  # each operation takes one here
     for seed in SEEDS:
         tallies = TalliesAtOnce(Choices(f"at once/{seed}"))

@@ -6,7 +6,9 @@ import os
 
 import pytest
 
-from tests.delivery.profiles import PROFILES, Profile
+from daicho import keys
+from tests.delivery.declared import ALL_DOMAINS
+from tests.delivery.profiles import BY_NAME, PROFILES, Profile
 from tests.delivery.regressions import Regression, regressions, story
 from tests.delivery.schedule import failures, play
 
@@ -31,3 +33,19 @@ def test_what_failed_once_does_not_fail_again(kept: Regression) -> None:
     delivery = kept.delivery()
     assert failures(delivery) == [], "\n".join(delivery.log)
     assert kept.found(), "it is another schedule now: `regressions --find` finds it again"
+
+
+def test_every_entity_of_the_stack_is_played() -> None:
+    """Each has been stored, derived, counted and archived as it declares."""
+    declared, profile = ALL_DOMAINS, BY_NAME["domains"]
+    missing = {*declared.newest.derived_types, *declared.newest.archived_types}
+    for seed in range(300):
+        delivery = play(profile, seed)
+        assert failures(delivery) == [], f"seed {seed}"
+        world, site = delivery.world, delivery.site
+        wanted = [*world.rows(), *(key for key, _ in site.table.items if "#+" in key.pk)]
+        missing -= {keys.parse(key.pk)[1].strip("~+").partition(".")[0] for key in wanted}
+        missing -= {item["type"]["S"] for item in world.expired}
+        if not missing:
+            return
+    pytest.fail(f"never played: {missing}")

@@ -14,6 +14,7 @@ from daicho.archive.reading import Archive, Days
 from daicho.archive.verifying import Verifier
 from daicho.bucket import Bucket
 from daicho.derive import Amount, Row
+from daicho.plan import AggregatePlan
 from daicho.tally import reading, slots
 from tests.delivery.attributes import Image
 from tests.delivery.clock import BEGAN
@@ -45,9 +46,9 @@ def differences(site: Site, world: World, recounted: Collection[str] = ()) -> li
         if key.sk == slots.TOTAL and "GSI3PK" in item and key.pk not in recounted
     }
     charted = {
-        tally: _ranked(tally, amount)
+        tally: _ranked(tally, site.declared.aggregate(tally), amount)
         for tally, amount in expected.items()
-        if ".chart#" in tally or ".votes#" in tally
+        if site.declared.aggregate(tally).ranked
     }
     found += _unlike("ranking", charted, ranked)
     found += _unlike("archive", world.archived(), archived(site))
@@ -84,7 +85,7 @@ def _verified(site: Site, world: World) -> list[str]:
     later = site.clock.now() + dt.timedelta(hours=2)
     verifier = Verifier(site.reader(), Archive(bucket), now=lambda: later)
     days = Days(BEGAN.date(), later.date())
-    report = verifier.verify(days, sorted({item["type"]["S"] for item in world.expired}))
+    report = verifier.verify(days, sorted(world.expired_types))
     given_up = _given_up(site)
     return [
         f"archive: {each.kind}: {each.name}: {each.detail}"
@@ -110,11 +111,14 @@ def _place(item: Image) -> str:
     return str(item.get("GSI2PK", {}).get("S", ""))
 
 
-def _ranked(tally: str, amount: Amount) -> tuple[str, str]:
-    """Where a total belongs: by its score, within all but the last part of its tally's key."""
-    tenant, name, *within, member = keys.parse(tally)
-    score = keys.inverted_score(amount.total)
-    return keys.render(tenant, name.removeprefix("+"), *within), keys.render(score, member)
+def _ranked(tally: str, aggregate: AggregatePlan, amount: Amount) -> tuple[str, str]:
+    """Where a total belongs: by its score, within all but the members of its tally's key."""
+    tenant, name, *parts = keys.parse(tally)
+    place = len(parts) - len(aggregate.by)
+    within, members = parts[:place], parts[place:]
+    shard = [str(keys.shard_of(aggregate.shards, *members))] if aggregate.shards > 1 else []
+    ranking = keys.render(tenant, name.removeprefix("+"), *within, *shard)
+    return ranking, keys.render(keys.inverted_score(amount.total), *members)
 
 
 def _known(amounts: Mapping[str, Amount], recounted: Collection[str]) -> dict[str, Amount]:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from daicho import derive
 from daicho.derive import Amount, ItemKey, Row
 from daicho.images import Image
-from daicho.plan import EntityPlan
 from tests.delivery.choices import Choices
 from tests.delivery.clock import Clock
 from tests.delivery.code import MARK
+from tests.delivery.declared import BY_HAND, Declared, Drawing
 from tests.delivery.dynamo import Dynamo
-from tests.ledgers import LEDGER, image
 
 LIVES = 60
-MONTHS = ("2026-10-31T00:00:00.000000Z", "2026-11-01T00:00:00.000000Z")
 
 
 class World:
@@ -38,11 +35,13 @@ class World:
         actions: Sequence[str],
         kinds: Sequence[str] = (),
         items: int = 2,
+        declared: Declared = BY_HAND,
     ) -> None:
         self._table = table
         self._clock = clock
         self._choices = choices
         self._entities = entities
+        self._declared = declared
         self._actions = actions
         self._kinds = kinds
         self._ids = "123"[:items]
@@ -90,42 +89,17 @@ class World:
 
     def drawn(self) -> Image:
         """An image to write."""
-        choice = self._choices.pick
-        entity = choice(self._entities)
-        drawn: Mapping[str, Callable[[], dict[str, Any]]] = {
-            "Song": lambda: {
-                "id": choice(self._ids),
-                "name": choice(("ab", "ac", "b")),
-                "artist": choice("xy"),
-                "seconds": choice((1, 2, -1)),
-            },
-            "Download": lambda: {
-                "song": "1",
-                "id": choice(self._ids),
-                "at": choice(MONTHS),
-                "ttl": int(self._clock.now().timestamp()) + LIVES,
-            },
-            "Order": lambda: {
-                "customer": choice(self._customers),
-                "id": choice(self._ids),
-                "rank": choice((1, 2)),
-                "status": choice(("open", "open", "shipped")),
-                "tags": set(choice(("", "r", "rs"))),
-            },
-            "Ballot": lambda: {
-                "poll": "p",
-                "voter": choice(self._ids),
-                "candidate": choice("xy"),
-                "shards": 8,
-                "salt": "s",
-            },
-        }
-        values = drawn[entity]()
+        entity = self._choices.pick(self._entities)
+        drawing = Drawing(self._choices.pick, self._ids, self._customers, self._clock.now())
+        plan = self._declared.newest.current(entity).plan
+        values = self._declared.draw(plan, drawing)
+        if plan.expires is not None:
+            values["ttl"] = int(self._clock.now().timestamp()) + LIVES
         if self._kinds and self._choices.chance(0.5):
             self._marks += 1
-            values[MARK] = f"{choice(self._kinds)}:{self._marks}"
+            values[MARK] = f"{self._choices.pick(self._kinds)}:{self._marks}"
         generations = range(self._newest(entity), 0, -1)
-        return image(entity, values, gen=choice(generations))
+        return self._declared.image(entity, values, self._choices.pick(generations))
 
     # --- The oracle --------------------------------------------------------------------------
 
@@ -133,43 +107,34 @@ class World:
         """The derived items that there should be."""
         found: dict[ItemKey, Row] = {}
         for item in self.items.values():
-            found.update(derive.rows(plan_of(item), item))
+            found.update(derive.rows(self._declared.plan_of(item), item))
         return found
 
     def amounts(self) -> dict[str, Amount]:
         """The tallies that there should be."""
         found: defaultdict[str, Amount] = defaultdict(Amount)
         for item in self.items.values():
-            for tally, amount in derive.contributions(plan_of(item), item).items():
+            for tally, amount in self._declared.contributions(item).items():
                 found[tally] += amount
         for item in self.expired:
-            for tally, amount in derive.contributions(plan_of(item), item).items():
-                if ".chart#" in tally:  # what this aggregate counted it keeps on expiry
-                    found[tally] += amount
+            for tally, amount in self._declared.kept(item).items():
+                found[tally] += amount
         return {tally: amount for tally, amount in found.items() if amount}
 
     def archived(self) -> Counter[str]:
         """The rows that there should be in the archive, each with how often."""
-        kept = (item for item in self.expired if plan_of(item).expires is not None)
+        archived = self._declared.newest.archived_types
+        kept = (item for item in self.expired if item["type"]["S"] in archived)
         return Counter(json.dumps(item, sort_keys=True) for item in kept)
 
+    @property
+    def expired_types(self) -> set[str]:
+        """Entities of which something expired that is archived."""
+        found = {item["type"]["S"] for item in self.expired}
+        return found & set(self._declared.newest.archived_types)
+
     def _newest(self, entity: str) -> int:
-        return self.newest if entity == "Song" else 1
-
-
-def plan_of(item: Image) -> EntityPlan:
-    """The plan of an image's generation."""
-    return LEDGER.plan(item["type"]["S"], int(item["gen"]["N"]))
-
-
-def touched(images: Iterable[Image | None], *, expired: bool) -> set[str]:
-    """The tallies that a record with these two images changes."""
-    amounts: defaultdict[str, Amount] = defaultdict(Amount)
-    for sign, item in zip((-1, 1), images, strict=True):
-        for tally, amount in derive.contributions(plan_of(item), item).items() if item else ():
-            amounts[tally] += amount if sign > 0 else -amount
-    kept = {tally for tally in amounts if expired and ".chart#" in tally}
-    return {tally for tally, amount in amounts.items() if amount} | kept
+        return self._declared.generation(entity, self.newest)
 
 
 def short(item: Image) -> str:

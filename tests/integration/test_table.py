@@ -12,6 +12,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 from daicho.derive import ItemKey
 from daicho.errors import (
     ConditionFailedError,
+    ContendedError,
     RefusedError,
     StoreError,
     ThrottledError,
@@ -91,7 +92,7 @@ def test_a_transaction_does_all_or_nothing(table: Table) -> None:
 @pytest.mark.parametrize(
     ("codes", "error"),
     [
-        (["None", "TransactionConflict"], UnavailableError),
+        (["None", "TransactionConflict"], ContendedError),
         (["TransactionConflict", "ThrottlingError"], ThrottledError),
         (["TransactionConflict", "ConditionalCheckFailed"], TransactionFailedError),
         (["ConditionalCheckFailed", "ValidationError"], RefusedError),

@@ -16,7 +16,7 @@ from typing import Protocol
 from daicho.errors import RefusedError, TransactionFailedError, UnavailableError
 from daicho.patience import Patience
 from daicho.plan import Ledger
-from daicho.requests import Write
+from daicho.requests import MOST_WRITES, Write
 from daicho.stores import Gets, Puts, Transacts
 from daicho.stream import claims
 from daicho.stream.claims import Claim, Shard
@@ -31,8 +31,6 @@ from daicho.stream.recount import marking, recount_key
 
 SECONDS_A_RECORD = 30.0
 """More than a batch has for one: a record that was only slow is applied."""
-MOST_WRITES = 100
-"""What one transaction takes."""
 
 
 class Store(Gets, Puts, Transacts, Protocol):

@@ -13,7 +13,7 @@ from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
-from daicho.errors import Refusal, ThrottledError, UnavailableError
+from daicho.errors import Raced, Refusal, ThrottledError, UnavailableError
 from daicho.web import problems
 from daicho.web.endpoint import Endpoint, response
 from daicho.web.incoming import Incoming
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 OPEN = ("/docs", "/openapi.json")
 """Paths without a token: the API's own description."""
+
+AT_ONCE = {"Retry-After": "1"}
 
 logger = logging.getLogger(__name__)
 
@@ -88,6 +90,7 @@ class Api:
         handle(HttpError)(lambda error: response(_problem(error)))
         handle(RequestValidationError)(lambda error: response(_problem(_invalid(error))))
         handle(ValidationError)(lambda error: response(_problem(_invalid(error))))
+        handle(Raced)(lambda error: response(_problem(_raced(error))))
         handle(Refusal)(lambda error: response(_problem(_refused(error))))
         handle(ThrottledError)(lambda error: response(_busy(429, error)))
         handle(UnavailableError)(lambda error: response(_busy(503, error)))
@@ -117,10 +120,14 @@ def _refused(error: Refusal) -> HttpError:
     return HttpError(error.status, error.detail, named)
 
 
+def _raced(error: Raced) -> HttpError:
+    return HttpError(error.status, error.detail, headers=AT_ONCE)
+
+
 def _busy(status: int, error: UnavailableError) -> Reply:
     logger.warning("the table did not answer: %s", error)
     detail = "too many requests at once; try again" if status == 429 else "try again"
-    return _problem(HttpError(status, detail, headers={"Retry-After": "1"}))
+    return _problem(HttpError(status, detail, headers=AT_ONCE))
 
 
 def _problem(error: HttpError) -> Reply:

@@ -8,6 +8,7 @@ from typing import Annotated
 from annotated_types import MaxLen, MinLen
 
 from daicho.entity import Entity
+from daicho.idempotency import HEADER
 from daicho.web.operations import Parameter
 from daicho.web.problems import HttpError
 
@@ -19,9 +20,9 @@ CREATE_ONLY = Parameter(
     "If-None-Match", str, "`*`: only if there is no such item yet, else 412.", "header"
 )
 IDEMPOTENCY_KEY = Parameter(
-    "Idempotency-Key",
+    HEADER,
     Annotated[str, MinLen(1), MaxLen(255)],
-    "Yours for this one thing: sent again with it, the request does nothing twice.",
+    "Yours for this one request: sent again with it within 24 hours, it does nothing twice.",
     "header",
 )
 _TAG = re.compile(r'(W/)?"([\x21\x23-\x7e]*)"')

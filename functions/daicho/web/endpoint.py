@@ -11,6 +11,8 @@ from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Body, Header, Path, Query
 from pydantic import BaseModel, WrapValidator
 
+from daicho.web.conditions import IDEMPOTENCY_KEY
+from daicho.web.doing import done
 from daicho.web.incoming import Incoming
 from daicho.web.operations import REQUIRED, Call, Choice, Operation, Parameter, Reply
 from daicho.web.problems import HttpError
@@ -60,8 +62,15 @@ class Endpoint:
             for each in parameters
             if each.place != "query" or each.name in choice.allowed
         }
-        call = Call(self._open_book(incoming.tenant), named, values.get(BODY))
-        return response(choice.answer(call))
+        key = named.get(IDEMPOTENCY_KEY.name) if operation.once else None
+        asked = None if key is None else incoming.under(key)
+        return response(
+            done(
+                lambda: self._open_book(incoming.tenant),
+                lambda book: choice.answer(Call(book, named, values.get(BODY))),
+                asked,
+            )
+        )
 
     def _chosen(self, given: frozenset[str]) -> Choice:
         choice = self.operation.meant(given)

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import unquote_plus
 
+from daicho.idempotency import Request
 from daicho.keys import TENANT
 from daicho.web.problems import HttpError
 
@@ -105,6 +106,11 @@ class Incoming:
         """``custom:role``, and Cognito's groups, which arrive as ``[admin staff]``."""
         groups = str(self.claims.get("cognito:groups", "")).strip("[]").replace(",", " ").split()
         return frozenset(filter(None, (*groups, self.claims.get("custom:role"))))
+
+    def under(self, key: str) -> Request:
+        """The request as it is known under an Idempotency-Key."""
+        path = str(self.event.get("rawPath", ""))
+        return Request.of(key, self.method, path, self.query, self.body)
 
     def check(self) -> None:
         """Refuse what no operation could read.

@@ -6,6 +6,7 @@
   parameters (a search wins over a listing that takes the same); a listing by exactly one reference
   under the resource that it refers to; an edge at both ends; the members of `refs`; an aggregate
   without groups at ``collection/name``.
+- Every change takes an Idempotency-Key, for which nothing is declared and no code written.
 - `answer` mounts a declaration elsewhere instead; a `route` replaces a query with the same path
   and parameters.
 """
@@ -24,6 +25,7 @@ from daicho.searching import Search
 from daicho.web import functions, resources
 from daicho.web.answers import Mounted
 from daicho.web.beside import Besides
+from daicho.web.conditions import IDEMPOTENCY_KEY
 from daicho.web.operations import Operation, shape_of, variables_of
 
 Free = Search | Listing[*tuple[Any, ...]] | Edge[*tuple[Any, ...]] | Aggregate
@@ -43,6 +45,7 @@ def operations(daicho: Daicho) -> list[Operation]:
         for besides in shown:
             besides.show(each)
         _ = each.parameters  # one name means one thing
+        _under_a_key(each)
     return sorted(mounting.found.values(), key=_literals_first)
 
 
@@ -50,6 +53,15 @@ def _besides(daicho: Daicho) -> list[Besides]:
     shown = [each for domain in daicho.domains for each in domain.besides]
     entities = dict.fromkeys(each.entity for each in shown)
     return [Besides(entity, [s for s in shown if s.entity is entity]) for entity in entities]
+
+
+def _under_a_key(operation: Operation) -> None:
+    """Let a change be done once under an Idempotency-Key, unless its function takes the key."""
+    if operation.method == "GET" or IDEMPOTENCY_KEY.name in {h.name for h in operation.headers}:
+        return
+    operation.once = True
+    operation.headers = (*operation.headers, IDEMPOTENCY_KEY)
+    operation.errors = tuple(sorted({*operation.errors, 409}))
 
 
 def _literals_first(operation: Operation) -> tuple[list[tuple[bool, str]], str]:

@@ -98,7 +98,8 @@ class Operation:
     """A method on a path, which has ``{variables}``.
 
     ``status`` is the one that success has, ``also`` others that are no error, ``errors`` those
-    that this operation may answer besides 400, 403, 404, 422 and 429.
+    that this operation may answer besides 400, 403, 404, 422 and 429. ``once``: under an
+    Idempotency-Key it is done once, and a repeat gives the answer.
     """
 
     method: str
@@ -112,6 +113,7 @@ class Operation:
     also: tuple[int, ...] = ()
     errors: tuple[int, ...] = ()
     role: str | None = None
+    once: bool = False
 
     @property
     def shape(self) -> tuple[str, str]:

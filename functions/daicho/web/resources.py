@@ -13,7 +13,7 @@ from daicho.entity import Entity
 from daicho.fields import MISSING, DeclarationError
 from daicho.web import models, verbs
 from daicho.web.answers import Mounted
-from daicho.web.conditions import CREATE_ONLY, IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH
+from daicho.web.conditions import CREATE_ONLY, IF_MATCH, IF_NONE_MATCH
 from daicho.web.operations import Choice, Operation, Parameter, variables_of
 
 VERBS = {
@@ -102,7 +102,6 @@ def _post(tag: str, resource: Resource) -> Operation:
         tag,
         [choice],
         variables(entity, collection),
-        (IDEMPOTENCY_KEY,) if verbs.made_id(resource) else (),
         body=models.creation(entity, f"New{name}", variables_of(collection)),
         status=201,
         errors=(409, 413, 415),

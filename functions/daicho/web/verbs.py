@@ -7,11 +7,10 @@ from typing import Any
 
 from daicho.domain import Resource
 from daicho.entity import Entity
-from daicho.errors import Conflict, PreconditionFailed, refuse
-from daicho.fields import id_of
+from daicho.errors import PreconditionFailed
 from daicho.questions import One
 from daicho.web import models, replies
-from daicho.web.conditions import CREATE_ONLY, IDEMPOTENCY_KEY, IF_MATCH, creates_only, versions_of
+from daicho.web.conditions import CREATE_ONLY, IF_MATCH, creates_only, versions_of
 from daicho.web.operations import Answerer, Call, Reply
 
 ATTEMPTS = 5
@@ -20,29 +19,12 @@ ATTEMPTS = 5
 
 def post(resource: Resource) -> Answerer:
     """Create an item whose id is made."""
-    name = made_id(resource)
 
     def answer(call: Call) -> Reply:
-        once = call.values.get(IDEMPOTENCY_KEY.name)
-        ids = {name: id_of(once)} if name and once else {}
-        item = _item(resource.entity, call, **ids)
-        try:
-            made = call.book.create(item)
-        except Conflict:
-            there = call.book.find(_one(resource.entity, vars(item))) if ids else None
-            if there is None:
-                raise
-            _check_same(there, call)
-            made = there
+        made = call.book.create(_item(resource.entity, call))
         return replies.written(made, location=location_of(resource, made), created=True)
 
     return answer
-
-
-def made_id(resource: Resource) -> str | None:
-    """The key field that POST makes, if it makes one."""
-    names = models.key_names(resource.entity)
-    return next((n for n in names if resource.entity.fields_[n].role == "uid"), None)
 
 
 def put(resource: Resource) -> Answerer:
@@ -132,18 +114,10 @@ def _changed_set(
     return replies.NOTHING
 
 
-def _item(entity: type[Entity], call: Call, **made: str) -> Entity:
+def _item(entity: type[Entity], call: Call) -> Entity:
     """The item of path, query and body."""
     named = {name: value for name, value in call.values.items() if name in entity.fields_}
-    return entity(**named, **made, **(models.given(call.body) if call.body else {}))
-
-
-def _check_same(there: Entity, call: Call) -> None:
-    """Refuse a key that was used for something else. What has changed since cannot be compared."""
-    asked = models.given(call.body) if call.body else {}
-    if there.version == 1 and any(getattr(there, n) != value for n, value in asked.items()):
-        name = IDEMPOTENCY_KEY.name
-        raise refuse(422, f"another thing was created under this {name}", field=name)
+    return entity(**named, **(models.given(call.body) if call.body else {}))
 
 
 def _one(entity: type[Entity], values: Mapping[str, Any]) -> One[Entity]:

@@ -1,0 +1,95 @@
+"""Sending writes: one as a request of its own, several as a transaction; and what gets in the way.
+
+DynamoDB turns a write away while a transaction is at its item. Nothing was done then, and in some
+milliseconds the other is through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from daicho.derive import ItemKey
+from daicho.errors import (
+    ConditionFailedError,
+    ContendedError,
+    Raced,
+    TransactionFailedError,
+    UnansweredError,
+)
+from daicho.memory import Memory
+from daicho.patience import Patience
+from daicho.requests import Delete, Put, Update, Write, key_of_write
+from daicho.table import Table
+
+CONTENDED_SECONDS = 1.0
+"""How long a write is tried while transactions of others are at its items."""
+T = TypeVar("T")
+
+
+@dataclass
+class Sender:
+    """Sends a request's writes. ``sent``: how many may have been done."""
+
+    table: Table
+    memory: Memory
+    sent: int = 0
+
+    def ask(self, *keys: ItemKey, request: Callable[[], T]) -> T:
+        """Write, again and again while transactions of others are at the items.
+
+        What is remembered of an item ends with a write, whatever becomes of it.
+
+        Raises:
+            Raced: they were all the time.
+        """
+        try:
+            for _ in Patience.seconds(CONTENDED_SECONDS).attempts():
+                with suppress(ContendedError):
+                    answer = request()
+                    self.sent += 1
+                    return answer
+        except UnansweredError:
+            self.sent += 1
+            raise
+        finally:
+            for key in keys:
+                self.memory.forget(key)
+        raise Raced("others are writing the same at this moment; try again")
+
+    def send(self, writes: Sequence[Write]) -> None:
+        """Do all of these writes or none.
+
+        Raises:
+            TransactionFailedError: a condition did not hold.
+            Raced: transactions of others were at the items all the time.
+        """
+        keys = [key_of_write(each) for each in writes]
+        self.ask(*keys, request=lambda: self._send(writes))
+
+    def _send(self, writes: Sequence[Write]) -> None:
+        if len(writes) > 1:
+            self.table.transact(writes)
+            return
+        try:
+            self._alone(writes[0])
+        except ConditionFailedError as refused:
+            raise TransactionFailedError(str(refused), {0: refused.item}) from refused
+
+    def _alone(self, write: Write) -> None:
+        expressions: dict[str, Any] = {
+            "condition": write.condition,
+            "names": write.names,
+            "values": write.values,
+        }
+        match write:
+            case Put():
+                self.table.put(write.item, **expressions)
+            case Update():
+                self.table.update(write.key, write.update, **expressions)
+            case Delete():
+                self.table.delete(write.key, **expressions)
+            case _:
+                raise ValueError("a check alone writes nothing")

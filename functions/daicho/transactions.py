@@ -1,0 +1,229 @@
+"""Transactions: several items written at once, all of them or none.
+
+Everything is read before it is written, and written only if it is still as it was read; so the
+items may depend on each other, and of two who write at the same time one is refused (`Raced`) and
+may begin anew. An item that is written twice is written once, as it is in the end.
+
+Source: "Amazon DynamoDB Transactions: How it works", AWS documentation: at most 100 writes, each of
+another item, and 4 MB.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from daicho import images, writing
+from daicho.derive import ItemKey, key_of
+from daicho.entity import Entity
+from daicho.errors import Conflict, Invalid, NotFound, PreconditionFailed, Raced
+from daicho.errors import TransactionFailedError as Failed
+from daicho.images import Image
+from daicho.places import described
+from daicho.questions import One
+from daicho.requests import (
+    MOST_WRITES,
+    ConditionCheck,
+    Delete,
+    Put,
+    Update,
+    Write,
+    key_of_write,
+)
+
+if TYPE_CHECKING:
+    from daicho.writers import Writer
+
+E = TypeVar("E", bound=Entity)
+MOST_BYTES = 4 * 1024 * 1024
+"""Of all items of a transaction."""
+RECORD = "the record of its Idempotency-Key"
+
+
+class Transaction:
+    """What a domain writes in one piece: ``with book.transaction() as t``.
+
+    Its methods are those of the `Book`, which joins in while it is open. What they give is what
+    will stand there when it is committed.
+    """
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._seen: dict[ItemKey, Image | None] = {}
+        self._given: dict[ItemKey, Write] = {}
+        self.images: dict[ItemKey, Image | None] = {}
+        """What stands at each key that was read, as the transaction would leave it."""
+        self.record: Put | None = None
+        """What is kept of the request, if it is to be done once (`daicho.idempotency`)."""
+
+    def find(self, one: One[E]) -> E | None:
+        """One item or None, which is still so when the transaction is committed."""
+        there = self._standing(self._writer.places.key(one))
+        return None if there is None else writing.item_of(one.entity, there)
+
+    def get(self, one: One[E]) -> E:
+        """One item, which is still as it is when the transaction is committed.
+
+        Raises:
+            NotFound: there is none, or it has expired.
+        """
+        found = self.find(one)
+        if found is None:
+            raise NotFound(f"no {described(one)}")
+        return found
+
+    def create(self, item: E) -> E:
+        """See `Book.create`."""
+        entity, now = type(item), self._writer.clock()
+        image = self._writer.drafted(entity, self._writer.fields(item), now)
+        self._check_vacant(entity, key_of(image), now)
+        return self._leave(entity, image)
+
+    def put(self, item: E, *, if_match: int | None = None, if_none_match: bool = False) -> E:
+        """See `Book.put`."""
+        writer, entity, now = self._writer, type(item), self._writer.clock()
+        image = writer.drafted(entity, writer.fields(item), now)
+        there = self._standing(key_of(image))
+        if there is None:
+            if if_match is not None:
+                raise PreconditionFailed("there is no such item")
+            try:
+                self._check_vacant(entity, key_of(image), now)
+            except Conflict as taken:
+                raise (PreconditionFailed(taken.detail) if if_none_match else taken) from None
+            return self._leave(entity, image)
+        if if_none_match:
+            raise PreconditionFailed(writer.why_taken(entity, there, now))
+        _check_version(there, if_match)
+        fresh = writer.drafted(entity, writer.kept(entity, image, there), now)
+        return self._leave(entity, writing.successor(entity, fresh, there))
+
+    def change(self, one: One[E], changes: Mapping[str, Any], *, if_match: int | None = None) -> E:
+        """See `Book.change`."""
+        writer, entity, now = self._writer, one.entity, self._writer.clock()
+        key = writer.places.key(one)
+        there = self._standing(key)
+        if key is None or there is None:
+            raise NotFound(f"no {described(one)}")
+        _check_version(there, if_match)
+        created = dt.datetime.fromisoformat(images.text(there, "created_at") or "")
+        fresh = writer.drafted(entity, writer.changed(entity, there, changes), created)
+        if key_of(fresh) != key:  # it moves
+            self._check_vacant(entity, key_of(fresh), now)
+            self.images[key] = None
+        return self._leave(entity, writing.successor(entity, fresh, there))
+
+    def delete(self, one: One[E], *, if_match: int | None = None) -> None:
+        """See `Book.delete`."""
+        key = self._writer.places.key(one)
+        there = self._standing(key)
+        if key is None or there is None:
+            raise NotFound(f"no {described(one)}")
+        _check_version(there, if_match)
+        self.images[key] = None
+
+    def add(self, writes: Sequence[Write]) -> None:
+        """Let writes with conditions of their own be parts of it: see `Writer.commit`."""
+        for each in writes:
+            key = key_of_write(each)
+            if key in self._given or key in self.images:
+                raise ValueError(f"{key} is written twice in one transaction")
+            self._given[key] = each
+
+    @contextmanager
+    def part(self) -> Iterator[None]:
+        """Undo what is added here, if it fails."""
+        all_of_it: tuple[dict[ItemKey, Any], ...] = (self._seen, self._given, self.images)
+        before = [(mine, dict(mine)) for mine in all_of_it]
+        try:
+            yield
+        except BaseException:
+            for mine, old in before:
+                mine.clear()
+                mine.update(old)
+            raise
+
+    def commit(self) -> None:
+        """Write everything.
+
+        Raises:
+            Invalid: it is more than a transaction takes.
+            Raced: others changed one of the items; nothing was done.
+        """
+        record = [] if self.record is None else [self.record]
+        writes: list[Write] = [*self._writes(), *self._given.values(), *record]
+        if all(isinstance(each, ConditionCheck) for each in writes):
+            return
+        self._check_size(writes)
+        try:
+            self._writer.commit(writes)
+        except Failed as refused:
+            raise Raced("others changed the same at this moment; try again") from refused
+
+    def _standing(self, key: ItemKey | None) -> Image | None:
+        """What stands at a key, unless it has expired."""
+        if key is None:
+            return None
+        there = self._there(key)
+        now = int(self._writer.clock().timestamp())
+        return None if there is None or writing.expired(there, now) else there
+
+    def _there(self, key: ItemKey) -> Image | None:
+        if key in self._given:
+            raise ValueError(f"{key} is written in this transaction already")
+        if key not in self.images:
+            found = self._writer.table.get(key, consistent=True)
+            self._seen[key] = self.images[key] = found
+        return self.images[key]
+
+    def _check_vacant(self, entity: type[Entity], key: ItemKey, now: dt.datetime) -> None:
+        """Raise Conflict where an item stands, or an expired one that the archive wants."""
+        there = self._there(key)
+        if there is None:
+            return
+        if not writing.expired(there, int(now.timestamp())) or self._writer.archived(entity):
+            raise Conflict(self._writer.why_taken(entity, there, now))
+
+    def _leave(self, entity: type[E], image: Image) -> E:
+        self.images[key_of(image)] = image
+        return writing.item_of(entity, image)
+
+    def _writes(self) -> Iterator[Write]:
+        for key, seen in self._seen.items():
+            becomes = self.images[key]
+            still = writing.nowhere() if seen is None else writing.exactly(seen)
+            condition, names, values = still.condition or "", still.names, still.values
+            if becomes is seen:
+                yield ConditionCheck(key, condition, names, values)
+            elif becomes is not None:
+                yield Put(becomes, condition, names, values)
+            elif seen is not None:
+                yield Delete(key, condition, names, values)
+
+    def _check_size(self, writes: Sequence[Write]) -> None:
+        if len(writes) > MOST_WRITES:
+            record = f", {RECORD} included" if self.record else ""
+            raise Invalid(f"this writes {len(writes)} items at once{record}; at most {MOST_WRITES}")
+        stood = {key: images.size_of(image or {}) for key, image in self._seen.items()}
+        # What is replaced and what replaces it: DynamoDB counts the larger.
+        size = sum(max(_size_of(each), stood.get(key_of_write(each), 0)) for each in writes)
+        if size > MOST_BYTES:
+            raise Invalid(f"this writes {size} bytes at once; at most {MOST_BYTES}")
+
+
+def _check_version(there: Image, if_match: int | None) -> None:
+    version = writing.version_of(there)
+    if if_match is not None and version != if_match:
+        raise PreconditionFailed(f"the item is of version {version}")
+
+
+def _size_of(write: Write) -> int:
+    match write:
+        case Put():
+            return images.size_of(write.item)
+        case Update():
+            return images.size_of(write.values)
+        case _:
+            return 0

@@ -1,0 +1,47 @@
+"""Doing a request: again where others were faster, and once where it has an Idempotency-Key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from daicho.errors import Raced
+from daicho.idempotency import Answer, Request
+from daicho.patience import Patience
+from daicho.web.operations import Reply
+
+if TYPE_CHECKING:
+    from daicho.book import Book
+
+RACING_SECONDS = 3.0
+"""How long a request begins anew that others get ahead of."""
+
+
+def done(
+    open_book: Callable[[], Book], answer: Callable[[Book], Reply], asked: Request | None
+) -> Reply:
+    """The reply of a request; ``asked`` is what it is done once as.
+
+    It begins anew, with a book that has read nothing, as long as nothing of it was written: under
+    a key all that it writes is one transaction, and without one it may be.
+
+    Raises:
+        Raced: others were faster, again and again.
+    """
+    for _ in Patience.seconds(RACING_SECONDS).attempts():
+        book = open_book()
+        try:
+            return answer(book) if asked is None else _once(book, answer, asked)
+        except Raced:
+            if not book.untouched:
+                raise
+    raise Raced("others were faster, again and again; try again")
+
+
+def _once(book: Book, answer: Callable[[Book], Reply], asked: Request) -> Reply:
+    def given() -> Answer:
+        reply = answer(book)
+        return Answer(reply.status, reply.headers, reply.body)
+
+    found = book.once(asked, given)
+    return Reply(found.status, found.body, found.headers)
