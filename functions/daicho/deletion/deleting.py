@@ -34,6 +34,7 @@ from daicho.pace import Pace
 from daicho.patience import Patience
 from daicho.requests import Query
 from daicho.scanning import ParallelScan, Round, Segments
+from daicho.settings import Settings
 from daicho.stores import Pages, Scans
 from daicho.stream.recount import LIST
 from daicho.units import Units
@@ -41,6 +42,9 @@ from daicho.units import Units
 SAVED_EVERY = dt.timedelta(seconds=5)
 """What is done twice at most after a cut."""
 VERSIONS_AT_ONCE = 1_000
+MOST_AT_ONCE = 4
+"""Segments: each of their pages is some thousands of items to remove."""
+WRITES_A_SECOND = 1_000
 _log = logging.getLogger(__name__)
 
 
@@ -83,6 +87,30 @@ class Deleting:
     at_once: int = 4
     read: Pace = field(default_factory=lambda: Pace(None))
     written: Pace = field(default_factory=lambda: Pace(None))
+
+    @classmethod
+    def of(
+        cls,
+        settings: Settings,
+        store: Store,
+        failures: Failures,
+        objects: Failures | None,
+        *,
+        threads: int,
+        now: Callable[[], dt.datetime],
+    ) -> Deleting:
+        """That of a deployed stack."""
+        return cls(
+            store,
+            failures,
+            objects,
+            Jobs(store, now),
+            now,
+            settle=settings.settle_seconds,
+            at_once=min(MOST_AT_ONCE, threads),
+            read=Pace(settings.scan_units),
+            written=Pace(WRITES_A_SECOND),
+        )
 
     def step(self, tenant: str, id: str, patience: Patience) -> Step:
         """Do as much as there is time for.
