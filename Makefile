@@ -24,7 +24,7 @@ PYTEST := $(BIN)/python -m pytest
 TOOLS := $(VENV)/.requirements node_modules/.installed
 
 ##@ Use
-.PHONY: up down reset demo-data status logs
+.PHONY: up down reset demo-data expire status logs
 up: $(TOOLS) .local/.ministack .local/.layer ## Start the local AWS, deploy, load demo data (PORT=4600 for another port)
 	@$(BIN)/python -m local up
 
@@ -36,6 +36,9 @@ reset: $(VENV)/.requirements ## Stop the local AWS and forget its data
 
 demo-data: $(VENV)/.requirements ## Load the demo data once more
 	@$(BIN)/python -m local demo-data
+
+expire: $(VENV)/.requirements ## What expires within DAYS=8 expires now, each on the day that it would
+	@$(BIN)/python -m local expire --days $(or $(DAYS),8)
 
 status: $(VENV)/.requirements ## Say what runs, and where
 	@$(BIN)/python -m local status

@@ -20,6 +20,7 @@ from rich.progress import track
 from rich.table import Table as Printed
 
 import domains
+from bench.layouts import layouts
 from bench.meter import Consumed, Meter
 from daicho import Entity, derive
 from daicho.book import Book
@@ -262,6 +263,8 @@ def main() -> None:
     with serving() as endpoint:
         write_costs(House(endpoint))
         figure = page_costs(House(endpoint))
+        house = House(endpoint)
+        layouts(console, house.client, house.book, house.project)
     console.print(figure)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from daicho.entity import EntityMeta
 
-WAYS = ("all", "inverse", "top")
+WAYS = ("all", "inverse", "top", "under")
 
 
 def asked_by(function: Callable[..., Any]) -> list[str]:

@@ -56,7 +56,7 @@ def access_patterns(daicho: Daicho, known: Ledger) -> str:
     from daicho.web.mounting import operations  # noqa: PLC0415  # Powertools takes half a second
 
     functions = {
-        route.function.__name__: route.function
+        f"{domain.name}.{route.function.__name__}": route.function
         for domain in daicho.domains
         for route in domain.routes
     }
@@ -115,6 +115,12 @@ class _Described:
             shards = "" if key.shards is None else f", merged over {number} shards"
             least = "" if key.shards is None else ", 1 a shard at least"
             return "table", f"PK `{self._partition()}`{shards}", f"1 for 4 KB of the page{least}"
+        if name == "key" and way == "under":
+            return (
+                "table",
+                f"PK `{self._partition()}`, SK begins with whole components of `{self._sort()}`",
+                "1 for 4 KB of the page",
+            )
         if name == "key" and way == "inverse":
             far = "#".join(f"{{{field}}}" for field in key.sort)
             return "GSI1", f"GSI1PK `t#{self.plan.name}#{far}`", "½ for 4 KB of the page"
@@ -163,7 +169,7 @@ class _Described:
     def _listing(self, listing: ListingPlan) -> tuple[str, str, str]:
         where = listing.where
         only = f" where {where.field} is {' or '.join(where.one_of)}" if where else ""
-        order = listing.order[0].replace("_", " ")
+        order = " and ".join(listing.order).replace("_", " ")
         spread = listing.shards > 1
         return (
             "GSI2",

@@ -13,7 +13,8 @@ from cli.declared import discovered, ledger
 from cli.exporting.exporter import Exporter, Made
 from cli.exporting.lines import Chosen, Lines
 from cli.exporting.state import ChangedError, State
-from cli.load import STACK_FILE, Connection
+from cli.load import Connection
+from cli.stacks import STACK_FILE
 from daicho.clock import utc_now
 from daicho.errors import StoreError
 from daicho.keys import TENANT

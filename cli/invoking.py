@@ -11,6 +11,8 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
+from cli.stacks import StackError, local_stack, outputs_of
+
 SECONDS_A_CALL = 910
 """More than a function may take. A call that seems lost is not repeated: it may still run."""
 
@@ -38,12 +40,10 @@ class Invoked:
         """
         if stage is not None:
             return cls(boto3.client("lambda", config=_patient()), _output(stage, function))
-        if not stack_file.exists():
-            raise CallError(f"there is no {stack_file} (make up writes it): name a --stage")
         try:
-            stack = json.loads(stack_file.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise CallError(f"{stack_file} cannot be read ({error}): make up once more") from error
+            stack = local_stack(stack_file)
+        except StackError as error:
+            raise CallError(str(error)) from error
         name = stack.get("functions", {}).get(function.lower())
         if name is None:
             raise CallError(f"{stack_file} knows no function {function.lower()}: make up once more")
@@ -67,15 +67,11 @@ class Invoked:
 
 
 def _output(stage: str, function: str) -> str:
-    stack = f"Daicho-{stage}"
-    (found,) = boto3.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
-    outputs: dict[str, str] = {
-        each["OutputKey"]: each["OutputValue"] for each in found.get("Outputs", ())
-    }
+    outputs = outputs_of(stage)
     try:
         return outputs[f"{function}FunctionName"]
     except KeyError:
-        raise CallError(f"the stack {stack} has no function {function.lower()}") from None
+        raise CallError(f"the stack Daicho-{stage} has no function {function.lower()}") from None
 
 
 def _patient() -> Config:

@@ -13,12 +13,13 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from cli.declared import ROOT, discovered
+from cli.declared import discovered
 from cli.loading.batches import Batches
 from cli.loading.loader import Loader, rejected_of
 from cli.loading.prepare import Preparer
 from cli.loading.rows import is_array
 from cli.loading.state import ChangedError, State, Target
+from cli.stacks import STACK_FILE
 from daicho import keys
 from daicho.clock import utc_now
 from daicho.entity import Entity
@@ -28,7 +29,6 @@ from daicho.pace import Pace
 from daicho.plan import Ledger
 from daicho.table import Table, open_table
 
-STACK_FILE = ROOT / ".local" / "stack.json"
 SHOWN_REJECTS = 10
 
 

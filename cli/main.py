@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from cli import docs, export, generation, load, openapi, redrive
+from cli.archive import commands as archive
 from daicho.fields import DeclarationError
 
 
@@ -39,6 +40,7 @@ app = typer.Typer(
 app.command()(load.load)
 app.command()(export.export)
 app.command()(redrive.redrive)
+app.add_typer(archive.app, name="archive")
 app.command()(generation.generation)
 app.command()(docs.docs)
 app.command()(openapi.openapi)

@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from cli.invoking import CallError, Invoked
-from cli.load import STACK_FILE
 from cli.shown import show
+from cli.stacks import STACK_FILE
 
 SOMETHING_LEFT, COULD_NOT_RUN = 1, 2
 

@@ -95,7 +95,7 @@ class PythonFunction(Construct):
     ) -> None:
         """Create ``handlers.<name>.handler`` with the permissions ``granted``."""
         super().__init__(scope, id)
-        settings = foundation.settings
+        self.settings = settings = foundation.settings
         self._foundation = foundation
         log_group = logs.LogGroup(
             self,

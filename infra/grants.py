@@ -69,6 +69,14 @@ REDRIVE = Grants(
     archive_bucket=("ListBucket",),
 )
 
+# Reads what there is, and writes down how far it is.
+AUDIT = Grants(
+    table=("GetItem", "Query", "PutItem"),
+    indexes={"GSI2": ("Query",)},
+    archive=("GetObject",),
+    archive_bucket=("ListBucket",),
+)
+
 STREAM_READ = ("DescribeStream", "GetRecords", "GetShardIterator")
 STREAM_LIST = ("ListStreams",)  # knows no resource but "*"
 DISCARDED = "aws/lambda/*"  # how Lambda names what it lays down

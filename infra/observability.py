@@ -23,8 +23,10 @@ from infra.buckets import DISCARDED
 from infra.settings import Settings
 
 FIVE = Duration.minutes(5)
+HOUR = Duration.hours(1)
 CONSUMERS = ("project", "archive")
 MOST_CLAIMS = 1000  # open ones of a shard; past that the projector waits for a fix
+AUDITED_WITHIN = Duration.hours(30)  # a round a day, and some hours to come to its end
 LATE = {"project": Duration.minutes(10), "archive": Duration.minutes(30)}
 AT_LEAST = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
 
@@ -123,6 +125,19 @@ class Observability(Construct):
             MOST_CLAIMS,
             why="A shard has as many open claims as it may: its projection waits for a fix.",
         )
+        self._alarm(
+            "archive does not add up",
+            _audited("ArchiveMismatches", "Maximum"),
+            why="Deletions and rows differ, or objects are damaged: see what verify says.",
+        )
+        self._alarm(
+            "archive is not audited",
+            _audited("ArchiveAuditAge", "Maximum"),
+            AUDITED_WITHIN.to_seconds(),
+            periods=2,
+            missing=cloudwatch.TreatMissingData.BREACHING,
+            why="No audit has come to its end for more than a day, or none runs.",
+        )
         for name, metric in self._throttled().items():
             self._alarm(
                 f"{name} throttled",
@@ -160,6 +175,14 @@ class Observability(Construct):
             graph("Tallies rolled up", *(_rolled(n) for n in ("TalliesRolledUp", "TalliesFailed"))),
             graph("Slots", *(_rolled(name) for name in ("SlotsRead", "SlotsFolded"))),
             graph("Rollup units", *(_rolled(f"Rollup{way}Units") for way in ("Read", "Write"))),
+        )
+        board.add_widgets(
+            graph(
+                "Archive audit: rows, deletions handed over",
+                *(_audited(f"Archive{what}Audited", "Sum") for what in ("Rows", "Deletions")),
+            ),
+            graph("Archive audit: mismatches", _audited("ArchiveMismatches", "Maximum")),
+            graph("Deleted by TTL, of all entities", self._deleted()),
         )
         board.add_widgets(
             graph("Invocations", *(f.metric_invocations(label=name) for name, f in each)),
@@ -211,6 +234,16 @@ class Observability(Construct):
         """What the rollup itself reports: the age of the oldest dirty mark that it found."""
         return _own("RollupLag", "rollup", "Maximum")
 
+    def _deleted(self) -> cloudwatch.Metric:
+        """By DynamoDB itself: also what is not archived, tombstones and the like."""
+        return cloudwatch.Metric(
+            namespace="AWS/DynamoDB",
+            metric_name="TimeToLiveDeletedItemCount",
+            dimensions_map={"TableName": self._table.table_name},
+            statistic="Sum",
+            period=HOUR,
+        )
+
     def _quarantined(self) -> cloudwatch.Metric:
         return _own("RecordsQuarantined", "project", "Sum")
 
@@ -243,16 +276,20 @@ class Observability(Construct):
         }
 
 
+def _audited(name: str, statistic: str) -> cloudwatch.Metric:
+    return _own(name, "audit", statistic, HOUR)
+
+
 def _rolled(name: str) -> cloudwatch.Metric:
     return _own(name, "rollup", "Sum")
 
 
-def _own(name: str, service: str, statistic: str) -> cloudwatch.Metric:
+def _own(name: str, service: str, statistic: str, period: Duration = FIVE) -> cloudwatch.Metric:
     """A metric that a function writes itself (`handlers.telemetry`)."""
     return cloudwatch.Metric(
         namespace="Daicho",
         metric_name=name,
         dimensions_map={"service": service},
         statistic=statistic,
-        period=FIVE,
+        period=period,
     )

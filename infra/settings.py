@@ -41,6 +41,7 @@ class Memory:
     rollup: int = 512
     archive: int = 1024
     redrive: int = 1024
+    audit: int = 3008
 
 
 @dataclass(frozen=True, kw_only=True)

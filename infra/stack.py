@@ -10,6 +10,7 @@ from daicho.plan import Ledger
 from infra.api import Api
 from infra.archive import Archive
 from infra.archive_catalog import ArchiveCatalog
+from infra.audit import Audit
 from infra.auth import Auth
 from infra.buckets import Buckets
 from infra.functions import Foundation, dependency_layer, function_code
@@ -52,6 +53,7 @@ class DaichoStack(Stack):
         projector = Projector(self, "Projector", ledger=ledger, foundation=foundation)
         rollup = Rollup(self, "Rollup", foundation=foundation)
         archive = Archive(self, "Archive", ledger=ledger, foundation=foundation)
+        audit = Audit(self, "Audit", foundation=foundation)
         catalog = ArchiveCatalog(
             self,
             "Catalog",
@@ -77,6 +79,7 @@ class DaichoStack(Stack):
             "rollup": rollup.python.function,
             "archive": archive.python.function,
             "redrive": redrive.python.function,
+            "audit": audit.python.function,
         }
         Observability(
             self,

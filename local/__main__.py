@@ -65,10 +65,20 @@ def demo_data() -> None:
 @app.command()
 def expire(
     every: Annotated[float, typer.Option(help="Seconds between sweeps; 0: one sweep.")] = 0,
+    days: Annotated[
+        int, typer.Option(min=0, max=3650, help="Play so many days ahead instead.")
+    ] = 0,
+    entity: Annotated[
+        list[str] | None, typer.Option(help="Ahead only of this entity; several times.")
+    ] = None,
 ) -> None:
-    """Play DynamoDB's TTL process: once, or for ever."""
+    """Play DynamoDB's TTL process: once, for ever, or ahead of time."""
     place = Place.find()
-    if every:
+    if days:
+        for day, deleted in enumerate(expiry.play_place(place, days, entity or ()), 1):
+            if deleted:
+                _say(f"in {day} days: {deleted} expired")
+    elif every:
         expiry.run(place, every)
     else:
         _say(f"{expiry.sweep_place(place)} expired")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any
+from typing import Any, Literal
 
 from mypy_boto3_dynamodb import DynamoDBClient
 
@@ -17,6 +17,7 @@ from daicho import (
     Key,
     Listing,
     Search,
+    Sum,
     copied,
     each,
     field,
@@ -105,7 +106,22 @@ class Token(Entity):
     expires = Expires(dt.timedelta(hours=1))
 
 
-DAICHO = Daicho(Domain("test", Poll, Ballot, Note, Link, Visit, Token))
+class Errand(Entity):
+    owner: str = field()
+    state: Literal["open", "late", "done"] = field(default="open")
+    id: str = uid()
+    text: str = field(default="")
+    weight: int = field(default=1)
+    by: str | None = field(default=None, frozen=True)
+
+    key = Key(owner, state, id, moves=state)
+    search = Search(text)
+    due = Listing(owner, where=one_of(state, "open", "late"))
+    weights = Aggregate(Sum(weight), state, within=owner, ranked=True, on_expiry="subtract")
+    expires = Expires(dt.timedelta(hours=1), archive=True)
+
+
+DAICHO = Daicho(Domain("test", Poll, Ballot, Note, Link, Visit, Token, Errand))
 LEDGER = DAICHO.appended(Ledger())
 
 

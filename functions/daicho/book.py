@@ -32,6 +32,7 @@ from daicho.questions import Counted, E, Figure, Many, One, Ranking, Score
 from daicho.table import Table
 from daicho.tally.reading import live_amount
 from daicho.transactions import Transaction
+from daicho.views import View, attributes_of, view_of
 from daicho.writers import Writer
 from daicho.writing import expired, item_of, key_fields
 
@@ -102,6 +103,19 @@ class Book:
         if found is None:
             raise NotFound(f"no {described(one)}")
         return found
+
+    def view(self, one: One[E], *names: str) -> View:
+        """Some fields of an item: less is sent, though as many units are read.
+
+        Raises:
+            NotFound: there is none, or it has expired.
+        """
+        key = self._places.key(one)
+        wanted = attributes_of(names)
+        image = None if key is None else self._table.get_attributes(key, wanted)
+        if image is None or expired(image, self._now()):
+            raise NotFound(f"no {described(one)}")
+        return view_of(one.entity, image, names)
 
     def page(self, *many: Many[E], limit: int = MOST_AT_ONCE, cursor: str | None = None) -> Page[E]:
         """A page of one list, or of several lists of one entity merged in order, each item once.
@@ -196,12 +210,13 @@ class Book:
         """Change some fields of an item.
 
         The item is read first, since what results must be derivable as a whole, and written only
-        if nobody was faster; without ``if_match`` a lost race is run again.
+        if nobody was faster; without ``if_match`` a lost race is run again. A change of the field
+        that its key ``moves`` by moves it: removed here and put there, in one transaction.
 
         Raises:
             NotFound: there is none, or it has expired.
             PreconditionFailed: not of version ``if_match``.
-            Conflict: others were faster, again and again.
+            Conflict: others were faster, again and again; or an item stands where it would move.
             Invalid: an unknown field, a wrong value, a key field or one that is set only once.
         """
         return self._writer.change(one, changes, if_match=if_match)

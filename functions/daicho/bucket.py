@@ -214,14 +214,25 @@ class Bucket:
         return True
 
 
-def open_bucket(name: str, *, attempts: int = 3, timeout: float = 10.0) -> Bucket:
-    """A bucket behind a client whose patience is bounded."""
+def open_bucket(
+    name: str,
+    *,
+    attempts: int = 3,
+    timeout: float = 10.0,
+    endpoint: str | None = None,
+    region: str | None = None,
+) -> Bucket:
+    """A bucket behind a client whose patience is bounded.
+
+    ``endpoint`` and ``region`` are for programs outside Lambda; else the environment says them.
+    """
     config = Config(
         retries={"mode": "standard", "total_max_attempts": attempts},
         connect_timeout=1.0,
         read_timeout=timeout,
     )
-    return Bucket(boto3.client("s3", config=config), name)
+    client = boto3.client("s3", config=config, endpoint_url=endpoint, region_name=region)
+    return Bucket(client, name)
 
 
 def _status(error: ClientError) -> int | None:

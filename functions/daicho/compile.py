@@ -76,7 +76,19 @@ class _Compiler:
         if salt is not None and shards is None:
             raise DeclarationError(f"{key}: a salt seasons shards, and there are none")
         split = key.partition
-        return plan.KeyPlan(tuple(names[:split]), tuple(names[split:]), shards, salt, key.edge)
+        return plan.KeyPlan(
+            tuple(names[:split]), tuple(names[split:]), shards, salt, key.edge, self._moves(key)
+        )
+
+    def _moves(self, key: Key[Any]) -> str | None:
+        moves = key.moves
+        if moves is None:
+            return None
+        if moves not in key.parts:
+            raise DeclarationError(f"{key}: moves={moves.name} is no field of the key")
+        if moves.frozen:
+            raise DeclarationError(f"{key}: {moves} is set once, so no item ever moves by it")
+        return moves.name
 
     def _shards(self, key: Key[Any]) -> int | str | None:
         shards = key.shards
@@ -130,12 +142,12 @@ class _Compiler:
         return plan.Through(members, target.__name__, name.name, name.reads_as, listing.name)
 
     def _listing(self, listing: Listing[Any]) -> plan.ListingPlan:
-        order = created_at if listing.order is None else listing.order
+        order = listing.order or (created_at,)
         return plan.ListingPlan(
             name=listing.name,
             since=UNNUMBERED,
             partition=tuple(self._part(listing, each) for each in listing.partition),
-            order=(self._field(listing, order, KEY_KINDS),),
+            order=tuple(self._field(listing, each, KEY_KINDS) for each in order),
             where=self._condition(listing, listing.where),
             shards=listing.shards,
         )
@@ -264,7 +276,7 @@ class _Compiler:
 
 def _lists(listing: Listing[Any], reference: FieldSpec) -> bool:
     """Whether a listing has a newest-first list for each item that a field refers to."""
-    if len(listing.partition) != 1 or listing.order is not None or listing.where is not None:
+    if len(listing.partition) != 1 or listing.order or listing.where is not None:
         return False
     (part,) = listing.partition
     return part.field is reference and part.each == (reference.role == "refs")

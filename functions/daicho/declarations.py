@@ -122,12 +122,18 @@ class Key(Declaration, Generic[*Ts]):
     ``partition=0`` puts all items of a tenant into one collection. ``shards`` spreads a
     collection by a hash of the key (a calculated suffix): a number, or a field that holds it.
     ``salt`` is a hidden field that nobody outside can know, so that nobody can aim at a shard.
+    ``moves`` is the one field of the key that may change: the item moves then, in one transaction.
     """
 
     edge = False
 
     def __init__(
-        self, *parts: *Ts, partition: int = 1, shards: Any = MISSING, salt: Any = MISSING
+        self,
+        *parts: *Ts,
+        partition: int = 1,
+        shards: Any = MISSING,
+        salt: Any = MISSING,
+        moves: Any = MISSING,
     ) -> None:
         self.parts = tuple(spec_of(part) for part in parts)
         if not self.parts:
@@ -143,6 +149,7 @@ class Key(Declaration, Generic[*Ts]):
             raise DeclarationError(f"a Key's shards are a number or a field(), not {shards!r}")
         self.shards: int | FieldSpec | None = None if shards is MISSING else shards
         self.salt: FieldSpec | None = None if salt is MISSING else spec_of(salt)
+        self.moves: FieldSpec | None = None if moves is MISSING else spec_of(moves)
 
     def __get__(self, instance: object, owner: type[E]) -> KeyOf[E, *Ts]:
         return KeyOf(owner, self)
@@ -178,6 +185,20 @@ class KeyOf(Generic[E, *Ts]):
         _counted(partition, self.declaration.partition, self.declaration)
         return Many(self.entity, "partition", "key", partition)
 
+    def under(self, *parts: Any) -> Many[E]:
+        """The items whose key begins with these values, whole ones, in the order of their key.
+
+        ``Place.key.under("japan", "kanto")``: not what is under ``kantoku``. At least the
+        partition is given.
+        """
+        declared = self.declaration
+        if not declared.partition <= len(parts) <= len(declared.parts):
+            raise TypeError(
+                f"{declared} is asked under {declared.partition} to {len(declared.parts)} values, "
+                f"not {len(parts)}"
+            )
+        return Many(self.entity, "under", "key", parts)
+
 
 class EdgeOf(KeyOf[E, *Ts]):
     """An edge, asked: `all` from its near end, `inverse` from its far end."""
@@ -190,16 +211,17 @@ class EdgeOf(KeyOf[E, *Ts]):
 class Listing(Declaration, Generic[*Ts]):
     """A sparse listing: only items that meet ``where`` and have every part are in it.
 
-    Newest first, or by ``order``, highest first. ``shards`` spreads each list over so many
-    partitions of the index, by a hash of the item's key, for lists that over 1,000 items a second
-    come to: the open orders of a whole shop, what was reported today.
+    Newest first, or by ``order``, a field or several, highest first. ``shards`` spreads each list
+    over so many partitions of the index, by a hash of the item's key, for lists that over 1,000
+    items a second come to: the open orders of a whole shop, what was reported today.
     """
 
     def __init__(
         self, *partition: *Ts, order: Any = None, where: Any = True, shards: int = 1
     ) -> None:
         self.partition = tuple(PartSpec.of(part) for part in partition)
-        self.order = None if order is None else spec_of(order)
+        orders = () if order is None else order if isinstance(order, tuple) else (order,)
+        self.order = tuple(spec_of(each) for each in orders)
         self.where = _condition(where)
         self.shards = shards
         if shards not in range(1, MOST_SHARDS + 1):

@@ -21,6 +21,7 @@ from daicho.generations import append, locked
 from daicho.plan import EntityPlan, Ledger
 
 Method = Literal["GET", "PUT", "POST", "PATCH", "DELETE"]
+Window = Literal["minutes", "hours", "days"]
 F = TypeVar("F", bound=Callable[..., Any])
 VERBS = ("POST", "PUT", "GET", "PATCH", "DELETE", "LIST")
 
@@ -45,6 +46,7 @@ class Answer:
 
     path: str
     declaration: Any
+    window: Window | None = None
 
 
 @dataclass(frozen=True)
@@ -96,9 +98,13 @@ class Domain:
             raise DeclarationError(f"{path}: {entity.__name__} is not of the domain {self.name!r}")
         self.resources.append(Resource(path, entity, chosen))
 
-    def answer(self, path: str, declaration: Any) -> None:
-        """Mount a declaration at ``path`` instead of where `resource` would."""
-        self.answers.append(Answer(path, declaration))
+    def answer(self, path: str, declaration: Any, *, window: Window | None = None) -> None:
+        """Mount a declaration at ``path`` instead of where `resource` would.
+
+        ``window="minutes"``: of a list that is ordered by an instant, ``?minutes=`` asks for the
+        last so many only.
+        """
+        self.answers.append(Answer(path, declaration, window))
 
     def route(self, method: Method, path: str, *, role: str | None = None) -> Callable[[F], F]:
         """Mount a function. Its parameters are ``book``, the path's and the query's, and a body."""

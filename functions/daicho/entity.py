@@ -8,7 +8,7 @@ import difflib
 import inspect
 import sys
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, TypeVar, cast, dataclass_transform
 
@@ -20,7 +20,8 @@ from daicho.search.normalise import FIELD_CODE_POINTS
 from daicho.searching import Search
 
 _INDEX_KEYS = tuple(f"GSI{number}{end}" for number in (1, 2, 3) for end in ("PK", "SK"))
-_KEPT = ("type", "version", "gen", "created_at", "ttl", "seq", "_ttl_expired", "_restored")
+_MARKS = ("_ttl_expired", "_ttl_expired_at", "_restored")
+_KEPT = ("type", "version", "gen", "created_at", "ttl", "seq", *_MARKS)
 RESERVED = frozenset(("PK", "SK", *_INDEX_KEYS, *_KEPT))
 E = TypeVar("E", bound="Entity")
 
@@ -129,6 +130,18 @@ def stored(cls: type[E], values: Mapping[str, Any], created_at: dt.datetime, ver
     item.__dict__["_created_at"] = created_at
     item.__dict__["_version"] = version
     return item
+
+
+def stored_fields(
+    cls: type[Entity], values: Mapping[str, Any], names: Iterable[str]
+) -> dict[str, Any]:
+    """Some fields of an item as they were read, by the types of `stored`'s older items.
+
+    Raises:
+        pydantic.ValidationError: what is stored does not fit the entity's types any more.
+    """
+    found = _older(cls)(**values)
+    return {name: getattr(found, name) for name in names}
 
 
 @cache

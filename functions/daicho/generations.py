@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from daicho.fields import DeclarationError
-from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Generation, Ledger
+from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Generation, KeyPlan, Ledger
 
 
 def locked(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
@@ -44,7 +44,7 @@ def append(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
     entities = dict(ledger.entities)
     for plan in compiled:
         known = entities.get(plan.name, ())
-        if known and plan.key != known[-1].plan.key:
+        if known and _place(plan) != _place(known[-1].plan):
             raise DeclarationError(
                 f"{plan.name}.key changed: its items would not be found under the new one; "
                 "declare another entity, and move them (while nothing is deployed: "
@@ -61,6 +61,11 @@ def append(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
 def write(ledger: Ledger, path: Path) -> None:
     """Write the lock file, byte for byte alike for alike ledgers."""
     path.write_text(json.dumps(ledger.to_json(), indent=1) + "\n", encoding="utf-8")
+
+
+def _place(plan: EntityPlan) -> KeyPlan:
+    """What says where items stand; whether they may move later changes nothing of that."""
+    return dataclasses.replace(plan.key, moves=None)
 
 
 def _declared(plan: EntityPlan) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,7 @@ from daicho.reading import Source
 from daicho.search.grams import EVERYTHING, HOT_GRAM
 from daicho.search.keyword import Keyword, KeywordError, Term
 from daicho.search.streams import AllOf, Posting, Stream
+from daicho.writing import key_fields
 
 MOST_QUESTIONS = 100
 
@@ -54,6 +56,7 @@ class Lists:
     ledger: Ledger
     tenant: str
     reach: Reach
+    now: dt.datetime
 
     def asked(self, many: Sequence[Many[Any]], limit: int) -> AskedLists:
         """The lists of questions that are to be merged.
@@ -78,8 +81,10 @@ class Lists:
 
     def _add(self, plan: EntityPlan, many: Many[Any], found: AskedLists) -> object:
         found.question += (many.by, many.name)
+        if many.window is not None:
+            found.question += (str(many.window),)
         match many.by:
-            case "partition":
+            case "partition" | "under":
                 sources = self._partition(plan, many)
             case "inverse":
                 sources = [self._inverse(plan, many)]
@@ -91,18 +96,44 @@ class Lists:
                 return self._search(plan, search, many, found)
         found.direct += sources
         found.question += tuple(source.partition for source in sources)
-        return many.by
+        found.question += tuple(source.prefix for source in sources if source.prefix)
+        return "partition" if many.by == "under" else many.by
 
     def _partition(self, plan: EntityPlan, many: Many[Any]) -> list[Source]:
-        given = attributes(many.entity, zip(plan.key.partition, many.parts, strict=True))
-        texts = field_texts(plan, plan.key.partition, given)
+        """The shards of a collection, or of all in it whose sort key begins as is asked."""
+        names = key_fields(plan)[: len(many.parts)]
+        given = attributes(many.entity, zip(names, many.parts, strict=True))
+        texts = field_texts(plan, names, given)
+        inside = len(plan.key.partition)
+        texts, under = texts[:inside], texts[inside:]
+        whole = len(under) == len(plan.key.sort)
+        prefix = "" if not under else keys.render(*under) if whole else keys.prefix(*under)
+        if prefix:
+            fitting(names[-1], prefix, keys.check_sort)
+        floor = self._floor(plan, many, plan.key.sort[len(under) :])
         shards = self.places.shards(many.entity, plan, given)
         if shards is None:
             raise NotFound(f"no such collection of {plan.name}")
         name = many.name if not plan.key.partition else plan.key.partition[-1]
         head = (self.tenant, plan.name, *texts)
         partitions = [keys.render(*head, each) for each in shards] or [keys.render(*head)]
-        return [Source(fitting(name, each, keys.check_partition)) for each in partitions]
+        return [
+            Source(
+                fitting(name, each, keys.check_partition),
+                prefix=prefix,
+                whole=whole and bool(prefix),
+                floor=prefix + floor if floor else "",
+            )
+            for each in partitions
+        ]
+
+    def _floor(self, plan: EntityPlan, many: Many[Any], order: Sequence[str]) -> str:
+        """Where the part of a list that is younger than its window begins; "" without one."""
+        if many.window is None:
+            return ""
+        if not order or not (order[0] == "created_at" or plan.fields.get(order[0]) == "datetime"):
+            raise TypeError(f"{many.name} of {plan.name} is not ordered by an instant")
+        return keys.escape(keys.instant(self.now - many.window))
 
     def _inverse(self, plan: EntityPlan, many: Many[Any]) -> Source:
         given = attributes(many.entity, zip(plan.key.sort, many.parts, strict=True))
@@ -115,9 +146,11 @@ class Lists:
     ) -> object:
         parts = part_texts(many.entity, plan, listing.partition, many.parts)
         name = listing.partition[-1].field if listing.partition else listing.name
+        floor = self._floor(plan, many, listing.order)
         for shard in range(listing.shards):
             partition = derive.listing_list(self.tenant, plan, listing, parts, shard)
-            found.streams.append(Posting(fitting(name, partition, keys.check_partition)))
+            checked = fitting(name, partition, keys.check_partition)
+            found.streams.append(Posting(checked, floor=floor))
         found.asked.append(Listed(listing, parts))
         found.question += (str(listing.since), *parts)
         return listing.order

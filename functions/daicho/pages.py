@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -51,7 +52,8 @@ class Pages:
 
     def asked(self, many: Sequence[Many[Any]], limit: int, reach: Reach) -> AskedLists:
         """The lists that answer questions."""
-        return Lists(self.places, self.ledger, self.tenant, reach).asked(many, limit)
+        now = dt.datetime.fromtimestamp(self.now(), dt.UTC)
+        return Lists(self.places, self.ledger, self.tenant, reach, now).asked(many, limit)
 
     def _walked(
         self, asked: AskedLists, start: Position | None, budget: Budget, now: int

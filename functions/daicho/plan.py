@@ -50,7 +50,8 @@ class KeyPlan:
     """The primary key: fields of the partition key, of the sort key, and the shards.
 
     ``shards`` is a number, or the name of the field that holds it; ``salt`` names the field that
-    seasons the hash. ``edge``: readable from the other end through GSI1.
+    seasons the hash. ``edge``: readable from the other end through GSI1. ``moves`` names the one
+    field that may change: the item moves then.
     """
 
     partition: tuple[str, ...]
@@ -58,6 +59,7 @@ class KeyPlan:
     shards: int | str | None = None
     salt: str | None = None
     edge: bool = False
+    moves: str | None = None
 
 
 @dataclass(frozen=True)

@@ -121,13 +121,20 @@ class IndexReader:
 
     def _block(self, wanted: Wanted) -> Block:
         query = Query(wanted.list, INDEX, forward=False, limit=wanted.limit, start=wanted.more)
-        if wanted.bound != TOP:
-            order, inclusive = wanted.bound
+        order, inclusive = wanted.bound
+        if wanted.floor:
+            if order < wanted.floor:
+                return Block([])  # DynamoDB refuses to be asked for nothing
+            query = replace(query, low=wanted.floor)
+            if wanted.bound != TOP:
+                query = replace(query, high=order)
+        elif wanted.bound != TOP:
             query = replace(query, high=order) if inclusive else replace(query, below=order)
         page = self.table.query(query)
         rows = [
             Row(row[ORDER]["S"], row["PK"]["S"], _rest(row) if wanted.rests else "")
             for row in page.items
+            if wanted.bound.admits(row[ORDER]["S"])
         ]
         return Block(rows, page.last, page.units)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import datetime as dt
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 if TYPE_CHECKING:
@@ -23,15 +24,21 @@ class One(Generic[E]):
 class Many(Generic[E]):
     """A list of items.
 
-    ``by`` says through what: ``partition`` (the items of a partition, by sort key), ``inverse``
-    (an edge from its far end), ``listing`` or ``search`` (newest first unless ordered otherwise).
-    ``name`` is the declaration's, ``parts`` are its partition's values, or the keyword.
+    ``by`` says through what: ``partition`` (the items of a partition, by sort key), ``under`` (of
+    those the ones whose key begins so), ``inverse`` (an edge from its far end), ``listing`` or
+    ``search`` (newest first unless ordered otherwise). ``name`` is the declaration's, ``parts``
+    are its partition's values, the beginning of a key, or the keyword.
     """
 
     entity: type[E]
-    by: Literal["partition", "inverse", "listing", "search"]
+    by: Literal["partition", "under", "inverse", "listing", "search"]
     name: str
     parts: tuple[Any, ...]
+    window: dt.timedelta | None = None
+
+    def last(self, window: dt.timedelta) -> Many[E]:
+        """Only what is no older than ``window``, by the instant that the list is ordered by."""
+        return replace(self, window=window)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import ceil, sqrt
 
 from daicho import images, keys
@@ -38,15 +38,30 @@ Found = tuple[list[Image], Position | None]
 
 @dataclass(frozen=True)
 class Source:
-    """One item collection to read."""
+    """One item collection to read, or what of it has a sort key that begins with ``prefix``.
+
+    ``whole``: that is the sort key itself. Below ``floor`` nothing is read.
+    """
 
     partition: str
     index: str | None = None
+    prefix: str = ""
+    whole: bool = False
+    floor: str = ""
 
     @property
     def order(self) -> str:
         """The attribute that the collection is ordered by."""
         return f"{self.index or ''}SK"
+
+    @property
+    def bounds(self) -> tuple[str, str]:
+        """The lowest and the highest sort key to read; "" where there is no such bound."""
+        high = self.prefix
+        if high and not self.whole:
+            # What follows the delimiter. No key is that: an escape is never the end of one.
+            high = f"{high[: -len(keys.DELIMITER)]}{keys.ESCAPE}"
+        return max(self.prefix, self.floor), high
 
 
 @dataclass(frozen=True)
@@ -99,10 +114,20 @@ class Reader:
         self, source: Source, place: int, start: Position | None, block: int
     ) -> Iterator[Entry]:
         """The undecided rows of one source, page after page by LastEvaluatedKey."""
-        query = Query(source.partition, source.index, limit=block, consistent=source.index is None)
+        low, high = source.bounds
         if start is not None:
             # Each list has rows of its own at the order that is decided: those are passed over.
-            query = replace(query, low=start.order)
+            low = max(low, start.order)
+        if high and low > high:
+            return  # DynamoDB refuses to be asked for nothing
+        query = Query(
+            source.partition,
+            source.index,
+            low=low or None,
+            high=high or None,
+            limit=block,
+            consistent=source.index is None,
+        )
         for page in self.table.pages(query):
             for image in page.items:
                 position = Position(image[source.order]["S"], place)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -228,3 +228,9 @@ def expressions(
     if values:
         found["ExpressionAttributeValues"] = dict(values)
     return found
+
+
+def projection(attributes: Sequence[str]) -> dict[str, Any]:
+    """The attributes that are to come of an item."""
+    names = {f"#a{place}": name for place, name in enumerate(attributes)}
+    return {"ProjectionExpression": ", ".join(names), "ExpressionAttributeNames": names}

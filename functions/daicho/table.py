@@ -22,7 +22,16 @@ from daicho.errors import UnprocessedError
 from daicho.faults import translated
 from daicho.images import AttributeValue, Image
 from daicho.patience import Patience
-from daicho.requests import NOTHING, Page, Query, Scan, Write, expressions, key_image
+from daicho.requests import (
+    NOTHING,
+    Page,
+    Query,
+    Scan,
+    Write,
+    expressions,
+    key_image,
+    projection,
+)
 from daicho.units import Metered, Units
 
 if TYPE_CHECKING:
@@ -66,6 +75,14 @@ class Table:
         with translated(f"get {key}"):
             answer = self._client.get_item(
                 TableName=self.name, Key=key_image(key), ConsistentRead=consistent
+            )
+        return answer.get("Item")
+
+    def get_attributes(self, key: ItemKey, names: Sequence[str]) -> Image | None:
+        """Read some attributes of one item, consistently: less comes, as many units are read."""
+        with translated(f"get {key}"):
+            answer = self._client.get_item(
+                TableName=self.name, Key=key_image(key), ConsistentRead=True, **projection(names)
             )
         return answer.get("Item")
 

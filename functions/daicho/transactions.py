@@ -74,6 +74,19 @@ class Transaction:
             raise NotFound(f"no {described(one)}")
         return found
 
+    def find_all(self, ones: Sequence[One[E]]) -> list[E | None]:
+        """Items as in `find`, in one request for each hundred.
+
+        Raises:
+            UnprocessedError: DynamoDB did not get round to all of them in time.
+        """
+        keys = [self._writer.places.key(each) for each in ones]
+        unread = [key for key in keys if key is not None and key not in self.images]
+        found = self._writer.table.batch_get(unread, consistent=True).whole()
+        for key in unread:
+            self._seen[key] = self.images[key] = found.get(key)
+        return [self.find(each) for each in ones]
+
     def create(self, item: E) -> E:
         """See `Book.create`."""
         entity, now = type(item), self._writer.clock()

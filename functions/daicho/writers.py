@@ -22,6 +22,7 @@ from daicho.errors import (
     Invalid,
     NotFound,
     PreconditionFailed,
+    Raced,
     ReferenceNotFound,
 )
 from daicho.images import AttributeValue, Image
@@ -136,6 +137,8 @@ class Writer:
         """See `Book.change`."""
         if self.open is not None:
             return self.open.change(one, changes, if_match=if_match)
+        if self.current(one.entity).plan.key.moves in changes:
+            return self._moved(one, changes, if_match)
         entity, now = one.entity, self.clock()
         key = self.places.key(one)
         for _ in range(ATTEMPTS):
@@ -270,6 +273,17 @@ class Writer:
         )
         return image if new is None else new
 
+    def _moved(self, one: One[E], changes: Mapping[str, Any], if_match: int | None) -> E:
+        """Change what an item's place depends on: removed here and put there, or neither."""
+        for _ in range(ATTEMPTS):
+            try:
+                with self.together() as transaction:
+                    moved = transaction.change(one, changes, if_match=if_match)
+            except Raced:
+                continue
+            return moved
+        raise Conflict("others were faster, again and again")
+
     def _put_over(self, image: Image, there: Image) -> bool:
         """Put a new item over the expired one that was seen; False if that is gone or changed."""
         try:
@@ -305,10 +319,11 @@ class Writer:
         except ValidationError as error:
             first = error.errors()[0]
             raise Invalid(first["msg"], field=".".join(map(str, first["loc"]))) from error
-        inside = writing.key_fields(self.current(entity).plan)
+        plan = self.current(entity).plan
+        inside = writing.key_fields(plan)
         fields = writing.values_image(entity, after)
         for name, spec in entity.fields_.items():
-            if spec.frozen or name in inside:
+            if spec.frozen or (name in inside and name != plan.key.moves):
                 if name in changes and after[name] != values_of(before)[name]:
                     raise Invalid("is set once, when the item is created", field=name)
                 if name in there:

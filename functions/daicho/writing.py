@@ -222,6 +222,16 @@ def item_of(entity: type[E], image: Image) -> E:
     Raises:
         UnreadableError: the entity has no place for what is stored.
     """
+    values = field_values(entity, image)
+    created = dt.datetime.fromisoformat(images.text(image, "created_at") or "")
+    try:
+        return stored(entity, values, created, version_of(image))
+    except ValidationError as error:
+        raise UnreadableError(f"{entity.__name__} {derive.key_of(image)}: {error}") from error
+
+
+def field_values(entity: type[Entity], image: Image) -> dict[str, Any]:
+    """The fields that an image holds, as plain values."""
     values: dict[str, Any] = {}
     for name, spec in entity.fields_.items():
         if name not in image:
@@ -232,11 +242,7 @@ def item_of(entity: type[E], image: Image) -> E:
         if spec.kind == "json" and "Decimal" not in str(spec.annotation):
             value = _floats(value)
         values[name] = value
-    created = dt.datetime.fromisoformat(images.text(image, "created_at") or "")
-    try:
-        return stored(entity, values, created, version_of(image))
-    except ValidationError as error:
-        raise UnreadableError(f"{entity.__name__} {derive.key_of(image)}: {error}") from error
+    return values
 
 
 def version_of(image: Image) -> int:

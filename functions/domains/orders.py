@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable
+from decimal import Decimal
 from typing import Literal
 
-from daicho import Domain, Entity, Key, Listing, field, one_of, uid
+from pydantic import BaseModel, Field
+
+from daicho import Book, Day, Domain, Entity, Key, Listing, created_at, field, one_of, uid
+from daicho.fields import ref
+from domains.users import User
+
+Status = Literal["open", "shipped", "cancelled"]
+
+
+class Line(BaseModel):
+    """So many of one thing, at a price each."""
+
+    sku: str = Field(min_length=1, max_length=200)
+    quantity: int = Field(default=1, ge=1, le=1_000_000)
+    price: Decimal = Field(default=Decimal(0), ge=0, max_digits=12, decimal_places=2)
 
 
 class Order(Entity):
@@ -13,15 +29,45 @@ class Order(Entity):
 
     id: str = uid()
     date: dt.date = field()
-    customer: str = field(min_length=1, max_length=200)
-    status: Literal["open", "shipped", "cancelled"] = field(default="open")
+    customer: str = ref(User)
+    status: Status = field(default="open")
+    lines: list[Line] = field(factory=list, frozen=True, max_length=100)
+    total: Decimal = field(default=Decimal(0), frozen=True, ge=0)
 
     key = Key(date, id, shards=10)
-    of_customer = Listing(customer)
-    open = Listing(customer, where=one_of(status, "open"))
+    of_customer = Listing(customer, order=(date, created_at))
+    open = Listing(customer, order=(date, created_at), where=one_of(status, "open"))
+
+
+class NewOrder(BaseModel):
+    """An order to be; its total is that of its lines."""
+
+    date: Day
+    customer: str = Field(min_length=1, max_length=200)
+    lines: list[Line] = Field(default=[], max_length=100)
+    status: Status = "open"
 
 
 domain = Domain("orders", Order)
-domain.resource("/orders/{id}", Order, "POST GET PATCH LIST")
-domain.answer("/customers/{customer}/orders", Order.of_customer)
-domain.answer("/customers/{customer}/orders?open=true", Order.open)
+domain.resource("/orders/{id}", Order, "GET PATCH LIST")
+for path in ("/users/{customer}/orders", "/customers/{customer}/orders"):
+    domain.answer(path, Order.of_customer)
+    domain.answer(f"{path}?open=true", Order.open)
+
+
+@domain.route("POST", "/orders")
+def place(book: Book, order: NewOrder) -> Order:
+    """Place an order; its total is that of its lines."""
+    made = Order(
+        date=order.date,
+        customer=order.customer,
+        status=order.status,
+        lines=order.lines,
+        total=total_of(order.lines),
+    )
+    return book.create(made)
+
+
+def total_of(lines: Iterable[Line]) -> Decimal:
+    """What lines cost together."""
+    return sum((line.price * line.quantity for line in lines), Decimal(0))

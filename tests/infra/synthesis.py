@@ -106,6 +106,17 @@ class Synthesis:
         )
         return found
 
+    def schedule(self, name: str) -> dict[str, Any]:
+        """The properties of the schedule of a function."""
+        arn = {"Fn::GetAtt": [self.function_id(name), "Arn"]}
+        found: dict[str, Any]
+        (found,) = (
+            each["Properties"]
+            for each in self.resources("Scheduler::Schedule").values()
+            if each["Properties"]["Target"]["Arn"] == arn
+        )
+        return found
+
     def filters(self, name: str) -> list[dict[str, Any]]:
         written: list[dict[str, str]] = self.mapping(name)["FilterCriteria"]["Filters"]
         return [json.loads(each["Pattern"]) for each in written]

@@ -20,6 +20,7 @@ CODE = ROOT / "functions"
 QUARANTINED = "quarantine/"
 TABLE = {
     "get": "GetItem",
+    "get_attributes": "GetItem",
     "batch_get": "BatchGetItem",
     "query": "Query",
     "pages": "Query",
@@ -28,7 +29,12 @@ TABLE = {
     "delete": "DeleteItem",
     "batch_write": "BatchWriteItem",
 }
-BUCKET = {"create": "PutObject", "metadata": "GetObject"}
+BUCKET = {
+    "create": "PutObject",
+    "metadata": "GetObject",
+    "fetch": "GetObject",
+    "listed": "ListBucket",
+}
 
 
 def needed(protocol: str, calls: dict[str, str]) -> set[str]:
@@ -107,6 +113,15 @@ def test_the_projector_is_granted_what_it_needs_to_set_poison_aside() -> None:
     assert needed("daicho.stream.quarantine:Store", TABLE) <= set(grants.PROJECT.table)
 
 
+def test_the_audit_is_granted_what_it_needs_and_changes_no_object() -> None:
+    assert set(grants.AUDIT.table) == needed("daicho.archive.auditing:Store", TABLE)
+    needs = needed("daicho.archive.reading:Objects", BUCKET)
+    assert {*grants.AUDIT.archive, *grants.AUDIT.archive_bucket} == needs
+    assert grants.AUDIT.archive_bucket == ("ListBucket",)
+    # The chains of a day are listed through the index of postings.
+    assert grants.AUDIT.indexes == {"GSI2": ("Query",)}
+
+
 def test_redrive_is_granted_what_it_needs_and_moves_what_it_has_applied() -> None:
     transacted = {"PutItem", "UpdateItem"}
     assert set(grants.REDRIVE.table) == needed("daicho.stream.redrive:Store", TABLE) | transacted
@@ -126,6 +141,6 @@ def test_the_api_is_granted_what_its_code_calls() -> None:
 
 
 def test_an_index_is_only_queried() -> None:
-    for each in (grants.API, grants.PROJECT, grants.ROLLUP, grants.ARCHIVE):
+    for each in (grants.API, grants.PROJECT, grants.ROLLUP, grants.ARCHIVE, grants.AUDIT):
         assert set(each.indexes) <= set(grants.INDEXES)
         assert set(each.indexes.values()) <= {("Query",)}

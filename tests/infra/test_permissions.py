@@ -16,7 +16,9 @@ GRANTED = {
     "rollup": grants.ROLLUP,
     "archive": grants.ARCHIVE,
     "redrive": grants.REDRIVE,
+    "audit": grants.AUDIT,
 }
+SCHEDULED = ("rollup", "audit")
 Allowed = dict[str, set[str]]  # resource, as text, to actions
 
 
@@ -115,16 +117,17 @@ def test_each_function_has_a_role_of_its_own_without_managed_policies(
     assert len({role_of(any_stage, name) for name in GRANTED}) == len(GRANTED)
     roles = any_stage.resources("IAM::Role").values()
     assert not [each for each in roles if "ManagedPolicyArns" in each["Properties"]]
-    assert len(roles) == len(GRANTED) + 1  # and the schedule's
+    assert len(roles) == len(GRANTED) + len(SCHEDULED)
 
 
-def test_the_schedule_may_only_start_the_rollup(any_stage: Synthesis) -> None:
-    target = any_stage.only("Scheduler::Schedule")["Properties"]["Target"]
-    rollup = {"Fn::GetAtt": [any_stage.function_id("rollup"), "Arn"]}
+@pytest.mark.parametrize("name", SCHEDULED)
+def test_a_schedule_may_only_start_its_function(any_stage: Synthesis, name: str) -> None:
+    target = any_stage.schedule(name)["Target"]
+    function = {"Fn::GetAtt": [any_stage.function_id(name), "Arn"]}
     role = target["RoleArn"]["Fn::GetAtt"][0]
 
-    assert target["Arn"] == rollup
-    assert allowed(any_stage, role) == {text(rollup): {"lambda:InvokeFunction"}}
+    assert target["Arn"] == function
+    assert allowed(any_stage, role) == {text(function): {"lambda:InvokeFunction"}}
     trust = any_stage.resources("IAM::Role")[role]["Properties"]["AssumeRolePolicyDocument"]
     assert trust["Statement"][0]["Condition"] == {
         "StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}

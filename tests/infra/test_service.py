@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from daicho.archive.auditing import AuditReport
 from daicho.stream.claims import MOST_OPEN
 from tests.infra.synthesis import API_URL, Synthesis, synthesise
 
-FUNCTIONS = ("api", "project", "rollup", "archive", "redrive")
+FUNCTIONS = ("api", "project", "rollup", "archive", "redrive", "audit")
 OUTPUTS = {
     "ApiUrl",
     "TableName",
@@ -25,6 +26,7 @@ OUTPUTS = {
     "RollupFunctionName",
     "ArchiveFunctionName",
     "RedriveFunctionName",
+    "AuditFunctionName",
 }
 
 
@@ -137,11 +139,21 @@ def test_the_local_api_has_a_fixed_address(local: Synthesis, prod: Synthesis) ->
 
 
 def test_the_rollup_runs_each_minute_and_is_not_repeated(any_stage: Synthesis) -> None:
-    schedule = any_stage.only("Scheduler::Schedule")["Properties"]
+    schedule = any_stage.schedule("rollup")
     assert schedule["ScheduleExpression"] == "rate(1 minute)"
     assert schedule.get("State", "ENABLED") == "ENABLED"
     assert schedule["Target"]["RetryPolicy"]["MaximumRetryAttempts"] == 0
     assert repeats(any_stage, "rollup") == 0
+
+
+def test_the_audit_runs_each_hour_and_has_its_time(any_stage: Synthesis) -> None:
+    schedule = any_stage.schedule("audit")
+    assert schedule["ScheduleExpression"] == "rate(60 minutes)"
+    assert schedule["Target"]["Input"] == "{}"
+    assert repeats(any_stage, "audit") == 0
+    assert any_stage.function("audit")["Properties"]["Timeout"] == 900
+    archive = {"Ref": any_stage.bucket_id("Archive")}
+    assert any_stage.environment("audit")["ARCHIVE_BUCKET"] == archive
 
 
 def repeats(stage: Synthesis, name: str) -> Any:
@@ -250,3 +262,24 @@ def test_alarms_tell_somebody_who_has_an_address(prod: Synthesis, tmp_path: Path
     (topic,) = told.resources("SNS::Topic")
     assert told.only("SNS::Subscription")["Properties"]["Endpoint"] == "ops@example.com"
     assert all(each["AlarmActions"] == [{"Ref": topic}] for each in alarms(told))
+
+
+def test_an_archive_that_does_not_add_up_raises_an_alarm(any_stage: Synthesis) -> None:
+    (alarm,) = watched(any_stage, "ArchiveMismatches")
+    assert (about(alarm, "service"), alarm["Statistic"]) == ("audit", "Maximum")
+    assert (alarm["Threshold"], alarm["EvaluationPeriods"]) == (1, 1)
+    # Each run tells it again until the next round, so an hour without one is an hour unknown.
+    assert alarm["Period"] == 3600
+
+
+def test_an_audit_that_does_not_run_or_end_raises_an_alarm(any_stage: Synthesis) -> None:
+    (alarm,) = watched(any_stage, "ArchiveAuditAge")
+    assert (about(alarm, "service"), alarm["Statistic"]) == ("audit", "Maximum")
+    assert alarm["TreatMissingData"] == "breaching"
+    assert 24 * 3600 < alarm["Threshold"] <= 36 * 3600
+    # What CloudWatch looks back over at most, for periods of an hour or more.
+    assert alarm["Period"] * alarm["EvaluationPeriods"] <= 604_800
+
+
+def test_the_metrics_that_are_watched_are_those_that_are_written() -> None:
+    assert "ArchiveMismatches" in AuditReport().counted

@@ -99,7 +99,7 @@ class Deployed:
 
     def verify(self) -> VerifyReport:
         today = dt.datetime.now(dt.UTC).date()
-        days = Days(today - dt.timedelta(days=1), today + dt.timedelta(days=1))
+        days = Days(today - dt.timedelta(days=1), self.now.date())
         return Verifier(self.table, self.archive).verify(days, ["Entry"])
 
     def restore(self, *, dry_run: bool = False, **asked: Any) -> RestoreReport:

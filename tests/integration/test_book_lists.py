@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 import pytest
@@ -37,6 +38,36 @@ def test_a_sharded_partition_is_read_as_one(shelf: Shelf) -> None:
         book.get(Ballot.key("q", "v007"))
     with pytest.raises(ReferenceNotFound):
         book.put(Ballot(poll="q", voter="v", candidate="a"))
+
+
+def test_what_is_under_a_part_of_a_key_in_every_shard(shelf: Shelf) -> None:
+    book = shelf.book()
+    book.create(Poll(id="p"))
+    voters = [f"v{n:03d}" for n in range(53)]
+    for voter in voters:
+        shelf.book().put(Ballot(poll="p", voter=voter, candidate="a"))
+    assert [each.voter for each in walk(book, Ballot.key.under("p"), limit=7)] == voters
+    assert [each.voter for each in walk(book, Ballot.key.under("p", "v007"), limit=7)] == ["v007"]
+    assert walk(book, Ballot.key.under("p", "v00"), limit=7) == []
+    page = book.page(Ballot.key.under("p"), limit=7)
+    with pytest.raises(BadCursor):
+        book.page(Ballot.key.under("p", "v007"), cursor=page.cursor)
+
+
+def test_only_what_is_no_older_than_a_window(shelf: Shelf) -> None:
+    book = shelf.book()
+    for n in range(60):
+        book.create(Note(id=f"n{n:03d}", text="x", tags={"all"}))
+        shelf.tick(seconds=60)
+    book = shelf.caught_up()
+    for minutes in (1, 10, 31):
+        recent = Note.tagged("all").last(dt.timedelta(minutes=minutes))
+        expected = [f"n{n:03d}" for n in range(59, 59 - minutes, -1)]
+        for limit in (1, 4, 100):
+            assert [each.id for each in walk(book, recent, limit=limit)] == expected
+    assert walk(book, Note.tagged("all").last(dt.timedelta(seconds=30)), limit=5) == []
+    with pytest.raises(TypeError, match="instant"):
+        book.page(Ballot.key.under("p").last(dt.timedelta(1)))
 
 
 def test_edges_from_both_ends(shelf: Shelf) -> None:

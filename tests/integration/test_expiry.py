@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import boto3
 import pytest
 
-from local.expiry import MARK, sweep
+from local.expiry import AT_MARK, DAY, MARK, play, sweep
 from tests.dynoxide import REGION
 
 if TYPE_CHECKING:
@@ -109,3 +110,21 @@ def test_more_than_a_page_expires(dynamodb: DynamoDBClient, table_name: str) -> 
     for number in range(30):
         put(dynamodb, table_name, f"message {number}", NOW - 1, text="x" * 100_000)
     assert sweep(dynamodb, table_name, NOW) == 30
+
+
+def test_days_are_played_ahead_one_after_the_other(
+    dynamo: str, dynamodb: DynamoDBClient, table_name: str
+) -> None:
+    now = int(time.time())
+    for name, kind, days in (("a", "Message", 0.5), ("b", "Message", 2.5), ("c", "Download", 2.5)):
+        put(dynamodb, table_name, name, now + int(days * DAY), type=kind)
+    put(dynamodb, table_name, "tombstone", now + DAY)
+    put(dynamodb, table_name, "later", now + 9 * DAY, type="Message")
+    assert list(play(dynamodb, table_name, 3, ["Message"])) == [1, 0, 1]
+    assert names(dynamodb, table_name) == {"c", "tombstone", "later"}
+    assert list(play(dynamodb, table_name, 3)) == [0, 0, 1]
+    told = [
+        (old["PK"]["S"], round((int(old[AT_MARK]["N"]) - now) / DAY))
+        for old in removals(dynamo, dynamodb, table_name)
+    ]
+    assert told == [("a", 1), ("b", 3), ("c", 3)]

@@ -194,6 +194,24 @@ def test_values_that_a_field_does_not_admit() -> None:
         Domain("c", C)
 
 
+def test_what_no_item_moves_by() -> None:
+    class C(Entity):
+        id: str = uid()
+        state: str = field()
+        set_once: str = field(frozen=True)
+        key = Key(set_once, id, moves=state)
+
+    with refused(r"C\.key: moves=state is no field of the key"):
+        Domain("c", C)
+
+    class D(Entity):
+        id: str = uid()
+        key = Key(id, moves=id)
+
+    with refused(r"D\.key: D\.id is set once, so no item ever moves by it"):
+        Domain("d", D)
+
+
 def test_another_entitys_field() -> None:
     class C(Entity):
         id: str = uid()

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from typer import Typer
 
 from cli.main import app
 
@@ -67,7 +68,19 @@ def test_every_rule_is_named_where_the_code_keeps_it() -> None:
 
 
 def test_every_command_that_is_named_exists() -> None:
-    known = {each.callback.__name__ for each in app.registered_commands if each.callback}
+    known = commands(app)
+    groups = {str(each.name): each.typer_instance for each in app.registered_groups}
+    assert groups
     for page in PAGES:
-        named = set(re.findall(r"(?:`|bin/)daicho ([a-z-]+)", page.read_text("utf-8")))
-        assert named <= known, f"{page.name}: {named - known}"
+        text = page.read_text("utf-8")
+        named = set(re.findall(r"(?:`|bin/|^)daicho ([a-z-]+)", text, re.MULTILINE))
+        assert named <= known | groups.keys(), f"{page.name}: {named - known}"
+        for name, group in groups.items():
+            inside = set(re.findall(rf"(?:`|bin/|^)daicho {name} ([a-z-]+)", text, re.MULTILINE))
+            assert inside <= commands(group), f"{page.name}: {inside}"
+
+
+def commands(group: Typer | None) -> set[str]:
+    """The names of a group's commands."""
+    assert group is not None
+    return {each.callback.__name__ for each in group.registered_commands if each.callback}

@@ -63,6 +63,15 @@ def test_a_change_without_a_generation_is_named() -> None:
         locked([replace(SONG, name="Album")], ledger)
 
 
+def test_items_may_move_from_now_on() -> None:
+    still = replace(SONG, key=KeyPlan(("id",), ("title",)))
+    ledger = append([still], Ledger())
+    moving = replace(still, key=replace(still.key, moves="title"))
+    with pytest.raises(DeclarationError, match=r"Song\.key changed without a new generation"):
+        locked([moving], ledger)
+    assert append([moving], ledger).current("Song").plan.key.moves == "title"
+
+
 def test_a_key_never_changes() -> None:
     ledger = append([SONG], Ledger())
     moved = replace(SONG, key=KeyPlan(("id",), (), shards=4))

@@ -97,17 +97,19 @@ class Forgetter:
         *,
         dry_run: bool = False,
         resume: str = "",
+        again_at: dt.datetime | None = None,
         tell: Callable[[ForgetReport], None] = lambda _: None,
     ) -> ForgetReport:
         """Take a tenant's rows out of every object that is older than 72 hours.
 
         What is deleted after this is archived again: forget once the tenant's items are gone.
-        ``tell`` hears of the report after each object.
+        ``resume`` and ``again_at``: the cursor of a report that was not finished, and when what
+        it left may be rewritten. ``tell`` hears of the report after each object.
 
         Raises:
             UnavailableError: the table or the bucket does not do it; run it again.
         """
-        report = ForgetReport(tenant, dry_run, cursor=resume)
+        report = ForgetReport(tenant, dry_run, again_at=again_at, cursor=resume)
         if not dry_run:
             self._mark(tenant)
         every = self._bucket.versions(PREFIX, behind=resume)

@@ -64,6 +64,12 @@ class VerifyReport:
         """Note something."""
         self.findings.append(Finding(kind, name, detail))
 
+    def add(self, other: VerifyReport) -> None:
+        """Take in what another verification, of something else, has found."""
+        self.findings += other.findings
+        for name, count in vars(other.counts).items():
+            setattr(self.counts, name, getattr(self.counts, name) + count)
+
     @property
     def sound(self) -> bool:
         """Whether all is as it should be."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from daicho.images import Image
 from daicho.plan import Ledger, NewerGenerationError, UnknownEntityError
 from daicho.stream.records import StreamRecord
 
+_SEQ = re.compile(r"[^#]+#[0-9]{40,64}")
 _KINDS = {"str": "S", "int": "N", "decimal": "N", "bool": "BOOL", "date": "S", "datetime": "S"}
 
 
@@ -63,15 +65,17 @@ class Row:
         """
         try:
             found = json.loads(line)
-            return cls(
+            row = cls(
                 tenant=_text(found["tenant"]),
                 entity=_text(found["entity"]),
                 gen=found["gen"],
-                deleted_at=dt.datetime.fromisoformat(found["deleted_at"]),
-                seq=_text(found["seq"]),
+                deleted_at=_moment(found["deleted_at"]),
+                seq=_number(found["seq"]),
                 raw=bool(found["raw"]),
                 item=dict(found["item"]),
             )
+            _text(row.key.pk), _text(row.key.sk)
+            return row
         except (ValueError, KeyError, TypeError) as error:
             raise RowError(f"no row of the archive: {error!r}") from error
 
@@ -128,6 +132,20 @@ def is_readable(image: Image, ledger: Ledger) -> bool:
 def _generation(item: Image) -> int | None:
     text = item.get("gen", {}).get("N", "")
     return int(text) if isinstance(text, str) and text.isascii() and text.isdigit() else None
+
+
+def _moment(value: object) -> dt.datetime:
+    found = dt.datetime.fromisoformat(_text(value))
+    if found.tzinfo is None:
+        raise ValueError(f"{value!r} has no time zone")
+    return found
+
+
+def _number(value: object) -> str:
+    found = _SEQ.fullmatch(_text(value))
+    if found is None:
+        raise ValueError(f"{value!r} is no number of a stream")
+    return found[0]
 
 
 def _text(value: object) -> str:

@@ -9,6 +9,7 @@ consumer. What was given up before it was counted, and came by a redrive, may be
 from __future__ import annotations
 
 import datetime as dt
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -35,12 +36,41 @@ class Store(Gets, Pages, Protocol):
 
 
 @dataclass(frozen=True)
+class _Told:
+    """What is kept of an object's contents once its rows were looked at: a day may be millions."""
+
+    last: str
+    counted: int
+    forgotten: int
+    redriven: int
+
+    @classmethod
+    def of(cls, contents: Contents) -> _Told:
+        return cls(contents.last, contents.counted, contents.forgotten, contents.redriven)
+
+
+@dataclass(frozen=True)
 class _Object:
-    """An object that was read. ``contents`` is None if it is corrupt."""
+    """An object that was read. ``told`` is None if it is corrupt."""
 
     stored: Stored
     link: Link
-    contents: Contents | None
+    told: _Told | None
+
+
+class _Seen:
+    """Where each number of a day stands, in little space: 100 to 150 bytes a row."""
+
+    def __init__(self) -> None:
+        self._by_label: defaultdict[str, dict[int, str]] = defaultdict(dict)
+
+    def add(self, seq: str, name: str) -> str | None:
+        """Note a number; gives the object in which it stood already, if it did."""
+        label, _, number = seq.rpartition("#")
+        known = self._by_label[label]
+        before = known.get(int(number))
+        known[int(number)] = name
+        return before
 
 
 class Verifier:
@@ -97,11 +127,10 @@ class Verifier:
             chain: [each for _, each in group]
             for chain, group in groupby(links, key=lambda pair: pair[0].chain)
         }
-        seen: dict[str, str] = {}
+        seen = _Seen()
         for chain in sorted(before):
             item, sides = before[chain]
-            found = [self._read(each, report) for each in there.get(chain, ())]
-            self._rows(found, seen, report)
+            found = [self._read(each, seen, report) for each in there.get(chain, ())]
             self._links([each for each in found if not each.link.is_side], item, chain, report)
             self._sides(found, sides, chain, report)
             self._counts(found, item, chain, report)
@@ -120,33 +149,30 @@ class Verifier:
         sides = [keys.parse(each["SK"]["S"])[-1] for page in pages for each in page.items]
         return item or {}, frozenset(sides)
 
-    def _read(self, stored: Stored, report: VerifyReport) -> _Object:
+    def _read(self, stored: Stored, seen: _Seen, report: VerifyReport) -> _Object:
         link = stored.link
         if link is None:
             raise ValueError(f"{stored.name} is no object of a chain")
         try:
             contents = self._archive.read(stored.name)
+            self._rows(stored.name, link, contents, seen, report)
         except CorruptObjectError as error:
             report.find("corrupt", stored.name, str(error))
             return _Object(stored, link, None)
-        return _Object(stored, link, contents)
+        return _Object(stored, link, _Told.of(contents))
 
-    def _rows(self, found: Iterable[_Object], seen: dict[str, str], report: VerifyReport) -> None:
+    def _rows(
+        self, name: str, link: Link, contents: Contents, seen: _Seen, report: VerifyReport
+    ) -> None:
         """Every row belongs where it stands, and stands there alone; ``seen``: the day's."""
-        for each in found:
-            link, chain = each.link, each.link.chain
-            contents = each.contents
-            if contents is None:
-                continue
-            least = "" if link.is_side else link.after
-            for row in contents.rows:
-                place = (row.entity, row.deleted_at.astimezone(dt.UTC).date())
-                if place != (chain.entity, chain.day) or not least < row.seq <= contents.last:
-                    report.find("misplaced", each.stored.name, f"{row.seq} of {row.key}")
-                if row.seq in seen:
-                    report.find("doubled", each.stored.name, f"{row.seq} stands in {seen[row.seq]}")
-                seen[row.seq] = each.stored.name
-                report.counts.raw += row.raw
+        chain, least = link.chain, "" if link.is_side else link.after
+        for row in contents.rows:
+            place = (row.entity, row.deleted_at.astimezone(dt.UTC).date())
+            if place != (chain.entity, chain.day) or not least < row.seq <= contents.last:
+                report.find("misplaced", name, f"{row.seq} of {row.key}")
+            if before := seen.add(row.seq, name):
+                report.find("doubled", name, f"{row.seq} stands in {before}")
+            report.counts.raw += row.raw
 
     def _links(
         self, links: Iterable[_Object], item: Image, chain: Chain, report: VerifyReport
@@ -161,10 +187,10 @@ class Verifier:
                 report.find("gap", each.stored.name, f"nothing from {reached} to {after}")
             elif after < reached:
                 report.find("overlap", each.stored.name, f"begins at {after}, before {reached}")
-            if each.contents is None:
+            if each.told is None:
                 reached = None
-            elif reached is None or each.contents.last > reached:
-                reached = each.contents.last
+            elif reached is None or each.told.last > reached:
+                reached = each.told.last
         watermark = chains.watermark_of(item)
         if reached is not None and watermark != chains.START and reached < watermark:
             report.find("removed", chain.prefix, f"nothing from {reached} to {watermark}")
@@ -183,24 +209,22 @@ class Verifier:
         """As many rows as deletions. With an object that cannot be read that is said already."""
         counts = report.counts
         counts.chains += 1
-        read = [(each.link, each.contents) for each in found if each.contents is not None]
-        rows = sum(contents.counted for _, contents in read)
-        sides = sum(contents.counted for link, contents in read if link.is_side)
-        redriven = sum(contents.redriven for _, contents in read)
-        forgotten = sum(contents.forgotten for _, contents in read)
+        read = [(each.link, each.told) for each in found if each.told is not None]
+        rows = sum(told.counted for _, told in read)
+        sides = sum(told.counted for link, told in read if link.is_side)
+        redriven = sum(told.redriven for _, told in read)
+        forgotten = sum(told.forgotten for _, told in read)
         deletions = images.integer(item, "seen") or 0
         known, watermark = images.integer(item, "rows") or 0, chains.watermark_of(item)
         linked = sum(
-            contents.counted
-            for link, contents in read
-            if not link.is_side and contents.last <= watermark
+            told.counted for link, told in read if not link.is_side and told.last <= watermark
         )
         counts.deletions += deletions
         counts.rows += rows - forgotten
         counts.sides += sides
         counts.redriven += redriven
         counts.forgotten += forgotten
-        if any(each.contents is None for each in found):
+        if any(each.told is None for each in found):
             return
         if linked != known:
             # Its metadata would not say so if it was made to agree.

@@ -70,7 +70,7 @@ class Block:
 class Wanted:
     """What is to be read: rows of a list within a bound, or behind the block before (``more``).
 
-    ``rests``: with what stands behind the gram.
+    ``rests``: with what stands behind the gram. ``floor``: what is below it is not in the list.
     """
 
     list: str
@@ -78,6 +78,7 @@ class Wanted:
     more: Any
     limit: int
     rests: bool
+    floor: str = ""
 
 
 class Stream(Protocol):
@@ -104,12 +105,13 @@ class Posting:
     """One posting list; only rows whose rest starts with ``rest`` count.
 
     ``certain``: what is in it matches, as far as its lists know. ``first``: rows of its first
-    block.
+    block. ``floor``: it ends there.
     """
 
     list: str
     rest: str = ""
     certain: bool = True
+    floor: str = ""
     first: int = FIRST_BLOCK
     reads: int = 0
     read_rows: int = 0
@@ -159,8 +161,10 @@ class Posting:
         limit = min(self._block or self.first, most)
         last = Bound(self._rows[-1].order, inclusive=False) if self._rows else END
         if self._more is not None and self._ceiling >= last:
-            return Wanted(self.list, self._start, self._more, limit, bool(self.rest))
-        return Wanted(self.list, self._ceiling, None, limit, bool(self.rest))
+            start, more = self._start, self._more
+        else:
+            start, more = self._ceiling, None
+        return Wanted(self.list, start, more, limit, bool(self.rest), self.floor)
 
     def take(self, wanted: Wanted, block: Block) -> None:
         """Go on with the block that was wanted."""

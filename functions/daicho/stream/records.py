@@ -15,7 +15,7 @@ NUMBER_DIGITS = 40
 SINGLE_SHARD = "single"
 """The shard of a stream that has only one and does not name it (the local AWS)."""
 
-EXPIRED_MARK = "_ttl_expired"
+EXPIRED_MARK, EXPIRED_AT_MARK = "_ttl_expired", "_ttl_expired_at"
 TTL_PROCESS = ("Service", "dynamodb.amazonaws.com")
 
 
@@ -98,10 +98,13 @@ def _record(each: Mapping[str, Any], shard: str, emulated: bool) -> StreamRecord
         raise EventError("a change without its old image: the stream's view type is another")
     by = each.get("userIdentity") or {}
     expired = removed and (by.get("type"), by.get("principalId")) == TTL_PROCESS
+    at = float(change["ApproximateCreationDateTime"])
     if emulated:
         # The mark is the expiry that it was set for: a renewed item's is another.
         mark = (old or {}).get(EXPIRED_MARK)
         expired = removed and mark is not None and mark == (old or {}).get("ttl")
+        if expired and old and EXPIRED_AT_MARK in old:
+            at = float(old[EXPIRED_AT_MARK]["N"])  # played ahead of time
         old, new = _unmarked(old), _unmarked(new)
     return StreamRecord(
         seq=sequence(label, change["SequenceNumber"]),
@@ -111,7 +114,7 @@ def _record(each: Mapping[str, Any], shard: str, emulated: bool) -> StreamRecord
         old=old,
         new=new,
         expired=expired,
-        at=dt.datetime.fromtimestamp(float(change["ApproximateCreationDateTime"]), dt.UTC),
+        at=dt.datetime.fromtimestamp(at, dt.UTC),
         raw=each,
     )
 
@@ -119,4 +122,7 @@ def _record(each: Mapping[str, Any], shard: str, emulated: bool) -> StreamRecord
 def _unmarked(image: Image | None) -> Image | None:
     if image is None:
         return None
-    return {name: value for name, value in image.items() if name != EXPIRED_MARK}
+    return {name: value for name, value in image.items() if name not in _MARKS}
+
+
+_MARKS = frozenset({EXPIRED_MARK, EXPIRED_AT_MARK})

@@ -12,11 +12,12 @@ from annotated_types import Ge, Le
 from pydantic import BaseModel, Field, create_model
 
 from daicho.declarations import Count, EdgeOf, KeyOf, Listing, ListingOf, PartSpec, Tally, TallyOf
+from daicho.domain import Window
 from daicho.entity import Entity
 from daicho.fields import DeclarationError, FieldSpec
 from daicho.questions import Many, One, Score
 from daicho.searching import Search, SearchOf
-from daicho.web import models, replies
+from daicho.web import models, replies, selecting, under, windows
 from daicho.web.operations import Call, Choice, Parameter, Reply
 from daicho.web.wire import Month, in_text, limited
 
@@ -39,8 +40,12 @@ PAGING = (LIMIT, CURSOR)
 class Mounted:
     """A declaration, asked: its parameters in order, and the choice that it makes of them."""
 
-    def __init__(self, asked: Any) -> None:
+    def __init__(
+        self, asked: Any, names: tuple[str, ...] = (), window: Window | None = None
+    ) -> None:
         """Read ``Song.of_artist``, ``Track.key.inverse``, ``Download.chart.top``...
+
+        ``names`` are those of the path and its query: what ``under`` is asked by.
 
         Raises:
             DeclarationError: nothing that can be asked over HTTP.
@@ -51,6 +56,7 @@ class Mounted:
             raise DeclarationError(f"{asked!r} is no declaration: domain.answer(path, Song.titled)")
         self.owner, self.way, self.asked = owner, way, asked
         self.entity: type[Entity] = owner.entity
+        self.names, self.window = names, window
 
     @property
     def identity(self) -> tuple[str, str]:
@@ -87,6 +93,11 @@ class Mounted:
             case KeyOf(), "all":
                 names = models.key_names(self.entity)[: owner.declaration.partition]
                 return _fields(self.entity, names)
+            case KeyOf(), "under":
+                given = under.named(owner, self.names)
+                rest = models.key_names(self.entity)[len(given) :]
+                more = (under.parameter(rest),) if under.UNDER in self.names else ()
+                return (*_fields(self.entity, given), *more)
             case KeyOf(), "":
                 return _fields(self.entity, models.key_names(self.entity))
         raise DeclarationError(f"{self.name} cannot be asked over HTTP")
@@ -96,13 +107,16 @@ class Mounted:
         """What it answers, in words."""
         entity = self.entity.__name__
         named = " and ".join(each.name for each in self.parameters) or "tenant"
+        if self.way == "under":
+            return f"List {entity} under {named.replace('under', 'the beginning of a key')}"
         match self.owner, self.way:
             case SearchOf(), _:
                 sought = _sought(self.owner.declaration)
                 return f"Find {entity} by {sought[0].lower()}{sought[1:]}"
             case ListingOf(), _:
                 declared = self.owner.declaration
-                order = f"by {declared.order.name}" if declared.order else "newest first"
+                names = " and ".join(each.name for each in declared.order)
+                order = f"by {names}" if names else "newest first"
                 flagged = f", {declared.name}" if self.flag else ""
                 return f"List {entity} of a {named}{flagged}, {order}"
             case TallyOf(), "top":
@@ -148,7 +162,9 @@ class Mounted:
         if isinstance(self.owner, TallyOf):
             optional = (*PAGING, LIVE) if self.way else (LIVE,)
         elif isinstance(self.owner, KeyOf) and not self.way:
-            optional = ()
+            optional = (selecting.parameter(self.entity),)
+        elif self.window:
+            optional = (*PAGING, windows.parameter(self.window))
         searches = isinstance(self.owner, SearchOf)
         required = (*asked_by, *flags)
         return Choice(
@@ -165,10 +181,13 @@ class Mounted:
             return _figure(asked, names, declared)
 
         def answer(call: Call) -> Reply:
-            question: One[Any] | Many[Any] = asked(*(call.values[name] for name in names))
+            values = [call.values[name] for name in names]
+            if names and names[-1] == under.UNDER and self.way == under.UNDER:
+                values = under.checked(self.owner, [*values[:-1], *under.components(values[-1])])
+            question: One[Any] | Many[Any] = asked(*values)
             if isinstance(question, One):
-                return replies.item(call, call.book.get(question))
-            return replies.items(call, question)
+                return replies.one(call, question)
+            return replies.items(call, windows.within(call, self.window, question))
 
         return answer
 

@@ -8,7 +8,9 @@ from typing import Annotated
 from annotated_types import MaxLen, MinLen
 
 from daicho.entity import Entity
+from daicho.errors import PreconditionFailed
 from daicho.idempotency import HEADER
+from daicho.views import View
 from daicho.web.operations import Parameter
 from daicho.web.problems import HttpError
 
@@ -29,7 +31,7 @@ _TAG = re.compile(r'(W/)?"([\x21\x23-\x7e]*)"')
 _LIST = re.compile(rf"\s*{_TAG.pattern}\s*(?:,\s*{_TAG.pattern}\s*)*")
 
 
-def etag_of(item: Entity) -> str:
+def etag_of(item: Entity | View) -> str:
     """The item's version in quotes."""
     return f'"{item.version}"'
 
@@ -48,6 +50,23 @@ def versions_of(if_match: str) -> list[int] | None:
         for weak, tag in _tags(if_match, "If-Match")
         if not weak and tag.isascii() and tag.isdigit() and len(tag) < 19
     ]
+
+
+def version_of(if_match: str | None) -> int | None:
+    """The one version that an If-Match admits; None without one, and for ``*``.
+
+    Raises:
+        HttpError: 400, it is neither ``*`` nor one ETag.
+        PreconditionFailed: no version has this ETag.
+    """
+    versions = None if if_match is None else versions_of(if_match)
+    if versions is None:
+        return None
+    if len(versions) > 1:
+        raise HttpError(400, "If-Match takes one ETag here", [(IF_MATCH.name, "takes one ETag")])
+    if not versions:
+        raise PreconditionFailed("the item is of another version", field=IF_MATCH.name)
+    return versions[0]
 
 
 def matches_any(if_none_match: str, tag: str) -> bool:

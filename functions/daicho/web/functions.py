@@ -1,8 +1,9 @@
 """A domain's own functions as operations: what their signatures say is what requests must say.
 
 A function takes the ``book``, the path's variables, a body (a Pydantic model), headers by name
-(``idempotency_key``), and query parameters: those that its path names or that have no default
-must be given. It returns an item, a page, a model, None, or one of several items and models.
+(``idempotency_key``; ``if_match``, as a version), and query parameters: those that its path names
+or that have no default must be given. It returns an item, a page, a model, None, or one of several
+items and models.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from daicho.fields import DeclarationError
 from daicho.questions import Counted
 from daicho.web import models, replies
 from daicho.web.answers import CURSOR, LIMIT, only
-from daicho.web.conditions import IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH
+from daicho.web.conditions import IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH, version_of
 from daicho.web.operations import (
     REQUIRED,
     Call,
@@ -58,7 +59,7 @@ def operation(tag: str, route: Route, homes: Homes) -> Operation:
     answer = _answerer(route, signature, homes)
     said = (inspect.getdoc(route.function) or route.function.__name__).split("\n")[0].rstrip(".")
     choice = Choice(
-        route.function.__name__,
+        f"{tag}.{route.function.__name__}",
         said,
         answer,
         model_of(returns),
@@ -153,6 +154,8 @@ def _answerer(route: Route, signature: _Signature, homes: Homes) -> Callable[[Ca
         values = {name: call.values[wire] for name, wire in signature.names.items()}
         if signature.body is not None:
             values[signature.body_name] = call.body
+        if "if_match" in values:
+            values["if_match"] = version_of(values["if_match"])
         found = route.function(call.book, **values)
         if returns is None:
             return replies.NOTHING

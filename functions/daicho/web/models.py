@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from daicho.declarations import Key
 from daicho.entity import Entity, values_of
 from daicho.fields import MISSING, FieldSpec
+from daicho.views import View
 from daicho.web.wire import in_json, in_text, limited, shown
 
 STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
@@ -49,10 +50,12 @@ def creation(entity: type[Entity], name: str, outside: Iterable[str]) -> type[Ba
 
 def change(entity: type[Entity]) -> type[BaseModel]:
     """What PATCH takes: any of what may change; null where the field admits None."""
+    moves = key_of(entity).moves
+    fixed = [name for name in key_names(entity) if moves is None or name != moves.name]
     # The default only says that a field may be left out: a null is still validated.
     fields: dict[str, Any] = {
         each: (_typed(entity, each, in_json), Field(default=None))
-        for each, spec in _writable(entity, key_names(entity)).items()
+        for each, spec in _writable(entity, fixed).items()
         if not spec.frozen
     }
     return create_model(f"{entity.__name__}Change", __config__=STRICT, **fields)
@@ -88,6 +91,15 @@ def text_of(item: Entity) -> str:
     }
     values |= {"created_at": item.created_at, "version": item.version}
     return reading(entity).model_construct(**values).model_dump_json(warnings=False)
+
+
+def text_of_view(view: View) -> str:
+    """Some fields of an item as JSON."""
+    values: dict[str, Any] = {
+        name: sorted(value) if isinstance(value, set | frozenset) else value
+        for name, value in view.values.items()
+    }
+    return reading(view.entity).model_construct(**values).model_dump_json(warnings=False)
 
 
 def given(body: BaseModel) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from daicho.domain import Answer, Daicho, Domain, Resource
 from daicho.entity import Entity
 from daicho.fields import DeclarationError, FieldSpec
 from daicho.searching import Search
-from daicho.web import functions, resources
+from daicho.web import functions, resources, windows
 from daicho.web.answers import Mounted
 from daicho.web.beside import Besides
 from daicho.web.conditions import IDEMPOTENCY_KEY
@@ -167,7 +167,11 @@ class _Mounting:
 
 def _answered(tag: str, answer: Answer) -> Operation:
     path, _, query = answer.path.partition("?")
-    return resources.listing(tag, path, Mounted(answer.declaration), dict(parse_qsl(query)))
+    asked = tuple(name for name, _ in parse_qsl(query, keep_blank_values=True))
+    mounted = Mounted(answer.declaration, (*variables_of(path), *asked), answer.window)
+    if answer.window:
+        windows.check(mounted.owner, mounted.way, answer.path, answer.window)
+    return resources.listing(tag, path, mounted, dict(parse_qsl(query)))
 
 
 def _declared(entity: type[Entity]) -> Iterator[Free]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from daicho.entity import Entity
-from daicho.questions import Many
-from daicho.web import models
+from daicho.questions import Many, One
+from daicho.web import models, selecting
 from daicho.web.conditions import IF_NONE_MATCH, etag_of, matches_any
 from daicho.web.operations import VARIABLE, Call, Reply, variables_of
 
@@ -22,11 +23,16 @@ NOTHING = Reply(204)
 
 def item(call: Call, found: Entity) -> Reply:
     """An item that was asked for; 304 if the caller has this version already."""
-    tag = etag_of(found)
-    known = call.values.get(IF_NONE_MATCH.name)
-    if known is not None and matches_any(known, tag):
-        return Reply(304, headers={"ETag": tag})
-    return Reply(200, models.text_of(found), {"ETag": tag})
+    return _unless_known(call, etag_of(found), lambda: models.text_of(found))
+
+
+def one(call: Call, question: One[Any]) -> Reply:
+    """One item that is asked for; of ``?fields=`` only those."""
+    names = selecting.asked(call)
+    if not names:
+        return item(call, call.book.get(question))
+    view = call.book.view(question, *names)
+    return _unless_known(call, etag_of(view), lambda: models.text_of_view(view))
 
 
 def changed(found: Entity) -> Reply:
@@ -70,6 +76,13 @@ def location(path: str, keys: Iterable[str], item: Entity) -> str:
     filled = VARIABLE.sub(lambda found: quote(values[found[1]], safe=""), path)
     outside = {name: values[name] for name in keys if name not in inside}
     return f"{filled}?{urlencode(outside)}" if outside else filled
+
+
+def _unless_known(call: Call, tag: str, text: Callable[[], str]) -> Reply:
+    known = call.values.get(IF_NONE_MATCH.name)
+    if known is not None and matches_any(known, tag):
+        return Reply(304, headers={"ETag": tag})
+    return Reply(200, text(), {"ETag": tag})
 
 
 def _plain(value: object) -> str:

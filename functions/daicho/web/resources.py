@@ -11,7 +11,7 @@ from pydantic import Field
 from daicho.domain import Resource
 from daicho.entity import Entity
 from daicho.fields import MISSING, DeclarationError
-from daicho.web import models, verbs
+from daicho.web import models, selecting, verbs
 from daicho.web.answers import Mounted
 from daicho.web.conditions import CREATE_ONLY, IF_MATCH, IF_NONE_MATCH
 from daicho.web.operations import Choice, Operation, Parameter, variables_of
@@ -62,6 +62,8 @@ def _verb(tag: str, resource: Resource, verb: str) -> Operation:
         return _post(tag, resource)
     required, optional = _outside(entity, path)
     said, does = VERBS[verb]
+    if verb == "GET":
+        optional = (*optional, selecting.parameter(entity))
     shown = None if verb == "DELETE" else models.reading(entity)
     name = entity.__name__
     choice = Choice(f"{name}.{verb}", said.format(name), does(resource), shown, required, optional)

@@ -43,7 +43,7 @@ def put(resource: Resource) -> Answerer:
 
 def get(resource: Resource) -> Answerer:
     """Show an item."""
-    return lambda call: replies.item(call, call.book.get(_one(resource.entity, call.values)))
+    return lambda call: replies.one(call, _one(resource.entity, call.values))
 
 
 def patch(resource: Resource) -> Answerer:

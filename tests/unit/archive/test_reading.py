@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from typing import Any
 
 import pytest
@@ -155,3 +156,25 @@ def test_what_the_model_cannot_read_is_flagged(changed: dict[str, Any], raw: boo
 def test_something_else_is_no_row(line: bytes) -> None:
     with pytest.raises(RowError):
         Row.parse(line)
+
+
+EDITED: list[dict[str, Any]] = [
+    {"seq": "1"},
+    {"seq": "label#²"},
+    {"seq": f"label#{'9' * 5000}"},
+    {"deleted_at": "2026-11-21"},
+    {"deleted_at": 1},
+    {"item": {}},
+    {"item": {"PK": {"S": "t"}, "SK": {"N": "1"}}},
+    {"item": [1]},
+    {"tenant": None},
+]
+
+
+@pytest.mark.parametrize("changed", EDITED, ids=str)
+def test_a_row_that_was_made_by_hand_is_none(changed: dict[str, Any]) -> None:
+    (record,) = batch(1).records
+    written = json.loads(Row.of(record, LEDGER).line)
+    assert Row.parse(json.dumps(written)) == Row.of(record, LEDGER)
+    with pytest.raises(RowError):
+        Row.parse(json.dumps({**written, **changed}))

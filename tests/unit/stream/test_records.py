@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from pathlib import Path
 from typing import Any
@@ -85,3 +86,15 @@ def test_the_mark_of_an_item_that_was_renewed_says_nothing() -> None:
     old = renewed["Records"][1]["dynamodb"]["OldImage"]
     old["ttl"] = {"N": str(int(old["ttl"]["N"]) + 86_400)}
     assert not Batch.parse(renewed, emulated=True).records[1].expired
+
+
+def test_a_removal_that_was_played_ahead_bears_the_time_that_it_was_played_at() -> None:
+    played = event("emulated")
+    for each in played["Records"][:2]:
+        each["dynamodb"]["OldImage"]["_ttl_expired_at"] = {"N": "1800000000"}
+    _, removing, _ = Batch.parse(played, emulated=True).records
+    assert removing.at == dt.datetime.fromtimestamp(1_800_000_000, dt.UTC)
+    assert "_ttl_expired_at" not in (removing.old or {})
+    # Of AWS's own stream nobody believes such a thing.
+    real = Batch.parse({**played, "shardId": "s"}).records[1]
+    assert real.at < removing.at

@@ -1,0 +1,1 @@
+"""``daicho archive``: what expired is asked, brought back, verified and forgotten."""

@@ -1,0 +1,138 @@
+"""``daicho archive forget``: a tenant out of the archive, for good."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cli.archive.chosen import LOCAL, OptionError, StackFile, Stage
+from cli.archive.opened import FOUND, SOUND, Opened, ending, progress, said
+from cli.archive.state import State, summed
+from daicho import keys
+from daicho.archive.forgetting import ForgetReport, Forgetter
+from daicho.archive.remains import Remains
+from daicho.clock import utc_now
+from daicho.keys import TENANT
+
+_SUMMED = ("objects", "rows", "versions", "younger", "younger_rows", "broken")
+Report = dict[str, Any]
+
+
+def forget(  # the command's options
+    tenant: Annotated[str | None, typer.Option(help="Whose rows.")] = None,
+    due: Annotated[
+        bool,
+        typer.Option("--due", help="Of all tenants that were forgotten, what can go by now."),
+    ] = False,
+    apply: Annotated[
+        bool, typer.Option("--apply/--dry-run", help="Do it, or only say what would be done.")
+    ] = False,
+    state: Annotated[
+        Path | None,
+        typer.Option(help="Remembers how far it came. Default: a file here, named by the call."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document, no text.")] = False,
+    stage: Stage = None,
+    stack: StackFile = LOCAL,
+) -> None:
+    """Take a tenant's rows out of every archived object, with all versions that held them.
+
+    For legal deletion, once the tenant's items are gone from the table. First as a dry run.
+    Objects younger than 72 hours are left until then: call it again (--due) at the time that it
+    says. What lies of the tenant in the failure bucket goes too, except what waits for daicho
+    redrive. One that was cut off goes on. Exit code 0: nothing of the tenant is left, or of a dry
+    run: nothing was there. 1: something is, and it says what. 2: it could not run.
+    """
+    with ending("forget"):
+        if due == (tenant is not None):
+            raise OptionError("say whom: --tenant, or --due")
+        if tenant is not None and not TENANT.fullmatch(tenant):
+            raise OptionError(f"--tenant {tenant!r}: a-z, 0-9 and -, at most 63 characters")
+        opened = Opened.find(stage, stack)
+        waiting = Forgetter(opened.table, opened.bucket).waiting()
+        tenants = [name for name, at in waiting if at <= utc_now()] if due else [str(tenant)]
+        reports = [_forgotten(opened, each, apply, state) for each in tenants]
+        if as_json:
+            typer.echo(json.dumps(reports if due else reports[0], indent=2, ensure_ascii=False))
+        else:
+            for report in reports:
+                _show(report)
+            for name, at in waiting if due else ():
+                if name not in tenants:
+                    typer.echo(f"{name}: not before {keys.instant(at)}")
+            if due and not waiting:
+                typer.echo("nothing waits")
+    raise typer.Exit(FOUND if any(_is_left(each) for each in reports) else SOUND)
+
+
+def _forgotten(opened: Opened, tenant: str, apply: bool, file: Path | None) -> Report:
+    forgetter = Forgetter(opened.table, opened.bucket)
+    remains = Remains(opened.table, opened.failures)
+    if not apply:
+        with progress(opened, f"looking for {tenant}"):
+            found = forgetter.forget(tenant, dry_run=True).to_json()
+            return {**found, "failures": remains.forget(tenant, dry_run=True).to_json()}
+    asked = {"bucket": opened.bucket.name, "endpoint": opened.stack.endpoint, "tenant": tenant}
+    state = State.open(file, "forget", asked)
+    if state.cursor:
+        said(f"going on behind {state.cursor}, as {state.file} says")
+    again = state.done.get("again_at")
+
+    def whole(report: ForgetReport) -> Report:
+        now = report.to_json()
+        both = summed(state.done, {name: now[name] for name in _SUMMED})
+        return {**both, "again_at": now["again_at"]}
+
+    with progress(opened, f"forgetting {tenant}"):
+        report = forgetter.forget(
+            tenant,
+            resume=state.cursor,
+            again_at=dt.datetime.fromisoformat(again) if again else None,
+            tell=lambda each: state.save(each.cursor, whole(each)),
+        )
+        failures = remains.forget(tenant)
+    state.close()
+    done = {**report.to_json(), **whole(report), "failures": failures.to_json()}
+    left = done["younger"] or done["broken"] or not failures.complete
+    return {**done, "complete": not left}
+
+
+def _is_left(report: Report) -> bool:
+    """Whether anything of the tenant is there: after a dry run, all that it has found."""
+    failures = report["failures"]
+    if not report["dry_run"]:
+        return not report["complete"]
+    counts = ("objects", "versions", "younger", "broken")
+    return any(report[name] for name in counts) or any(
+        failures[name] for name in ("objects", "versions", "waiting", "broken")
+    )
+
+
+def _show(report: Report) -> None:
+    dry, failures = report["dry_run"], report["failures"]
+    would = "would be taken out" if dry else "taken out"
+    typer.echo(
+        f"{report['tenant']}: {report['rows']:,} rows of {report['objects']:,} objects {would}, "
+        f"and {report['versions']:,} older versions"
+    )
+    if report["younger"]:
+        typer.echo(
+            f"  {report['younger_rows']:,} rows of {report['younger']:,} objects are younger than "
+            f"72 hours: again at {report['again_at']}"
+        )
+    typer.echo(
+        f"  of the failure bucket {failures['records']:,} records of {failures['objects']:,} "
+        f"objects, and {failures['versions']:,} older versions"
+    )
+    for name in failures["waiting"]:
+        typer.echo(f"  waits for daicho redrive: {name}")
+    for name, why in {**report["broken"], **failures["broken"]}.items():
+        typer.echo(f"  nobody knows what it holds: {name}: {why}")
+    if dry:
+        typer.echo("Nothing was removed: --apply does it.")
+    elif report["complete"]:
+        typer.echo(f"nothing of {report['tenant']} is left")

@@ -1,0 +1,211 @@
+"""Answers as a table, JSON or CSV; items as plain values, whatever an item holds."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from itertools import islice
+from typing import Any, Literal
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cli.archive.answer import Answer
+from daicho.plan import Ledger
+
+Output = Literal["table", "json", "csv"]
+HEAD = ("deleted_at", "tenant", "entity", "pk", "sk")
+RECORD = (*HEAD, "gen", "seq", "raw", "item")
+_OURS = frozenset({"PK", "SK", "GSI1PK", "GSI1SK", "type", "gen", "ttl", "_restored"})
+"""What the library keeps on an item, beside its fields."""
+_WIDEST = 60
+
+
+def printed(answer: Answer, output: Output) -> int:
+    """Print an answer; gives how many rows it had."""
+    match output:
+        case "json":
+            return _json(answer)
+        case "csv":
+            return _csv(answer)
+        case "table":
+            return _table(answer)
+
+
+def items(answer: Answer, ledger: Ledger, entities: Sequence[str]) -> Answer:
+    """Whole rows as a person reads them: a column for each field of the entities."""
+    known = [ledger.current(each).plan for each in entities if each in ledger.entities]
+    fields = dict.fromkeys(name for plan in known for name in (*plan.fields, "created_at"))
+    rows = (_flat(row, fields) for row in records(answer))
+    return Answer([*HEAD, *fields], rows)
+
+
+def whole(answer: Answer) -> Answer:
+    """Whole rows as JSON shows them: the item as one value."""
+    return Answer(RECORD, (list(each.values()) for each in records(answer)))
+
+
+def readable(answer: Answer, none: list[str]) -> Answer:
+    """Whole rows without those of lines that are no JSON, of which ``none`` hears.
+
+    To Athena such a line is a row of nulls.
+    """
+    place = answer.columns.index("item")
+
+    def rows() -> Iterator[Sequence[Any]]:
+        for row in answer.rows:
+            if row[place] is None:
+                none.append("a line")
+            else:
+                yield row
+
+    return Answer(answer.columns, rows())
+
+
+def records(answer: Answer) -> Iterator[dict[str, Any]]:
+    """Whole rows as JSON values: what an archived line holds, the item as plain values."""
+    for row in answer.rows:
+        found = dict(zip(answer.columns, row, strict=True))
+        item = json.loads(found["item"])
+        values = {name: plain(value) for name, value in sorted(item.items()) if name not in _OURS}
+        gen = found["gen"]
+        yield {
+            "deleted_at": found["deleted_at"],
+            "tenant": found["tenant"],
+            "entity": found["entity"],
+            "pk": plain(item.get("PK")),
+            "sk": plain(item.get("SK")),
+            "gen": None if gen is None else int(gen),
+            "seq": found["seq"],
+            "raw": found["raw"] in (True, "true"),
+            "item": values,
+        }
+
+
+def _flat(record: Mapping[str, Any], fields: Iterable[str]) -> list[Any]:
+    item = record["item"]
+    return [*(record[name] for name in HEAD), *(item.get(name) for name in fields)]
+
+
+def plain(value: Any) -> Any:
+    """An attribute value as a JSON value; what is none stays as it was stored.
+
+    Sets become sorted lists, binary values stay base64. A number that JSON's readers would round
+    becomes its digits, as text.
+    """
+    if not isinstance(value, Mapping) or len(value) != 1:
+        return value
+    ((kind, content),) = value.items()
+    match kind, content:
+        case (("S" | "B" | "BOOL"), _):
+            return content
+        case "NULL", _:
+            return None
+        case "N", str():
+            return _number(content)
+        case "M", Mapping():
+            return {name: plain(each) for name, each in content.items()}
+        case "L", list():
+            return [plain(each) for each in content]
+        case (("SS" | "BS"), list()):
+            return sorted(content)
+        case "NS", list():
+            return sorted(
+                (_number(each) for each in content), key=lambda each: (str(type(each)), each)
+            )
+        case _:
+            return value
+
+
+def _number(text: str) -> int | float | str:
+    try:
+        exact = Decimal(text)
+        if exact == exact.to_integral_value() and abs(exact) < 10**38:
+            return int(exact)
+        near = float(exact)
+        return near if Decimal(repr(near)) == exact else text
+    except (InvalidOperation, OverflowError, ValueError):
+        return text
+
+
+def _json(answer: Answer) -> int:
+    """An array, a row a line: it can be read as it comes, and as a whole."""
+    count = 0
+    for row in answer.rows:
+        line = dict(zip(answer.columns, row, strict=True))
+        sys.stdout.write(("[\n" if not count else ",\n") + _text(line))
+        count += 1
+    sys.stdout.write("\n]\n" if count else "[]\n")
+    return count
+
+
+def _csv(answer: Answer) -> int:
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow(answer.columns)
+    count = 0
+    for row in answer.rows:
+        out.writerow([_cell(each) for each in row])
+        count += 1
+    return count
+
+
+def _table(answer: Answer) -> int:
+    table = Table()
+    for column in answer.columns:
+        table.add_column(column, overflow="fold", max_width=_WIDEST)
+    count = 0
+    for row in answer.rows:
+        # As it is: brackets in a value are no markup, and control characters no commands.
+        table.add_row(*(Text(_cell(each).translate(_CONTROLS)) for each in row))
+        count += 1
+    Console().print(table)
+    return count
+
+
+def limited(answer: Answer, limit: int | None, more: list[bool]) -> Answer:
+    """The first rows; ``more`` hears whether there were others."""
+    if limit is None:
+        return answer
+
+    def rows() -> Iterator[Sequence[Any]]:
+        yield from islice(answer.rows, limit)
+        more.append(next(answer.rows, None) is not None)
+
+    return Answer(answer.columns, rows())
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case str():
+            return value.encode(errors="replace").decode()
+        case bool():
+            return "true" if value else "false"
+        case Mapping() | list():
+            return _text(value)
+        case _:
+            return str(value)
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=_spelt).encode(errors="replace").decode()
+
+
+def _spelt(value: Any) -> Any:
+    """What JSON has no word for."""
+    if isinstance(value, Decimal):
+        return _number(str(value))
+    if isinstance(value, dt.date | dt.datetime | dt.time):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex()
+    return str(value)
+
+
+_CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))

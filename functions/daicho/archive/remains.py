@@ -1,0 +1,173 @@
+"""What is left of a tenant in the failure bucket: records that were set aside or given up.
+
+Such a record is worth keeping until it is applied: its payload is all that there is of it. So
+what still waits for a redrive is named and left, and everything else goes: what was applied
+(``done/``), and older versions of all. A batch of several tenants goes on without the tenant's
+records. In that order nothing is lost: `daicho redrive`, then this.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, Protocol
+
+from daicho import keys
+from daicho.bucket import Fetched, Version
+from daicho.clock import utc_now
+from daicho.errors import UnavailableError
+from daicho.stores import Gets
+from daicho.stream import claims
+from daicho.stream.claims import DONE_LIVES, Shard
+from daicho.stream.discarded import DONE
+
+JSON = "application/json"
+_PAYLOAD = re.compile(r"quarantine/(?P<shard>[^/]+)/(?P<label>[^/]+)_(?P<number>\d+)\.json")
+
+
+class Objects(Protocol):
+    """What this needs of the bucket."""
+
+    def versions(self, prefix: str, *, behind: str = "") -> Iterator[Version]:
+        """Every version of every object whose name begins with ``prefix``, in order of name."""
+
+    def fetch(self, key: str, version: str | None = None) -> Fetched | None:
+        """An object, or one version of it."""
+
+    def replace(
+        self, key: str, body: bytes, metadata: Mapping[str, str], etag: str, kind: str
+    ) -> bool:
+        """Put another object in the place of the very one that ``etag`` is of."""
+
+    def remove_version(self, key: str, version: str) -> None:
+        """Remove one version for good."""
+
+
+@dataclass
+class RemainsReport:
+    """What went, or, of a dry run, would go.
+
+    ``records`` of ``objects`` that were applied, and older ``versions``. ``waiting`` names objects
+    with records of the tenant that nobody has applied yet; ``broken`` those that cannot be read, so
+    that nobody knows whose records they hold.
+    """
+
+    tenant: str
+    dry_run: bool = False
+    objects: int = 0
+    records: int = 0
+    versions: int = 0
+    waiting: list[str] = field(default_factory=list)
+    broken: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing of the tenant is left in the bucket."""
+        return not (self.dry_run or self.waiting or self.broken)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain JSON values."""
+        return {**vars(self), "complete": self.complete}
+
+
+@dataclass(frozen=True)
+class Remains:
+    """The failure bucket, and the table that says of its payloads which are applied."""
+
+    store: Gets
+    bucket: Objects
+    now: Callable[[], dt.datetime] = utc_now
+
+    def forget(
+        self,
+        tenant: str,
+        *,
+        dry_run: bool = False,
+        tell: Callable[[RemainsReport], None] = lambda _: None,
+    ) -> RemainsReport:
+        """Take a tenant's records out of the bucket.
+
+        May be stopped, and run again. ``tell`` hears of the report after each object.
+
+        Raises:
+            UnavailableError: the table or the bucket does not do it; run it again.
+        """
+        report = RemainsReport(tenant, dry_run)
+        for _, group in groupby(self.bucket.versions(""), key=lambda version: version.name):
+            for version in [each for each in group if not each.removal]:
+                self._forget(version, report)
+            tell(report)
+        return report
+
+    def _forget(self, version: Version, report: RemainsReport) -> None:
+        name = version.name
+        found = self.bucket.fetch(name, version.id)
+        if found is None:
+            return
+        try:
+            whole = json.loads(found.body)
+            gone, left = _shared(whole, report.tenant)
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            report.broken[name] = f"it holds no records: {error!r}"
+            return
+        if not gone:
+            return
+        if version.newest and not self._is_applied(version):
+            report.waiting.append(name)
+            return
+        if not version.newest:
+            report.versions += 1
+        else:
+            report.objects += 1
+            report.records += gone
+        if report.dry_run:
+            return
+        if version.newest and left and not _rewritten(self.bucket, name, whole, left, found):
+            raise UnavailableError(f"another is at {name}")
+        # The version that was read, whether it is the newest still or has become an older one.
+        self.bucket.remove_version(name, version.id)
+
+    def _is_applied(self, version: Version) -> bool:
+        """Whether nobody will ever ask for an object that is there to be applied."""
+        if version.name.startswith(DONE):
+            return True
+        found = _PAYLOAD.fullmatch(version.name)
+        if found is None:
+            return False
+        key = claims.shard_key(found["shard"])
+        shard = Shard.of(found["shard"], self.store.get(key, consistent=True))
+        claim = shard.claims.get(f"{found['label']}#{found['number']}")
+        if claim is None:  # about to be put; or it was done, and that was long ago
+            return version.modified < self.now() - DONE_LIVES
+        return claim.state == "done"
+
+
+def _rewritten(
+    bucket: Objects, name: str, whole: dict[str, Any], left: list[Any], found: Fetched
+) -> bool:
+    payload = json.dumps({**_event(whole), "Records": left}, ensure_ascii=False)
+    body = json.dumps({**whole, "payload": payload}, ensure_ascii=False).encode()
+    return bucket.replace(name, body, found.metadata, found.etag, JSON)
+
+
+def _shared(whole: Any, tenant: str) -> tuple[int, list[Any]]:
+    """How many records are the tenant's, and those that are not.
+
+    A payload that was set aside is one record; a batch that was given up holds an event.
+    """
+    records = [whole["record"]] if "record" in whole else list(_event(whole)["Records"])
+    left = [each for each in records if _tenant(each) != tenant]
+    return len(records) - len(left), left
+
+
+def _event(whole: Mapping[str, Any]) -> dict[str, Any]:
+    payload = whole["payload"]
+    return dict(json.loads(payload) if isinstance(payload, str) else payload)
+
+
+def _tenant(record: Mapping[str, Any]) -> str:
+    return keys.parse(record["dynamodb"]["Keys"]["PK"]["S"])[0]

@@ -1,0 +1,23 @@
+"""Users (seed 000): found by the beginning of a name. One item each, whatever is read of it."""
+
+from __future__ import annotations
+
+from daicho import Domain, Entity, Key, Search, field, uid
+
+
+class User(Entity):
+    """Somebody who orders: a customer is a user."""
+
+    id: str = uid()
+    name: str = field(min_length=1)
+    age: int | None = field(default=None, ge=0, le=200)
+    email: str | None = field(default=None, max_length=254)
+    address: str | None = field(default=None, max_length=500)
+    country: str | None = field(default=None, max_length=100)
+
+    key = Key(id)
+    search = Search(name)
+
+
+domain = Domain("users", User)
+domain.resource("/users/{id}", User, "POST PUT GET PATCH DELETE")

@@ -1,0 +1,45 @@
+"""Lambda `audit`: goes on with the day's verification of the archive."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from daicho.archive.auditing import Auditor
+from daicho.plan import Ledger
+from daicho.settings import Settings
+from handlers.consumer import Context, Handler, patience_of
+from handlers.outside import AWS, Outside
+from handlers.telemetry import emit
+
+
+def build(
+    environ: Mapping[str, str], ledger: Ledger | None = None, outside: Outside = AWS
+) -> Handler:
+    """Wire the function up."""
+    settings = Settings.parse(environ, "ARCHIVE_BUCKET")
+    table, bucket = outside.table(settings.table_name), outside.bucket(settings.archive_bucket)
+    entities = (ledger or Ledger.load()).archived_types
+    auditor = Auditor(table, bucket, entities, now=outside.now)
+    log = logging.getLogger(__name__)
+
+    def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        report = auditor.run(patience_of(context, outside), again=event.get("again") is True)
+        emit(report.counted, {"ArchiveAuditAge": report.age})
+        said = report.to_json()
+        if report.report.findings:
+            log.error("the archive does not add up: %s", said["report"])
+        return said
+
+    return handler
+
+
+@cache
+def __getattr__(name: str) -> Handler:
+    """Build ``handler`` when it is asked for: Lambda does so at its init, an import does not."""
+    if name != "handler":
+        raise AttributeError(name)
+    return build(os.environ)

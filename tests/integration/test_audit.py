@@ -1,0 +1,130 @@
+"""The audit's function, over Dynoxide and moto's S3: what the archiver left is verified."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+from mypy_boto3_dynamodb import DynamoDBClient
+
+from daicho.archive.archiver import Archiver
+from daicho.bucket import Bucket
+from daicho.clock import utc_now
+from daicho.errors import SettingsError
+from daicho.table import Table
+from handlers import audit
+from handlers.consumer import Handler
+from handlers.outside import Outside
+from tests.archiving import PATIENCE, batch
+from tests.ledgers import LEDGER
+from tests.pump import Context, environment
+
+BUCKET = "archive"
+
+
+class Audited:
+    """A table and a bucket with an archive in it, and the function over them."""
+
+    def __init__(self, dynamodb: DynamoDBClient, name: str, s3: Any) -> None:
+        self.s3 = s3
+        self.table, self.bucket = Table(dynamodb, name), Bucket(s3, BUCKET)
+        self.now = utc_now()
+        environ = environment(name, ARCHIVE_BUCKET=BUCKET)
+        outside = Outside(
+            table=lambda *_, **__: self.table,
+            bucket=lambda *_, **__: self.bucket,
+            now=lambda: self.now,
+        )
+        self.handler: Handler = audit.build(environ, LEDGER, outside)
+
+    def archive(self, *numbers: int) -> None:
+        archiver = Archiver(self.table, self.bucket, LEDGER, now=lambda: self.now)
+        given = batch(*numbers, at=int(self.now.timestamp()))
+        assert archiver.archive(given, PATIENCE) is None
+
+    def run(self, **event: Any) -> dict[str, Any]:
+        return self.handler(event, Context())
+
+    def names(self) -> Sequence[str]:
+        return [each["Key"] for each in self.s3.list_objects_v2(Bucket=BUCKET)["Contents"]]
+
+
+@pytest.fixture
+def audited(dynamodb: DynamoDBClient, table_name: str) -> Iterator[Audited]:
+    with mock_aws():
+        s3 = boto3.client("s3", region_name="us-east-1")
+        s3.create_bucket(Bucket=BUCKET)
+        made = Audited(dynamodb, table_name, s3)
+        made.archive(1, 2, 3)
+        made.archive(4, 5)
+        yield made
+
+
+def metrics(written: str) -> dict[str, float]:
+    """What the last run has written for CloudWatch, by name."""
+    line = json.loads(written.splitlines()[-1])
+    (directive,) = line["_aws"]["CloudWatchMetrics"]
+    assert directive["Dimensions"] == [["service"]]
+    return {each["Name"]: line[each["Name"]] for each in directive["Metrics"]}
+
+
+def test_a_sound_archive(audited: Audited, capsys: pytest.CaptureFixture[str]) -> None:
+    said = audited.run()
+    assert (said["left"], said["mismatches"], said["given_up"]) == (0, 0, [])
+    assert said["report"]["counts"]["rows"] == 5
+    assert json.loads(json.dumps(said)) == said  # Lambda answers in JSON
+    assert metrics(capsys.readouterr().out) == {
+        "ArchiveMismatches": 0,
+        "ArchiveDeletionsAudited": 5,
+        "ArchiveRowsAudited": 5,
+        "ArchiveAuditAge": 0,
+    }
+
+
+def test_a_removed_object_is_told_each_hour_until_it_is_back(
+    audited: Audited, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    name = max(audited.names())
+    found = audited.s3.get_object(Bucket=BUCKET, Key=name)
+    body, metadata = found["Body"].read(), found["Metadata"]
+    audited.s3.delete_object(Bucket=BUCKET, Key=name)
+    said = audited.run()
+    assert said["report"]["kinds"] == {"removed": 2}  # the watermark says so, and the rows
+    assert "does not add up" in caplog.text
+    assert metrics(capsys.readouterr().out)["ArchiveMismatches"] == 2
+
+    audited.now += dt.timedelta(seconds=1)
+    audited.run()
+    told = metrics(capsys.readouterr().out)
+    assert (told["ArchiveMismatches"], told["ArchiveRowsAudited"]) == (2, 0)
+
+    audited.s3.put_object(Bucket=BUCKET, Key=name, Body=body, Metadata=metadata)
+    audited.run(again=True)
+    told = metrics(capsys.readouterr().out)
+    assert (told["ArchiveMismatches"], told["ArchiveRowsAudited"]) == (0, 5)
+
+
+def test_an_audit_that_never_ends_grows_old(
+    audited: Audited, capsys: pytest.CaptureFixture[str]
+) -> None:
+    audited.run()
+    audited.now += dt.timedelta(days=3)
+    # So long no run was: this one ends a round, and the next one has nothing to do.
+    audited.run()
+    audited.now += dt.timedelta(minutes=30)
+    audited.run()
+    ages = [
+        json.loads(line)["ArchiveAuditAge"] for line in capsys.readouterr().out.splitlines() if line
+    ]
+    assert ages[:2] == [0, 0]
+    assert ages[2] in {0, 1800}  # midnight may lie between
+
+
+def test_the_environment_is_checked() -> None:
+    with pytest.raises(SettingsError, match="ARCHIVE_BUCKET is missing"):
+        audit.build({"TABLE_NAME": "t", "STAGE": "dev"})
