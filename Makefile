@@ -67,6 +67,11 @@ bench-tally: $(TOOLS) ## What counting costs: units an event, idle tallies, read
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.tally
 
+.PHONY: bench-archive
+bench-archive: $(TOOLS) ## The archive: what queries read, objects a day, a million rows in dollars
+	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
+		$(BIN)/python -m bench.archive
+
 .PHONY: simulate-votes
 simulate-votes: $(TOOLS) ## 20,000 votes a second over DynamoDB's partition limits, four ways; draws docs/votes.svg
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \

@@ -22,6 +22,7 @@ from rich.table import Table as Printed
 import domains
 from bench.layouts import layouts
 from bench.meter import Consumed, Meter
+from bench.versions import versions
 from daicho import Entity, derive
 from daicho.book import Book
 from daicho.bucket import open_bucket
@@ -102,7 +103,7 @@ def write_costs(house: House) -> None:
         "album (2 listings)": lambda n: Album(title=f"Album {n}", artist="a0", genre="Rock"),
         "song (3 listings)": lambda n: Song(title=f"Song {n}", artist="a0", released=1977),
         "track (edge, both ends)": lambda n: Track(playlist=f"p{n % 10}", song=f"s{n}"),
-        "message (1 listing, expires)": lambda n: Message(text=f"message {n}"),
+        "message (no subject, counted, expires)": lambda n: Message(text=f"message {n}"),
         "download (2 ranked counts)": lambda n: Download(song=f"s{n % GROUPS}", at=moment),
         "vote (1 ranked count)": lambda n: Ballot(
             poll="p", voter=f"v{n}", candidate=candidates[n % 4]
@@ -265,6 +266,7 @@ def main() -> None:
         figure = page_costs(House(endpoint))
         house = House(endpoint)
         layouts(console, house.client, house.book, house.project)
+        versions(console, house.client)
     console.print(figure)
 
 

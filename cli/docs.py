@@ -124,6 +124,10 @@ class _Described:
         if name == "key" and way == "inverse":
             far = "#".join(f"{{{field}}}" for field in key.sort)
             return "GSI1", f"GSI1PK `t#{self.plan.name}#{far}`", "½ for 4 KB of the page"
+        if self.plan.versions and name == "versions":
+            return self._versions(way)
+        if self.plan.versions == "pointer" and name == "GET":
+            return "table", f"{self._history()}, the last", "1"
         declared: tuple[Any, ...] = (
             *self.plan.searches,
             *self.plan.listings,
@@ -150,6 +154,22 @@ class _Described:
 
     def _sort(self) -> str:
         return "#".join(f"{{{field}}}" for field in self.plan.key.sort) or "-"
+
+    def _versions(self, way: str) -> tuple[str, str, str]:
+        match way:
+            case "at":
+                return "table", f"{self._history()}, SK `{{version}}`", "1"
+            case "restore":
+                reads = f"1, and {self._verb('PATCH')}"
+                return "table", f"{self._history()}, SK `{{version}}`", reads
+            case "forget":
+                return "table", f"{self._history()}, from the first", "1 for 4 KB that is removed"
+            case _:
+                return "table", f"{self._history()}, backward", "1 for 4 KB of the page"
+
+    def _history(self) -> str:
+        head = self._partition().replace("#", "#@", 1)
+        return f"PK `{head}#{self._sort()}`"
 
     def _search(self, search: SearchPlan) -> tuple[str, str, str]:
         shards = f", of 0 or 1 also its shard of {search.shards}" if search.shards > 1 else ""
@@ -221,6 +241,8 @@ class _Described:
 
     def _verb(self, verb: str) -> str:
         copied = f", but {self.copies} for what it copies" if self.copies else ""
+        if self.plan.versions and verb not in ("GET", "key"):
+            return "1, then one transaction of two writes"
         match verb:
             case "GET" | "key":
                 return "1"

@@ -90,6 +90,8 @@ def load(  # noqa: PLR0913, PLR0917  # the command's options
     kind = _entity(entity)
     _check_tenant(tenant)
     connection = Connection.find(table, endpoint, stack)
+    if kind.versioned_ == "pointer":
+        _exit(f"{entity} is versioned by pointer: its items are written through the API alone")
     target = Target(connection.endpoint or "aws", connection.table, tenant, entity)
     state_file = target.state_file(file)
     try:

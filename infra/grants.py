@@ -34,10 +34,11 @@ class Grants:
 
 
 # A transaction is granted by what is in it; a check of what is only read has an action of its own.
+# BatchWriteItem is for versions that are forgotten.
 API = Grants(
     table=(
         *("GetItem", "BatchGetItem", "Query"),
-        *("PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem"),
+        *("PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem", "BatchWriteItem"),
     ),
     indexes=dict.fromkeys(INDEXES, ("Query",)),
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -13,28 +14,41 @@ from typer.testing import CliRunner
 from cli.archive.opened import Metered, Opened
 from cli.main import app
 from cli.stacks import Stack
+from daicho import Domain, Entity, Key, field, uid
+from daicho.domain import Daicho
 from tests.archiving import Kept
 from tests.delivery.memory import MemoryBucket
 from tests.ledgers import LEDGER
 
 STACK = Stack(
-    "the local stack",
+    "Daicho-test",
     {
         "ArchiveWorkgroupName": "group",
         "ArchiveDatabaseName": "daicho_test",
         "ArchiveTableName": "archive",
     },
-    endpoint="http://127.0.0.1:1",
-    region="us-east-1",
 )
+
+
+LOCAL_STACK = dataclasses.replace(STACK, endpoint="http://127.0.0.1:1", region="us-east-1")
+
+
+class Download(Entity):
+    """As the archived ones are declared by now: a day took the place of ``at``."""
+
+    song: str = field()
+    day: str | None = None
+    id: str = uid()
+
+    key = Key(song, id)
 
 
 @dataclass
 class Commanded:
     """An archive, and what runs commands over it."""
 
-    kept: Kept = field(default_factory=Kept)
-    failures: MemoryBucket = field(default_factory=MemoryBucket)
+    kept: Kept = dataclasses.field(default_factory=Kept)
+    failures: MemoryBucket = dataclasses.field(default_factory=MemoryBucket)
     stack: Stack = STACK
 
     def opened(self) -> Opened:
@@ -45,6 +59,7 @@ class Commanded:
             self.kept.bucket,
             self.failures,
             Metered(self.kept.bucket),
+            lambda: Daicho(Domain("test", Download)),
         )
 
     def run(self, *arguments: str) -> Any:

@@ -5,7 +5,7 @@ The commands run with the caller's own rights: see the table in docs/archive.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,9 +19,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from cli.archive.answer import QueryError
 from cli.archive.chosen import OptionError
 from cli.archive.state import StateError
+from cli.declared import discovered
 from cli.stacks import Stack, StackError
 from daicho.archive.reading import Archive
 from daicho.bucket import Bucket, Fetched, Listed, open_bucket
+from daicho.domain import Daicho
 from daicho.errors import DaichoError
 from daicho.plan import Ledger
 from daicho.table import Table, open_table
@@ -88,6 +90,7 @@ class Opened:
     bucket: Bucket
     failures: Bucket
     metered: Metered
+    declared: Callable[[], Daicho] = discovered
 
     @classmethod
     def find(cls, stage: str | None, stack_file: Path) -> Opened:
@@ -104,6 +107,12 @@ class Opened:
         table = open_table(stack["TableName"], **patient, **place)
         failures = open_bucket(stack["FailureBucketName"], **patient, **place)
         return cls(stack, Ledger.load(), table, bucket, failures, Metered(bucket))
+
+    def fields(self, entities: Sequence[str]) -> list[str]:
+        """The fields that entities have today, in order of declaration, and when they were made."""
+        known = {each.__name__: each for each in self.declared().entities}
+        found = (known[each].fields_ for each in entities if each in known)
+        return list(dict.fromkeys([*(name for some in found for name in some), "created_at"]))
 
     @property
     def archive(self) -> Archive:

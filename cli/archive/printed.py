@@ -6,7 +6,7 @@ import csv
 import datetime as dt
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import islice
 from typing import Any, Literal
@@ -16,10 +16,11 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.archive.answer import Answer
-from daicho.plan import Ledger
 
 Output = Literal["table", "json", "csv"]
 HEAD = ("deleted_at", "tenant", "entity", "pk", "sk")
+MORE = "more"
+"""The column of what an item holds beside its entity's fields of today."""
 RECORD = (*HEAD, "gen", "seq", "raw", "item")
 _OURS = frozenset({"PK", "SK", "GSI1PK", "GSI1SK", "type", "gen", "ttl", "_restored"})
 """What the library keeps on an item, beside its fields."""
@@ -37,12 +38,10 @@ def printed(answer: Answer, output: Output) -> int:
             return _table(answer)
 
 
-def items(answer: Answer, ledger: Ledger, entities: Sequence[str]) -> Answer:
-    """Whole rows as a person reads them: a column for each field of the entities."""
-    known = [ledger.current(each).plan for each in entities if each in ledger.entities]
-    fields = dict.fromkeys(name for plan in known for name in (*plan.fields, "created_at"))
+def items(answer: Answer, fields: Sequence[str]) -> Answer:
+    """Whole rows as a person reads them: a column for each field, and one for all else."""
     rows = (_flat(row, fields) for row in records(answer))
-    return Answer([*HEAD, *fields], rows)
+    return Answer([*HEAD, *fields, MORE], rows)
 
 
 def whole(answer: Answer) -> Answer:
@@ -87,9 +86,10 @@ def records(answer: Answer) -> Iterator[dict[str, Any]]:
         }
 
 
-def _flat(record: Mapping[str, Any], fields: Iterable[str]) -> list[Any]:
+def _flat(record: Mapping[str, Any], fields: Sequence[str]) -> list[Any]:
     item = record["item"]
-    return [*(record[name] for name in HEAD), *(item.get(name) for name in fields)]
+    more = {name: value for name, value in item.items() if name not in fields}
+    return [*(record[name] for name in HEAD), *(item.get(name) for name in fields), more or None]
 
 
 def plain(value: Any) -> Any:
@@ -155,16 +155,21 @@ def _csv(answer: Answer) -> int:
 
 
 def _table(answer: Answer) -> int:
+    """A table of the columns that hold anything; a person does not look at keys."""
+    rows = [[_cell(each).translate(_CONTROLS) for each in row] for row in answer.rows]
+    shown = [
+        place
+        for place, column in enumerate(answer.columns)
+        if not rows or (any(row[place] for row in rows) and column not in {"pk", "sk"})
+    ]
     table = Table()
-    for column in answer.columns:
-        table.add_column(column, overflow="fold", max_width=_WIDEST)
-    count = 0
-    for row in answer.rows:
+    for place in shown:
+        table.add_column(answer.columns[place], overflow="fold", max_width=_WIDEST)
+    for row in rows:
         # As it is: brackets in a value are no markup, and control characters no commands.
-        table.add_row(*(Text(_cell(each).translate(_CONTROLS)) for each in row))
-        count += 1
+        table.add_row(*(Text(row[place]) for place in shown))
     Console().print(table)
-    return count
+    return len(rows)
 
 
 def limited(answer: Answer, limit: int | None, more: list[bool]) -> Answer:

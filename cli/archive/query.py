@@ -11,7 +11,17 @@ import typer
 from cli.archive import chosen, duck, printed
 from cli.archive.answer import Answer
 from cli.archive.athena import Athena
-from cli.archive.chosen import LOCAL, Entities, KeyParts, Since, StackFile, Stage, Tenant, Until
+from cli.archive.chosen import (
+    LOCAL,
+    Entities,
+    KeyParts,
+    OptionError,
+    Since,
+    StackFile,
+    Stage,
+    Tenant,
+    Until,
+)
 from cli.archive.opened import FOUND, SOUND, Opened, ending, progress, said
 from cli.archive.printed import Output
 from cli.archive.statement import Statement, over, whole_rows
@@ -61,6 +71,8 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
         entities = sorted(selection.folders or opened.archive.entities())
         if engine is None:
             engine = "duckdb" if opened.stack.is_local else "athena"
+        if engine == "athena" and opened.stack.is_local:
+            raise OptionError("--engine athena: the local AWS's takes no parameters")
         most = TABLE_ROWS if limit is None and output == "table" and sql is None else limit
         asked = whole_rows(None if most is None else most + 1) if sql is None else _one(sql)
         broken: list[str] = []
@@ -71,7 +83,7 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
             if sql is None and output == "json":
                 answer = printed.whole(answer)
             elif sql is None:
-                answer = printed.items(answer, opened.ledger, entities)
+                answer = printed.items(answer, opened.fields(entities))
             rows = printed.printed(printed.limited(answer, most, more), output)
     cut = f" (there are more: --limit {most} is over)" if any(more) else ""
     said(f"{rows:,} rows{cut}")

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from daicho.questions import Score as Score
     from daicho.searching import Search as Search
     from daicho.searching import through as through
+    from daicho.versioned import Versioned as Versioned
     from daicho.web.wire import Day as Day
     from daicho.web.wire import Instant as Instant
 
@@ -60,6 +61,7 @@ _HOMES = {
     "keys": ("shards_for",),
     "questions": ("Counted", "Score"),
     "searching": ("Search", "through"),
+    "versioned": ("Versioned",),
     "web.wire": ("Day", "Instant"),
 }  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

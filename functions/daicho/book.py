@@ -10,8 +10,7 @@ import datetime as dt
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Any
 
 from daicho import keys, plan
 from daicho.asking import fitting, part_texts
@@ -28,7 +27,7 @@ from daicho.memory import Memory
 from daicho.pages import Pages
 from daicho.places import Places, described
 from daicho.plan import Ledger
-from daicho.questions import Counted, E, Figure, Many, One, Ranking, Score
+from daicho.questions import Chart, Counted, E, Figure, Forgotten, Many, One, Page, Ranking, Score
 from daicho.table import Table
 from daicho.tally.reading import live_amount
 from daicho.transactions import Transaction
@@ -36,26 +35,8 @@ from daicho.views import View, attributes_of, view_of
 from daicho.writers import Writer
 from daicho.writing import expired, item_of, key_fields
 
+__all__ = ["MOST_AT_ONCE", "Book", "Chart", "Page"]
 MOST_AT_ONCE = 100
-
-
-@dataclass(frozen=True)
-class Page(Generic[E]):
-    """Items in order, and the cursor that goes on behind them: None only at the end.
-
-    A page may come short, or empty, and still have a cursor: what one page reads is bounded.
-    """
-
-    items: list[E]
-    cursor: str | None
-
-
-@dataclass(frozen=True)
-class Chart:
-    """Scores from the highest, and the cursor that goes on behind them: None only at the end."""
-
-    items: list[Score]
-    cursor: str | None
 
 
 class Book:
@@ -80,8 +61,9 @@ class Book:
         self._table, self._ledger, self._clock = table, ledger, clock
         self._places = Places(table, ledger, tenant, clock, memory)
         self._counters = Counters(table, self._places, adding, clock)
-        self._pages = Pages(table, ledger, tenant, self._places, self._now, at_once)
         self._writer = Writer(table, ledger, tenant, self._places, clock)
+        self._history = self._writer.history
+        self._pages = Pages(table, ledger, tenant, self._places, self._history, self._now, at_once)
         self._figures = Figures(table)
 
     def find(self, one: One[E], *, consistent: bool = True, max_age: float = 0.0) -> E | None:
@@ -111,8 +93,11 @@ class Book:
             NotFound: there is none, or it has expired.
         """
         key = self._places.key(one)
-        wanted = attributes_of(names)
-        image = None if key is None else self._table.get_attributes(key, wanted)
+        if one.version is not None or one.entity.versioned_ == "pointer":
+            image = self._read(one, consistent=True, max_age=0)
+        else:
+            wanted = attributes_of(names)
+            image = None if key is None else self._table.get_attributes(key, wanted)
         if image is None or expired(image, self._now()):
             raise NotFound(f"no {described(one)}")
         return view_of(one.entity, image, names)
@@ -121,7 +106,7 @@ class Book:
         """A page of one list, or of several lists of one entity merged in order, each item once.
 
         A partition and an edge's ends come by sort key; searches and listings newest first, or by
-        the listing's order, highest first.
+        the listing's order, highest first; the versions of one item newest first.
 
         Raises:
             BadCursor: a cursor of another question or tenant.
@@ -148,7 +133,8 @@ class Book:
         asked = [key for key in keys if key is not None]
         found = self._table.batch_get(asked, consistent=consistent).whole()
         now = self._now()
-        known: dict[ItemKey, Image | None] = {**found, **self._places.pending}
+        whole = self._history.contents(found)
+        known: dict[ItemKey, Image | None] = {**whole, **self._places.pending}
         images = [None if key is None else known.get(key) for key in keys]
         return [
             None if image is None or expired(image, now) else item_of(one.entity, image)
@@ -229,6 +215,29 @@ class Book:
             PreconditionFailed: not of version ``if_match``.
         """
         self._writer.delete(one, if_match=if_match)
+
+    def restore(self, one: One[E], *, if_match: int | None = None) -> E:
+        """Write a version of an item (``Article.versions.at("a", version=3)``) as its newest.
+
+        What is set once stays as it is, unless the item was deleted: then all of it comes back.
+
+        Raises:
+            NotFound: there is no such version.
+            PreconditionFailed: the item is not of version ``if_match``.
+            Invalid: what was admitted then is not any more.
+            Raced: others were faster, again and again.
+        """
+        return self._writer.restore(one, if_match=if_match)
+
+    def forget(self, one: One[E]) -> Forgotten:
+        """Remove the versions of an item but the newest, oldest first, a thousand at most.
+
+        Of a deleted item all are removed.
+
+        Raises:
+            NotFound: there never was such an item.
+        """
+        return self._history.forget(one)
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
@@ -341,11 +350,15 @@ class Book:
         return Chart(scores, binding.write(end))
 
     def _read(self, one: One[E], *, consistent: bool, max_age: float) -> Image | None:
+        if one.version is not None:
+            return self._history.at(one)
         key = self._places.key(one)
         if key is None:
             return None
         if key in self._places.pending:
             return self._places.image(key)
+        if one.entity.versioned_ == "pointer":
+            return self._history.newest(one, consistent=consistent)
         if consistent and (max_age or any(s.frozen for s in one.entity.fields_.values())):
             return self._places.image(key, max_age)
         image = self._table.get(key, consistent=consistent)

@@ -22,6 +22,7 @@ from daicho.declarations import (
 from daicho.fields import DeclarationError, FieldSpec, created_at
 from daicho.keys import text_of
 from daicho.searching import Search, ThroughSpec
+from daicho.versioned import Versioned
 
 if TYPE_CHECKING:
     from daicho.entity import Entity
@@ -60,6 +61,7 @@ class _Compiler:
             aggregates=tuple(self._aggregate(each) for each in self._all(Aggregate)),
             counters=tuple(self._counter(each) for each in self._all(Counter)),
             expires=self._expires(),
+            versions=self._versions(),
             fields=dict(sorted(self.read.items())),
         )
 
@@ -126,6 +128,7 @@ class _Compiler:
         if name.kind != "str":
             raise DeclarationError(f"{search} reads {name}, which is {name.kind}; it takes str")
         self._check_single(reference)
+        self._check_held(search, target, name)
         key = target.declarations_["key"]
         if key.partition or key.shards:
             raise DeclarationError(
@@ -208,6 +211,21 @@ class _Compiler:
             raise DeclarationError(f"{self.expires} expires before it is written")
         return plan.ExpiryPlan(seconds, self.expires.archive)
 
+    def _versions(self) -> plan.Way | None:
+        key = cast(Key[Any], self.declarations["key"])
+        for declared in self._all(Versioned):
+            if key.moves is not None:
+                raise DeclarationError(
+                    f"{declared}: {key} moves, and what moves leaves its versions behind; let "
+                    f"{key.moves.name} be no part of the key"
+                )
+            if self.expires is not None:
+                raise DeclarationError(
+                    f"{declared}: {self.name} expires, and what DynamoDB deletes leaves its "
+                    "versions behind; keep versions, or let it expire"
+                )
+        return self.entity.versioned_
+
     def _part(self, declaration: Declaration, part: PartSpec) -> plan.Part:
         kinds: tuple[str, ...] = KEY_KINDS
         if part.each:
@@ -245,8 +263,19 @@ class _Compiler:
             raise DeclarationError(
                 f"{declaration} reads {spec}, which is {spec.kind}; it takes {' or '.join(kinds)}"
             )
+        self._check_held(declaration, self.entity, spec)
         self.read[spec.name] = spec.kind
         return spec.name
+
+    def _check_held(self, reader: object, entity: type[Entity], spec: FieldSpec) -> None:
+        """By pointer a base item holds its key, and nothing of its content."""
+        key = cast(Key[Any], entity.declarations_["key"])
+        if entity.versioned_ == "pointer" and spec not in key.parts:
+            who = "" if entity is self.entity else f"{entity.__name__} is "
+            raise DeclarationError(
+                f"{reader}: {who}versioned by pointer, the current image holds no "
+                f"{spec.name!r}; use copy"
+            )
 
     def _check_single(self, reference: FieldSpec) -> None:
         """What is read through a reference has its id alone for a key."""
@@ -272,6 +301,7 @@ class _Compiler:
                 f"{spec} copies {spec.source}, but {reference} refers to "
                 f"{reference.target.__name__}"
             )
+        self._check_held(spec, reference.target, spec.source)
 
 
 def _lists(listing: Listing[Any], reference: FieldSpec) -> bool:

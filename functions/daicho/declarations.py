@@ -177,12 +177,12 @@ class KeyOf(Generic[E, *Ts]):
 
     def __call__(self, *parts: *Ts) -> One[E]:
         """The item with these values of the key's fields."""
-        _counted(parts, len(self.declaration.parts), self.declaration)
+        counted(parts, len(self.declaration.parts), self.declaration)
         return One(self.entity, parts)
 
     def all(self, *partition: Any) -> Many[E]:
         """The items of one collection in the order of their sort key, over all shards."""
-        _counted(partition, self.declaration.partition, self.declaration)
+        counted(partition, self.declaration.partition, self.declaration)
         return Many(self.entity, "partition", "key", partition)
 
     def under(self, *parts: Any) -> Many[E]:
@@ -241,7 +241,7 @@ class ListingOf(Generic[E, *Ts]):
 
     def __call__(self, *partition: *Ts) -> Many[E]:
         """The items listed under these values."""
-        _counted(partition, len(self.declaration.partition), self.declaration)
+        counted(partition, len(self.declaration.partition), self.declaration)
         return Many(self.entity, "listing", self.declaration.name, partition)
 
 
@@ -316,7 +316,7 @@ class TallyOf:
     def __call__(self, *parts: Any) -> Figure:
         """The figure of one group: the values of ``within``, then of ``by``."""
         declared = self.declaration
-        _counted(parts, len(declared.within) + len(declared.by), declared)
+        counted(parts, len(declared.within) + len(declared.by), declared)
         inner = len(declared.within)
         return Figure(self.entity, declared.name, parts[:inner], parts[inner:])
 
@@ -328,7 +328,7 @@ class TallyOf:
         """
         if not self.declaration.ranked:
             raise DeclarationError(f"{self.declaration} is not ranked")
-        _counted(within, len(self.declaration.within), self.declaration)
+        counted(within, len(self.declaration.within), self.declaration)
         return Ranking(self.entity, self.declaration.name, within)
 
 
@@ -382,6 +382,7 @@ def _condition(where: Any) -> ConditionSpec | None:
     return where
 
 
-def _counted(parts: tuple[Any, ...], expected: int, declaration: Declaration) -> None:
+def counted(parts: tuple[Any, ...], expected: int, declaration: Declaration) -> None:
+    """Check how many values a question is asked with; TypeError names the declaration."""
     if len(parts) != expected:
         raise TypeError(f"{declaration} takes {expected} values, not {len(parts)}")

@@ -174,9 +174,14 @@ def contributions(plan: EntityPlan, image: Image) -> dict[str, Amount]:
 
 def derived_partition(base: ItemKey, entity: str) -> str:
     """The partition key of a base item's derived items."""
+    return owned_partition(base, f"~{entity}")
+
+
+def owned_partition(base: ItemKey, owned: str) -> str:
+    """The partition key of what a base item has of its own: its whole key stands in it."""
     tenant, *rest = base.pk.split(keys.DELIMITER, 2)
     behind = rest[1] if len(rest) > 1 else ""
-    return keys.render(keys.unescape(tenant), f"~{entity}", behind, base.sk)
+    return keys.render(keys.unescape(tenant), owned, behind, base.sk)
 
 
 def base_of_derived(pk: str) -> ItemKey:

@@ -16,12 +16,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from daicho.declarations import Declaration, Expires, Key
 from daicho.fields import MISSING, DeclarationError, FieldSpec, field, ref
+from daicho.plan import Way
 from daicho.search.normalise import FIELD_CODE_POINTS
 from daicho.searching import Search
+from daicho.versioned import Versioned
 
 _INDEX_KEYS = tuple(f"GSI{number}{end}" for number in (1, 2, 3) for end in ("PK", "SK"))
-_MARKS = ("_ttl_expired", "_ttl_expired_at", "_restored")
-_KEPT = ("type", "version", "gen", "created_at", "ttl", "seq", *_MARKS)
+_MARKS = ("_ttl_expired", "_ttl_expired_at", "_restored", "_history", "_bytes", "_deleted")
+_KEPT = ("type", "version", "gen", "created_at", "versioned_at", "ttl", "seq", *_MARKS)
 RESERVED = frozenset(("PK", "SK", *_INDEX_KEYS, *_KEPT))
 E = TypeVar("E", bound="Entity")
 
@@ -55,6 +57,7 @@ class EntityMeta(type):
     fields_: dict[str, FieldSpec]
     declarations_: dict[str, Declaration]
     model_: type[BaseModel]
+    versioned_: Way | None
 
     @classmethod
     def __prepare__(mcs, name: str, bases: tuple[type, ...], /, **options: Any) -> dict[str, Any]:
@@ -84,6 +87,7 @@ class Entity(metaclass=EntityMeta):
         self.__dict__.update(dict(type(self).model_(**values)))
         self.__dict__["_created_at"] = None
         self.__dict__["_version"] = 0
+        self.__dict__["_versioned_at"] = None
 
     @property
     def created_at(self) -> dt.datetime:
@@ -97,6 +101,15 @@ class Entity(metaclass=EntityMeta):
     def version(self) -> int:
         """How often the item was written: 1 when created, 0 before."""
         return int(self.__dict__["_version"])
+
+    @property
+    def versioned_at(self) -> dt.datetime | None:
+        """When this version was written, in UTC.
+
+        None where no versions are kept, and of one that is older than the word ``Versioned``.
+        """
+        moment: dt.datetime | None = self.__dict__["_versioned_at"]
+        return moment
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.__dict__ == other.__dict__
@@ -113,7 +126,13 @@ def values_of(item: Entity) -> dict[str, Any]:
     return {name: item.__dict__[name] for name in type(item).fields_}
 
 
-def stored(cls: type[E], values: Mapping[str, Any], created_at: dt.datetime, version: int) -> E:
+def stored(
+    cls: type[E],
+    values: Mapping[str, Any],
+    created_at: dt.datetime,
+    version: int,
+    versioned_at: dt.datetime | None = None,
+) -> E:
     """An item as it was read from the table.
 
     Limits, and fields that must be given, are for what is written: an item from before they were
@@ -129,6 +148,7 @@ def stored(cls: type[E], values: Mapping[str, Any], created_at: dt.datetime, ver
         item.__dict__.update(dict(_older(cls)(**values)))
     item.__dict__["_created_at"] = created_at
     item.__dict__["_version"] = version
+    item.__dict__["_versioned_at"] = versioned_at
     return item
 
 
@@ -175,6 +195,10 @@ def _collect(cls: EntityMeta) -> None:
         raise DeclarationError(f"{cls.__name__} has no key: key = Key(id)")
     if len([each for each in declarations.values() if isinstance(each, Expires)]) > 1:
         raise DeclarationError(f"{cls.__name__} expires twice")
+    versioned = [each for each in declarations.values() if isinstance(each, Versioned)]
+    if len(versioned) > 1:
+        raise DeclarationError(f"{cls.__name__} is versioned twice")
+    cls.versioned_ = versioned[0].way if versioned else None
     cls.fields_, cls.declarations_ = fields, declarations
     cls.model_ = _model(cls)
 

@@ -39,7 +39,8 @@ def append(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
     Entities that are no longer declared keep their generations: their items may still be there.
 
     Raises:
-        DeclarationError: a key changed; what is stored would not be found under the new one.
+        DeclarationError: a key changed, what is stored would not be found under the new one; or
+            versions came to be kept by pointer, or no longer are.
     """
     entities = dict(ledger.entities)
     for plan in compiled:
@@ -50,6 +51,8 @@ def append(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
                 "declare another entity, and move them (while nothing is deployed: "
                 "daicho generation --unreleased)"
             )
+        if known:
+            _check_versions(plan, known[-1].plan)
         if known and not _first_change(plan, known[-1].plan):
             continue
         number = known[-1].number + 1 if known else 1
@@ -78,6 +81,16 @@ def _declared(plan: EntityPlan) -> dict[str, Any]:
     return {each.name: each for each in declared}
 
 
+def _check_versions(plan: EntityPlan, before: EntityPlan) -> None:
+    """Versions may come to be kept by copy, or no longer be: the base item holds all either way."""
+    if plan.versions != before.versions and "pointer" in (plan.versions, before.versions):
+        raise DeclarationError(
+            f"{plan.name}.versions changed: by pointer the content of an item stands elsewhere, "
+            "where the items that there are would not be found; declare another entity, and move "
+            "them (while nothing is deployed: daicho generation --unreleased)"
+        )
+
+
 def _unnumbered(declaration: Any) -> Any:
     return dataclasses.replace(declaration, since=0)
 
@@ -94,6 +107,8 @@ def _first_change(new: EntityPlan, old: EntityPlan) -> str | None:
         return f"{new.name}.key"
     if new.expires != old.expires:
         return f"{new.name}.expires"
+    if new.versions != old.versions:
+        return f"{new.name}.versions"
     return f"{new.name}" if dict(new.fields) != dict(old.fields) else None
 
 

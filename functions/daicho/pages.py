@@ -9,6 +9,7 @@ from typing import Any
 
 from daicho.cursor import Binding, Position
 from daicho.errors import UnprocessedError
+from daicho.history import History
 from daicho.images import Image
 from daicho.lists import AskedLists, Lists
 from daicho.places import Places
@@ -30,6 +31,7 @@ class Pages:
     ledger: Ledger
     tenant: str
     places: Places
+    history: History
     now: Callable[[], int]
     at_once: int
 
@@ -37,6 +39,8 @@ class Pages:
         self, many: Sequence[Many[Any]], limit: int, cursor: str | None
     ) -> tuple[Sequence[Image], str | None]:
         """A page of lists merged in order, and the cursor behind it; None only at the end."""
+        if many and many[0].by == "versions":
+            return self.history.page(many, limit, cursor)
         now = self.now()
         reach = Reach(self.table, self.ledger, self.tenant, now)
         asked = self.asked(many, limit, reach)
@@ -48,7 +52,7 @@ class Pages:
         else:
             budget = Budget(units=reach.units, requests=reach.requests)
             found, end = self._walked(asked, start, budget, now)
-        return found, binding.write(end)
+        return self.history.whole(found), binding.write(end)
 
     def asked(self, many: Sequence[Many[Any]], limit: int, reach: Reach) -> AskedLists:
         """The lists that answer questions."""

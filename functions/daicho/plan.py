@@ -16,6 +16,8 @@ from typing import Any, Literal
 
 Bucket = Literal["month", "day"]
 RolledUp = Literal["by schedule", "at once"]
+Way = Literal["copy", "pointer"]
+"""How an item's versions are kept: whether its base item holds the newest, or its number only."""
 LOCK_FILE = Path(__file__).parent.parent / "generations.json"
 
 
@@ -173,7 +175,7 @@ class ExpiryPlan:
 
 @dataclass(frozen=True)
 class EntityPlan:
-    """Everything that one generation of an entity declares."""
+    """Everything that one generation of an entity declares. ``versions``: None if none are kept."""
 
     name: str
     fields: Mapping[str, str]
@@ -183,6 +185,7 @@ class EntityPlan:
     aggregates: tuple[AggregatePlan, ...] = ()
     counters: tuple[CounterPlan, ...] = ()
     expires: ExpiryPlan | None = None
+    versions: Way | None = None
 
     @property
     def derives(self) -> bool:
@@ -195,6 +198,8 @@ class EntityPlan:
         for each in plain["aggregates"]:
             if each["rolled_up"] == "by schedule":
                 del each["rolled_up"]  # as lock files had it before there was another
+        if plain["versions"] is None:
+            del plain["versions"]
         return plain
 
     @classmethod
@@ -210,6 +215,7 @@ class EntityPlan:
             aggregates=tuple(_aggregate(each) for each in data["aggregates"]),
             counters=tuple(_counter(each) for each in data["counters"]),
             expires=ExpiryPlan(**expires) if expires else None,
+            versions=data.get("versions"),
         )
 
 

@@ -14,10 +14,14 @@ E = TypeVar("E", bound="Entity")
 
 @dataclass(frozen=True)
 class One(Generic[E]):
-    """One item, by the values of its key's fields: partition first, then sort."""
+    """One item, by the values of its key's fields: partition first, then sort.
+
+    ``version``: as it was in that version, of an entity whose versions are kept.
+    """
 
     entity: type[E]
     parts: tuple[Any, ...]
+    version: int | None = None
 
 
 @dataclass(frozen=True)
@@ -26,12 +30,13 @@ class Many(Generic[E]):
 
     ``by`` says through what: ``partition`` (the items of a partition, by sort key), ``under`` (of
     those the ones whose key begins so), ``inverse`` (an edge from its far end), ``listing`` or
-    ``search`` (newest first unless ordered otherwise). ``name`` is the declaration's, ``parts``
-    are its partition's values, the beginning of a key, or the keyword.
+    ``search`` (newest first unless ordered otherwise), ``versions`` (of one item, newest first).
+    ``name`` is the declaration's, ``parts`` are its partition's values, the beginning of a key,
+    the keyword, or the key of the one item.
     """
 
     entity: type[E]
-    by: Literal["partition", "under", "inverse", "listing", "search"]
+    by: Literal["partition", "under", "inverse", "listing", "search", "versions"]
     name: str
     parts: tuple[Any, ...]
     window: dt.timedelta | None = None
@@ -72,6 +77,14 @@ class Counted:
 
 
 @dataclass(frozen=True)
+class Forgotten:
+    """How many versions were removed; ``done``: no more are to be, else ask again."""
+
+    removed: int
+    done: bool
+
+
+@dataclass(frozen=True)
 class Score:
     """A tally's value; ``by`` are the group's parts as text, ``rank`` its place from 1.
 
@@ -83,3 +96,22 @@ class Score:
     total: Any
     rank: int | None = None
     beyond: int | None = None
+
+
+@dataclass(frozen=True)
+class Page(Generic[E]):
+    """Items in order, and the cursor that goes on behind them: None only at the end.
+
+    A page may come short, or empty, and still have a cursor: what one page reads is bounded.
+    """
+
+    items: list[E]
+    cursor: str | None
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Scores from the highest, and the cursor that goes on behind them: None only at the end."""
+
+    items: list[Score]
+    cursor: str | None

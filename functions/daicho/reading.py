@@ -13,11 +13,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil, sqrt
 
-from daicho import images, keys
+from daicho import keys
 from daicho.cursor import Position
 from daicho.images import Image
 from daicho.requests import Query
 from daicho.table import Table
+from daicho.versions import bytes_of
 from daicho.writing import expired
 
 MOST_ROWS = 1_000
@@ -150,7 +151,7 @@ class Shown:
 
     def take(self, image: Image) -> bool:
         """Show one more, unless the page would become too large."""
-        size = images.size_of(image)
+        size = bytes_of(image)
         if self.images and self.bytes + size > MOST_BYTES:
             return False
         self.images.append(image)

@@ -64,7 +64,7 @@ class Tenants:
         """The mark of a closed tenant, as it was so many seconds ago at most."""
         key = mark_key(tenant)
         return self.memory.get(
-            key, max_age, lambda: self.store.get(key, consistent=True), absence=True
+            key, max_age, lambda: self.store.get(key, consistent=not max_age), absence=True
         )
 
     def desk(self, tenant: str, by: str) -> Desk:

@@ -32,6 +32,7 @@ from daicho.requests import (
     Write,
     key_of_write,
 )
+from daicho.revising import Revisions, fields_of
 
 if TYPE_CHECKING:
     from daicho.writers import Writer
@@ -55,12 +56,13 @@ class Transaction:
         self._given: dict[ItemKey, Write] = {}
         self.images: dict[ItemKey, Image | None] = {}
         """What stands at each key that was read, as the transaction would leave it."""
+        self._revisions = Revisions(writer.history)
         self.record: Put | None = None
         """What is kept of the request, if it is to be done once (`daicho.idempotency`)."""
 
     def find(self, one: One[E]) -> E | None:
         """One item or None, which is still so when the transaction is committed."""
-        there = self._standing(self._writer.places.key(one))
+        there = self._standing(one.entity, self._writer.places.key(one))
         return None if there is None else writing.item_of(one.entity, there)
 
     def get(self, one: One[E]) -> E:
@@ -92,13 +94,13 @@ class Transaction:
         entity, now = type(item), self._writer.clock()
         image = self._writer.drafted(entity, self._writer.fields(item), now)
         self._check_vacant(entity, key_of(image), now)
-        return self._leave(entity, image)
+        return self._leave(entity, image, now)
 
     def put(self, item: E, *, if_match: int | None = None, if_none_match: bool = False) -> E:
         """See `Book.put`."""
         writer, entity, now = self._writer, type(item), self._writer.clock()
         image = writer.drafted(entity, writer.fields(item), now)
-        there = self._standing(key_of(image))
+        there = self._standing(entity, key_of(image))
         if there is None:
             if if_match is not None:
                 raise PreconditionFailed("there is no such item")
@@ -106,18 +108,18 @@ class Transaction:
                 self._check_vacant(entity, key_of(image), now)
             except Conflict as taken:
                 raise (PreconditionFailed(taken.detail) if if_none_match else taken) from None
-            return self._leave(entity, image)
+            return self._leave(entity, image, now)
         if if_none_match:
             raise PreconditionFailed(writer.why_taken(entity, there, now))
         _check_version(there, if_match)
         fresh = writer.drafted(entity, writer.kept(entity, image, there), now)
-        return self._leave(entity, writing.successor(entity, fresh, there))
+        return self._leave(entity, writing.successor(entity, fresh, there), now)
 
     def change(self, one: One[E], changes: Mapping[str, Any], *, if_match: int | None = None) -> E:
         """See `Book.change`."""
         writer, entity, now = self._writer, one.entity, self._writer.clock()
         key = writer.places.key(one)
-        there = self._standing(key)
+        there = self._standing(one.entity, key)
         if key is None or there is None:
             raise NotFound(f"no {described(one)}")
         _check_version(there, if_match)
@@ -126,16 +128,36 @@ class Transaction:
         if key_of(fresh) != key:  # it moves
             self._check_vacant(entity, key_of(fresh), now)
             self.images[key] = None
-        return self._leave(entity, writing.successor(entity, fresh, there))
+        return self._leave(entity, writing.successor(entity, fresh, there), now)
 
     def delete(self, one: One[E], *, if_match: int | None = None) -> None:
         """See `Book.delete`."""
         key = self._writer.places.key(one)
-        there = self._standing(key)
+        there = self._standing(one.entity, key)
         if key is None or there is None:
             raise NotFound(f"no {described(one)}")
         _check_version(there, if_match)
         self.images[key] = None
+        if one.entity.versioned_:
+            self._beside(self._revisions.removed(key, self._writer.clock()))
+
+    def restore(self, one: One[E], *, if_match: int | None = None) -> E:
+        """See `Book.restore`."""
+        writer, entity = self._writer, one.entity
+        key = writer.places.key(one)
+        old = writer.history.at(one)
+        if key is None or old is None:
+            raise NotFound(f"no {described(one)}")
+        there = self._standing(entity, key)
+        if there is not None:
+            _check_version(there, if_match)
+        elif if_match is not None:
+            raise PreconditionFailed("there is no such item")
+        fields = fields_of(entity, old)
+        if there is not None:
+            fields = writer.kept(entity, fields, there)
+        created = dt.datetime.fromisoformat(images.text(there or old, "created_at") or "")
+        return self._leave(entity, writer.drafted(entity, fields, created), writer.clock())
 
     def add(self, writes: Sequence[Write]) -> None:
         """Let writes with conditions of their own be parts of it: see `Writer.commit`."""
@@ -148,7 +170,10 @@ class Transaction:
     @contextmanager
     def part(self) -> Iterator[None]:
         """Undo what is added here, if it fails."""
-        all_of_it: tuple[dict[ItemKey, Any], ...] = (self._seen, self._given, self.images)
+        all_of_it: tuple[dict[ItemKey, Any], ...] = (
+            *(self._seen, self._given, self.images),
+            *(self._revisions.known, self._revisions.plans),
+        )
         before = [(mine, dict(mine)) for mine in all_of_it]
         try:
             yield
@@ -175,33 +200,44 @@ class Transaction:
         except Failed as refused:
             raise Raced("others changed the same at this moment; try again") from refused
 
-    def _standing(self, key: ItemKey | None) -> Image | None:
+    def _standing(self, entity: type[Entity], key: ItemKey | None) -> Image | None:
         """What stands at a key, unless it has expired."""
         if key is None:
             return None
-        there = self._there(key)
+        there = self._there(entity, key)
         now = int(self._writer.clock().timestamp())
         return None if there is None or writing.expired(there, now) else there
 
-    def _there(self, key: ItemKey) -> Image | None:
+    def _there(self, entity: type[Entity], key: ItemKey) -> Image | None:
         if key in self._given:
             raise ValueError(f"{key} is written in this transaction already")
         if key not in self.images:
-            found = self._writer.table.get(key, consistent=True)
+            if entity.versioned_:
+                found = self._revisions.read(entity, key)
+            else:
+                found = self._writer.table.get(key, consistent=True)
             self._seen[key] = self.images[key] = found
         return self.images[key]
 
     def _check_vacant(self, entity: type[Entity], key: ItemKey, now: dt.datetime) -> None:
         """Raise Conflict where an item stands, or an expired one that the archive wants."""
-        there = self._there(key)
+        there = self._there(entity, key)
         if there is None:
             return
         if not writing.expired(there, int(now.timestamp())) or self._writer.archived(entity):
             raise Conflict(self._writer.why_taken(entity, there, now))
 
-    def _leave(self, entity: type[E], image: Image) -> E:
+    def _leave(self, entity: type[E], image: Image, now: dt.datetime) -> E:
+        if entity.versioned_:
+            image, versions = self._revisions.next(image, now)
+            self._beside(versions)
         self.images[key_of(image)] = image
         return writing.item_of(entity, image)
+
+    def _beside(self, versions: Mapping[ItemKey, Image]) -> None:
+        """Write version items too, where none stand."""
+        self._seen |= dict.fromkeys(versions)
+        self.images |= versions
 
     def _writes(self) -> Iterator[Write]:
         for key, seen in self._seen.items():
@@ -211,7 +247,7 @@ class Transaction:
             if becomes is seen:
                 yield ConditionCheck(key, condition, names, values)
             elif becomes is not None:
-                yield Put(becomes, condition, names, values)
+                yield Put(self._revisions.base_item(key, becomes), condition, names, values)
             elif seen is not None:
                 yield Delete(key, condition, names, values)
 

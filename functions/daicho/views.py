@@ -15,9 +15,9 @@ from pydantic import ValidationError
 from daicho import images
 from daicho.entity import Entity, stored_fields
 from daicho.images import Image
-from daicho.writing import UnreadableError, field_values, version_of
+from daicho.writing import UnreadableError, field_values, version_of, versioned_at
 
-INHERITED = ("created_at", "version")
+INHERITED = ("created_at", "version", "versioned_at")
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class View:
 def names_of(entity: type[Entity]) -> tuple[str, ...]:
     """The fields that may be asked for: all but hidden ones, and those that every item has."""
     own = (name for name, spec in entity.fields_.items() if not spec.hidden)
-    return (*own, *INHERITED)
+    return (*own, *(INHERITED if entity.versioned_ else INHERITED[:-1]))
 
 
 def attributes_of(names: Sequence[str]) -> tuple[str, ...]:
@@ -53,5 +53,7 @@ def view_of(entity: type[Entity], image: Image, names: Sequence[str]) -> View:
         raise UnreadableError(f"{entity.__name__}: {error}") from error
     if "created_at" in names:
         values["created_at"] = dt.datetime.fromisoformat(images.text(image, "created_at") or "")
+    if "versioned_at" in names:
+        values["versioned_at"] = versioned_at(entity, image)
     version = version_of(image)
     return View(entity, values | ({"version": version} if "version" in names else {}), version)

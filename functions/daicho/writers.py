@@ -1,14 +1,15 @@
 """Writing: builds a write, asks DynamoDB, and makes sense of a refusal.
 
-Each of these writes is a request of its own, most of them without a read before; while a
-transaction is open (`daicho.transactions`) they are parts of it instead.
+Each of these writes is a request of its own, most of them without a read before. While a
+transaction is open (`daicho.transactions`) they are parts of it instead, and an item whose
+versions are kept has one for each of its writes.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -25,7 +26,9 @@ from daicho.errors import (
     Raced,
     ReferenceNotFound,
 )
+from daicho.history import History
 from daicho.images import AttributeValue, Image
+from daicho.patience import Patience
 from daicho.places import Places, described
 from daicho.plan import Generation, Ledger
 from daicho.questions import One
@@ -35,9 +38,12 @@ from daicho.table import Table
 from daicho.transactions import Transaction
 
 E = TypeVar("E", bound=Entity)
+T = TypeVar("T")
 Fields = dict[str, AttributeValue]
 ATTEMPTS = 8
 """How often a write is tried that others get ahead of."""
+RACING_SECONDS = 3.0
+"""How long a write of several items, a version or a move, begins anew that others get ahead of."""
 
 WAITING = "an expired item of this key waits for the archive; try again later"
 
@@ -53,9 +59,13 @@ class Writer:
     clock: Callable[[], dt.datetime]
     sender: Sender = field(init=False)
     open: Transaction | None = field(default=None, init=False)
+    history: History = field(init=False)
 
     def __post_init__(self) -> None:
         self.sender = Sender(self.table, self.places.memory)
+        self.history = History(
+            self.table, self.ledger, self.tenant, self.places, lambda: _seconds(self.clock())
+        )
 
     def commit(self, writes: Sequence[Write]) -> None:
         """Do all of these writes or none; as parts of the open transaction, if one is.
@@ -92,8 +102,8 @@ class Writer:
 
     def create(self, item: E) -> E:
         """See `Book.create`."""
-        if self.open is not None:
-            return self.open.create(item)
+        if self._jointly(type(item)):
+            return self._racing(lambda transaction: transaction.create(item))
         entity, now = type(item), self.clock()
         image = self.drafted(entity, self.fields(item), now)
         try:
@@ -104,8 +114,10 @@ class Writer:
 
     def put(self, item: E, *, if_match: int | None, if_none_match: bool) -> E:
         """See `Book.put`."""
-        if self.open is not None:
-            return self.open.put(item, if_match=if_match, if_none_match=if_none_match)
+        if self._jointly(type(item)):
+            return self._racing(
+                lambda t: t.put(item, if_match=if_match, if_none_match=if_none_match)
+            )
         entity, now = type(item), self.clock()
         image = self.drafted(entity, self.fields(item), now)
         if if_none_match:
@@ -135,10 +147,8 @@ class Writer:
 
     def change(self, one: One[E], changes: Mapping[str, Any], *, if_match: int | None) -> E:
         """See `Book.change`."""
-        if self.open is not None:
-            return self.open.change(one, changes, if_match=if_match)
-        if self.current(one.entity).plan.key.moves in changes:
-            return self._moved(one, changes, if_match)
+        if self._jointly(one.entity) or self.current(one.entity).plan.key.moves in changes:
+            return self._racing(lambda t: t.change(one, changes, if_match=if_match))
         entity, now = one.entity, self.clock()
         key = self.places.key(one)
         for _ in range(ATTEMPTS):
@@ -161,8 +171,8 @@ class Writer:
 
     def delete(self, one: One[E], *, if_match: int | None) -> None:
         """See `Book.delete`."""
-        if self.open is not None:
-            self.open.delete(one, if_match=if_match)
+        if self._jointly(one.entity):
+            self._racing(lambda t: t.delete(one, if_match=if_match))
             return
         key, now = self.places.key(one), _seconds(self.clock())
         if key is None:
@@ -175,6 +185,25 @@ class Writer:
                 raise NotFound(f"no {described(one)}") from refused
             version = writing.version_of(refused.item)
             raise PreconditionFailed(f"the item is of version {version}") from refused
+
+    def restore(self, one: One[E], *, if_match: int | None) -> E:
+        """See `Book.restore`."""
+        return self._racing(lambda transaction: transaction.restore(one, if_match=if_match))
+
+    def _jointly(self, entity: type[Entity]) -> bool:
+        """Whether an item is written together with others: in a transaction, or its version."""
+        return self.open is not None or entity.versioned_ is not None
+
+    def _racing(self, write: Callable[[Transaction], T]) -> T:
+        """Write by a transaction, again and again where others are faster; or in the open one."""
+        if self.open is not None:
+            return write(self.open)
+        for _ in Patience.seconds(RACING_SECONDS).attempts():
+            with suppress(Raced):
+                with self.together() as transaction:
+                    done = write(transaction)
+                return done
+        raise Raced("others were faster, again and again; try again")
 
     def fields(self, item: Entity) -> Fields:
         """The attribute values of a new item, with what is copied into it.
@@ -272,17 +301,6 @@ class Writer:
             ),
         )
         return image if new is None else new
-
-    def _moved(self, one: One[E], changes: Mapping[str, Any], if_match: int | None) -> E:
-        """Change what an item's place depends on: removed here and put there, or neither."""
-        for _ in range(ATTEMPTS):
-            try:
-                with self.together() as transaction:
-                    moved = transaction.change(one, changes, if_match=if_match)
-            except Raced:
-                continue
-            return moved
-        raise Conflict("others were faster, again and again")
 
     def _put_over(self, image: Image, there: Image) -> bool:
         """Put a new item over the expired one that was seen; False if that is gone or changed."""

@@ -112,17 +112,26 @@ def check(plan: EntityPlan, image: Image) -> None:
     Raises:
         Invalid: over 400 KB, over 400 derived items, an index key too long, a sum that overflows.
     """
-    # It must stay writable: its version and generation grow.
-    size = images.size_of({**image, "version": _WIDEST, "gen": _WIDEST})
-    if size > images.ITEM_BYTES:
-        worst = max(image, key=lambda name: images.size_of({name: image[name]}))
-        raise Invalid(f"the item takes {size} bytes; at most {images.ITEM_BYTES}", field=worst)
+    check_size(image)
     try:
         derive.rows(plan, image)
         derive.contributions(plan, image)
     except (ValueError, ArithmeticError, LookupError) as error:
         known = error.field if isinstance(error, derive.UnderivableError) else None
         raise Invalid(str(error), field=known or _at_fault(plan, image)) from error
+
+
+def check_size(image: Image) -> None:
+    """Refuse what DynamoDB has no room for: over 400 KB.
+
+    Raises:
+        Invalid: names the largest attribute.
+    """
+    # It must stay writable: its version and generation grow.
+    size = images.size_of({**image, "version": _WIDEST, "gen": _WIDEST})
+    if size > images.ITEM_BYTES:
+        worst = max(image, key=lambda name: images.size_of({name: image[name]}))
+        raise Invalid(f"the item takes {size} bytes; at most {images.ITEM_BYTES}", field=worst)
 
 
 def creation(image: Image, now: int, *, replaces_expired: bool) -> Write:
@@ -225,7 +234,7 @@ def item_of(entity: type[E], image: Image) -> E:
     values = field_values(entity, image)
     created = dt.datetime.fromisoformat(images.text(image, "created_at") or "")
     try:
-        return stored(entity, values, created, version_of(image))
+        return stored(entity, values, created, version_of(image), versioned_at(entity, image))
     except ValidationError as error:
         raise UnreadableError(f"{entity.__name__} {derive.key_of(image)}: {error}") from error
 
@@ -243,6 +252,12 @@ def field_values(entity: type[Entity], image: Image) -> dict[str, Any]:
             value = _floats(value)
         values[name] = value
     return values
+
+
+def versioned_at(entity: type[Entity], image: Image) -> dt.datetime | None:
+    """When this version was written, where versions are kept and that is known."""
+    text = images.text(image, "versioned_at") if entity.versioned_ else None
+    return dt.datetime.fromisoformat(text) if text else None
 
 
 def version_of(image: Image) -> int:

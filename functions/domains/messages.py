@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from daicho import Domain, Entity, Expires, Key, Listing, field, uid
+from daicho import Aggregate, Book, Count, Domain, Entity, Expires, Key, Page, Search, field, uid
 
 
 class Message(Entity):
@@ -12,12 +12,20 @@ class Message(Entity):
 
     id: str = uid()
     text: str = field(min_length=1, max_length=10_000)
+    subject: str = field(default="", max_length=200)
     sender: str | None = None
 
     key = Key(id)
-    newest = Listing()
+    search = Search(subject)
+    count = Aggregate(Count(), on_expiry="subtract")
     expires = Expires(timedelta(days=7), archive=True)
 
 
 domain = Domain("messages", Message)
 domain.resource("/messages/{id}", Message, "POST GET DELETE")
+
+
+@domain.route("GET", "/messages")
+def messages(book: Book, limit: int, cursor: str | None) -> Page[Message]:
+    """All messages, newest first."""
+    return book.page(Message.search(""), limit=limit, cursor=cursor)

@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
+from cli.archive.duck import answering
+from cli.archive.statement import literal
 from daicho.archive.chain import Chain, folder
 from daicho.archive.reading import Selection
-from tests.archiving import Kept, batch
+from infra.archive_sql import QUERIES
+from tests.archiving import DAY, MIDNIGHT, Kept, batch, seq
 from tests.infra.synthesis import Synthesis, synthesise
 
 ROW = {"tenant": str, "gen": int, "deleted_at": str, "seq": str, "raw": bool, "item": dict}
@@ -159,6 +162,35 @@ def test_saved_queries_name_what_there_is(on_aws: Synthesis, local: Synthesis) -
         assert "dt BETWEEN ? AND ?" in sql
         assert each["Description"].count(",") == sql.count("?") - 1
         assert each["WorkGroup"] == {"Ref": next(iter(on_aws.resources("Athena::WorkGroup")))}
+
+
+def ask(id: str, kept: Kept, *values: str) -> list[tuple[Any, ...]]:
+    """Run a saved query over an archive's rows, in DuckDB."""
+    (saved,) = (each for each in QUERIES if each.id == id)
+    sql = saved.sql
+    for value in values:
+        sql = sql.replace("?", literal(value), 1)
+    with answering(kept.rows(), sql) as answer:
+        return [tuple(row) for row in answer.rows]
+
+
+def test_saved_queries_answer() -> None:
+    kept = Kept()
+    kept.append(1, 2)
+    kept.append(3, tenant="other")
+    kept.append(4, at=MIDNIGHT + DAY, gen={"N": "9"})
+    first, last = "2026-11-21", "2026-11-22"
+    key = kept.rows()[1].key
+    assert ask("DeletionsADay", kept, first, last) == [
+        (first, "Download", "other", 1, 0),
+        (first, "Download", "t", 2, 0),
+        (last, "Download", "t", 1, 1),
+    ]
+    found = ask("TenantsRows", kept, "Download", first, first, "t")
+    assert [row[1] for row in found] == [seq(1), seq(2)]
+    (row,) = ask("HistoryOfAKey", kept, "Download", first, last, key.pk, key.sk)
+    assert row[1] == seq(2)
+    assert ask("HistoryOfAKey", kept, "Download", last, last, key.pk, key.sk) == []
 
 
 def test_the_outputs_say_where_to_ask(any_stage: Synthesis) -> None:

@@ -23,7 +23,7 @@ DESCRIBED = openapi(DAICHO, Ledger.load())
 QUERIES = [each for each in ALL if "limit" in each.parameters]
 WITH_BODY = [each for each in ALL if each.body]
 WITH_ID = [each for each in ALL if each.variables]
-IDS = {"month": "2026-11"}
+IDS = {"month": "2026-11", "version": "1"}
 VALUES = {
     "date": "2026-11-20",
     "at": "2026-11-20T01:02:03Z",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -178,3 +179,27 @@ def test_the_same_request_many_times_at_once(served: Served) -> None:
     assert {status for status, _ in found} <= {201, 409}
     assert len(bodies) == 3
     assert len([i for i in items_of(served, "crowd") if "type" in i]) == 3
+
+
+def test_a_large_item_and_its_answer(served: Served) -> None:
+    """An item near its limit of 400 KB, and an answer as long, of noise that hardly compresses."""
+    once = served.client("large")
+    noise = "".join(random.Random(1).choices([chr(n) for n in range(0x4E00, 0x9FFF)], k=9_990))
+    lines = [{"sku": noise[n : n + 190]} for n in range(0, 9_990, 190)]
+    body = {"date": "2026-11-21", "customer": "ann", "lines": lines}
+    first = once("POST", "/orders", body, idempotency_key="k")
+    assert (first.status, len(first.text.encode()) > 30_000) == (201, True)
+    assert once("POST", "/orders", body, idempotency_key="k").text == first.text
+    assert once("POST", "/orders", {**body, "lines": []}, idempotency_key="k").status == 422
+
+
+def test_what_a_key_costs(served: Served) -> None:
+    table = served.table.metered()
+    outside = Outside(table=lambda *_, **__: table)
+    client = Client(api.build(environment(table.name), outside=outside), "costs")
+    taken = []
+    for headers in ({}, {"idempotency_key": "a"}, {"idempotency_key": "a"}):
+        table.units.taken()
+        client.good("POST", "/artists", {"name": "x"}, **headers)
+        taken.append(table.units.taken())
+    assert taken == [(0.0, 1.0), (2.0, 4.0), (1.0, 0.0)]

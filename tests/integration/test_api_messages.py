@@ -19,6 +19,21 @@ def test_messages_come_newest_first(served: Served, acme: Client, globex: Client
     assert [each["id"] for each in acme.everything("/messages", limit=2)] == sent[:0:-1]
 
 
+def test_messages_are_found_by_their_subject_and_counted(served: Served, acme: Client) -> None:
+    served.catch_up()
+    before = acme.good("GET", "/messages/count?live=true")["count"]
+    for subject in ("Invoice 12", "invoice 13", "Lunch", None):
+        body = {"text": "…"} | ({"subject": subject} if subject else {})
+        acme.good("POST", "/messages", body)
+    served.catch_up()
+    found = acme.everything("/messages?subject=invoi")
+    assert [each["subject"] for each in found] == ["invoice 13", "Invoice 12"]
+    for live in ("", "?live=true"):
+        assert acme.good("GET", f"/messages/count{live}") == {"count": before + 4}
+    answer = acme("POST", "/messages", {"text": "…", "subject": "x" * 201})
+    assert (answer.status, answer.fields) == (422, {"subject"})
+
+
 def test_an_expired_message_is_gone_before_it_is_deleted(served: Served, acme: Client) -> None:
     id = acme.good("POST", "/messages", {"text": "soon gone"})["id"]
     served.catch_up()

@@ -298,4 +298,10 @@ def test_what_dynamodb_leaves_undone_stops_the_load(
 def test_an_unknown_entity_is_named_with_those_there_are(daicho: Run, tmp_path: Path) -> None:
     result = daicho("Sing", written(tmp_path / "a.ndjson", []))
     assert result.exit_code == 1
-    assert "no entity is called Sing; there are Album, Artist" in result.output
+    assert "no entity is called Sing; there are Album, Article, Artist" in result.output
+
+
+def test_what_is_versioned_by_pointer_cannot_be_loaded(daicho: Run, tmp_path: Path) -> None:
+    result = daicho("Manual", written(tmp_path / "a.ndjson", [{"title": "t", "text": "x"}]))
+    assert result.exit_code == 1
+    assert "Manual is versioned by pointer" in result.output

@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
+from daicho import derive, versions
 from daicho.derive import Amount, ItemKey, Row
 from daicho.stream.compute import Computed, compute
 from daicho.stream.fold import DerivedWrite, fold, total
 from daicho.stream.records import Batch
+from infra.filters import project_filters
 from tests.delivery.choices import Choices
 from tests.delivery.clock import Clock
 from tests.delivery.dynamo import Dynamo
+from tests.delivery.event_filters import EventFilters
 from tests.delivery.journal import Journal
 from tests.delivery.stream import Stream
 from tests.delivery.world import World
@@ -25,7 +28,11 @@ ACTIONS = ("put", "put", "put", "touch", "delete", "expire")
 
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[World, list[Batch]]:
-    """Some writes, and their records of each shard cut into batches anywhere."""
+    """Some writes, and their records of each shard cut into batches anywhere.
+
+    Beside the base items there may be their versions, as the transactions of a writer leave them:
+    nothing follows from those.
+    """
     # A seed of many bits: Hypothesis likes small ones, and would draw the same few worlds.
     choices, clock = Choices(draw(st.binary(min_size=8, max_size=8)).hex()), Clock()
     stream = Stream()
@@ -33,8 +40,13 @@ def histories(draw: st.DrawFn) -> tuple[World, list[Batch]]:
     table = Dynamo(clock.now, journal)
     world = World(table, clock, choices, draw(st.sampled_from(ENTITIES)), ACTIONS)
     world.newest = draw(st.sampled_from((1, 2)))
-    for _ in range(draw(st.sampled_from((3, 8, 15)))):
+    versioned = draw(st.booleans())
+    for number in range(1, draw(st.sampled_from((3, 8, 15))) + 1):
         world.write(world.expire)
+        for item in world.items.values() if versioned else ():
+            revised = versions.versioned(item, number, clock.now())
+            kept = versions.version_item(revised, item["type"]["S"])
+            table.commit(derive.key_of(kept), kept)
         if draw(st.integers(0, 9)) == 0:
             journal.split(draw(st.sampled_from(journal.open_shards)))
     batches: list[Batch] = []
@@ -101,3 +113,14 @@ def test_a_write_stands_for_records_of_its_batch(history: tuple[World, list[Batc
                 assert in_order == sorted(set(in_order))
                 assert numbers.issuperset(in_order)
                 assert all(part.amount for part in write.parts)
+
+
+@given(histories())
+def test_versions_never_wake_the_projector(history: tuple[World, list[Batch]]) -> None:
+    _, batches = history
+    filters = EventFilters(project_filters(LEDGER.derived_types))
+    for batch in batches:
+        for record in batch.records:
+            is_version = "#@" in record.key.pk
+            assert filters.pass_on(record.raw) is not is_version
+            assert (record.entity is None) is is_version

@@ -168,7 +168,8 @@ class Auditor:
         *,
         now: Callable[[], dt.datetime] = utc_now,
     ) -> None:
-        self._store, self._bucket, self._entities, self._now = store, bucket, entities, now
+        self._store, self._bucket, self._declared, self._now = store, bucket, entities, now
+        self._entities: tuple[str, ...] = ()
 
     def run(self, patience: Patience, *, again: bool = False) -> AuditReport:
         """Go on with today's round, or begin it; ``again`` begins it anew.
@@ -176,7 +177,10 @@ class Auditor:
         Raises:
             UnavailableError: table or bucket do not answer; the next run goes on.
         """
-        verifier = Verifier(self._store, Archive(_Timed(self._bucket, patience)), now=self._now)
+        archive = Archive(_Timed(self._bucket, patience))
+        verifier = Verifier(self._store, archive, now=self._now)
+        # Also those that are there though nobody declares them: somebody has put them there.
+        self._entities = tuple(sorted({*self._declared, *archive.entities()}))
         state, report, enough = self._state(again), AuditReport(), patience.remaining()
         for partition in self._left(state):
             if report.verified and patience.remaining() < enough * FIRST_SHARE:

@@ -68,7 +68,7 @@ class Row:
             row = cls(
                 tenant=_text(found["tenant"]),
                 entity=_text(found["entity"]),
-                gen=found["gen"],
+                gen=_whole(found["gen"]),
                 deleted_at=_moment(found["deleted_at"]),
                 seq=_number(found["seq"]),
                 raw=bool(found["raw"]),
@@ -76,7 +76,7 @@ class Row:
             )
             _text(row.key.pk), _text(row.key.sk)
             return row
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise RowError(f"no row of the archive: {error!r}") from error
 
     @property
@@ -132,6 +132,12 @@ def is_readable(image: Image, ledger: Ledger) -> bool:
 def _generation(item: Image) -> int | None:
     text = item.get("gen", {}).get("N", "")
     return int(text) if isinstance(text, str) and text.isascii() and text.isdigit() else None
+
+
+def _whole(value: object) -> int | None:
+    if value is not None and type(value) is not int:
+        raise TypeError(f"{value!r} is no generation")
+    return value
 
 
 def _moment(value: object) -> dt.datetime:

@@ -70,6 +70,8 @@ def reading(entity: type[Entity]) -> type[BaseModel]:
         if not spec.hidden
     }
     fields |= {"created_at": (dt.datetime, ...), "version": (int, ...)}
+    if entity.versioned_:
+        fields["versioned_at"] = (dt.datetime | None, ...)
     return create_model(entity.__name__, __doc__=entity.__doc__, **fields)
 
 
@@ -90,6 +92,8 @@ def text_of(item: Entity) -> str:
         if not entity.fields_[name].hidden
     }
     values |= {"created_at": item.created_at, "version": item.version}
+    if entity.versioned_:
+        values["versioned_at"] = item.versioned_at
     return reading(entity).model_construct(**values).model_dump_json(warnings=False)
 
 

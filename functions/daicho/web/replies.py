@@ -42,7 +42,9 @@ def changed(found: Entity) -> Reply:
 
 def written(found: Entity, *, location: str | None = None, created: bool | None = None) -> Reply:
     """An item that was written: 201 and where it is, if it was not there before."""
-    new = found.version == 1 if created is None else created
+    # A version that created the item again, after it was removed, is of the moment it was created.
+    first = found.version == 1 or found.versioned_at == found.created_at
+    new = first if created is None else created
     headers = {"ETag": etag_of(found)} | ({"Location": location} if new and location else {})
     return Reply(201 if new else 200, models.text_of(found), headers)
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from daicho.domain import Resource
 from daicho.entity import Entity
 from daicho.fields import MISSING, DeclarationError
-from daicho.web import models, selecting, verbs
+from daicho.web import models, selecting, verbs, versions
 from daicho.web.answers import Mounted
 from daicho.web.conditions import CREATE_ONLY, IF_MATCH, IF_NONE_MATCH
 from daicho.web.operations import Choice, Operation, Parameter, variables_of
@@ -25,7 +25,7 @@ VERBS = {
 
 
 def operations(tag: str, resource: Resource) -> Iterator[Operation]:
-    """The operations of a resource's verbs, and of its sets of references if it may be changed.
+    """The operations of a resource's verbs, of its sets of references, and of its versions.
 
     Raises:
         DeclarationError: the path names something that is no field of the key.
@@ -39,6 +39,10 @@ def operations(tag: str, resource: Resource) -> Iterator[Operation]:
         yield _verb(tag, resource, verb)
     if {"PUT", "PATCH"} & set(resource.verbs):
         yield from _members(tag, resource)
+    if resource.entity.versioned_:
+        named = variables(resource.entity, resource.path)
+        outside = _outside(resource.entity, resource.path)
+        yield from versions.operations(tag, resource, named, outside)
 
 
 def asked(entity: type[Entity], name: str) -> Any:
@@ -82,7 +86,9 @@ def _verb(tag: str, resource: Resource, verb: str) -> Operation:
     return made
 
 
-def _outside(entity: type[Entity], path: str) -> tuple[tuple[Parameter, ...], ...]:
+def _outside(
+    entity: type[Entity], path: str
+) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
     """Key fields that are not in the path: those that must be given, and those with a default."""
     found = [
         Parameter(name, models.parameter_type(entity, name), default=entity.fields_[name].default)

@@ -33,8 +33,8 @@ def put(resource: Resource) -> Answerer:
     def answer(call: Call) -> Reply:
         item = _item(resource.entity, call)
         only_new = creates_only(call.values.get(CREATE_ONLY.name))
-        one = _one(resource.entity, call.values)
-        version = _known_version(call, one)
+        one = one_of(resource.entity, call.values)
+        version = known_version(call, one)
         written = call.book.put(item, if_match=version, if_none_match=only_new)
         return replies.written(written, location=location_of(resource, written))
 
@@ -43,16 +43,16 @@ def put(resource: Resource) -> Answerer:
 
 def get(resource: Resource) -> Answerer:
     """Show an item."""
-    return lambda call: replies.one(call, _one(resource.entity, call.values))
+    return lambda call: replies.one(call, one_of(resource.entity, call.values))
 
 
 def patch(resource: Resource) -> Answerer:
     """Change some fields of an item."""
 
     def answer(call: Call) -> Reply:
-        one = _one(resource.entity, call.values)
+        one = one_of(resource.entity, call.values)
         changes = models.given(call.body) if call.body else {}
-        return replies.changed(call.book.change(one, changes, if_match=_known_version(call, one)))
+        return replies.changed(call.book.change(one, changes, if_match=known_version(call, one)))
 
     return answer
 
@@ -61,8 +61,8 @@ def delete(resource: Resource) -> Answerer:
     """Remove an item."""
 
     def answer(call: Call) -> Reply:
-        one = _one(resource.entity, call.values)
-        call.book.delete(one, if_match=_known_version(call, one))
+        one = one_of(resource.entity, call.values)
+        call.book.delete(one, if_match=known_version(call, one))
         return replies.NOTHING
 
     return answer
@@ -98,7 +98,7 @@ def location_of(resource: Resource, item: Entity) -> str:
 def _changed_set(
     entity: type[Entity], name: str, call: Call, change: Callable[[set[str]], set[str]]
 ) -> Reply:
-    one = _one(entity, call.values)
+    one = one_of(entity, call.values)
     for attempt in range(1, ATTEMPTS + 1):
         item = call.book.get(one)
         members: set[str] = getattr(item, name)
@@ -120,11 +120,12 @@ def _item(entity: type[Entity], call: Call) -> Entity:
     return entity(**named, **(models.given(call.body) if call.body else {}))
 
 
-def _one(entity: type[Entity], values: Mapping[str, Any]) -> One[Entity]:
+def one_of(entity: type[Entity], values: Mapping[str, Any]) -> One[Entity]:
+    """The item that a path and a query name."""
     return One(entity, tuple(values[name] for name in models.key_names(entity)))
 
 
-def _known_version(call: Call, one: One[Entity]) -> int | None:
+def known_version(call: Call, one: One[Entity]) -> int | None:
     """The version that If-Match asks for, None without one.
 
     Raises:

@@ -212,6 +212,15 @@ def test_where_nothing_is_archived_nothing_is_late() -> None:
         now[0] += dt.timedelta(days=2)
 
 
+def test_what_nobody_declares_is_audited_too(audited: Audited) -> None:
+    body, metadata = audited.kept.bucket.objects[name_after(2)]
+    name = name_after(0).replace("Download", "Downlaod")
+    assert audited.kept.bucket.create(name, body, metadata)
+    done = audited.run()
+    assert done.verified == PARTITIONS + 3
+    assert {each.name for each in done.report.findings} >= {name}
+
+
 def test_the_state_is_no_entitys_item(audited: Audited) -> None:
     audited.run()
     item = audited.kept.table.items[ROUND]

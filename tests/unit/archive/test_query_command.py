@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from cli.main import app
 from tests.archiving import DAY, MIDNIGHT, name_after
-from tests.commanded import Commanded, commanded
+from tests.commanded import LOCAL_STACK, Commanded, commanded
 
 HEAD = ["deleted_at", "tenant", "entity", "pk", "sk"]
 
@@ -21,6 +21,7 @@ HEAD = ["deleted_at", "tenant", "entity", "pk", "sk"]
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[Commanded]:
     with commanded(monkeypatch) as made:
+        made.stack = LOCAL_STACK
         made.kept.append(1, 2)
         made.kept.append(3, tenant="u")
         made.kept.append(4, at=MIDNIGHT + DAY)
@@ -82,8 +83,11 @@ def test_csv_has_a_column_for_each_field(made: Commanded) -> None:
     made.kept.append(8, id={"S": 'a,"b"\nc'})
     result = made.run("query", "-o", "csv")
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
-    assert list(rows[0]) == [*HEAD, "song", "at", "id", "created_at"]
+    assert list(rows[0]) == [*HEAD, "song", "day", "id", "created_at", "more"]
     assert [row["id"] for row in rows] == ["1", "2", "3", 'a,"b"\nc', "4"]
+    # What is no field any more is not lost.
+    assert json.loads(rows[0]["more"]) == {"at": "2026-11-01T00:00:00.000000Z"}
+    assert (rows[0]["day"], rows[0]["song"]) == ("", "1")
 
 
 def test_a_table_shows_values_as_they_are(made: Commanded) -> None:
@@ -182,6 +186,7 @@ def test_what_the_model_cannot_read_is_shown_all_the_same(made: Commanded) -> No
         (("--entity", "Song"), "'Song' is not archived; these are: Download"),
         (("--entity", "x'y"), "is not archived"),
         (("--tenant", "A b"), "a-z, 0-9 and -"),
+        (("--engine", "athena"), "the local AWS's takes no parameters"),
         (("--since", "yesterday"), "is no day"),
         (("--since", "2026-13-01"), "is no day"),
         (("--since", "2026-11-21T10:00:00"), "names no time zone"),
@@ -203,6 +208,7 @@ def test_options_that_mean_nothing_are_refused(
 
 def test_an_empty_archive_has_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     with commanded(monkeypatch) as made:
+        made.stack = LOCAL_STACK
         assert ids(made) == []
         assert made.run("query", "-o", "csv").stdout.startswith("deleted_at,")
 

@@ -152,7 +152,18 @@ def test_what_the_model_cannot_read_is_flagged(changed: dict[str, Any], raw: boo
     assert Row.of(record, LEDGER).raw is raw
 
 
-@pytest.mark.parametrize("line", [b"", b"[]", b"{}", b'{"tenant": 1}', b"\xff", b"null"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b'{"tenant": 1}',
+        b"\xff",
+        b"null",
+        pytest.param(b"[" * 100_000, id="deep"),
+    ],
+)
 def test_something_else_is_no_row(line: bytes) -> None:
     with pytest.raises(RowError):
         Row.parse(line)
@@ -168,6 +179,8 @@ EDITED: list[dict[str, Any]] = [
     {"item": {"PK": {"S": "t"}, "SK": {"N": "1"}}},
     {"item": [1]},
     {"tenant": None},
+    {"gen": "1"},
+    {"gen": True},
 ]
 
 

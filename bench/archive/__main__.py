@@ -1,0 +1,22 @@
+"""``make bench-archive``; exit status 1 if a query reads what it does not need."""
+
+from __future__ import annotations
+
+import sys
+
+import domains
+from bench.archive import costs, reading
+from daicho.domain import Daicho
+from daicho.plan import Ledger
+
+
+def main() -> int:
+    """Print all."""
+    ledger = Daicho.discover(domains).locked(Ledger.load())
+    sound = reading.measure(ledger)
+    costs.measure(ledger)
+    return 0 if sound else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,24 @@
+"""Articles (seed 002): every version is kept, and the current item is a copy of the newest."""
+
+from __future__ import annotations
+
+from daicho import Aggregate, Count, Domain, Entity, Key, Listing, Search, Versioned, field, uid
+
+
+class Article(Entity):
+    """An article. What it says now is searched, listed and counted like that of any entity."""
+
+    id: str = uid()
+    title: str = field(min_length=1)
+    text: str
+    author: str | None = field(default=None, min_length=1, max_length=200)
+
+    key = Key(id)
+    search = Search(title)
+    of_author = Listing(author)
+    count = Aggregate(Count())
+    versions = Versioned("copy")
+
+
+domain = Domain("articles", Article)
+domain.resource("/articles/{id}", Article, "POST PUT GET PATCH DELETE")

@@ -1,0 +1,21 @@
+"""Manuals (seed 002): every version is kept, and the current item only points at the newest."""
+
+from __future__ import annotations
+
+from daicho import Domain, Entity, Key, Listing, Versioned, uid
+
+
+class Manual(Entity):
+    """A manual. It is long and often revised; it is found by its id, or as one of the newest."""
+
+    id: str = uid()
+    title: str
+    text: str
+
+    key = Key(id)
+    newest = Listing()
+    versions = Versioned("pointer")
+
+
+domain = Domain("manuals", Manual)
+domain.resource("/manuals/{id}", Manual, "POST PUT GET PATCH DELETE")

@@ -1,0 +1,196 @@
+"""The archive on the deployed local stack: 2,000 messages expire, are asked, and brought back."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from cli.main import app
+from local.expiry import DAY, play
+from local.place import REGION, Place
+from tests.e2e.api import client, eventually, everything
+
+TENANTS = ("acme", "globex")
+EACH = 1_000
+AGES = (1, 2, 3)
+"""How many days ago a message was written. They live for seven: so they expire in four to six."""
+SUBJECTS = 20
+"""Every so many messages have one: a posting is a write of its own."""
+
+
+@dataclass
+class Run:
+    """One run of a command."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def told(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass
+class Site:
+    """The stack, the commands over it, and what was loaded."""
+
+    stack: dict[str, Any]
+    file: Path
+    began: dt.datetime
+
+    def __call__(self, *arguments: str) -> Run:
+        result = CliRunner().invoke(app, [*arguments, "--stack", str(self.file)])
+        if result.exception and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return Run(result.exit_code, result.stdout, result.stderr)
+
+    def archive(self, command: str, *arguments: str) -> Run:
+        return self("archive", command, *arguments, *self.period)
+
+    @property
+    def days(self) -> list[str]:
+        """The days on which they are deleted, the first to the last."""
+        return [
+            (self.began + dt.timedelta(days=7 - age)).date().isoformat() for age in reversed(AGES)
+        ]
+
+    @property
+    def period(self) -> tuple[str, ...]:
+        return ("--entity", "Message", "--since", self.days[0], "--until", self.days[-1])
+
+    @property
+    def s3(self) -> Any:
+        session = boto3.Session("test", "test", region_name=REGION)
+        return session.client("s3", endpoint_url=self.stack["endpoint"])
+
+
+def texts(tenant: str, age: int | None = None) -> set[str]:
+    """The messages of a tenant, of those that were written so many days ago."""
+    return {
+        f"{tenant} {number}" for number in range(EACH) if age in (None, AGES[number % len(AGES)])
+    }
+
+
+@pytest.fixture(scope="module")
+def site(
+    place: Place | None, stack: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Site]:
+    """2,000 messages, written over three days, that have expired on three days."""
+    file = place.stack_file if place else Path(os.environ["DAICHO_STACK"])
+    folder, began = tmp_path_factory.mktemp("archive"), dt.datetime.now(dt.UTC)
+    made = Site(stack, file, began)
+    for tenant in TENANTS:
+        rows = folder / f"{tenant}.ndjson"
+        with rows.open("w") as lines:
+            for number in range(EACH):
+                created = began - dt.timedelta(days=AGES[number % len(AGES)], seconds=60)
+                row = {"text": f"{tenant} {number}", "created_at": created.isoformat()}
+                if number % SUBJECTS == 0:
+                    row["subject"] = f"Quarterly {number}"
+                lines.write(json.dumps(row) + "\n")
+        assert made("load", "Message", str(rows), "--tenant", tenant).code == 0
+    session = boto3.Session("test", "test", region_name=REGION)
+    dynamodb = session.client("dynamodb", endpoint_url=stack["endpoint"])
+    third = [len(texts(tenant, age)) for age in AGES for tenant in TENANTS]
+    per_day = [sum(third[2 * n : 2 * n + 2]) for n in range(len(AGES))]
+    assert list(play(dynamodb, stack["table"], 6, ["Message"])) == [0, 0, 0, *reversed(per_day)]
+    assert made.period[3] <= (began + dt.timedelta(seconds=4 * DAY)).date().isoformat()
+    yield made
+
+
+def count(api: httpx.Client) -> int:
+    answer = api.get("/messages/count?live=true")
+    assert answer.status_code == 200, answer.text
+    return int(answer.json()["count"])
+
+
+def test_what_expired_is_asked_verified_and_brought_back(site: Site, tmp_path: Path) -> None:
+    wanted = {text for tenant in TENANTS for text in texts(tenant)}
+
+    def rows() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = site.archive("query", "-o", "json").told
+        return found
+
+    found = eventually(rows, lambda rows: len(rows) >= len(wanted))
+    assert len(found) == len(wanted) == 2_000
+    assert {row["item"]["text"] for row in found} == wanted
+    asked = site.archive("query", "-o", "json")
+    assert " of 3 partitions, " in asked.err
+    sql = "SELECT tenant, dt, count(*) AS n FROM archive GROUP BY 1, 2 ORDER BY 1, 2"
+    assert site.archive("query", "-o", "json", "--sql", sql).told == [
+        {"tenant": tenant, "dt": day, "n": len(texts(tenant, age))}
+        for tenant in TENANTS
+        for day, age in zip(site.days, reversed(AGES), strict=True)
+    ]
+    verified = site.archive("verify")
+    assert (verified.code, verified.out.splitlines()[-1]) == (0, "sound"), verified.out
+    assert "2,000 deletions, 2,000 rows in " in verified.out
+
+    # One tenant's one day.
+    tenant, day, age = "globex", site.days[1], AGES[1]
+    back = texts(tenant, age)
+    of_day = ("--tenant", tenant, "--since", day, "--until", day)
+    one = next(row for row in found if row["item"]["text"] == f"{tenant} {AGES.index(age)}")
+    state = ("--state", str(tmp_path / "state.json"))
+    with client(site.stack, tenant) as api:
+        # Two of the subjects begin with these words, of different days.
+        hits = {text for text in back if int(text.split()[1]) % SUBJECTS == 0}
+        assert everything(api, "/messages", subject="quarterly") == []
+        assert api.get(f"/messages/{one['item']['id']}").status_code == 404
+        before = eventually(lambda: count(api), lambda n: n < len(back))
+        dry = site("archive", "restore", *of_day)
+        assert dry.code == 0, dry.out + dry.err
+        assert f"{len(back):,} would be restored" in dry.out
+        done = site("archive", "restore", *of_day, "--apply", "--json", *state)
+        assert done.code == 0, done.err
+        assert (done.told["restored"], done.told["complete"]) == (len(back), True)
+
+        assert api.get(f"/messages/{one['item']['id']}").json()["text"] == one["item"]["text"]
+        after = eventually(lambda: count(api), lambda n: n == before + len(back))
+        assert after == before + len(back)
+        listed = eventually(
+            lambda: {item["text"] for item in everything(api, "/messages")}, back.issubset
+        )
+        assert back <= listed
+        assert not (texts(tenant) - back) & listed
+        shown = {item["text"] for item in everything(api, "/messages", subject="quarterly")}
+        assert shown == hits
+        again = site("archive", "restore", *of_day, "--apply", "--json", *state).told
+        assert (again["restored"], again["already"]) == (0, len(back))
+        assert count(api) == after
+    with client(site.stack, "acme") as api:
+        assert not texts("globex") & {item["text"] for item in everything(api, "/messages")}
+
+
+def test_an_object_that_is_cut_or_gone_is_found_and_named(site: Site) -> None:
+    s3, bucket = site.s3, site.stack["bucket"]
+    folder = f"entity=Message/dt={site.days[0]}/"
+    name = s3.list_objects_v2(Bucket=bucket, Prefix=folder)["Contents"][0]["Key"]
+    stored = s3.get_object(Bucket=bucket, Key=name)
+    body, metadata = stored["Body"].read(), stored["Metadata"]
+    try:
+        s3.put_object(Bucket=bucket, Key=name, Body=body[:-20], Metadata=metadata)
+        found = site.archive("verify", "--json")
+        assert found.code == 1
+        assert [(each["kind"], each["name"]) for each in found.told["findings"]] == [
+            ("corrupt", name)
+        ]
+        asked = site.archive("query", "-o", "json")
+        assert asked.code == 1
+        assert f"passed over: {name}" in asked.err
+        s3.delete_object(Bucket=bucket, Key=name)
+        assert site.archive("verify").code == 1
+    finally:
+        s3.put_object(Bucket=bucket, Key=name, Body=body, Metadata=metadata)
+    assert site.archive("verify").code == 0

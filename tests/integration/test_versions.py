@@ -1,0 +1,386 @@
+"""Versions over a real DynamoDB interface, by copy and by pointer: the same for who reads them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from mypy_boto3_dynamodb import DynamoDBClient
+
+from daicho import Domain, Entity, Key, Versioned, field, uid
+from daicho.book import Book
+from daicho.domain import Daicho
+from daicho.errors import BadCursor, Conflict, Invalid, NotFound, PreconditionFailed
+from daicho.history import MOST_FORGOTTEN
+from daicho.plan import Ledger
+from daicho.questions import One
+from tests.revised import BOTH, LEDGER, NOON, Guide, Kept, Memo, numbers
+
+
+@pytest.fixture
+def kept(dynamodb: DynamoDBClient, table_name: str) -> Kept:
+    return Kept(dynamodb, table_name)
+
+
+@pytest.fixture(params=BOTH, ids=["copy", "pointer"])
+def entity(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+def revised(book: Book, entity: Any, times: int, id: str = "m") -> None:
+    """An item of so many versions."""
+    book.create(entity(id=id, text="text 1", origin="here"))
+    for number in range(2, times + 1):
+        book.change(entity.key(id), {"text": f"text {number}"})
+
+
+def test_every_version_can_be_read(kept: Kept, entity: Any) -> None:
+    book = kept.book()
+    made = book.create(entity(id="m", text="one"))
+    assert (made.version, made.created_at, made.versioned_at) == (1, NOON, NOON)
+    kept.tick()
+    put = book.put(entity(id="m", text="two", tags=["a", "b"]))
+    assert (put.version, put.created_at, put.versioned_at) == (2, NOON, kept.now)
+    kept.tick()
+    changed = book.change(entity.key("m"), {"text": "three"})
+    assert (changed.version, changed.tags) == (3, ["a", "b"])
+    now = kept.book().get(entity.key("m"))
+    assert now == changed
+    assert [book.get(entity.versions.at("m", version=n)) for n in (1, 2, 3)] == [made, put, now]
+    assert book.page(entity.versions("m")).items == [changed, put, made]
+    for absent in (0, 4, 10**15):
+        assert book.find(entity.versions.at("m", version=absent)) is None
+    with pytest.raises(NotFound, match=r"no .* other"):
+        book.get(entity.versions.at("other", version=1))
+    with pytest.raises(NotFound):
+        book.page(entity.versions("other"))
+
+
+def test_versions_come_in_the_order_of_their_numbers(kept: Kept, entity: Any) -> None:
+    book = kept.book()
+    revised(book, entity, 103)
+    book.create(entity(id="m#", text="another"))
+    newest_first = list(range(103, 0, -1))
+    for limit in (1, 7, 100):
+        assert numbers(book, entity.versions("m"), limit) == newest_first
+    assert book.get(entity.versions.at("m", version=9)).text == "text 9"
+    page = book.page(entity.versions("m"), limit=3)
+    book.change(entity.key("m"), {"text": "later"})
+    rest = book.page(entity.versions("m"), limit=3, cursor=page.cursor)
+    assert [each.version for each in rest.items] == [100, 99, 98]
+    with pytest.raises(BadCursor):
+        book.page(entity.versions("m#"), cursor=page.cursor)
+    with pytest.raises(BadCursor):
+        kept.book("two").page(entity.versions("m"), cursor=page.cursor)
+    with pytest.raises(TypeError, match="one item at a time"):
+        book.page(entity.versions("m"), entity.versions("m#"))
+
+
+def test_what_stands_in_the_table(kept: Kept) -> None:
+    book = kept.book()
+    for each in BOTH:
+        revised(book, each, 2)
+    stands = kept.stands()
+    assert sorted(stands) == [
+        ("one#@Guide##m", "0000000000000000001"),
+        ("one#@Guide##m", "0000000000000000002"),
+        ("one#@Memo#m#-", "0000000000000000001"),
+        ("one#@Memo#m#-", "0000000000000000002"),
+        ("one#Guide", "m"),
+        ("one#Memo#m", "-"),
+    ]
+    assert stands["one#Memo#m", "-"]["text"] == {"S": "text 2"}
+    assert set(stands["one#Guide", "m"]) == {
+        "PK", "SK", "id", "type", "version", "gen", "created_at", "_bytes",
+    }  # fmt: skip
+    assert [each for each, item in stands.items() if "type" in item] == [
+        each for each in stands if "@" not in each[0]
+    ]
+
+
+def test_writes_hold_to_the_version_that_is_known(kept: Kept, entity: Any) -> None:
+    book = kept.book()
+    revised(book, entity, 2)
+    for stale in (1, 3):
+        with pytest.raises(PreconditionFailed, match="of version 2"):
+            book.put(entity(id="m", text="x"), if_match=stale)
+        with pytest.raises(PreconditionFailed, match="of version 2"):
+            book.change(entity.key("m"), {"text": "x"}, if_match=stale)
+        with pytest.raises(PreconditionFailed, match="of version 2"):
+            book.restore(entity.versions.at("m", version=1), if_match=stale)
+        with pytest.raises(PreconditionFailed, match="of version 2"):
+            book.delete(entity.key("m"), if_match=stale)
+    with pytest.raises(PreconditionFailed):
+        book.put(entity(id="m", text="x"), if_none_match=True)
+    with pytest.raises(PreconditionFailed):
+        book.put(entity(id="none", text="x"), if_match=1)
+    with pytest.raises(Conflict):
+        book.create(entity(id="m", text="x"))
+    with pytest.raises(NotFound):
+        book.change(entity.key("none"), {"text": "x"})
+    assert numbers(book, entity.versions("m")) == [2, 1]
+    assert book.put(entity(id="m", text="x"), if_match=2).version == 3
+
+
+def test_what_is_set_once_stays(kept: Kept, entity: Any) -> None:
+    book = kept.book()
+    revised(book, entity, 1)
+    assert book.put(entity(id="m", text="x", origin="there")).origin == "here"
+    with pytest.raises(Invalid) as error:
+        book.change(entity.key("m"), {"origin": "there"})
+    assert error.value.field == "origin"
+    assert book.restore(entity.versions.at("m", version=1)).origin == "here"
+
+
+def test_restoring_makes_a_new_version(kept: Kept, entity: Any) -> None:
+    book = kept.book()
+    revised(book, entity, 3)
+    kept.tick()
+    back = book.restore(entity.versions.at("m", version=1), if_match=3)
+    assert (back.version, back.text, back.versioned_at) == (4, "text 1", kept.now)
+    assert book.get(entity.key("m")) == back
+    assert [each.text for each in book.page(entity.versions("m")).items] == [
+        "text 1", "text 3", "text 2", "text 1",
+    ]  # fmt: skip
+    with pytest.raises(NotFound):
+        book.restore(entity.versions.at("m", version=5))
+
+
+def test_a_deletion_takes_a_number_and_can_be_undone(kept: Kept, entity: Any) -> None:
+    book = kept.book()
+    revised(book, entity, 2)
+    book.delete(entity.key("m"), if_match=2)
+    assert book.find(entity.key("m")) is None
+    assert book.find_all([entity.key("m")]) == [None]
+    with pytest.raises(NotFound):
+        book.delete(entity.key("m"))
+    assert numbers(book, entity.versions("m"), limit=1) == [2, 1]
+    assert book.find(entity.versions.at("m", version=3)) is None
+    with pytest.raises(NotFound):
+        book.restore(entity.versions.at("m", version=3))
+    kept.tick()
+    back = book.restore(entity.versions.at("m", version=1))
+    assert (back.version, back.text, back.created_at) == (4, "text 1", NOON)
+    book.delete(entity.key("m"))
+    kept.tick()
+    anew = book.create(entity(id="m", text="anew", origin="there"))
+    assert (anew.version, anew.created_at, anew.origin) == (6, kept.now, "there")
+    assert numbers(book, entity.versions("m")) == [6, 4, 2, 1]
+    book.delete(entity.key("m"))
+    assert book.put(entity(id="m", text="again"), if_none_match=True).version == 8
+
+
+def test_history_may_be_forgotten(kept: Kept, entity: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("daicho.history.BLOCK", 4)
+    monkeypatch.setattr("daicho.history.MOST_FORGOTTEN", 8)
+    assert MOST_FORGOTTEN == 1_000
+    book = kept.book()
+    revised(book, entity, 12)
+    found = book.forget(entity.key("m"))
+    assert (found.removed, found.done) == (8, False)
+    assert numbers(book, entity.versions("m")) == [12, 11, 10, 9]
+    found = book.forget(entity.key("m"))
+    assert (found.removed, found.done) == (3, True)
+    assert numbers(book, entity.versions("m")) == [12]
+    assert book.get(entity.key("m")).text == "text 12"
+    assert book.change(entity.key("m"), {"text": "x"}).version == 13
+    book.delete(entity.key("m"))
+    assert book.forget(entity.key("m")).removed == 2
+    with pytest.raises(NotFound):
+        book.page(entity.versions("m"))
+    assert all("text" not in item for item in kept.stands().values())
+    assert book.create(entity(id="m", text="anew")).version == 15
+    with pytest.raises(NotFound):
+        book.forget(entity.key("none"))
+
+
+def test_lists_show_whole_items(kept: Kept) -> None:
+    book = kept.book()
+    for number in range(5):
+        revised(book, Guide, 2, f"g{number}")
+        revised(book, Memo, 2, f"m{number}")
+        kept.tick()
+    book.delete(Guide.key("g2"))
+    book = kept.caught_up()
+    expected = ["g4", "g3", "g1", "g0"]
+    newest = book.page(Guide.newest())
+    assert [(each.id, each.text, each.version) for each in newest.items] == [
+        (id, "text 2", 2) for id in expected
+    ]
+    assert [each.text for each in book.page(Guide.key.all()).items] == ["text 2"] * 4
+    ones: list[One[Any]] = [Guide.key("g0"), Guide.key("g2"), Memo.key("m0")]
+    found = [getattr(each, "text", None) for each in book.find_all(ones)]
+    assert found == ["text 2", None, "text 2"]
+    assert [each.id for each in book.page(Memo.search("text 2")).items] == [
+        "m4", "m3", "m2", "m1", "m0",
+    ]  # fmt: skip
+    assert book.page(Memo.search("text 1")).items == []
+
+
+def test_tenants_have_histories_of_their_own(kept: Kept, entity: Any) -> None:
+    revised(kept.book("one"), entity, 3)
+    other = kept.book("two")
+    with pytest.raises(NotFound):
+        other.page(entity.versions("m"))
+    assert other.find(entity.versions.at("m", version=1)) is None
+    with pytest.raises(NotFound):
+        other.restore(entity.versions.at("m", version=1))
+    assert other.create(entity(id="m", text="mine")).version == 1
+    assert numbers(other, entity.versions("m")) == [1]
+
+
+@pytest.mark.parametrize("id", ["a#b", "$", "#", "a b", "é\u0000", "-", "日本語/1", "@Memo"])
+def test_ids_may_hold_anything(kept: Kept, entity: Any, id: str) -> None:
+    book = kept.book()
+    revised(book, entity, 2, id)
+    assert numbers(book, entity.versions(id)) == [2, 1]
+    assert book.get(entity.versions.at(id, version=1)).id == id
+
+
+@pytest.mark.parametrize("way", ["copy", "pointer"])
+def test_a_key_must_leave_room_for_its_versions(kept: Kept, way: Any) -> None:
+    class Leaf(Entity):
+        id: str = uid()
+        key = Key(id)
+        versions = Versioned(way)
+
+    book = kept.book(ledger=Daicho(Domain("t", Leaf)).appended(Ledger()))
+    long = "#" * 420  # three bytes each in the item's key, five in that of its versions
+    refused: tuple[Callable[[], object], ...] = (
+        lambda: book.create(Leaf(id=long)),
+        lambda: book.page(Leaf.versions(long)),
+        lambda: book.find(Leaf.versions.at(long, version=1)),
+        lambda: book.restore(Leaf.versions.at(long, version=1)),
+        lambda: book.delete(Leaf.key(long)),
+        lambda: book.forget(Leaf.key(long)),
+    )
+    for ask in refused:
+        with pytest.raises(Invalid) as error:
+            ask()
+        assert error.value.field == "id"
+    assert kept.stands() == {}
+
+
+def test_a_version_takes_up_to_400_kilobytes(kept: Kept, entity: Any) -> None:
+    book = kept.book()
+    assert book.create(entity(id="m", text="x", tags=["y" * 400_000])).version == 1
+    assert book.change(entity.key("m"), {"text": "z"}).version == 2
+    with pytest.raises(Invalid) as error:
+        book.change(entity.key("m"), {"tags": ["y" * 409_500]})
+    assert error.value.field == "tags"
+    page = book.page(entity.versions("m"))
+    assert [each.version for each in page.items] == [2, 1]
+    for _ in range(5):
+        book.change(entity.key("m"), {"text": "z"})
+    assert len(book.page(entity.versions("m")).items) == 5  # 2 MB a page
+    assert numbers(book, entity.versions("m")) == [7, 6, 5, 4, 3, 2, 1]
+
+
+def test_a_page_of_pointers_is_bounded_by_what_they_point_at(kept: Kept) -> None:
+    book = kept.book()
+    for number in range(7):
+        book.create(Guide(id=f"g{number}", text="x", tags=["y" * 390_000]))
+    for many in (Guide.newest(), Guide.key.all()):
+        book = kept.caught_up()
+        page = book.page(many)
+        assert len(page.items) == 5
+        rest = book.page(many, cursor=page.cursor)
+        assert (len(rest.items), rest.cursor) == (2, None)
+
+
+# --- Generations ------------------------------------------------------------------------------
+
+
+def _first() -> type[Entity]:
+    class Leaf(Entity):
+        id: str = uid()
+        text: str = field()
+        key = Key(id)
+
+    return Leaf
+
+
+def _second() -> type[Entity]:
+    class Leaf(Entity):
+        id: str = uid()
+        text: str = field()
+        old: str | None = None
+        key = Key(id)
+        versions = Versioned("copy")
+
+    return Leaf
+
+
+def _third() -> type[Entity]:
+    class Leaf(Entity):
+        id: str = uid()
+        text: str = field(max_length=5)
+        author: str = field()
+        key = Key(id)
+        versions = Versioned("copy")
+
+    return Leaf
+
+
+LEAVES: tuple[Any, ...] = (_first(), _second(), _third())
+LEDGERS: list[Ledger] = []
+for _leaf in LEAVES:
+    LEDGERS.append(Daicho(Domain("t", _leaf)).appended(LEDGERS[-1] if LEDGERS else Ledger()))
+
+
+def test_what_was_written_before_versions_were_kept_becomes_one(kept: Kept) -> None:
+    old, new = (kept.book(ledger=ledger) for ledger in LEDGERS[:2])
+    before, leaf, _ = LEAVES
+    old.create(before(id="m", text="one"))
+    old.change(before.key("m"), {"text": "two"})
+    shown = new.page(leaf.versions("m")).items
+    assert [(each.version, each.text, each.versioned_at) for each in shown] == [(2, "two", None)]
+    assert new.get(leaf.versions.at("m", version=2)).text == "two"
+    kept.tick()
+    new.change(leaf.key("m"), {"text": "three"})
+    assert [(e.version, e.text) for e in new.page(leaf.versions("m"), limit=2).items] == [
+        (3, "three"), (2, "two"),
+    ]  # fmt: skip
+    # A writer of the old code is still there: what it wrote is kept by the next one of the new.
+    old.change(before.key("m"), {"text": "four"})
+    assert numbers(new, leaf.versions("m"), limit=1) == [4, 3, 2]
+    new.put(leaf(id="m", text="five"))
+    assert numbers(new, leaf.versions("m")) == [5, 4, 3, 2]
+    assert new.get(leaf.versions.at("m", version=4)).text == "four"
+    # It deletes without a mark, and counts from 1 again.
+    old.delete(before.key("m"))
+    old.create(before(id="m", text="six"))
+    assert new.get(leaf.key("m")).version == 1
+    assert new.change(leaf.key("m"), {"text": "seven"}).version == 7
+    texts = [each.text for each in new.page(leaf.versions("m")).items]
+    assert texts == ["seven", "six", "five", "four", "three", "two"]
+    new.delete(leaf.key("m"))
+    assert new.create(leaf(id="m", text="nine")).version == 9
+
+
+def test_versions_of_older_declarations_stay_readable(kept: Kept) -> None:
+    old, new = (kept.book(ledger=ledger) for ledger in LEDGERS[1:])
+    _, before, leaf = LEAVES
+    old.create(before(id="m", text="far too long", old="x"))
+    old.change(before.key("m"), {"text": "short"})
+    new.put(leaf(id="m", text="new", author="me"))
+    texts = [(each.text, each.author) for each in new.page(leaf.versions("m")).items]
+    assert texts == [("new", "me"), ("short", None), ("far too long", None)]
+    # Written once more it takes the rules of today.
+    for version, wrong in ((1, "text"), (2, "author")):
+        with pytest.raises(Invalid) as error:
+            new.restore(leaf.versions.at("m", version=version))
+        assert error.value.field == wrong
+    assert new.restore(leaf.versions.at("m", version=3)).version == 4
+
+
+def test_time_of_the_item_and_of_its_versions(kept: Kept, entity: Any) -> None:
+    book = kept.book()
+    revised(book, entity, 1)
+    kept.tick(60)
+    assert book.change(entity.key("m"), {"text": "x"}).created_at == NOON
+    first, second = reversed(book.page(entity.versions("m")).items)
+    assert second.versioned_at - first.versioned_at == dt.timedelta(seconds=60)
+    assert LEDGER.current(entity.__name__).plan.versions is not None

@@ -1,0 +1,107 @@
+"""Items whose versions are kept, written together with others, or more than once, at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from mypy_boto3_dynamodb import DynamoDBClient
+
+from daicho.errors import Invalid, NotFound, PreconditionFailed, Raced
+from tests.revised import BOTH, Guide, Kept, Memo, numbers
+
+
+@pytest.fixture
+def kept(dynamodb: DynamoDBClient, table_name: str) -> Kept:
+    return Kept(dynamodb, table_name)
+
+
+@pytest.fixture(params=BOTH, ids=["copy", "pointer"])
+def entity(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+def test_both_kinds_are_written_together(kept: Kept) -> None:
+    book = kept.book()
+    with book.transaction() as t:
+        memo = t.create(Memo(id="m", text="one"))
+        t.create(Guide(id="g", text=memo.text))
+    with book.transaction() as t:
+        t.change(Guide.key("g"), {"text": f"{t.get(Memo.key('m')).text} more"})
+        t.delete(Memo.key("m"))
+    assert book.get(Guide.key("g")).text == "one more"
+    assert book.find(Memo.key("m")) is None
+    assert numbers(book, Guide.versions("g")) == [2, 1]
+    assert book.get(Memo.versions.at("m", version=1)).text == "one"
+    assert book.restore(Memo.versions.at("m", version=1)).version == 3
+
+
+def test_what_is_written_twice_has_two_versions(kept: Kept, entity: Any) -> None:
+    book = kept.book()
+    with book.transaction() as t:
+        assert t.create(entity(id="m", text="one")).version == 1
+        assert t.change(entity.key("m"), {"text": "two"}).version == 2
+        assert book.get(entity.key("m")).text == "two"
+        assert book.get(entity.versions.at("m", version=1)).text == "one"
+        assert t.restore(entity.versions.at("m", version=1)).version == 3
+    assert [each.text for each in book.page(entity.versions("m")).items] == ["one", "two", "one"]
+    with book.transaction() as t:
+        t.delete(entity.key("m"))
+        assert t.find(entity.key("m")) is None
+        assert t.create(entity(id="m", text="anew")).version == 5
+    assert numbers(book, entity.versions("m")) == [5, 3, 2, 1]
+    assert book.get(entity.key("m")).text == "anew"
+
+
+def test_all_of_it_or_nothing(kept: Kept, entity: Any) -> None:
+    book = kept.book()
+    book.create(entity(id="m", text="one"))
+    before = kept.stands()
+    with pytest.raises(NotFound), book.transaction() as t:
+        t.change(entity.key("m"), {"text": "two"})
+        t.change(entity.key("none"), {"text": "two"})
+    with pytest.raises(PreconditionFailed), book.transaction() as t:
+        t.create(entity(id="n", text="x"))
+        t.put(entity(id="m", text="two"), if_match=2)
+    assert kept.stands() == before
+
+
+def test_others_who_are_faster_are_noticed(kept: Kept, entity: Any) -> None:
+    book, other = kept.book(), kept.book()
+    book.create(entity(id="m", text="one"))
+    for act in ("read", "change", "delete"):
+        with pytest.raises(Raced), book.transaction() as t:
+            known = t.get(entity.key("m"))
+            t.create(entity(id=f"by {act}", text=known.text))
+            if act == "change":
+                t.change(entity.key("m"), {"text": "mine"})
+            if act == "delete":
+                t.delete(entity.key("m"))
+            other.change(entity.key("m"), {"text": f"theirs, at {act}"})
+        assert book.find(entity.key(f"by {act}")) is None
+    assert numbers(book, entity.versions("m")) == [4, 3, 2, 1]
+    assert book.get(entity.key("m")).text == "theirs, at delete"
+
+
+def test_a_part_that_fails_leaves_the_rest(kept: Kept, entity: Any) -> None:
+    book = kept.book()
+    book.create(entity(id="m", text="one"))
+    with book.transaction() as t:
+        t.change(entity.key("m"), {"text": "two"})
+        with pytest.raises(Invalid), book.transaction():
+            t.change(entity.key("m"), {"text": "three"})
+            t.change(entity.key("m"), {"text": 4})
+        assert t.change(entity.key("m"), {"text": "five"}).version == 3
+    assert [each.text for each in book.page(entity.versions("m")).items] == ["five", "two", "one"]
+
+
+def test_fifty_versions_are_a_transaction(kept: Kept, entity: Any) -> None:
+    book = kept.book()
+    with book.transaction() as t:
+        for number in range(50):
+            t.create(entity(id=f"m{number}", text="x"))
+    assert len(kept.stands()) == 100
+    with pytest.raises(Invalid, match="102 items"), book.transaction() as t:
+        for number in range(51):
+            t.create(entity(id=f"n{number}", text="x"))
+    assert len(kept.stands()) == 100

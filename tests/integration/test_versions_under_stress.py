@@ -1,0 +1,207 @@
+"""Versions under many editors, lost answers, conflicts and crashes: none lost, none twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from mypy_boto3_dynamodb import DynamoDBClient
+
+from daicho.errors import NotFound, PreconditionFailed, UnavailableError
+from daicho.table import Table
+from tests.revised import BOTH, Kept, Losing, numbers
+
+EDITORS, EDITS = 4, 12
+
+
+@pytest.fixture
+def kept(dynamodb: DynamoDBClient, table_name: str) -> Kept:
+    return Kept(dynamodb, table_name)
+
+
+@pytest.fixture(params=BOTH, ids=["copy", "pointer"])
+def entity(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+def edits() -> list[tuple[int, int]]:
+    return [(editor, edit) for editor in range(EDITORS) for edit in range(EDITS)]
+
+
+def at_once(work: Callable[[int], object]) -> None:
+    with ThreadPoolExecutor(EDITORS) as pool:
+        list(pool.map(work, range(EDITORS)))
+
+
+def histories(kept: Kept, entity: Any) -> list[str]:
+    """The texts of all versions, the oldest first; their numbers have no gap."""
+    book = kept.book()
+    found: list[Any] = []
+    cursor: str | None = None
+    while True:
+        page = book.page(entity.versions("m"), cursor=cursor)
+        found += page.items
+        cursor = page.cursor
+        if cursor is None:
+            break
+    assert [each.version for each in found] == list(range(len(found), 0, -1))
+    assert found[0] == book.get(entity.key("m"))
+    return [each.text for each in reversed(found)]
+
+
+def test_editors_who_do_not_care_lose_nothing(kept: Kept, entity: Any) -> None:
+    kept.book().create(entity(id="m", text="made"))
+
+    def edit(editor: int) -> None:
+        book = kept.book()
+        for number in range(EDITS):
+            text = f"{editor}:{number}"
+            if number % 2:
+                book.put(entity(id="m", text=text))
+            else:
+                book.change(entity.key("m"), {"text": text})
+
+    at_once(edit)
+    texts = histories(kept, entity)
+    assert texts[0] == "made"
+    assert Counter(texts[1:]) == Counter(f"{editor}:{number}" for editor, number in edits())
+    for editor in range(EDITORS):  # each one's own are in the order that it wrote them
+        own = [text for text in texts[1:] if text.startswith(f"{editor}:")]
+        assert own == [f"{editor}:{number}" for number in range(EDITS)]
+
+
+def test_editors_who_name_what_they_know_build_on_it(kept: Kept, entity: Any) -> None:
+    kept.book().create(entity(id="m", text="0", tags=[]))
+    refused: Counter[int] = Counter()
+
+    def edit(editor: int) -> None:
+        for number in range(EDITS):
+            while True:
+                book = kept.book()
+                known = book.get(entity.key("m"))
+                changes = {"tags": [*known.tags, f"{editor}:{number}"]}
+                try:
+                    book.change(entity.key("m"), changes, if_match=known.version)
+                except PreconditionFailed:
+                    refused[editor] += 1
+                    continue
+                break
+
+    at_once(edit)
+    assert len(histories(kept, entity)) == 1 + EDITORS * EDITS
+    tags = kept.book().get(entity.key("m")).tags
+    assert sorted(tags) == sorted(f"{editor}:{number}" for editor, number in edits())
+    for version in range(1, 2 + EDITORS * EDITS):  # each holds the one before it, and one more
+        at = kept.book().get(entity.versions.at("m", version=version))
+        assert at.tags == tags[: version - 1]
+    assert refused.total()  # they did meet
+
+
+def test_of_all_who_create_one_does(kept: Kept, entity: Any) -> None:
+    def make(editor: int) -> int:
+        try:
+            made: int = (
+                kept.book().put(entity(id="m", text=str(editor)), if_none_match=True).version
+            )
+        except PreconditionFailed:
+            return 0
+        return made
+
+    with ThreadPoolExecutor(EDITORS) as pool:
+        assert sorted(pool.map(make, range(EDITORS))) == [0] * (EDITORS - 1) + [1]
+    assert len(histories(kept, entity)) == 1
+
+
+def test_deleting_and_making_anew_at_once_gives_no_number_twice(kept: Kept, entity: Any) -> None:
+    done: Counter[str] = Counter()
+
+    def act(editor: int) -> None:
+        for number in range(EDITS):
+            try:
+                if editor % 2:
+                    kept.book().delete(entity.key("m"))
+                    done["deleted"] += 1
+                else:
+                    kept.book().put(entity(id="m", text=f"{editor}:{number}"))
+                    done["put"] += 1
+            except NotFound:
+                continue
+
+    at_once(act)
+    marks = [item for item in kept.stands().values() if "_deleted" in item]
+    found = numbers(kept.book(), entity.versions("m"))
+    assert (len(found), len(marks)) == (done["put"], done["deleted"])
+    taken = sorted([*found, *(int(mark["version"]["N"]) for mark in marks)])
+    assert taken == list(range(1, done.total() + 1))
+
+
+def test_what_the_sdk_repeats_is_written_once(dynamo: str, kept: Kept, entity: Any) -> None:
+    losing = Losing(dynamo)
+    kept.table = Table(losing.client, kept.table_name)
+    book = kept.book()
+    writes: tuple[Callable[[], Any], ...] = (
+        lambda: book.create(entity(id="m", text="1")),
+        lambda: book.put(entity(id="m", text="2")),
+        lambda: book.put(entity(id="m", text="3"), if_match=2),
+        lambda: book.change(entity.key("m"), {"text": "4"}),
+        lambda: book.restore(entity.versions.at("m", version=1), if_match=4),
+    )
+    for version, write in enumerate(writes, start=1):
+        losing.lost = 2
+        assert write().version == version
+        assert losing.lost == 0
+    assert histories(kept, entity) == ["1", "2", "3", "4", "1"]
+    losing.lost = 1
+    book.delete(entity.key("m"), if_match=5)
+    assert kept.book().find(entity.key("m")) is None
+    losing.client.close()
+
+
+class Crashing(Table):
+    """The process ends before a transaction is sent, or after, or others are at its items."""
+
+    when = ""
+
+    def transact(self, writes: Any, **options: Any) -> None:
+        when, self.when = self.when, ""
+        if when == "before":
+            raise UnavailableError("never sent")
+        if when == "conflict":
+            from daicho.errors import ContendedError  # noqa: PLC0415
+
+            raise ContendedError("another transaction was at one of the items")
+        super().transact(writes, **options)
+        if when == "after":
+            raise UnavailableError("no answer came")
+
+
+def test_a_crash_leaves_all_of_a_write_or_nothing(kept: Kept, entity: Any) -> None:
+    kept.table = table = Crashing(kept.dynamodb, kept.table_name)
+    book = kept.book()
+    book.create(entity(id="m", text="one"))
+    for when, expected in (("before", ["one"]), ("after", ["one", "two"])):
+        table.when = when
+        with pytest.raises(UnavailableError):
+            book.change(entity.key("m"), {"text": "two"})
+        assert histories(kept, entity) == expected
+    table.when = "before"
+    with pytest.raises(UnavailableError):
+        book.delete(entity.key("m"))
+    assert histories(kept, entity) == ["one", "two"]
+    table.when = "after"
+    with pytest.raises(UnavailableError):
+        book.delete(entity.key("m"))
+    assert book.find(entity.key("m")) is None
+    assert book.put(entity(id="m", text="three")).version == 4
+
+
+def test_who_meets_another_transaction_goes_on(kept: Kept, entity: Any) -> None:
+    kept.table = table = Crashing(kept.dynamodb, kept.table_name)
+    book = kept.book()
+    book.create(entity(id="m", text="one"))
+    table.when = "conflict"
+    assert book.change(entity.key("m"), {"text": "two"}).version == 2
+    assert histories(kept, entity) == ["one", "two"]
