@@ -60,13 +60,18 @@ class House:
     """A table with everything that works on it."""
 
     endpoint: str
+    declared: Daicho | None = None
+    replica: bool = False
 
     def __post_init__(self) -> None:
         self.client = client(self.endpoint)
-        self.name = create_table(self.client)
+        self.name = create_table(self.client, replica=self.replica)
         self.meter = Meter(self.client)
         self.table = Table(self.client, self.name)
-        self.ledger = Daicho.discover(domains).locked(Ledger.load())
+        if self.declared is None:
+            self.ledger = Daicho.discover(domains).locked(Ledger.load())
+        else:
+            self.ledger = self.declared.appended(Ledger())
         self.book = Book(self.table, self.ledger, TENANT)
         failures = open_bucket("failures")  # nothing here is poison, so nothing goes there
         self._projector = Projector(self.table, failures, self.ledger, dirty_shards=16)
@@ -201,13 +206,8 @@ def _fill(house: House, artist: str, size: int) -> None:
             for row_key, row in derive.rows(plan.plan, image).items():
                 if not row_key.sk.startswith("of_artist"):
                     continue  # the other listings are not read here
-                yield {
-                    "PK": {"S": row_key.pk},
-                    "SK": {"S": row_key.sk},
-                    "GSI2PK": {"S": row.gsi2pk},
-                    "GSI2SK": {"S": row.gsi2sk},
-                    "seq": {"S": "0"},
-                }
+                key_of_row = {"PK": {"S": row_key.pk}, "SK": {"S": row_key.sk}}
+                yield {**key_of_row, **row.attributes, "seq": {"S": "0"}}
 
     blocks = list(_blocks(items(), 25))
     for block in track(blocks, f"{size:,} songs", console=console, transient=True):

@@ -30,8 +30,9 @@ edited.
 
 `{x}` is the value of x, escaped; `t` is the tenant of the token; components are joined by `#`.
 Read units are for items of up to 4 KB, strongly consistent (1) or not (½); a page is 100 items.
-Lists in the table are strongly consistent. Through GSI2 come keys only, newest first or highest
-first, about 70 rows a unit; the items are fetched and shown if they still stand there.
+Lists in the table are strongly consistent. Through GSI2 come keys, newest first or highest
+first, about 70 rows a unit; the items are fetched and shown if they still stand there, unless
+the rows copy all that `?fields=` asks for.
 """
 COLUMNS = ("route", "question", "index", "key", "reads")
 
@@ -196,7 +197,7 @@ class _Described:
             f"GSI2PK `{self._parts(self._head(listing), listing.partition)}"
             f"{'#{shard}' if spread else ''}`{only}, by {order} descending"
             f"{f', merged over {listing.shards} shards' if spread else ''}",
-            "2 a page for the keys, ½ an item",
+            f"2 a page for the keys, ½ an item{_copied(listing)}",
         )
 
     def _ranking(self, aggregate: AggregatePlan) -> tuple[str, str, str]:
@@ -242,7 +243,9 @@ class _Described:
     def _verb(self, verb: str) -> str:
         copied = f", but {self.copies} for what it copies" if self.copies else ""
         if self.plan.versions and verb not in ("GET", "key"):
-            return "1, then one transaction of two writes"
+            new = {"POST": "2", "PUT": "1, where there is none 2"}.get(verb, "1")
+            reads = new if self.plan.versions == "copy" else "1"
+            return f"{reads}, then one transaction of two writes"
         match verb:
             case "GET" | "key":
                 return "1"
@@ -252,3 +255,10 @@ class _Described:
                 return f"none{copied}: one conditional write"
             case _:
                 return "1, then one conditional write"
+
+
+def _copied(listing: ListingPlan) -> str:
+    """What a listing's rows show by themselves."""
+    if "version" in listing.copies:
+        return "; or ½ for 4 KB of rows"
+    return f"; of {', '.join(listing.copies)} alone ½ for 4 KB of rows" if listing.copies else ""

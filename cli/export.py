@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -17,6 +18,7 @@ from cli.load import Connection
 from cli.stacks import STACK_FILE
 from daicho.clock import utc_now
 from daicho.errors import StoreError
+from daicho.history import contents
 from daicho.keys import TENANT
 from daicho.pace import Pace
 from daicho.scanning import Round
@@ -49,6 +51,12 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
     consistent: Annotated[
         bool, typer.Option("--consistent", help="Strongly consistent, for twice the units.")
     ] = False,
+    replica: Annotated[
+        bool,
+        typer.Option(
+            "--replica", help="From the replica index, if deployed: no read touches the table."
+        ),
+    ] = False,
     again: Annotated[
         bool, typer.Option("--again", help="Begin anew, whatever was exported before.")
     ] = False,
@@ -58,7 +66,10 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
     An export that was cut off goes on where it was when it is called again; no line is lost or
     doubled. What is written while it runs may be in it or not: it is no snapshot.
     """
-    chosen = Chosen(tenant, _entities(entity or []), raw, consistent)
+    if replica and consistent:
+        _exit("an index is never strongly consistent: --replica or --consistent, not both")
+    source = "Replica" if replica else None
+    chosen = Chosen(tenant, _entities(entity or []), raw, consistent, source)
     if tenant is not None and not TENANT.fullmatch(tenant):
         _exit(f"{tenant!r} is no tenant that a token could name: a-z, 0-9 and -, at most 63")
     connection = Connection.find(table, endpoint, stack)
@@ -68,6 +79,7 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
         "tenant": tenant,
         "entities": list(chosen.entities),
         "raw": raw,
+        **({"index": source} if source else {}),
     }
     try:
         state = State.open(file, asked, segments, anew=again)
@@ -76,8 +88,10 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
     if state.finished:
         typer.echo(f"{file} was exported before: {state.items:,} items. --again does it once more.")
         return
-    lines = Lines(chosen, ledger(), lambda: int(utc_now().timestamp()))
     opened = connection.open(at_once, attempts=1)  # the scan itself repeats, and adapts
+    known = ledger()
+    pointed = partial(contents, opened, known)
+    lines = Lines(chosen, known, lambda: int(utc_now().timestamp()), pointed)
     exporter = Exporter(file, state, lines, opened, at_once, Pace(rate))
     try:
         _run(exporter)

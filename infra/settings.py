@@ -49,15 +49,16 @@ class Memory:
 class Settings:
     """One stage. Durations say their unit; ``None`` switches a thing off.
 
-    ``retain``: data outlives the stack. ``archive_window_seconds``: how long the archive gathers
-    before it writes an object. ``glacier_after_days``: a class that is still read at once, so
-    that queries over old days go on working. ``query_gigabytes``: what a single query may read
-    before it is ended; ``answer_days``: how long its answer is kept. ``saved_queries``: the local
-    AWS has none. ``tls_only`` is off at stage local alone: the local
-    AWS speaks http. ``settle_seconds``: whatever writes for a tenant when it is closed has ended by
-    then, and the projector has done what was written. ``scan_units``: read units a second of a
-    scan. ``faults``, for stage local only: how often the projector is to fail on
-    purpose, as a share of its writes.
+    ``retain``: data outlives the stack. ``replica_index``: a fourth index with the table's own
+    keys and all attributes, for reading much without touching the table; it doubles every write.
+    ``archive_window_seconds``: how long the archive gathers before it writes an object.
+    ``glacier_after_days``: a class that is still read at once, so that queries over old days go on
+    working. ``query_gigabytes``: what a single query may read before it is ended;
+    ``answer_days``: how long its answer is kept. ``saved_queries``: the local AWS has none.
+    ``tls_only`` is off at stage local alone: the local AWS speaks http. ``settle_seconds``:
+    whatever writes for a tenant when it is closed has ended by then, and the projector has done
+    what was written. ``scan_units``: read units a second of a scan. ``faults``, for stage local
+    only: how often the projector is to fail on purpose, as a share of its writes.
     """
 
     stage: str
@@ -65,6 +66,7 @@ class Settings:
     deletion_protection: bool
     recovery_days: int | None
     warm: WarmThroughput | None = None
+    replica_index: bool = False
     customer_managed_key: bool = False
     log_days: int
     dirty_shards: int = 16
@@ -102,8 +104,8 @@ class Settings:
         """Read the stage and its few options from the CDK context.
 
         Options: ``account`` and ``region`` (both or neither; neither leaves the choice to the
-        credentials of the deployment), ``alarm_email``; at stage local ``local_layer`` and
-        ``api_url``, which must be there, and ``faults``.
+        credentials of the deployment), ``alarm_email``, ``replica_index`` (true or false); at
+        stage local ``local_layer`` and ``api_url``, which must be there, and ``faults``.
 
         Raises:
             SettingsError: everything that is missing or wrong, in one message.
@@ -116,6 +118,7 @@ class Settings:
             name: context(name) or None for name in (*local, "alarm_email", "account", "region")
         }
         wrong = [f"stage local needs {n}" for n in local if stage == "local" and not given[n]]
+        given["replica_index"] = _truth("replica_index", context("replica_index"), wrong)
         given["faults"] = _share("faults", context("faults"), wrong)
         only = (*local, "faults")
         wrong += [f"{n} is for stage local only" for n in only if stage != "local" and given[n]]
@@ -124,6 +127,14 @@ class Settings:
         if wrong:
             raise SettingsError("; ".join(wrong))
         return replace(STAGES[stage], **given)
+
+
+def _truth(name: str, written: Any, wrong: list[str]) -> bool:
+    """True, false, or nothing, which is false."""
+    text = str(written or "false").lower()
+    if text not in {"true", "false"}:
+        wrong.append(f"{name} is {written!r}, neither true nor false")
+    return text == "true"
 
 
 def _share(name: str, written: Any, wrong: list[str]) -> float | None:

@@ -8,10 +8,11 @@ from typing import Any
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import derive, images
-from daicho.derive import Amount, ItemKey, Row
+from daicho.derive import Amount, ItemKey
 from daicho.figures import order_of
 from daicho.images import Image
 from daicho.plan import Ledger
+from daicho.rows import Row
 from daicho.table import Table
 from daicho.tally import slots
 
@@ -68,9 +69,4 @@ def count_all(dynamodb: DynamoDBClient, table_name: str, ledger: Ledger) -> None
 
 
 def _row(key: ItemKey, row: Row) -> Image:
-    return {
-        "PK": {"S": key.pk},
-        "SK": {"S": key.sk},
-        "GSI2PK": {"S": row.gsi2pk},
-        "GSI2SK": {"S": row.gsi2sk},
-    }
+    return {"PK": {"S": key.pk}, "SK": {"S": key.sk}, **row.attributes}

@@ -26,7 +26,11 @@ from botocore.config import Config
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
-    from mypy_boto3_dynamodb.type_defs import GlobalSecondaryIndexTypeDef, KeySchemaElementTypeDef
+    from mypy_boto3_dynamodb.type_defs import (
+        GlobalSecondaryIndexTypeDef,
+        KeySchemaElementTypeDef,
+        ProjectionTypeDef,
+    )
 
 REGION = "us-east-1"
 ROOT = Path(__file__).parent.parent
@@ -113,8 +117,14 @@ def client(endpoint: str) -> DynamoDBClient:
     return boto3.client("dynamodb", endpoint_url=endpoint, region_name=REGION, config=config)
 
 
-def create_table(dynamodb: DynamoDBClient, name: str | None = None) -> str:
+def create_table(
+    dynamodb: DynamoDBClient, name: str | None = None, *, replica: bool = False
+) -> str:
     """Create a table as the stack would; names under 11 characters break its stream's ids."""
+    more: list[GlobalSecondaryIndexTypeDef] = []
+    if replica:
+        projection: ProjectionTypeDef = {"ProjectionType": "ALL"}
+        more = [{"IndexName": "Replica", "KeySchema": _key(""), "Projection": projection}]
     name = name or f"daicho-{uuid.uuid4().hex}"
     dynamodb.create_table(
         TableName=name,
@@ -123,8 +133,9 @@ def create_table(dynamodb: DynamoDBClient, name: str | None = None) -> str:
         KeySchema=_key(""),
         GlobalSecondaryIndexes=[
             _index("GSI1", {"ProjectionType": "ALL"}),
-            _index("GSI2", {"ProjectionType": "KEYS_ONLY"}),
+            _index("GSI2", {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["copy"]}),
             _index("GSI3", {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["total"]}),
+            *more,
         ],
         StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
     )

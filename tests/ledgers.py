@@ -59,7 +59,7 @@ ORDER = EntityPlan(
         ListingPlan(
             "open", 1, (Part("customer"),), ("created_at",), Condition("status", ("open",))
         ),
-        ListingPlan("tagged", 1, (Part("tags", each=True),), ("rank",)),
+        ListingPlan("tagged", 1, (Part("tags", each=True),), ("rank",), copies=("id", "status")),
     ),
     aggregates=(AggregatePlan("states", 1, "count", None, (Part("status"),), ()),),
 )

@@ -121,7 +121,19 @@ class Errand(Entity):
     expires = Expires(dt.timedelta(hours=1), archive=True)
 
 
-DAICHO = Daicho(Domain("test", Poll, Ballot, Note, Link, Visit, Token, Errand))
+class Copied(Entity):
+    id: str = uid()
+    group: str = field()
+    tags: set[str] = refs(Poll)
+    secret: str = field(default="", hidden=True)
+    deep: dict[str, Any] | None = None
+
+    key = Key(id)
+    of_group = Listing(group, copies=all)
+    expires = Expires(dt.timedelta(days=1))
+
+
+DAICHO = Daicho(Domain("test", Poll, Ballot, Note, Link, Visit, Token, Errand, Copied))
 LEDGER = DAICHO.appended(Ledger())
 
 

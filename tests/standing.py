@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from daicho import derive
-from daicho.derive import Amount, ItemKey, Row
+from daicho.derive import Amount, ItemKey
 from daicho.images import Image
 from daicho.plan import EntityPlan
+from daicho.rows import Row
 from daicho.tally import slots
 from tests.ledgers import LEDGER
 
@@ -24,9 +25,7 @@ def _derived(base: Iterable[Image], items: Mapping[ItemKey, Image]) -> list[str]
     for item in base:
         should.update(derive.rows(_plan(item), item))
     stands = {
-        key: Row(item["GSI2PK"]["S"], item["GSI2SK"]["S"])
-        for key, item in items.items()
-        if "#~" in key.pk and "GSI2PK" in item
+        key: Row.of(item) for key, item in items.items() if "#~" in key.pk and "GSI2PK" in item
     }
     return [
         f"{key}: stands {stands.get(key)}, should {should.get(key)}"

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from daicho import images, keys
+from daicho.derive import ItemKey, key_of
 from daicho.images import Image
 from daicho.plan import Ledger, UnknownEntityError
 from daicho.requests import Page, Scan
@@ -21,12 +22,16 @@ _OURS = ("PK", "SK", "type", "version", "gen", "ttl")
 
 @dataclass(frozen=True)
 class Chosen:
-    """What of the table is exported. ``tenant`` None is all; ``entities`` empty is all."""
+    """What of the table is exported. ``tenant`` None is all; ``entities`` empty is all.
+
+    ``index``: read from there instead.
+    """
 
     tenant: str | None = None
     entities: tuple[str, ...] = ()
     raw: bool = False
     consistent: bool = False
+    index: str | None = None
 
     @property
     def scan(self) -> Scan:
@@ -44,16 +49,26 @@ class Chosen:
         if any("#type" in each for each in conditions):
             names["#type"] = "type"
         filtered = " AND ".join(conditions) or None
-        return Scan(filter=filtered, names=names, values=values, consistent=self.consistent)
+        return Scan(
+            filter=filtered,
+            names=names,
+            values=values,
+            consistent=self.consistent,
+            index=self.index,
+        )
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Makes lines of pages. ``now``: epoch seconds, past which an item has expired."""
+    """Makes lines of pages. ``now``: epoch seconds, past which an item has expired.
+
+    ``pointed`` finds the content of items that only point at it, in place of those.
+    """
 
     chosen: Chosen
     ledger: Ledger
     now: Callable[[], int]
+    pointed: Callable[[Mapping[ItemKey, Image]], Mapping[ItemKey, Image]] = dict
 
     def __call__(self, page: Page) -> tuple[int, bytes]:
         """How many items of a page are exported, and their lines."""
@@ -61,7 +76,12 @@ class Lines:
             values = [{"Item": item} for item in page.items]
         else:
             now = self.now()
-            values = [self._plain(item) for item in page.items if not expired(item, now)]
+            living = {key_of(item): item for item in page.items if not expired(item, now)}
+            # A version has no type, and a place of its own.
+            values = [
+                self._plain({**living[key], **item, "PK": living[key]["PK"]})
+                for key, item in self.pointed(living).items()
+            ]
         texts = (json.dumps(each, ensure_ascii=False, default=_binary) for each in values)
         return len(values), "".join(f"{text}\n" for text in texts).encode(errors="surrogatepass")
 

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from daicho.book import Book as Book
-    from daicho.book import Page as Page
     from daicho.declarations import Aggregate as Aggregate
     from daicho.declarations import Count as Count
     from daicho.declarations import Counter as Counter
     from daicho.declarations import Edge as Edge
     from daicho.declarations import Expires as Expires
     from daicho.declarations import Key as Key
-    from daicho.declarations import Listing as Listing
     from daicho.declarations import Sum as Sum
     from daicho.declarations import day as day
     from daicho.declarations import each as each
@@ -40,7 +38,9 @@ if TYPE_CHECKING:
     from daicho.fields import refs as refs
     from daicho.fields import uid as uid
     from daicho.keys import shards_for as shards_for
+    from daicho.listings import Listing as Listing
     from daicho.questions import Counted as Counted
+    from daicho.questions import Page as Page
     from daicho.questions import Score as Score
     from daicho.searching import Search as Search
     from daicho.searching import through as through
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from daicho.web.wire import Instant as Instant
 
 _HOMES = {
-    "book": ("Book", "Page"),
+    "book": ("Book",),
     "declarations": (
-        "Aggregate", "Count", "Counter", "Edge", "Expires", "Key", "Listing", "Sum",
+        "Aggregate", "Count", "Counter", "Edge", "Expires", "Key", "Sum",
         "day", "each", "folded", "month", "one_of",
     ),
     "domain": ("Domain",),
@@ -59,7 +59,8 @@ _HOMES = {
     "errors": ("Conflict", "refuse"),
     "fields": ("copied", "created_at", "field", "id_of", "new_id", "now", "ref", "refs", "uid"),
     "keys": ("shards_for",),
-    "questions": ("Counted", "Score"),
+    "listings": ("Listing",),
+    "questions": ("Counted", "Page", "Score"),
     "searching": ("Search", "through"),
     "versioned": ("Versioned",),
     "web.wire": ("Day", "Instant"),

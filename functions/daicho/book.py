@@ -12,15 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-from daicho import keys, plan
-from daicho.asking import fitting, part_texts
 from daicho.clock import utc_now
 from daicho.counters import Adding, Counters
 from daicho.cursor import Binding, Position
 from daicho.derive import Amount, ItemKey
-from daicho.entity import Entity
 from daicho.errors import Conflict, Invalid, NotFound, UnansweredError, UnavailableError
-from daicho.figures import Figures, Group
+from daicho.figures import Figures
 from daicho.idempotency import HEADER, Answer, Request
 from daicho.images import Image
 from daicho.memory import Memory
@@ -31,7 +28,7 @@ from daicho.questions import Chart, Counted, E, Figure, Forgotten, Many, One, Pa
 from daicho.table import Table
 from daicho.tally.reading import live_amount
 from daicho.transactions import Transaction
-from daicho.views import View, attributes_of, view_of
+from daicho.views import View, Viewed, attributes_of, view_of
 from daicho.writers import Writer
 from daicho.writing import expired, item_of, key_fields
 
@@ -64,7 +61,7 @@ class Book:
         self._writer = Writer(table, ledger, tenant, self._places, clock)
         self._history = self._writer.history
         self._pages = Pages(table, ledger, tenant, self._places, self._history, self._now, at_once)
-        self._figures = Figures(table)
+        self._figures = Figures(table, ledger, tenant)
 
     def find(self, one: One[E], *, consistent: bool = True, max_age: float = 0.0) -> E | None:
         """One item, or None if there is none or it has expired.
@@ -92,13 +89,8 @@ class Book:
         Raises:
             NotFound: there is none, or it has expired.
         """
-        key = self._places.key(one)
-        if one.version is not None or one.entity.versioned_ == "pointer":
-            image = self._read(one, consistent=True, max_age=0)
-        else:
-            wanted = attributes_of(names)
-            image = None if key is None else self._table.get_attributes(key, wanted)
-        if image is None or expired(image, self._now()):
+        image = self._read(one, names=attributes_of(names))
+        if image is None:
             raise NotFound(f"no {described(one)}")
         return view_of(one.entity, image, names)
 
@@ -115,6 +107,14 @@ class Book:
         _check_limit(limit)
         images, end = self._pages.page(many, limit, cursor)
         return Page([item_of(many[0].entity, image) for image in images], end)
+
+    def views(
+        self, *many: Many[E], names: Sequence[str], limit: int = MOST_AT_ONCE, cursor: str | None
+    ) -> Viewed:
+        """As `page`, of each item some fields: from the index alone where its rows copy them."""
+        _check_limit(limit)
+        images, end = self._pages.page(many, limit, cursor, names)
+        return Viewed([view_of(many[0].entity, image, names) for image in images], end)
 
     def pages(self, many: Sequence[Many[E]], *, limit: int = MOST_AT_ONCE) -> list[Page[E]]:
         """The first page of each of these lists, read at once."""
@@ -296,9 +296,9 @@ class Book:
         """
         if self._writer.open is not None:
             raise Invalid("a fast counter cannot tell a repeat", field=HEADER)
-        group = self._group(figure.entity, figure.aggregate, figure.within)
+        group = self._figures.group(figure.entity, figure.aggregate, figure.within)
         try:
-            self._counters.add(figure.entity, group, self._by(figure, group))
+            self._counters.add(figure.entity, group, group.by(figure))
         except UnansweredError:
             return Counted("unknown")
         return Counted("yes")
@@ -308,8 +308,8 @@ class Book:
 
         ``ranked``: with its rank, which is None for zero items and where it is ``beyond`` 10,000.
         """
-        group = self._group(figure.entity, figure.aggregate, figure.within)
-        by, amount = self._by(figure, group), None
+        group = self._figures.group(figure.entity, figure.aggregate, figure.within)
+        by, amount = group.by(figure), None
         if live and group.counter is not None:
             amount = self._counters.live(figure.entity, group).get(by, Amount())
         elif live:
@@ -334,9 +334,8 @@ class Book:
             Invalid: a limit that is not 1 to 100, or ``live`` for more than 100 members.
         """
         _check_limit(limit)
-        group = self._group(ranking.entity, ranking.aggregate, ranking.within)
-        name = _last(group.aggregate.within, ranking.aggregate)
-        partitions = [fitting(name, each, keys.check_partition) for each in group.rankings]
+        group = self._figures.group(ranking.entity, ranking.aggregate, ranking.within)
+        partitions = group.rankings
         binding = Binding(self.tenant, ("live" if live else "top", partitions[0]))
         start: Position | None = binding.read(cursor)
         if not live:
@@ -349,7 +348,14 @@ class Book:
             scores, end = self._figures.ranked(amounts, start, limit)
         return Chart(scores, binding.write(end))
 
-    def _read(self, one: One[E], *, consistent: bool, max_age: float) -> Image | None:
+    def _read(
+        self,
+        one: One[E],
+        *,
+        consistent: bool = True,
+        max_age: float = 0.0,
+        names: Sequence[str] = (),
+    ) -> Image | None:
         if one.version is not None:
             return self._history.at(one)
         key = self._places.key(one)
@@ -359,36 +365,20 @@ class Book:
             return self._places.image(key)
         if one.entity.versioned_ == "pointer":
             return self._history.newest(one, consistent=consistent)
-        if consistent and (max_age or any(s.frozen for s in one.entity.fields_.values())):
+        if names:
+            image = self._table.get_attributes(key, names)
+        elif consistent and (max_age or any(s.frozen for s in one.entity.fields_.values())):
             return self._places.image(key, max_age)
-        image = self._table.get(key, consistent=consistent)
+        else:
+            image = self._table.get(key, consistent=consistent)
         return None if image is None or expired(image, self._now()) else image
 
     def _answered(self, request: Request) -> Answer | None:
         record = self._table.get(request.place(self.tenant), consistent=True)
         return request.answered(record, self._clock())
 
-    def _group(self, entity: type[Entity], name: str, within: Sequence[Any]) -> Group:
-        current = self._ledger.current(entity.__name__).plan
-        counter = next((each for each in current.counters if each.name == name), None)
-        tallies = current.aggregates if counter is None else (counter.tally,)
-        aggregate: plan.AggregatePlan = next(a for a in tallies if a.name == name)
-        texts = part_texts(entity, current, aggregate.within, tuple(within))
-        return Group(self.tenant, current, aggregate, texts, counter)
-
-    def _by(self, figure: Figure, group: Group) -> tuple[str, ...]:
-        by = part_texts(figure.entity, group.plan, group.aggregate.by, figure.by)
-        parts = (*group.aggregate.within, *group.aggregate.by)
-        fitting(_last(parts, figure.aggregate), group.tally(by), keys.check_partition)
-        return by
-
     def _now(self) -> int:
         return int(self._clock().timestamp())
-
-
-def _last(parts: Sequence[plan.Part], otherwise: str) -> str:
-    """The field that a key which is too long is blamed on."""
-    return parts[-1].field if parts else otherwise
 
 
 def _check_limit(limit: int) -> None:

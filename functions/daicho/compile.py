@@ -15,12 +15,12 @@ from daicho.declarations import (
     Declaration,
     Expires,
     Key,
-    Listing,
     PartSpec,
     Sum,
 )
 from daicho.fields import DeclarationError, FieldSpec, created_at
 from daicho.keys import text_of
+from daicho.listings import Listing
 from daicho.searching import Search, ThroughSpec
 from daicho.versioned import Versioned
 
@@ -153,7 +153,23 @@ class _Compiler:
             order=tuple(self._field(listing, each, KEY_KINDS) for each in order),
             where=self._condition(listing, listing.where),
             shards=listing.shards,
+            copies=self._copies(listing),
         )
+
+    def _copies(self, listing: Listing[Any]) -> tuple[str, ...]:
+        """What a row needs to be shown: the copied fields, and the key that tells the item."""
+        fields = self.entity.fields_
+        chosen = tuple(fields.values()) if listing.copies_all else listing.copies
+        for spec in chosen:
+            if spec is not created_at and spec.entity != self.name:
+                raise DeclarationError(f"{listing} copies {spec}: an image knows only its own")
+            if spec is not created_at:
+                self._check_held(listing, self.entity, spec)
+        if listing.copies_all:
+            return (*fields, "created_at", "version")
+        key = cast(Key[Any], self.declarations["key"])
+        kept = (*key.parts, *chosen) if chosen else ()
+        return tuple(dict.fromkeys(spec.name for spec in kept))
 
     def _aggregate(self, aggregate: Aggregate) -> plan.AggregatePlan:
         measured = None

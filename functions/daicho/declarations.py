@@ -14,9 +14,6 @@ from daicho.fields import MISSING, DeclarationError, FieldSpec
 from daicho.plan import Bucket, RolledUp
 from daicho.questions import E, Figure, Many, One, Ranking
 
-MOST_SHARDS = 100
-"""Of a listing: each is read for a page."""
-
 Ts = TypeVarTuple("Ts")
 T = TypeVar("T")
 
@@ -208,43 +205,6 @@ class EdgeOf(KeyOf[E, *Ts]):
         return Many(self.entity, "inverse", "key", (far_end,))
 
 
-class Listing(Declaration, Generic[*Ts]):
-    """A sparse listing: only items that meet ``where`` and have every part are in it.
-
-    Newest first, or by ``order``, a field or several, highest first. ``shards`` spreads each list
-    over so many partitions of the index, by a hash of the item's key, for lists that over 1,000
-    items a second come to: the open orders of a whole shop, what was reported today.
-    """
-
-    def __init__(
-        self, *partition: *Ts, order: Any = None, where: Any = True, shards: int = 1
-    ) -> None:
-        self.partition = tuple(PartSpec.of(part) for part in partition)
-        orders = () if order is None else order if isinstance(order, tuple) else (order,)
-        self.order = tuple(spec_of(each) for each in orders)
-        self.where = _condition(where)
-        self.shards = shards
-        if shards not in range(1, MOST_SHARDS + 1):
-            raise DeclarationError(
-                f"a Listing's shards are a number from 1 to {MOST_SHARDS}, not {shards!r}"
-            )
-
-    def __get__(self, instance: object, owner: type[E]) -> ListingOf[E, *Ts]:
-        return ListingOf(owner, self)
-
-
-class ListingOf(Generic[E, *Ts]):
-    """A listing, asked."""
-
-    def __init__(self, entity: type[E], listing: Listing[*Ts]) -> None:
-        self.entity, self.declaration = entity, listing
-
-    def __call__(self, *partition: *Ts) -> Many[E]:
-        """The items listed under these values."""
-        counted(partition, len(self.declaration.partition), self.declaration)
-        return Many(self.entity, "listing", self.declaration.name, partition)
-
-
 class Tally(Declaration):
     """What has figures: groups ``by`` some fields, ranked ``within`` others."""
 
@@ -292,7 +252,7 @@ class Aggregate(Tally):
         within = within if isinstance(within, tuple) else (within,)
         self.within = tuple(PartSpec.of(part) for part in within)
         self.ranked, self.on_expiry = ranked, on_expiry
-        self.where = _condition(where)
+        self.where = condition(where)
         self.shards = shards
         if ranked and not self.by:
             raise DeclarationError("a ranked Aggregate needs members: group it by a field")
@@ -374,7 +334,8 @@ class Expires(Declaration):
     archive: bool = False
 
 
-def _condition(where: Any) -> ConditionSpec | None:
+def condition(where: Any) -> ConditionSpec | None:
+    """The condition that is declared, None for none; DeclarationError for anything else."""
     if where is True:
         return None
     if not isinstance(where, ConditionSpec):

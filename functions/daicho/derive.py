@@ -16,6 +16,7 @@ from typing import Any
 from daicho import images, keys
 from daicho.images import Image
 from daicho.plan import AggregatePlan, Condition, EntityPlan, ListingPlan, Part, SearchPlan
+from daicho.rows import MOST_COPIED, Row, is_too_large, written
 from daicho.search import grams
 from daicho.search.normalise import fold
 from daicho.search.spelling import readings
@@ -49,14 +50,6 @@ class ItemKey:
 
     pk: str
     sk: str
-
-
-@dataclass(frozen=True)
-class Row:
-    """Where a derived item stands in GSI2."""
-
-    gsi2pk: str
-    gsi2sk: str
 
 
 @dataclass(frozen=True)
@@ -133,14 +126,17 @@ def rows(plan: EntityPlan, image: Image) -> dict[ItemKey, Row]:
                 keys.check_partition(gram_list(tenant, plan, search, gram, shard)), order
             )
     for listing in plan.listings:
+        copy = written(image, listing.copies)
         for parts in listed(plan, listing, image):
             key = ItemKey(owner, keys.check_sort(sort_key(listing, *parts)))
             order = keys.check_sort(order_key(plan, image, listing.order))
             shard = keys.shard_of(listing.shards, *own_key)
-            found[key] = Row(
-                keys.check_partition(listing_list(tenant, plan, listing, parts, shard)), order
-            )
+            place = keys.check_partition(listing_list(tenant, plan, listing, parts, shard))
+            found[key] = Row(place, order, copy)
             _check_few(plan, found)  # here too: the product of two sets may have no end
+        if copy is not None and is_too_large(copy):
+            what = f"{plan.name}.{listing.name} copies over {MOST_COPIED} bytes"
+            raise UnderivableError(what, max(listing.copies, key=lambda n: len(str(image.get(n)))))
     _check_few(plan, found)
     return found
 

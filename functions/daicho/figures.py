@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from heapq import merge
@@ -10,12 +10,14 @@ from itertools import islice
 from typing import Any
 
 from daicho import derive, images, keys
+from daicho.asking import fitting, part_texts
 from daicho.cursor import Position
 from daicho.derive import Amount, ItemKey
+from daicho.entity import Entity
 from daicho.errors import Invalid
 from daicho.images import Image
-from daicho.plan import AggregatePlan, CounterPlan, EntityPlan
-from daicho.questions import Score
+from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Ledger, Part
+from daicho.questions import Figure, Score
 from daicho.requests import Query
 from daicho.table import Table
 from daicho.tally import slots
@@ -45,8 +47,25 @@ class Group:
 
     @property
     def rankings(self) -> tuple[str, ...]:
-        """The partitions of GSI3 that its members are ranked in: one, or one a shard."""
-        return derive.ranking_partitions(self.tenant, self.plan, self.aggregate, self.within)
+        """The partitions of GSI3 that its members are ranked in: one, or one a shard.
+
+        Raises:
+            Invalid: names the value that makes their keys too long.
+        """
+        found = derive.ranking_partitions(self.tenant, self.plan, self.aggregate, self.within)
+        name = _last(self.aggregate.within, self.aggregate.name)
+        return tuple(fitting(name, each, keys.check_partition) for each in found)
+
+    def by(self, figure: Figure) -> tuple[str, ...]:
+        """The member that a figure asks for, as key text.
+
+        Raises:
+            Invalid: names the value that its field does not take, or that is too long.
+        """
+        by = part_texts(figure.entity, self.plan, self.aggregate.by, figure.by)
+        parts = (*self.aggregate.within, *self.aggregate.by)
+        fitting(_last(parts, figure.aggregate), self.tally(by), keys.check_partition)
+        return by
 
     def tally(self, by: tuple[str, ...]) -> str:
         """The partition of one member's slots and total."""
@@ -55,9 +74,24 @@ class Group:
 
 @dataclass(frozen=True)
 class Figures:
-    """Reads tallies of a table."""
+    """Reads a tenant's tallies."""
 
     table: Table
+    ledger: Ledger
+    tenant: str
+
+    def group(self, entity: type[Entity], name: str, within: Sequence[Any]) -> Group:
+        """What a declaration asks for within some values.
+
+        Raises:
+            Invalid: names the value that its field does not take.
+        """
+        current = self.ledger.current(entity.__name__).plan
+        counter = next((each for each in current.counters if each.name == name), None)
+        tallies = current.aggregates if counter is None else (counter.tally,)
+        aggregate = next(each for each in tallies if each.name == name)
+        texts = part_texts(entity, current, aggregate.within, tuple(within))
+        return Group(self.tenant, current, aggregate, texts, counter)
 
     def score(
         self, group: Group, by: tuple[str, ...], amount: Amount | None, *, ranked: bool
@@ -184,3 +218,8 @@ def plain(total: Decimal) -> Any:
 
 def _by(order: str) -> tuple[str, ...]:
     return keys.parse(order)[1:]
+
+
+def _last(parts: Sequence[Part], otherwise: str) -> str:
+    """The field that a key which is too long is blamed on."""
+    return parts[-1].field if parts else otherwise

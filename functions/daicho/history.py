@@ -42,7 +42,7 @@ class History:
         base = self.places.key(one)
         if base is None:
             return None
-        found = self._newest(self.check(one.entity, base), consistent=consistent)
+        found = newest_of(self.table, self.check(one.entity, base), consistent=consistent)
         return None if found is None or versions.is_mark(found) else found
 
     def at(self, one: One[Any]) -> Image | None:
@@ -88,34 +88,19 @@ class History:
         return list(self.contents({derive.key_of(each): each for each in found}).values())
 
     def contents(self, found: Mapping[ItemKey, Image]) -> Mapping[ItemKey, Image]:
-        """Base items by their keys, each pointer replaced by what it points at."""
-        pointed = {
-            key: versions.version_key(key, image["type"]["S"], version_of(image))
-            for key, image in found.items()
-            if self.ledger.current(image["type"]["S"]).plan.versions == "pointer"
-        }
-        if not pointed:
-            return found
-        items = self.table.batch_get(pointed.values(), consistent=True).whole()
-        content = dict(found)
-        for base, key in pointed.items():
-            # Forgotten since the base item was read: then there is a newer one.
-            newest = items.get(key) or self._newest(key.pk)
-            del content[base]
-            if newest is not None and not versions.is_mark(newest):
-                content[base] = newest
-        return {key: content[key] for key in found if key in content}
+        """See `contents`."""
+        return contents(self.table, self.ledger, found)
 
     def standing(self, entity: type[Entity], base: ItemKey) -> Standing:
         """What stands of an item, for who writes its next version."""
         partition = self.check(entity, base)
         if entity.versioned_ == "pointer":
-            return versions.standing(None, self._newest(partition), by_pointer=True)
+            return versions.standing(None, newest_of(self.table, partition), by_pointer=True)
         item = self.table.get(base, consistent=True)
         if item is not None and expired(item, self.now()):
             item = None  # declared before versions were: nothing that is versioned expires
         known = item is not None and versions.is_kept(item)
-        newest = None if known else self._newest(partition)
+        newest = None if known else newest_of(self.table, partition)
         return versions.standing(item, newest, by_pointer=False)
 
     def forget(self, one: One[Any]) -> Forgotten:
@@ -171,10 +156,6 @@ class History:
                 decided = Position(image["SK"]["S"])
         return shown.images, None
 
-    def _newest(self, partition: str, *, consistent: bool = True) -> Image | None:
-        query = Query(partition, forward=False, limit=1, consistent=consistent)
-        return next(iter(self.table.query(query).items), None)
-
     def _unkept(self, entity: type[Entity], base: ItemKey) -> Image | None:
         """The current item, if it has no version item: older code has written it, or a load."""
         if entity.versioned_ == "pointer":
@@ -187,3 +168,34 @@ class History:
     def plan(self, entity: type[Entity]) -> EntityPlan:
         """The newest plan of an entity."""
         return self.ledger.current(entity.__name__).plan
+
+
+def contents(
+    table: Table, ledger: Ledger, found: Mapping[ItemKey, Image]
+) -> Mapping[ItemKey, Image]:
+    """Base items by their keys, each pointer replaced by the version item that it points at.
+
+    One that is gone by now is left out.
+    """
+    pointed = {
+        key: versions.version_key(key, image["type"]["S"], version_of(image))
+        for key, image in found.items()
+        if ledger.current(image["type"]["S"]).plan.versions == "pointer"
+    }
+    if not pointed:
+        return found
+    items = table.batch_get(pointed.values(), consistent=True).whole()
+    content = dict(found)
+    for base, key in pointed.items():
+        # Forgotten since the base item was read: then there is a newer one.
+        item = items.get(key) or newest_of(table, key.pk)
+        del content[base]
+        if item is not None and not versions.is_mark(item):
+            content[base] = item
+    return {key: content[key] for key in found if key in content}
+
+
+def newest_of(table: Table, partition: str, *, consistent: bool = True) -> Image | None:
+    """The version item with the highest number, which may be a mark; None if there is none."""
+    query = Query(partition, forward=False, limit=1, consistent=consistent)
+    return next(iter(table.query(query).items), None)

@@ -14,7 +14,7 @@ from daicho.images import Image
 from daicho.lists import AskedLists, Lists
 from daicho.places import Places
 from daicho.plan import Ledger
-from daicho.postings import IndexReader
+from daicho.postings import IndexReader, Listed
 from daicho.questions import Many
 from daicho.reach import Reach
 from daicho.reading import Reader, Shown
@@ -36,9 +36,16 @@ class Pages:
     at_once: int
 
     def page(
-        self, many: Sequence[Many[Any]], limit: int, cursor: str | None
+        self,
+        many: Sequence[Many[Any]],
+        limit: int,
+        cursor: str | None,
+        names: Sequence[str] | None = None,
     ) -> tuple[Sequence[Image], str | None]:
-        """A page of lists merged in order, and the cursor behind it; None only at the end."""
+        """A page of lists merged in order, and the cursor behind it; None only at the end.
+
+        ``names``: fields that will do. Where the rows copy all of them, no item is read.
+        """
         if many and many[0].by == "versions":
             return self.history.page(many, limit, cursor)
         now = self.now()
@@ -49,10 +56,11 @@ class Pages:
         found: Sequence[Image]
         if asked.direct:
             found, end = Reader(self.table, now).direct(asked.direct, start, limit)
-        else:
-            budget = Budget(units=reach.units, requests=reach.requests)
-            found, end = self._walked(asked, start, budget, now)
-        return self.history.whole(found), binding.write(end)
+            return self.history.whole(found), binding.write(end)
+        budget = Budget(units=reach.units, requests=reach.requests)
+        copied = _copy(asked, names)
+        found, end = self._walked(asked, start, budget, now, copied)
+        return found if copied else self.history.whole(found), binding.write(end)
 
     def asked(self, many: Sequence[Many[Any]], limit: int, reach: Reach) -> AskedLists:
         """The lists that answer questions."""
@@ -60,14 +68,21 @@ class Pages:
         return Lists(self.places, self.ledger, self.tenant, reach, now).asked(many, limit)
 
     def _walked(
-        self, asked: AskedLists, start: Position | None, budget: Budget, now: int
+        self,
+        asked: AskedLists,
+        start: Position | None,
+        budget: Budget,
+        now: int,
+        copied: bool,
     ) -> tuple[Sequence[Image], Position | None]:
         """A page of postings; a position's ``list`` says whether its own order is undecided."""
         stream, shown = asked.stream(), Shown(asked.limit)
         if start is not None:
             stream.leap(Bound(start.order, inclusive=start.list == 1))
         entity = asked.entity.__name__
-        reader = IndexReader(self.table, self.ledger, entity, asked.asked, now, self.at_once)
+        reader = IndexReader(
+            self.table, self.ledger, entity, asked.asked, now, self.at_once, copied
+        )
         try:
             walked = Walk(reader, stream, asked.limit, shown.take, budget).page()
         except OnlyUnprocessedError as error:
@@ -75,3 +90,11 @@ class Pages:
         order, inclusive = walked.bound
         end = None if walked.bound == END else Position(order, int(inclusive))
         return walked.items, end
+
+
+def _copy(asked: AskedLists, names: Sequence[str] | None) -> bool:
+    """Whether the rows of all lists bring along what is wanted; None is everything."""
+    wanted = {*asked.entity.fields_, "created_at", "version"} if names is None else set(names)
+    return all(
+        isinstance(each, Listed) and wanted <= set(each.listing.copies) for each in asked.asked
+    )

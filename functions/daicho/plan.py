@@ -113,6 +113,7 @@ class ListingPlan:
     """A sparse listing: a row for each item that meets ``where`` and has all parts.
 
     ``shards``: over how many partitions of the index each list is spread, by a hash of the key.
+    ``copies``: attributes that each row brings along.
     """
 
     name: str
@@ -121,6 +122,7 @@ class ListingPlan:
     order: tuple[str, ...]
     where: Condition | None = None
     shards: int = 1
+    copies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -195,9 +197,13 @@ class EntityPlan:
     def to_json(self) -> dict[str, Any]:
         """The plan as plain JSON values."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        # What says nothing is left out, as lock files had it before there was anything to say.
         for each in plain["aggregates"]:
             if each["rolled_up"] == "by schedule":
-                del each["rolled_up"]  # as lock files had it before there was another
+                del each["rolled_up"]
+        for each in plain["listings"]:
+            if not each["copies"]:
+                del each["copies"]
         if plain["versions"] is None:
             del plain["versions"]
         return plain

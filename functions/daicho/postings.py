@@ -1,6 +1,7 @@
 """Posting lists (GSI2: listings and searches), read from the table for `daicho.search.walk`.
 
-Index rows hold keys only, and lag behind; what they name is shown if it stands there now.
+Index rows lag behind; what they name is shown if it stands there now. Where they copy all that is
+wanted, they are shown themselves.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-from daicho import derive, images, keys
+from daicho import derive, images, keys, rows
 from daicho.images import Image
 from daicho.plan import EntityPlan, Ledger, ListingPlan, NewerGenerationError, SearchPlan
 from daicho.requests import Query
@@ -82,7 +83,11 @@ class Searched:
 
 @dataclass(frozen=True)
 class IndexReader:
-    """Reads the lists of one entity. ``now`` is in epoch seconds; ``at_once`` are requests."""
+    """Reads the lists of one entity. ``now`` is in epoch seconds; ``at_once`` are requests.
+
+    ``copied``: rows bring along all that is wanted, so no item is read, and what they show is as
+    old as they are.
+    """
 
     table: Table
     ledger: Ledger
@@ -90,6 +95,7 @@ class IndexReader:
     asked: Sequence[Asked]
     now: int
     at_once: int
+    copied: bool = False
 
     def blocks(self, wanted: Sequence[Wanted]) -> Sequence[Block]:
         """A block of each of these lists."""
@@ -99,7 +105,9 @@ class IndexReader:
             return list(pool.map(self._block, wanted))
 
     def fetch(self, keys: Sequence[Any], *, consistent: bool) -> Fetched:
-        """The items of index rows, which are known by their partition keys."""
+        """The items of index rows: by their partition keys, or what they copy."""
+        if self.copied:
+            return Fetched({key: rows.read(key[1]) for key in keys}, requests=0)
         bases = {derive.base_of_derived(key): key for key in keys}
         found = self.table.batch_get(bases, consistent=consistent)
         return Fetched(
@@ -111,11 +119,15 @@ class IndexReader:
         """Whether an item stands in one of the lists now, at this order."""
         if expired(item, self.now):
             return False
+        if self.copied:
+            return True
         plan = plan_of(self.ledger, self.entity, item)
         return any(asked.stands(plan, item, order) for asked in self.asked)
 
     def units(self, item: Image | None, *, consistent: bool) -> float:
         """Read units of one item, or of finding none."""
+        if self.copied:
+            return 0.0
         size = images.size_of(item) if item else 1
         return -(-size // UNIT_BYTES) * (1.0 if consistent else 0.5)
 
@@ -132,11 +144,15 @@ class IndexReader:
             query = replace(query, high=order) if inclusive else replace(query, below=order)
         page = self.table.query(query)
         rows = [
-            Row(row[ORDER]["S"], row["PK"]["S"], _rest(row) if wanted.rests else "")
+            Row(row[ORDER]["S"], self._key(row), _rest(row) if wanted.rests else "")
             for row in page.items
             if wanted.bound.admits(row[ORDER]["S"])
         ]
         return Block(rows, page.last, page.units)
+
+    def _key(self, row: Image) -> Any:
+        owner = row["PK"]["S"]
+        return (owner, row[rows.COPY]["S"]) if self.copied else owner
 
 
 def _rest(row: Image) -> str:

@@ -112,7 +112,7 @@ class Scan:
     """A stretch of the whole table: one of ``segments`` that may be read at once.
 
     ``start`` is a page's `Page.last`. ``filter`` leaves items out after they were read and paid
-    for; ``limit`` counts them all the same.
+    for; ``limit`` counts them all the same. ``index``: an index instead of the table.
     """
 
     segment: int = 0
@@ -120,6 +120,7 @@ class Scan:
     start: Image | None = None
     limit: int | None = None
     consistent: bool = False
+    index: str | None = None
     filter: str | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, AttributeValue] = field(default_factory=dict)
@@ -127,6 +128,7 @@ class Scan:
     def request(self) -> dict[str, Any]:
         """The request, but for the table's name."""
         optional = {
+            "IndexName": self.index,
             "ExclusiveStartKey": self.start,
             "Limit": self.limit,
             "ConsistentRead": self.consistent or None,

@@ -29,6 +29,14 @@ class View:
     version: int
 
 
+@dataclass(frozen=True)
+class Viewed:
+    """A page of views, and the cursor that goes on behind them: None only at the end."""
+
+    items: list[View]
+    cursor: str | None
+
+
 def names_of(entity: type[Entity]) -> tuple[str, ...]:
     """The fields that may be asked for: all but hidden ones, and those that every item has."""
     own = (name for name, spec in entity.fields_.items() if not spec.hidden)

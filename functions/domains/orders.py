@@ -35,7 +35,7 @@ class Order(Entity):
     total: Decimal = field(default=Decimal(0), frozen=True, ge=0)
 
     key = Key(date, id, shards=10)
-    of_customer = Listing(customer, order=(date, created_at))
+    of_customer = Listing(customer, order=(date, created_at), copies=(status, total))
     open = Listing(customer, order=(date, created_at), where=one_of(status, "open"))
 
 

@@ -13,8 +13,9 @@ from daicho import keys
 from daicho.archive.reading import Archive, Days
 from daicho.archive.verifying import Verifier
 from daicho.bucket import Bucket
-from daicho.derive import Amount, Row
+from daicho.derive import Amount
 from daicho.plan import AggregatePlan
+from daicho.rows import Row
 from daicho.tally import reading, slots
 from tests.delivery.attributes import Image
 from tests.delivery.clock import BEGAN
@@ -25,11 +26,7 @@ from tests.delivery.world import World
 def differences(site: Site, world: World, recounted: Collection[str] = ()) -> list[str]:
     """All that is not as it should be. ``recounted``: tallies that nobody can know."""
     items = dict(site.table.items)
-    rows = {
-        key: Row(item["GSI2PK"]["S"], item["GSI2SK"]["S"])
-        for key, item in items.items()
-        if "~" in key.pk and "GSI2PK" in item
-    }
+    rows = {key: Row.of(item) for key, item in items.items() if "~" in key.pk and "GSI2PK" in item}
     found = _unlike("derived items", world.rows(), rows)
     tallies = {key.pk for key in items if "#+" in key.pk}
     table = site.reader()

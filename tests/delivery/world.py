@@ -7,8 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
 from daicho import derive
-from daicho.derive import Amount, ItemKey, Row
+from daicho.derive import Amount, ItemKey
 from daicho.images import Image
+from daicho.rows import Row
 from tests.delivery.choices import Choices
 from tests.delivery.clock import Clock
 from tests.delivery.code import MARK

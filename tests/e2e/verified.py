@@ -8,9 +8,10 @@ from typing import Any
 import boto3
 
 from daicho import derive, images, keys
-from daicho.derive import Amount, ItemKey, Row
+from daicho.derive import Amount, ItemKey
 from daicho.images import Image
 from daicho.plan import Ledger
+from daicho.rows import Row
 from daicho.table import Table
 from daicho.tally.reading import live_amount, rolled_up_amount
 from daicho.tally.rollup import ranking_place
@@ -46,9 +47,7 @@ class Verified:
             plan = self._ledger.plan(item["type"]["S"], int(item["gen"]["N"]))
             wanted |= derive.rows(plan, item)
         standing = {
-            derive.key_of(item): Row(item["GSI2PK"]["S"], item["GSI2SK"]["S"])
-            for item in self._standing
-            if "GSI2PK" in item
+            derive.key_of(item): Row.of(item) for item in self._standing if "GSI2PK" in item
         }
         return [
             f"{key}: {standing.get(key)} instead of {wanted.get(key)}"

@@ -10,18 +10,31 @@ from typing import Any
 import pytest
 
 import domains
+from daicho import sending
 from daicho.domain import Daicho
-from daicho.errors import UnansweredError
+from daicho.errors import ContendedError, UnansweredError
 from daicho.plan import Ledger
 from daicho.table import Table
+from daicho.web import doing
 from daicho.web.mounting import operations
+from daicho.web.operations import Operation
 from handlers import api
 from handlers.outside import Outside
 from tests.client import Client
+from tests.integration.test_api_bad_input import body_of, named, url_of
 from tests.pump import environment
 from tests.served import Served
 
 CHANGING = [each for each in operations(Daicho.discover(domains)) if each.method != "GET"]
+KEYED = [each for each in CHANGING if each.once]
+MAKING = [each for each in CHANGING if each.method == "PUT"]
+NEEDING = {
+    "post_carts_by_user_checkout",
+    "post_sales",
+    "put_contacts_by_id_categories_by_category",
+    "put_polls_by_poll_votes_by_voter",
+}
+"""Routes that are refused here, besides those that change what a POST has made."""
 KEYS = ("k", "a#b", "acme#~request#k", "$23", "~", "a b/c?d=e", "é😀", '"', "k" * 255)
 
 
@@ -66,6 +79,31 @@ def test_whatever_is_changed_is_changed_once(served: Served, key: str) -> None:
     assert once(
         "POST", "/artists", {"name": "Kate Bush"}, idempotency_key=f"POS{key}"[:255]
     ).json == (made.json)
+
+
+@pytest.mark.parametrize("operation", KEYED, ids=named)
+def test_every_route_is_done_once(served: Served, operation: Operation) -> None:
+    """Whatever a route does under a key, its repeat changes nothing and is answered alike."""
+    once, body = served.client(f"every-{KEYED.index(operation)}"), body_of(operation)
+    for each in MAKING:  # what there may be to change or to remove
+        once(each.method, url_of(each), body_of(each))
+
+    def state() -> list[Any]:
+        return sorted(items_of(served, once.tenant or ""), key=lambda item: str(item["PK"]))
+
+    before = state()
+    first = once(operation.method, url_of(operation), body, idempotency_key="k")
+    after = state()
+    again = once(operation.method, url_of(operation), body, idempotency_key="k")
+    assert (again.status, again.text) == (first.status, first.text), first.text
+    assert state() == after
+    if first.status >= 400:
+        assert after == before
+        assert operation.method in ("PATCH", "DELETE") or operation.id in NEEDING
+    else:
+        other = once(operation.method, f"{url_of(operation, 'y')}", body, idempotency_key="k")
+        same = url_of(operation) == url_of(operation, "y")
+        assert other.status == (first.status if same else 422)
 
 
 def test_a_functions_changes_are_one(served: Served) -> None:
@@ -203,3 +241,26 @@ def test_what_a_key_costs(served: Served) -> None:
         client.good("POST", "/artists", {"name": "x"}, **headers)
         taken.append(table.units.taken())
     assert taken == [(0.0, 1.0), (2.0, 4.0), (1.0, 0.0)]
+
+
+class Busy(Table):
+    """A table at whose items transactions of others are all the time."""
+
+    def transact(self, _writes: Any) -> None:
+        raise ContendedError("a transaction is there")
+
+    def put(self, *_given: Any, **_named: Any) -> None:
+        raise ContendedError("a transaction is there")
+
+
+def test_what_others_are_at_all_the_time_is_a_409(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doing, "RACING_SECONDS", 0.0)
+    monkeypatch.setattr(sending, "CONTENDED_SECONDS", 0.0)
+    outside = Outside(table=lambda *_, **__: Busy(served.dynamodb, served.table.name))
+    client = Client(api.build(environment(served.table.name), outside=outside), "busy")
+    for headers in ({}, {"idempotency_key": "k"}):
+        answer = client("POST", "/artists", {"name": "x"}, **headers)
+        assert (answer.status, answer.headers["Retry-After"]) == (409, "1")
+    assert not items_of(served, "busy")

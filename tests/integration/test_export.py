@@ -21,13 +21,17 @@ from cli.exporting.exporter import PATIENCE_SECONDS, Exporter
 from cli.exporting.lines import Chosen, Lines
 from cli.exporting.state import State
 from cli.main import app
+from daicho.book import Book
 from daicho.errors import ThrottledError, UnavailableError
 from daicho.images import Image, to_image
 from daicho.pace import Pace
 from daicho.plan import Ledger
 from daicho.requests import Page, Scan
 from daicho.table import Table
+from domains.articles import Article
+from domains.manuals import Manual
 from tests.deriving import items_of
+from tests.dynoxide import create_table
 
 ROOT = Path(__file__).parents[2]
 Run = Callable[..., Any]
@@ -101,6 +105,28 @@ def test_an_entity_of_a_tenant_is_what_load_takes(
     assert ids(tmp_path / "b") == sorted(songs("other"))
 
 
+def test_from_the_replica_as_from_the_table(
+    dynamo: str, dynamodb: DynamoDBClient, tmp_path: Path
+) -> None:
+    name = create_table(dynamodb, replica=True)
+    fill(dynamodb, name)
+    where = ["--table", name, "--endpoint", dynamo, "--tenant", "acme"]
+    for raw in ([], ["--raw"]):
+        files = [tmp_path / f"{source}{len(raw)}" for source in ("table", "replica")]
+        for file, more in zip(files, ([], ["--replica"]), strict=True):
+            done = CliRunner().invoke(app, ["export", str(file), *where, *raw, *more])
+            assert done.exit_code == 0, done.output
+        one, other = (
+            sorted(json.dumps(each, sort_keys=True) for each in lines(file)) for file in files
+        )
+        assert one == other != []
+    both = CliRunner().invoke(
+        app, ["export", str(tmp_path / "x"), *where, "--replica", "--consistent"]
+    )
+    assert (both.exit_code, "not both" in both.output) == (1, True)
+    dynamodb.delete_table(TableName=name)
+
+
 def test_everything_that_lives_and_raw_everything_that_stands(
     daicho: Run, dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
 ) -> None:
@@ -118,6 +144,24 @@ def test_everything_that_lives_and_raw_everything_that_stands(
     found = [each["Item"] for each in lines(tmp_path / "songs")]
     assert {each["PK"]["S"].split("#")[0] for each in found} == {"acme2"}
     assert len(found) == 5
+
+
+def test_what_is_kept_by_pointer_is_exported_whole(
+    daicho: Run, dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
+) -> None:
+    book = Book(Table(dynamodb, table_name), Ledger.load(), "acme")
+    for number in range(3):
+        book.put(Manual(id="m", title="M", text=f"text {number}"))
+        book.put(Article(id="a", title="A", text=f"text {number}"))
+    book.create(Manual(id="gone", title="M", text="x"))
+    book.delete(Manual.key("gone"))
+    assert daicho(tmp_path / "out").exit_code == 0
+    found = [(each["type"], each["version"], each["item"]) for each in lines(tmp_path / "out")]
+    assert sorted((kind, version, item["text"]) for kind, version, item in found) == [
+        ("Article", 3, "text 2"), ("Manual", 3, "text 2"),
+    ]  # fmt: skip
+    assert daicho(tmp_path / "raw", "--raw").exit_code == 0
+    assert len(lines(tmp_path / "raw")) == 10  # every version, and the mark
 
 
 def test_values_are_as_the_api_writes_them() -> None:

@@ -17,6 +17,7 @@ from daicho.errors import (
     StoreError,
     ThrottledError,
     TransactionFailedError,
+    UnansweredError,
     UnavailableError,
     UnprocessedError,
 )
@@ -106,6 +107,20 @@ def test_why_a_transaction_was_cancelled(codes: list[str], error: type[StoreErro
     }
     with pytest.raises(error) as raised, translated("a transaction"):
         raise ClientError(answer, "TransactWriteItems")
+    assert type(raised.value) is error
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        ("TransactionConflictException", ContendedError),
+        ("TransactionInProgressException", UnansweredError),
+    ],
+)
+def test_a_transaction_in_the_way(code: str, error: type[StoreError]) -> None:
+    answer: Any = {"Error": {"Code": code, "Message": "x"}}
+    with pytest.raises(error) as raised, translated("a write"):
+        raise ClientError(answer, "PutItem")
     assert type(raised.value) is error
 
 

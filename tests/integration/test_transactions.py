@@ -65,6 +65,7 @@ def test_an_item_may_be_written_twice_and_is_written_once(shelf: Shelf) -> None:
         t.create(Note(id="n", text="1"))
         t.change(Note.key("n"), {"text": "2"})
         assert book.get(Note.key("n")).text == "2"
+        assert book.view(Note.key("n"), "text").values == {"text": "2"}
         book.create(Note(id="passing"))
         assert book.find_all([Note.key("passing"), Note.key("none")])[0] is not None
         book.delete(Note.key("passing"))

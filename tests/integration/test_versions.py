@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho import Domain, Entity, Key, Versioned, field, uid
+from daicho import Domain, Entity, Key, Versioned, uid
 from daicho.book import Book
+from daicho.derive import key_of
 from daicho.domain import Daicho
 from daicho.errors import BadCursor, Conflict, Invalid, NotFound, PreconditionFailed
-from daicho.history import MOST_FORGOTTEN
+from daicho.history import MOST_FORGOTTEN, contents
 from daicho.plan import Ledger
 from daicho.questions import One
 from tests.revised import BOTH, LEDGER, NOON, Guide, Kept, Memo, numbers
@@ -278,6 +279,22 @@ def test_a_version_takes_up_to_400_kilobytes(kept: Kept, entity: Any) -> None:
     assert numbers(book, entity.versions("m")) == [7, 6, 5, 4, 3, 2, 1]
 
 
+def test_a_pointer_that_is_out_of_date_shows_what_is_newest(kept: Kept) -> None:
+    book = kept.book()
+    for id in ("m", "gone"):
+        revised(book, Guide, 2, id)
+    stale = {key_of(item): item for item in kept.stands().values() if "type" in item}
+    book.change(Guide.key("m"), {"text": "later"})
+    assert [item["text"] for item in contents(kept.table, LEDGER, stale).values()] == [
+        {"S": "text 2"}, {"S": "text 2"},
+    ]  # fmt: skip
+    book.forget(Guide.key("m"))
+    book.delete(Guide.key("gone"))
+    book.forget(Guide.key("gone"))
+    (found,) = contents(kept.table, LEDGER, stale).values()
+    assert (found["text"], found["version"]) == ({"S": "later"}, {"N": "3"})
+
+
 def test_a_page_of_pointers_is_bounded_by_what_they_point_at(kept: Kept) -> None:
     book = kept.book()
     for number in range(7):
@@ -288,92 +305,6 @@ def test_a_page_of_pointers_is_bounded_by_what_they_point_at(kept: Kept) -> None
         assert len(page.items) == 5
         rest = book.page(many, cursor=page.cursor)
         assert (len(rest.items), rest.cursor) == (2, None)
-
-
-# --- Generations ------------------------------------------------------------------------------
-
-
-def _first() -> type[Entity]:
-    class Leaf(Entity):
-        id: str = uid()
-        text: str = field()
-        key = Key(id)
-
-    return Leaf
-
-
-def _second() -> type[Entity]:
-    class Leaf(Entity):
-        id: str = uid()
-        text: str = field()
-        old: str | None = None
-        key = Key(id)
-        versions = Versioned("copy")
-
-    return Leaf
-
-
-def _third() -> type[Entity]:
-    class Leaf(Entity):
-        id: str = uid()
-        text: str = field(max_length=5)
-        author: str = field()
-        key = Key(id)
-        versions = Versioned("copy")
-
-    return Leaf
-
-
-LEAVES: tuple[Any, ...] = (_first(), _second(), _third())
-LEDGERS: list[Ledger] = []
-for _leaf in LEAVES:
-    LEDGERS.append(Daicho(Domain("t", _leaf)).appended(LEDGERS[-1] if LEDGERS else Ledger()))
-
-
-def test_what_was_written_before_versions_were_kept_becomes_one(kept: Kept) -> None:
-    old, new = (kept.book(ledger=ledger) for ledger in LEDGERS[:2])
-    before, leaf, _ = LEAVES
-    old.create(before(id="m", text="one"))
-    old.change(before.key("m"), {"text": "two"})
-    shown = new.page(leaf.versions("m")).items
-    assert [(each.version, each.text, each.versioned_at) for each in shown] == [(2, "two", None)]
-    assert new.get(leaf.versions.at("m", version=2)).text == "two"
-    kept.tick()
-    new.change(leaf.key("m"), {"text": "three"})
-    assert [(e.version, e.text) for e in new.page(leaf.versions("m"), limit=2).items] == [
-        (3, "three"), (2, "two"),
-    ]  # fmt: skip
-    # A writer of the old code is still there: what it wrote is kept by the next one of the new.
-    old.change(before.key("m"), {"text": "four"})
-    assert numbers(new, leaf.versions("m"), limit=1) == [4, 3, 2]
-    new.put(leaf(id="m", text="five"))
-    assert numbers(new, leaf.versions("m")) == [5, 4, 3, 2]
-    assert new.get(leaf.versions.at("m", version=4)).text == "four"
-    # It deletes without a mark, and counts from 1 again.
-    old.delete(before.key("m"))
-    old.create(before(id="m", text="six"))
-    assert new.get(leaf.key("m")).version == 1
-    assert new.change(leaf.key("m"), {"text": "seven"}).version == 7
-    texts = [each.text for each in new.page(leaf.versions("m")).items]
-    assert texts == ["seven", "six", "five", "four", "three", "two"]
-    new.delete(leaf.key("m"))
-    assert new.create(leaf(id="m", text="nine")).version == 9
-
-
-def test_versions_of_older_declarations_stay_readable(kept: Kept) -> None:
-    old, new = (kept.book(ledger=ledger) for ledger in LEDGERS[1:])
-    _, before, leaf = LEAVES
-    old.create(before(id="m", text="far too long", old="x"))
-    old.change(before.key("m"), {"text": "short"})
-    new.put(leaf(id="m", text="new", author="me"))
-    texts = [(each.text, each.author) for each in new.page(leaf.versions("m")).items]
-    assert texts == [("new", "me"), ("short", None), ("far too long", None)]
-    # Written once more it takes the rules of today.
-    for version, wrong in ((1, "text"), (2, "author")):
-        with pytest.raises(Invalid) as error:
-            new.restore(leaf.versions.at("m", version=version))
-        assert error.value.field == wrong
-    assert new.restore(leaf.versions.at("m", version=3)).version == 4
 
 
 def test_time_of_the_item_and_of_its_versions(kept: Kept, entity: Any) -> None:

@@ -66,12 +66,8 @@ class Shelf(Table):
             if (image := self.items.get(key)) is not None:
                 plan = self.ledger.current(image["type"]["S"]).plan
                 for row, place in derive.rows(plan, image).items():
-                    self.rows[row] = {
-                        "PK": {"S": row.pk},
-                        "SK": {"S": row.sk},
-                        "GSI2PK": {"S": place.gsi2pk},
-                        "GSI2SK": {"S": place.gsi2sk},
-                    }
+                    key_of_row = {"PK": {"S": row.pk}, "SK": {"S": row.sk}}
+                    self.rows[row] = {**key_of_row, **place.attributes}
 
     def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
         return self.items.get(key)

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daicho import derive, versions
-from daicho.derive import Amount, ItemKey, Row
+from daicho.derive import Amount, ItemKey
+from daicho.rows import Row
 from daicho.stream.compute import Computed, compute
 from daicho.stream.fold import DerivedWrite, fold, total
 from daicho.stream.records import Batch

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daicho import Domain, Entity, Key, Listing, derive, field, keys
-from daicho.book import Book, Page
-from daicho.declarations import MOST_SHARDS
+from daicho import Domain, Entity, Key, Listing, Page, derive, field, keys
+from daicho.book import Book
 from daicho.domain import Daicho
 from daicho.fields import DeclarationError
+from daicho.listings import MOST_SHARDS
 from daicho.plan import Ledger
 from daicho.questions import Many
 from daicho.reading import MOST_MERGED
@@ -96,8 +96,7 @@ class House:
             each for each in self.table.items.values() if each.get("id", {}).get("S") == made.id
         )
         for key, row in derive.rows(plan, image).items():
-            place = {"GSI2PK": {"S": row.gsi2pk}, "GSI2SK": {"S": row.gsi2sk}}
-            self.table.put({**key_image(key), **place})
+            self.table.put({**key_image(key), **row.attributes})
 
     def remove(self, item: Any) -> None:
         del self.there[item.id]

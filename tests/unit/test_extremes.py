@@ -116,7 +116,7 @@ def test_a_sum_beyond_a_scores_width_stands_at_the_top() -> None:
     )
     report = Rollup(table, LEDGER, dirty_shards=1).run(Patience.seconds(5))
     assert (report.rolled, report.failed) == (3, 0)
-    figures = Figures(table)
+    figures = Figures(table, LEDGER, "t")
     group = Group("t", PAYMENT.plan, PAYMENT.plan.aggregates[0], ())
     tally = group.tally(("rich",))
     total = table.get(slots.total_key(tally))
@@ -138,7 +138,7 @@ def test_a_member_is_never_ahead_of_itself() -> None:
     tally = Group("t", PAYMENT.plan, PAYMENT.plan.aggregates[0], ())
     slot = slots.slot_key(tally.tally(("a",)), "s")
     table.items[slot] = {**table.items[slot], "items": {"N": "2"}, "total": {"N": "20"}}
-    figures = Figures(table)
+    figures = Figures(table, LEDGER, "t")
     for payer, rank in (("a", 1), ("b", 2)):
         live = live_amount(table, tally.tally((payer,)))
         assert figures.score(tally, (payer,), live, ranked=True).rank == rank

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from daicho import derive, images
-from daicho.derive import Amount, ItemKey, Row
+from daicho.derive import Amount, ItemKey
 from daicho.images import Image
 from daicho.plan import EntityPlan, Ledger, NewerGenerationError
+from daicho.rows import Row
 from daicho.stream.deadline import within
 from daicho.stream.records import StreamRecord
 from daicho.tally import slots

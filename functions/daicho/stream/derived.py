@@ -26,7 +26,7 @@ def derive_into(store: Store, write: DerivedWrite, now: dt.datetime) -> None:
     if write.row is None:
         item["ttl"] = images.to_value(int((now + TOMBSTONE).timestamp()))
     else:
-        item |= {"GSI2PK": {"S": write.row.gsi2pk}, "GSI2SK": {"S": write.row.gsi2sk}}
+        item |= write.row.attributes
     try:
         store.put(item, condition=f"{slots.FENCE}:seq", values={":seq": {"S": write.seq}})
     except ConditionFailedError:

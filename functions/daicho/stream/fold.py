@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from daicho.derive import Amount, ItemKey, Row
+from daicho.derive import Amount, ItemKey
+from daicho.rows import Row
 from daicho.stream.compute import Computed
 
 

@@ -11,10 +11,11 @@ from typing import Annotated, Any
 from annotated_types import Ge, Le
 from pydantic import BaseModel, Field, create_model
 
-from daicho.declarations import Count, EdgeOf, KeyOf, Listing, ListingOf, PartSpec, Tally, TallyOf
+from daicho.declarations import Count, EdgeOf, KeyOf, PartSpec, Tally, TallyOf
 from daicho.domain import Window
 from daicho.entity import Entity
 from daicho.fields import DeclarationError, FieldSpec
+from daicho.listings import Listing, ListingOf
 from daicho.questions import Many, One, Score
 from daicho.searching import Search, SearchOf
 from daicho.web import models, replies, selecting, under, windows
@@ -165,6 +166,8 @@ class Mounted:
             optional = (selecting.parameter(self.entity),)
         elif self.window:
             optional = (*PAGING, windows.parameter(self.window))
+        if isinstance(self.owner, ListingOf) and self.owner.declaration.has_copies:
+            optional = (*optional, selecting.parameter(self.entity))
         searches = isinstance(self.owner, SearchOf)
         required = (*asked_by, *flags)
         return Choice(

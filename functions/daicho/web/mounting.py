@@ -17,10 +17,11 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl
 
-from daicho.declarations import Aggregate, Edge, Listing
+from daicho.declarations import Aggregate, Edge
 from daicho.domain import Answer, Daicho, Domain, Resource
 from daicho.entity import Entity
 from daicho.fields import DeclarationError, FieldSpec
+from daicho.listings import Listing
 from daicho.searching import Search
 from daicho.web import functions, resources, windows
 from daicho.web.answers import Mounted

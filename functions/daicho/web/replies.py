@@ -52,9 +52,16 @@ def written(found: Entity, *, location: str | None = None, created: bool | None 
 def items(call: Call, *questions: Many[Entity]) -> Reply:
     """A page of a list; shorter than asked for where its items are so large that it must be."""
     limit: int = call.values["limit"]
+    names = selecting.asked(call)
     while True:
-        page = call.book.page(*questions, limit=limit, cursor=call.values["cursor"])
-        reply = page_of(page.items, page.cursor)
+        if names:
+            seen = call.book.views(
+                *questions, names=names, limit=limit, cursor=call.values["cursor"]
+            )
+            reply = listed([models.text_of_view(each) for each in seen.items], seen.cursor)
+        else:
+            page = call.book.page(*questions, limit=limit, cursor=call.values["cursor"])
+            reply = page_of(page.items, page.cursor)
         if len(reply.body or "") < MOST_BYTES // 2 or _fits(reply) or limit == 1:
             return reply
         limit = max(1, limit // 4)

@@ -7,9 +7,10 @@ from typing import Any, get_args
 
 from annotated_types import Ge, Le
 
-from daicho.declarations import KeyOf, ListingOf
+from daicho.declarations import KeyOf
 from daicho.domain import Window
 from daicho.fields import DeclarationError, FieldSpec, created_at
+from daicho.listings import ListingOf
 from daicho.questions import E, Many
 from daicho.web.operations import Call, Parameter
 from daicho.web.wire import in_text, limited

@@ -128,6 +128,17 @@ def test_a_round_goes_on_where_its_run_had_no_time_left(audited: Audited) -> Non
     assert (audited.state.given_up, done.mismatches, done.age) == ((), 0, 0)
 
 
+def test_a_partition_is_begun_with_time_for_it(audited: Audited) -> None:
+    def spend() -> None:
+        audited.left -= 300
+
+    audited.reading = spend
+    done = audited.run()
+    # Yesterday's has two objects: 300 of 900 seconds are left, and none is begun with so few.
+    assert (audited.left, audited.state.doing) == (300, "")
+    assert done.left == PARTITIONS - len(ENTITIES) - 1
+
+
 def test_mismatches_of_all_runs_of_a_round_are_summed(audited: Audited) -> None:
     audited.kept.bucket.remove(name_after(2))  # yesterday's
     found = audited.run().mismatches
@@ -149,14 +160,15 @@ def test_a_partition_that_takes_too_long_does_not_stop_the_others(audited: Audit
         audited.left = 0
 
     audited.reading = endless
-    for _ in range(3 * TRIES):
+    for _ in range(2 * TRIES):
         audited.left = 900.0
         done = audited.run()
+        audited.now += dt.timedelta(hours=1)
     assert done.given_up == ("Download/2026-11-21",)  # of two objects, the second is too late
     assert (done.left, len(audited.state.done)) == (0, PARTITIONS - 1)
     # It is not complete: the age goes on growing, and somebody will hear of it.
-    audited.now += dt.timedelta(hours=9)
-    assert audited.run().age == 9 * 3600
+    audited.now += dt.timedelta(hours=3)
+    assert audited.run().age == (2 * TRIES + 3) * 3600
     # Tomorrow is another day.
     audited.now += dt.timedelta(days=1)
     audited.left, audited.reading = 900.0, lambda: None

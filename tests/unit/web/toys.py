@@ -27,11 +27,10 @@ from daicho import (
     uid,
 )
 from daicho import field as declared
-from daicho.book import Chart, Page
 from daicho.domain import Daicho
 from daicho.entity import stored, values_of
 from daicho.errors import Conflict, NotFound, PreconditionFailed
-from daicho.questions import Figure, Many, One, Ranking, Score
+from daicho.questions import Chart, Figure, Many, One, Page, Ranking, Score
 from daicho.web.api import Api
 from tests.client import Client
 

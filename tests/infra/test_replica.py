@@ -1,0 +1,60 @@
+"""The replica index: off, unless it is asked for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.settings import Settings, SettingsError
+from tests.infra.synthesis import Synthesis, synthesise
+
+SNAPSHOT = Path(__file__).parent / "snapshots" / "table-with-replica.json"
+
+
+@pytest.fixture(scope="module")
+def replicated(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
+    return synthesise("prod", tmp_path_factory.mktemp("replica"), replica_index=True)
+
+
+def table(stage: Synthesis) -> dict[str, Any]:
+    found: dict[str, Any] = stage.only("DynamoDB::Table")
+    return found
+
+
+def test_the_table_with_a_replica_is_as_committed(
+    replicated: Synthesis, request: pytest.FixtureRequest
+) -> None:
+    found = json.dumps(table(replicated), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    if request.config.getoption("--snapshot", default=False):
+        SNAPSHOT.write_text(found)
+    assert SNAPSHOT.read_text() == found, "look, then run pytest --snapshot"
+
+
+def test_it_has_the_keys_of_the_table_and_all_attributes(
+    replicated: Synthesis, any_stage: Synthesis
+) -> None:
+    properties = table(replicated)["Properties"]
+    *others, replica = properties["GlobalSecondaryIndexes"]
+    assert replica["KeySchema"] == properties["KeySchema"]
+    assert replica["Projection"] == {"ProjectionType": "ALL"}
+    assert replica["WarmThroughput"] == properties["WarmThroughput"]
+    names = [each["IndexName"] for each in others]
+    assert names == ["GSI1", "GSI2", "GSI3"]
+    without = table(any_stage)["Properties"]["GlobalSecondaryIndexes"]
+    assert [each["IndexName"] for each in without] == names
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"), [(None, False), ("", False), ("false", False), ("true", True)]
+)
+def test_the_context_asks_for_it(written: str | None, meant: bool) -> None:
+    context = {"stage": "dev", "replica_index": written}
+    assert Settings.from_context(context.get).replica_index is meant
+
+
+def test_nothing_else_does() -> None:
+    with pytest.raises(SettingsError, match="replica_index is 'yes'"):
+        Settings.from_context({"stage": "dev", "replica_index": "yes"}.get)

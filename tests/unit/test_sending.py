@@ -1,0 +1,105 @@
+"""Writes that transactions of others get in the way of."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any, cast
+
+import pytest
+
+from daicho import sending
+from daicho.derive import ItemKey
+from daicho.errors import (
+    ConditionFailedError,
+    ContendedError,
+    Raced,
+    ThrottledError,
+    TransactionFailedError,
+    UnansweredError,
+)
+from daicho.memory import Memory
+from daicho.requests import ConditionCheck, Delete, Put, Update
+from daicho.sending import Sender
+from daicho.table import Table
+from tests.shelf import NOON
+
+ITEM = {"PK": {"S": "a"}, "SK": {"S": "b"}}
+KEY = ItemKey("a", "b")
+
+
+class Store:
+    """A table that answers as it is told to, and remembers what it was asked."""
+
+    def __init__(self, *answers: Exception | None) -> None:
+        self.answers = list(answers)
+        self.asked: list[tuple[str, Any]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        def asked(*given: Any, **named: Any) -> None:
+            self.asked.append((name, given))
+            answer = self.answers.pop(0) if self.answers else None
+            if answer is not None:
+                raise answer
+
+        return asked
+
+
+@pytest.fixture(autouse=True)
+def in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("daicho.patience.time.sleep", lambda _: None)
+    monkeypatch.setattr(sending, "CONTENDED_SECONDS", 0.2)
+
+
+def sender(store: Store) -> Sender:
+    now = NOON + dt.timedelta(seconds=1)
+    memory = Memory(lambda: now)
+    memory.get(KEY, 10, lambda: ITEM)
+    return Sender(cast(Table, store), memory)
+
+
+def test_one_write_is_a_request_and_several_are_a_transaction() -> None:
+    check = ConditionCheck(KEY, "attribute_exists(PK)")
+    for write, name in (
+        (Put(ITEM), "put"),
+        (Update(KEY, "SET x"), "update"),
+        (Delete(KEY), "delete"),
+    ):
+        store = Store()
+        sender(store).send([write])
+        sender(store).send([write, check])
+        assert [each for each, _ in store.asked] == [name, "transact"]
+    with pytest.raises(ValueError, match="writes nothing"):
+        sender(Store()).send([check])
+
+
+def test_it_is_sent_again_until_the_other_is_through() -> None:
+    store = Store(ContendedError("x"), ContendedError("x"))
+    sent = sender(store)
+    sent.send([Put(ITEM), Delete(KEY)])
+    assert (len(store.asked), sent.sent) == (3, 1)
+    store = Store(*[ContendedError("x")] * 1_000_000)
+    sent = sender(store)
+    with pytest.raises(Raced):
+        sent.send([Put(ITEM)])
+    assert sent.sent == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "raised", "sent"),
+    [
+        (ConditionFailedError("x", ITEM), TransactionFailedError, 0),
+        (ThrottledError("x"), ThrottledError, 0),
+        (UnansweredError("x"), UnansweredError, 1),
+    ],
+)
+def test_what_may_have_been_done_is_known(
+    error: Exception, raised: type[Exception], sent: int
+) -> None:
+    found = sender(Store(error))
+    with pytest.raises(raised) as failed:
+        found.send([Put(ITEM)])
+    assert found.sent == sent
+    if isinstance(failed.value, TransactionFailedError):
+        assert failed.value.refused == {0: ITEM}
+    # Whatever became of it, what was known of the item is known no more.
+    assert found.memory.get(KEY, 10, lambda: None) is None
