@@ -143,7 +143,7 @@ generation: $(VENV)/.requirements ## Append changed declarations to functions/ge
 openapi: $(VENV)/.requirements ## Write docs/openapi.json
 	$(BIN)/daicho openapi
 
-docs: $(VENV)/.requirements ## Write the table of access patterns
+docs: $(VENV)/.requirements ## Write the table of access patterns, and the README's sizes
 	$(BIN)/daicho docs
 
 PIP_COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header

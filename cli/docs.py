@@ -12,6 +12,7 @@ import typer
 
 from cli.asked import asked_by
 from cli.declared import DOCS, discovered, ledger, write_or_check
+from cli.sizes import README, sized
 from daicho.domain import Daicho
 from daicho.plan import (
     AggregatePlan,
@@ -47,9 +48,11 @@ def docs(
         Path, typer.Option(help="The file to write.", show_default="docs/access-patterns.md")
     ] = DOCS / "access-patterns.md",
 ) -> None:
-    """Write the table of access patterns: route, question, index, key and what it reads."""
+    """Write the table of access patterns, and how many lines each system is in the README's."""
     text = access_patterns(discovered(), ledger())
     write_or_check(path, text, check=check, make="make docs")
+    shown = sized(README.read_text(encoding="utf-8"))
+    write_or_check(README, shown, check=check, make="make docs")
 
 
 def access_patterns(daicho: Daicho, known: Ledger) -> str:

@@ -9,6 +9,7 @@ import random
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from tests.chinook import Chinook, Row
@@ -66,6 +67,10 @@ def test_customers_and_invoices_of_chinook(stack: dict[str, Any]) -> None:
             waiting = everything(api, f"/customers/{user}/orders", open="true", limit=2)
             assert waiting == newest(user, waiting=True)
             assert everything(api, f"/users/{user}/orders", limit=5) == newest(user)
+            # From the index alone, so as old as that is.
+            shown = [{n: order[n] for n in ("id", "status", "total")} for order in newest(user)]
+            history = partial(everything, api, f"/users/{user}/orders", fields="id,status,total")
+            assert eventually(history, lambda found, shown=shown: found == shown) == shown  # type: ignore[misc]
         by_date: defaultdict[str, set[str]] = defaultdict(set)
         for order in orders:
             by_date[order["date"]].add(order["id"])
