@@ -34,7 +34,7 @@ class Grants:
 
 
 # A transaction is granted by what is in it; a check of what is only read has an action of its own.
-# BatchWriteItem is for versions that are forgotten.
+# BatchWriteItem is for versions that are forgotten, and for sections.
 API = Grants(
     table=(
         *("GetItem", "BatchGetItem", "Query"),

@@ -40,10 +40,12 @@ if TYPE_CHECKING:
     from daicho.keys import shards_for as shards_for
     from daicho.listings import Listing as Listing
     from daicho.questions import Counted as Counted
+    from daicho.questions import Held as Held
     from daicho.questions import Page as Page
     from daicho.questions import Score as Score
     from daicho.searching import Search as Search
     from daicho.searching import through as through
+    from daicho.splitting import Split as Split
     from daicho.versioned import Versioned as Versioned
     from daicho.web.wire import Day as Day
     from daicho.web.wire import Instant as Instant
@@ -60,8 +62,9 @@ _HOMES = {
     "fields": ("copied", "created_at", "field", "id_of", "new_id", "now", "ref", "refs", "uid"),
     "keys": ("shards_for",),
     "listings": ("Listing",),
-    "questions": ("Counted", "Page", "Score"),
+    "questions": ("Counted", "Held", "Page", "Score"),
     "searching": ("Search", "through"),
+    "splitting": ("Split",),
     "versioned": ("Versioned",),
     "web.wire": ("Day", "Instant"),
 }  # fmt: skip

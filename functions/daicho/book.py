@@ -25,6 +25,7 @@ from daicho.pages import Pages
 from daicho.places import Places, described
 from daicho.plan import Ledger
 from daicho.questions import Chart, Counted, E, Figure, Forgotten, Many, One, Page, Ranking, Score
+from daicho.sections import Sections, Splits
 from daicho.table import Table
 from daicho.tally.reading import live_amount
 from daicho.transactions import Transaction
@@ -36,7 +37,7 @@ __all__ = ["MOST_AT_ONCE", "Book", "Chart", "Page"]
 MOST_AT_ONCE = 100
 
 
-class Book:
+class Book(Sections):
     """One tenant's part of the table. Make one for each request: it remembers what it has read."""
 
     def __init__(
@@ -59,6 +60,7 @@ class Book:
         self._places = Places(table, ledger, tenant, clock, memory)
         self._counters = Counters(table, self._places, adding, clock)
         self._writer = Writer(table, ledger, tenant, self._places, clock)
+        self._splits = Splits.of(table, self._writer, clock, at_once)
         self._history = self._writer.history
         self._pages = Pages(table, ledger, tenant, self._places, self._history, self._now, at_once)
         self._figures = Figures(table, ledger, tenant)
@@ -70,7 +72,7 @@ class Book:
         item is then read once in that time by each function instance.
         """
         image = self._read(one, consistent=consistent, max_age=max_age)
-        return None if image is None else item_of(one.entity, image)
+        return None if image is None else self._splits.whole(one.entity, image)
 
     def get(self, one: One[E], *, max_age: float = 0.0) -> E:
         """One item; as it was at most ``max_age`` seconds ago (see `find`).
@@ -152,7 +154,7 @@ class Book:
             ReferenceNotFound: a copied field's item does not exist.
             Invalid: the item cannot be stored, or nothing could be derived from it.
         """
-        return self._writer.create(item)
+        return self._writing(type(item)).create(item)
 
     def create_once(self, item: E, *fields: str) -> E:
         """Store a new item under a key that stands for one request: a repeat gives the item.
@@ -190,7 +192,7 @@ class Book:
             ReferenceNotFound: a copied field's item does not exist.
             Invalid: the item cannot be stored, or nothing could be derived from it.
         """
-        return self._writer.put(item, if_match=if_match, if_none_match=if_none_match)
+        return self._writing(type(item)).put(item, if_match=if_match, if_none_match=if_none_match)
 
     def change(self, one: One[E], changes: Mapping[str, Any], *, if_match: int | None = None) -> E:
         """Change some fields of an item.
@@ -214,7 +216,7 @@ class Book:
             NotFound: there is none, or it has expired.
             PreconditionFailed: not of version ``if_match``.
         """
-        self._writer.delete(one, if_match=if_match)
+        self._writing(one.entity).delete(one, if_match=if_match)
 
     def restore(self, one: One[E], *, if_match: int | None = None) -> E:
         """Write a version of an item (``Article.versions.at("a", version=3)``) as its newest.

@@ -22,6 +22,7 @@ from daicho.fields import DeclarationError, FieldSpec, created_at
 from daicho.keys import text_of
 from daicho.listings import Listing
 from daicho.searching import Search, ThroughSpec
+from daicho.splitting import Split, check
 from daicho.versioned import Versioned
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class _Compiler:
             expires=self._expires(),
             versions=self._versions(),
             fields=dict(sorted(self.read.items())),
+            split=self._split(),
         )
 
     def _all(self, kind: Any) -> list[Any]:
@@ -227,6 +229,19 @@ class _Compiler:
             raise DeclarationError(f"{self.expires} expires before it is written")
         return plan.ExpiryPlan(seconds, self.expires.archive)
 
+    def _split(self) -> str | None:
+        found = self._all(Split)
+        if len(found) > 1:
+            raise DeclarationError(f"{found[1]}: {self.name} is split already, by {found[0]}")
+        for each in found:
+            check(each)
+            if self.expires is not None:
+                raise DeclarationError(f"{self.expires} would leave the sections of {each} behind")
+            if self._all(Versioned):
+                raise DeclarationError(f"{each}: versions of {self.name} would hold no sections")
+            return str(each.field.name)
+        return None
+
     def _versions(self) -> plan.Way | None:
         key = cast(Key[Any], self.declarations["key"])
         for declared in self._all(Versioned):
@@ -274,6 +289,11 @@ class _Compiler:
             raise DeclarationError(
                 f"{declaration} reads {spec}: an image knows only its own fields. Copy it: "
                 f"{spec.name}: ... = copied(..., {spec})"
+            )
+        if any(each.field is spec for each in self._all(Split)):
+            raise DeclarationError(
+                f"{declaration} reads {spec}, which is split into items of its own: no image "
+                "holds it"
             )
         if spec.kind not in kinds:
             raise DeclarationError(

@@ -23,7 +23,7 @@ from daicho.versioned import Versioned
 
 _INDEX_KEYS = tuple(f"GSI{number}{end}" for number in (1, 2, 3) for end in ("PK", "SK"))
 _MARKS = ("_ttl_expired", "_ttl_expired_at", "_restored", "_history", "_bytes", "_deleted")
-_KEPT = ("type", "version", "gen", "created_at", "versioned_at", "ttl", "seq", *_MARKS)
+_KEPT = ("type", "version", "gen", "created_at", "versioned_at", "ttl", "seq", "split", *_MARKS)
 RESERVED = frozenset(("PK", "SK", *_INDEX_KEYS, *_KEPT))
 E = TypeVar("E", bound="Entity")
 

@@ -107,6 +107,8 @@ def _first_change(new: EntityPlan, old: EntityPlan) -> str | None:
         return f"{new.name}.key"
     if new.expires != old.expires:
         return f"{new.name}.expires"
+    if new.split != old.split:
+        return f"{new.name}.{new.split or old.split}"
     if new.versions != old.versions:
         return f"{new.name}.versions"
     return f"{new.name}" if dict(new.fields) != dict(old.fields) else None

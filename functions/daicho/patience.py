@@ -27,12 +27,13 @@ class Patience:
     reserve: float = RESERVE
     sleep: Callable[[float], None] = time.sleep
     random: Callable[[], float] = random.random
+    longest: float = LONGEST_PAUSE
 
     @classmethod
-    def seconds(cls, seconds: float) -> Patience:
-        """Patience for so long from now on."""
+    def seconds(cls, seconds: float, *, longest: float = LONGEST_PAUSE) -> Patience:
+        """Patience for so long from now on, with pauses of at most ``longest``."""
         until = time.monotonic() + seconds
-        return cls(lambda: until - time.monotonic(), reserve=0)
+        return cls(lambda: until - time.monotonic(), reserve=0, longest=longest)
 
     @property
     def lasts(self) -> bool:
@@ -41,13 +42,13 @@ class Patience:
 
     def attempts(self) -> Iterator[int]:
         """Count attempts from 1, waiting before each but the first, until the time is used up."""
-        longest = FIRST_PAUSE
+        longest = min(FIRST_PAUSE, self.longest)
         attempt = 1
         yield attempt
         while self.lasts:
             # Never past the reserve: the last attempt comes when its time has come.
             self.sleep(min(longest * self.random(), self.remaining() - self.reserve))
-            longest = min(longest * 2, LONGEST_PAUSE)
+            longest = min(longest * 2, self.longest)
             attempt += 1
             yield attempt
 

@@ -187,6 +187,8 @@ class EntityPlan:
     aggregates: tuple[AggregatePlan, ...] = ()
     counters: tuple[CounterPlan, ...] = ()
     expires: ExpiryPlan | None = None
+    split: str | None = None
+    """The field whose sections are items of their own, so that no image holds it."""
     versions: Way | None = None
 
     @property
@@ -204,6 +206,8 @@ class EntityPlan:
         for each in plain["listings"]:
             if not each["copies"]:
                 del each["copies"]
+        if self.split is None:
+            del plain["split"]
         if plain["versions"] is None:
             del plain["versions"]
         return plain
@@ -221,6 +225,7 @@ class EntityPlan:
             aggregates=tuple(_aggregate(each) for each in data["aggregates"]),
             counters=tuple(_counter(each) for each in data["counters"]),
             expires=ExpiryPlan(**expires) if expires else None,
+            split=data.get("split"),
             versions=data.get("versions"),
         )
 

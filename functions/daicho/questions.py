@@ -25,6 +25,29 @@ class One(Generic[E]):
 
 
 @dataclass(frozen=True)
+class OneSection(Generic[E]):
+    """One section of a split item, by the values of the item's key and its name."""
+
+    entity: type[E]
+    parts: tuple[Any, ...]
+    name: str
+
+    @property
+    def one(self) -> One[E]:
+        """The item that it is of."""
+        return One(self.entity, self.parts)
+
+
+@dataclass(frozen=True)
+class Held:
+    """A section's value, and the version of the item at which it was last written."""
+
+    value: Any
+    version: int
+    new: bool = False
+
+
+@dataclass(frozen=True)
 class Many(Generic[E]):
     """A list of items.
 

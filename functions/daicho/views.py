@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from daicho import images
 from daicho.entity import Entity, stored_fields
 from daicho.images import Image
+from daicho.splitting import split_of
 from daicho.writing import UnreadableError, field_values, version_of, versioned_at
 
 INHERITED = ("created_at", "version", "versioned_at")
@@ -38,8 +39,9 @@ class Viewed:
 
 
 def names_of(entity: type[Entity]) -> tuple[str, ...]:
-    """The fields that may be asked for: all but hidden ones, and those that every item has."""
-    own = (name for name, spec in entity.fields_.items() if not spec.hidden)
+    """The fields that may be asked for: of the item itself, not hidden, or what every item has."""
+    apart = split_of(entity)
+    own = (name for name, spec in entity.fields_.items() if not spec.hidden and spec is not apart)
     return (*own, *(INHERITED if entity.versioned_ else INHERITED[:-1]))
 
 

@@ -34,6 +34,8 @@ from daicho.plan import Generation, Ledger
 from daicho.questions import One
 from daicho.requests import Write
 from daicho.sending import Sender
+from daicho.split import MANIFEST
+from daicho.splitting import split_of
 from daicho.table import Table
 from daicho.transactions import Transaction
 
@@ -224,7 +226,7 @@ class Writer:
                 target = spec.target.target.__name__
                 raise ReferenceNotFound(f"there is no {target} {values[through]}", field=through)
             fields[spec.name] = image.get(spec.source.name, writing.NULL)
-        return fields
+        return fields | writing.manifest_image(item)
 
     def drafted(self, entity: type[Entity], fields: Fields, created: dt.datetime) -> Fields:
         """The whole image of an item of version 1, checked.
@@ -272,7 +274,8 @@ class Writer:
 
     def kept(self, entity: type[Entity], image: Image, there: Image) -> Fields:
         """The fields of ``image`` in place of an item that is there: what is set once stays."""
-        fields = {name: dict(image[name]) for name in entity.fields_ if name in image}
+        names = (*entity.fields_, MANIFEST)
+        fields = {name: dict(image[name]) for name in names if name in image}
         return fields | {name: dict(there[name]) for name in self._frozen(entity) if name in there}
 
     def _frozen(self, entity: type[Entity]) -> tuple[str, ...]:
@@ -331,9 +334,12 @@ class Writer:
         Raises:
             Invalid: names the field.
         """
-        before = writing.item_of(entity, there)
+        before, apart = writing.item_of(entity, there), split_of(entity)
+        values = values_of(before) | dict(changes)
+        if apart is not None:
+            values[apart.name] = {}  # not changed here: what it stands for stays, below
         try:
-            after = values_of(entity(**(values_of(before) | dict(changes))))
+            after = values_of(entity(**values))
         except ValidationError as error:
             first = error.errors()[0]
             raise Invalid(first["msg"], field=".".join(map(str, first["loc"]))) from error
@@ -346,6 +352,9 @@ class Writer:
                     raise Invalid("is set once, when the item is created", field=name)
                 if name in there:
                     fields[name] = dict(there[name])
+        for name in (MANIFEST, apart.name) if apart is not None else ():
+            if name in there:
+                fields[name] = dict(there[name])
         return fields
 
     def current(self, entity: type[Entity]) -> Generation:

@@ -21,6 +21,8 @@ from daicho.entity import Entity, stored
 from daicho.errors import Invalid, StoreError
 from daicho.images import AttributeValue, Image
 from daicho.plan import AggregatePlan, EntityPlan, Generation, ListingPlan, SearchPlan
+from daicho.split import MANIFEST, Manifest
+from daicho.splitting import head_of, manifest_of, split_of
 
 E = TypeVar("E", bound=Entity)
 NULL: AttributeValue = {"NULL": True}
@@ -64,16 +66,34 @@ def values_image(entity: type[Entity], values: Mapping[str, Any]) -> dict[str, A
 
     A field that holds nothing is absent, which keeps it out of indexes. Where absence would be
     read as something else, a NULL says it: a default that is not None; and what is set only once,
-    a frozen field, must be seen to have been set.
+    a frozen field, must be seen to have been set. What is split stands elsewhere.
     """
     found: dict[str, AttributeValue] = {}
+    apart = split_of(entity)
     for name, spec in entity.fields_.items():
         value = values[name]
+        if spec is apart:
+            continue
         if not nothing(spec, value):
             found[name] = attribute(entity, name, value)
         elif spec.frozen or not (spec.default is None or spec.role == "refs"):
             found[name] = NULL
     return found
+
+
+def manifest_image(item: Entity) -> dict[str, AttributeValue]:
+    """What a split item holds of its sections, which are written apart from it.
+
+    Raises:
+        TypeError: they are not.
+    """
+    if split_of(type(item)) is None:
+        return {}
+    manifest = manifest_of(item)
+    if manifest is None:
+        name = type(item).__name__
+        raise TypeError(f"{name} is split over items: it is written by the Book, on its own")
+    return {MANIFEST: manifest.to_value()}
 
 
 def complete(
@@ -232,9 +252,13 @@ def item_of(entity: type[E], image: Image) -> E:
         UnreadableError: the entity has no place for what is stored.
     """
     values = field_values(entity, image)
+    apart, manifest = split_of(entity), Manifest.of(image)
+    if apart is not None and manifest is not None:
+        values[apart.name] = {}  # they stand elsewhere
     created = dt.datetime.fromisoformat(images.text(image, "created_at") or "")
     try:
-        return stored(entity, values, created, version_of(image), versioned_at(entity, image))
+        item = stored(entity, values, created, version_of(image), versioned_at(entity, image))
+        return item if manifest is None else head_of(item, manifest)
     except ValidationError as error:
         raise UnreadableError(f"{entity.__name__} {derive.key_of(image)}: {error}") from error
 

@@ -7,6 +7,7 @@ from itertools import zip_longest
 from typing import Any
 
 import pytest
+from pydantic import RootModel
 
 import domains
 from daicho.domain import Daicho
@@ -21,7 +22,8 @@ DAICHO = Daicho.discover(domains)
 ALL = operations(DAICHO)
 DESCRIBED = openapi(DAICHO, Ledger.load())
 QUERIES = [each for each in ALL if "limit" in each.parameters]
-WITH_BODY = [each for each in ALL if each.body]
+WITH_BODY = [each for each in ALL if each.body and not issubclass(each.body, RootModel)]
+"""Those of any JSON value have tests of their own (`test_api_documents`)."""
 WITH_ID = [each for each in ALL if each.variables]
 IDS = {"month": "2026-11", "version": "1"}
 VALUES = {
@@ -52,7 +54,9 @@ def body_of(operation: Operation) -> Any:
     """The example that the description gives of an operation's body."""
     if operation.body is None:
         return None
-    example = dict(DESCRIBED["components"]["schemas"][operation.body.__name__]["examples"][0])
+    (example,) = DESCRIBED["components"]["schemas"][operation.body.__name__]["examples"]
+    if not isinstance(example, dict):
+        return example
     return example | ({"candidates": ["a", "b"]} if "candidates" in example else {})
 
 
@@ -165,7 +169,7 @@ def test_bodies_that_are_none(acme: Client, operation: Operation) -> None:
         refused(acme(method, url, raw=other, **headers), 422, "body")
     refused(acme(method, url, **headers), 422, "body")
     refused(acme(method, url, raw=b"\xff\xfe", **headers), 400)
-    refused(acme(method, url, raw='{"a":"' + "x" * 1_048_576 + '"}', **headers), 413)
+    refused(acme(method, url, raw='{"a":"' + "x" * operation.most_bytes + '"}', **headers), 413)
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "x"):
         refused(acme(method, url, raw="{}", content_type=kind, **headers), 415)
 

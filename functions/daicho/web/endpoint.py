@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Body, Header, Path, Query
-from pydantic import BaseModel, WrapValidator
+from pydantic import BaseModel, RootModel, WrapValidator
 
 from daicho.web.conditions import IDEMPOTENCY_KEY
 from daicho.web.doing import done
@@ -46,7 +46,9 @@ class Endpoint:
         ]
         if operation.body is not None:
             model: Any = operation.body
-            annotation = Annotated[model, WrapValidator(_strictly(model)), Body()]
+            annotation = Annotated[
+                model, WrapValidator(_strictly(model, operation.most_bytes)), Body()
+            ]
             given.append(inspect.Parameter(BODY, Keyword, annotation=annotation))
         return inspect.Signature(given)
 
@@ -113,10 +115,14 @@ def _argument(parameter: Parameter) -> str:
     return f"{parameter.place}_{parameter.name.lower().replace('-', '_')}"
 
 
-def _strictly(model: type[BaseModel]) -> Callable[[Any, Any], BaseModel]:
+def _strictly(model: type[BaseModel], most_bytes: int) -> Callable[[Any, Any], BaseModel]:
     """Read the body's text by JSON's types, and refuse what the model does not know."""
 
     def read(text: Any, _handler: Any) -> BaseModel:
+        if len(text) > most_bytes or len(text.encode()) > most_bytes:
+            raise HttpError(413, f"a body here has at most {most_bytes} bytes")
+        if issubclass(model, RootModel):  # any value: it has no fields of its own to be unknown
+            return model.model_validate_json(text, strict=True)
         return model.model_validate_json(text, strict=True, extra="forbid")
 
     return read

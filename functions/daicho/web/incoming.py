@@ -15,8 +15,8 @@ from daicho.idempotency import Request
 from daicho.keys import TENANT
 from daicho.web.problems import HttpError
 
-MOST_BODY_BYTES = 1024 * 1024
-"""Of a body: an item has 400 KB at most, and JSON may write a character in six."""
+MOST_BODY_BYTES = 6 * 1024 * 1024
+"""Of a body, whatever it is for: Lambda is handed no more. An operation may take less."""
 
 _JSON = re.compile(r"application/([\w.+-]+\+)?json", re.ASCII | re.IGNORECASE)
 _WITH_BODY = ("POST", "PUT", "PATCH")

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from daicho.declarations import Key
 from daicho.entity import Entity, values_of
 from daicho.fields import MISSING, FieldSpec
+from daicho.splitting import split_of
 from daicho.views import View
 from daicho.web.wire import in_json, in_text, limited, shown
 
@@ -56,7 +57,7 @@ def change(entity: type[Entity]) -> type[BaseModel]:
     fields: dict[str, Any] = {
         each: (_typed(entity, each, in_json), Field(default=None))
         for each, spec in _writable(entity, fixed).items()
-        if not spec.frozen
+        if not spec.frozen and spec is not split_of(entity)
     }
     return create_model(f"{entity.__name__}Change", __config__=STRICT, **fields)
 
@@ -69,6 +70,10 @@ def reading(entity: type[Entity]) -> type[BaseModel]:
         for name, spec in entity.fields_.items()
         if not spec.hidden
     }
+    held = split_of(entity)
+    if held is not None:
+        shown_whole = Field(default=None, description="Where one item is asked for, not in lists.")
+        fields[held.name] = (held.annotation, shown_whole)
     fields |= {"created_at": (dt.datetime, ...), "version": (int, ...)}
     if entity.versioned_:
         fields["versioned_at"] = (dt.datetime | None, ...)
@@ -85,16 +90,18 @@ def page_of(model: type[BaseModel]) -> type[BaseModel]:
 
 def text_of(item: Entity) -> str:
     """An item as JSON."""
-    entity = type(item)
+    entity, held = type(item), split_of(type(item))
+    left_out = held.name if held is not None else None
     values: dict[str, Any] = {
         name: sorted(value) if isinstance(value, set | frozenset) else value
         for name, value in values_of(item).items()
-        if not entity.fields_[name].hidden
+        if not entity.fields_[name].hidden and not (value is None and name == left_out)
     }
     values |= {"created_at": item.created_at, "version": item.version}
     if entity.versioned_:
         values["versioned_at"] = item.versioned_at
-    return reading(entity).model_construct(**values).model_dump_json(warnings=False)
+    made = reading(entity).model_construct(**values)
+    return made.model_dump_json(warnings=False, exclude_unset=True)
 
 
 def text_of_view(view: View) -> str:
@@ -103,7 +110,8 @@ def text_of_view(view: View) -> str:
         name: sorted(value) if isinstance(value, set | frozenset) else value
         for name, value in view.values.items()
     }
-    return reading(view.entity).model_construct(**values).model_dump_json(warnings=False)
+    made = reading(view.entity).model_construct(**values)
+    return made.model_dump_json(warnings=False, exclude_unset=True)
 
 
 def given(body: BaseModel) -> dict[str, Any]:

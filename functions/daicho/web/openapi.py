@@ -58,10 +58,13 @@ def described(served: Sequence[Operation], *, server: str = "") -> dict[str, Any
     schemas = document["components"]["schemas"]
     for name in _OTHERS:
         schemas.pop(name, None)
+    if "JsonValue" in schemas:
+        schemas["JsonValue"] = {"description": "Any JSON value.", "examples": ["…"]}
     for body in {each.body.__name__ for each in served if each.body}:
-        schemas[body]["additionalProperties"] = False
+        if "properties" in schemas[body]:
+            schemas[body]["additionalProperties"] = False
     for schema in schemas.values():
-        if "properties" in schema:
+        if "properties" in schema or "$ref" in schema:
             schema.setdefault("examples", [_sample(schema, schemas)])
     document["servers"] = [{"url": server or "/"}]
     document["tags"] = [{"name": tag} for tag in dict.fromkeys(each.tag for each in served)]
@@ -167,6 +170,8 @@ def _sample(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> Any:
         return _sample(schema["anyOf"][0], schemas)
     if "properties" in schema:
         return {n: _sample(each, schemas) for n, each in schema["properties"].items()}
+    if schema.get("additionalProperties"):
+        return {"name": _sample(schema["additionalProperties"], schemas)}
     if schema.get("type") == "array" and "items" in schema:
         return [_sample(schema["items"], schemas)] * schema.get("minItems", 1)
     if schema.get("type") == "string":

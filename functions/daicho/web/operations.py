@@ -23,6 +23,11 @@ VARIABLE = re.compile(r"{(\w+)}")
 REQUIRED: Any = object()
 """The default of a parameter without which a request is none."""
 
+MOST_BODY_BYTES = 1024 * 1024
+"""Of a body: an item has 400 KB at most, and JSON may write a character in six."""
+MOST_SPLIT_BYTES = 5_500_000
+"""Of one that is split over items: Lambda is handed 6 MB, quotes escaped once more."""
+
 Place = Literal["path", "query", "header"]
 
 
@@ -99,7 +104,7 @@ class Operation:
 
     ``status`` is the one that success has, ``also`` others that are no error, ``errors`` those
     that this operation may answer besides 400, 403, 404, 422 and 429. ``once``: under an
-    Idempotency-Key it is done once, and a repeat gives the answer.
+    Idempotency-Key it is done once, and a repeat gives the answer. ``most_bytes``: of a body.
     """
 
     method: str
@@ -114,6 +119,7 @@ class Operation:
     errors: tuple[int, ...] = ()
     role: str | None = None
     once: bool = False
+    most_bytes: int = MOST_BODY_BYTES
 
     @property
     def shape(self) -> tuple[str, str]:

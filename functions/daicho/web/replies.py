@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -80,10 +80,16 @@ def listed(texts: Sequence[str], cursor: str | None) -> Reply:
 
 def location(path: str, keys: Iterable[str], item: Entity) -> str:
     """Where an item is: its path filled in, and key fields that it does not name as parameters."""
+    names = (*variables_of(path), *keys)
+    return filled(path, {name: getattr(item, name) for name in names})
+
+
+def filled(path: str, values: Mapping[str, object]) -> str:
+    """A path with its variables filled in; the other values as parameters."""
     inside = variables_of(path)
-    values = {name: _plain(getattr(item, name)) for name in (*inside, *keys)}
-    filled = VARIABLE.sub(lambda found: quote(values[found[1]], safe=""), path)
-    outside = {name: values[name] for name in keys if name not in inside}
+    plain = {name: _plain(value) for name, value in values.items()}
+    filled = VARIABLE.sub(lambda found: quote(plain[found[1]], safe=""), path)
+    outside = {name: value for name, value in plain.items() if name not in inside}
     return f"{filled}?{urlencode(outside)}" if outside else filled
 
 

@@ -11,10 +11,18 @@ from pydantic import Field
 from daicho.domain import Resource
 from daicho.entity import Entity
 from daicho.fields import MISSING, DeclarationError
-from daicho.web import models, selecting, verbs, versions
+from daicho.splitting import split_of
+from daicho.web import models, sections, selecting, verbs, versions
 from daicho.web.answers import Mounted
 from daicho.web.conditions import CREATE_ONLY, IF_MATCH, IF_NONE_MATCH
-from daicho.web.operations import Choice, Operation, Parameter, variables_of
+from daicho.web.operations import (
+    MOST_BODY_BYTES,
+    MOST_SPLIT_BYTES,
+    Choice,
+    Operation,
+    Parameter,
+    variables_of,
+)
 
 VERBS = {
     "PUT": ("Create or replace one {}", verbs.put),
@@ -39,6 +47,7 @@ def operations(tag: str, resource: Resource) -> Iterator[Operation]:
         yield _verb(tag, resource, verb)
     if {"PUT", "PATCH"} & set(resource.verbs):
         yield from _members(tag, resource)
+    yield from sections.operations(tag, resource, variables(resource.entity, resource.path))
     if resource.entity.versioned_:
         named = variables(resource.entity, resource.path)
         outside = _outside(resource.entity, resource.path)
@@ -77,6 +86,7 @@ def _verb(tag: str, resource: Resource, verb: str) -> Operation:
             made.headers = (IF_MATCH, CREATE_ONLY)
             made.body = models.creation(entity, f"{entity.__name__}Write", models.key_names(entity))
             made.also, made.errors = (201,), (409, 412, 413, 415)
+            made.most_bytes = _most_bytes(entity)
         case "GET":
             made.headers, made.also = (IF_NONE_MATCH,), (304,)
         case "PATCH":
@@ -113,7 +123,12 @@ def _post(tag: str, resource: Resource) -> Operation:
         body=models.creation(entity, f"New{name}", variables_of(collection)),
         status=201,
         errors=(409, 413, 415),
+        most_bytes=_most_bytes(entity),
     )
+
+
+def _most_bytes(entity: type[Entity]) -> int:
+    return MOST_BODY_BYTES if split_of(entity) is None else MOST_SPLIT_BYTES
 
 
 def _members(tag: str, resource: Resource) -> Iterator[Operation]:

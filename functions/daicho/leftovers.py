@@ -1,0 +1,36 @@
+"""Marks of what may be left over: written before it, removed when it is gone.
+
+Some work takes several writes and does not fit a transaction: the sections of a document are
+written before they are seen, and removed when they are not seen any more; an object in S3 goes
+after its item. If a process ends in between, something stays that nobody looks for. So a mark
+stands beside the item while that may be, and a scheduled sweep looks after the ones that are due.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from daicho import keys
+from daicho.derive import ItemKey
+from daicho.images import Image
+
+LIST = keys.render("", "leftover")
+"""The partition of GSI2 that all marks stand in, by when they are due."""
+BUSY = dt.timedelta(minutes=15)
+"""How long a request may be at work at most, by far: the API answers within 30 seconds."""
+
+
+def key_of_mark(partition: str, name: str) -> ItemKey:
+    """Where a mark stands: before all else of its partition."""
+    return ItemKey(partition, keys.render("", name))
+
+
+def mark(partition: str, name: str, due: dt.datetime) -> Image:
+    """A mark beside an item: look after it when it is due, and not before."""
+    key = key_of_mark(partition, name)
+    return {
+        "PK": {"S": key.pk},
+        "SK": {"S": key.sk},
+        "GSI2PK": {"S": LIST},
+        "GSI2SK": {"S": keys.instant(due)},
+    }

@@ -1,0 +1,124 @@
+"""Sections of split items, as domains read and write them: a part of the `Book`."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from daicho import split
+from daicho.entity import Entity
+from daicho.errors import NotFound
+from daicho.images import Image
+from daicho.places import described
+from daicho.questions import Held, OneSection
+from daicho.split import Manifest
+from daicho.split_reading import Found, SplitReader
+from daicho.split_writing import SECTION, SplitWriter
+from daicho.splitting import split_of, with_sections
+from daicho.table import Table
+from daicho.writers import Writer
+from daicho.writing import item_of
+
+E = TypeVar("E", bound=Entity)
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Reads and writes what is split of a tenant's items."""
+
+    reader: SplitReader
+    writer: SplitWriter
+
+    @classmethod
+    def of(
+        cls, table: Table, writer: Writer, clock: Callable[[], dt.datetime], at_once: int
+    ) -> Splits:
+        """For the items that ``writer`` writes."""
+        return cls(SplitReader(table), SplitWriter(table, writer, clock, at_once))
+
+    def whole(self, entity: type[E], head: Image) -> E | None:
+        """An item with its sections, as it was at one moment; None if it was deleted meanwhile."""
+        if split_of(entity) is None:
+            return item_of(entity, head)
+        found = self.reader.whole(head, entity.__name__)
+        if isinstance(found, Found):
+            return with_sections(item_of(entity, found.head), found.values())
+        return None if found is None else item_of(entity, found)
+
+
+class Sections:
+    """What a `Book` has to say of single sections."""
+
+    _splits: Splits
+    _writer: Writer
+
+    def find_section(self, asked: OneSection[Any]) -> Held | None:
+        """One section (``Document.split(id, section="summary")``), or None.
+
+        Raises:
+            NotFound: there is no such item.
+        """
+        split.check_name(asked.name, SECTION)
+        one, entity = asked.one, asked.entity
+        key = self._writer.places.key(one)
+        head = None if key is None else self._writer.table.get(key, consistent=True)
+        if head is None or split_of(entity) is None:
+            raise NotFound(f"no {described(one)}")
+        if Manifest.of(head) is None:  # it was written before it was split
+            return self._held_inside(asked, item_of(entity, head))
+        found = self._splits.reader.section(head, entity.__name__, asked.name)
+        if found is None:
+            raise NotFound(f"no {described(one)}")
+        newest, section = found
+        if section is None:
+            return None
+        manifest = Manifest.of(newest)
+        began = 0 if manifest is None else manifest.began
+        return Held(json.loads(section.text), section.changed or began)
+
+    def section(self, asked: OneSection[Any]) -> Held:
+        """One section.
+
+        Raises:
+            NotFound: there is no such item, or it has no such section.
+        """
+        found = self.find_section(asked)
+        if found is None:
+            raise NotFound(f"no section {asked.name!r} in {described(asked.one)}")
+        return found
+
+    def put_section(
+        self, asked: OneSection[Any], value: Any, *, if_match: int | None = None
+    ) -> Held:
+        """Create or replace one section, and no other.
+
+        Its item becomes of the next version: of two who change it at once, or two of its sections,
+        one comes after the other and neither is lost. A new section comes last.
+
+        Raises:
+            NotFound: there is no such item.
+            PreconditionFailed: the section is not of version ``if_match``.
+            Invalid: it cannot be stored, or there is no room for it.
+            Raced: others change the item all the time.
+        """
+        return self._splits.writer.put_section(asked, value, if_match=if_match)
+
+    def remove_section(self, asked: OneSection[Any], *, if_match: int | None = None) -> int:
+        """Remove one section; its item's version then.
+
+        Raises:
+            NotFound: there is no such item, or it has no such section.
+            PreconditionFailed, Raced: as in `put_section`.
+        """
+        return self._splits.writer.remove_section(asked, if_match=if_match)
+
+    def _writing(self, entity: type[Entity]) -> Writer | SplitWriter:
+        return self._writer if split_of(entity) is None else self._splits.writer
+
+    def _held_inside(self, asked: OneSection[Any], item: Entity) -> Held | None:
+        held = split_of(asked.entity)
+        values: dict[str, Any] = getattr(item, held.name) if held is not None else {}
+        return Held(values[asked.name], item.version) if asked.name in values else None

@@ -1,0 +1,147 @@
+"""Sections of split items over HTTP: each of them stands below its item, under its name."""
+
+from __future__ import annotations
+
+import json
+import typing
+from collections.abc import Iterator
+from functools import cache
+from typing import Annotated, Any
+
+from pydantic import Field, RootModel
+
+from daicho.domain import Resource
+from daicho.entity import Entity
+from daicho.errors import PreconditionFailed
+from daicho.fields import DeclarationError
+from daicho.questions import Held, OneSection
+from daicho.splitting import split_of
+from daicho.web import models, replies
+from daicho.web.conditions import IF_MATCH, IF_NONE_MATCH, matches_any, versions_of
+from daicho.web.operations import (
+    MOST_SPLIT_BYTES,
+    Answerer,
+    Call,
+    Choice,
+    Operation,
+    Parameter,
+    Reply,
+    variables_of,
+)
+
+VARIABLE = "section"
+_NAME = Parameter(VARIABLE, Annotated[str, Field(min_length=1)], "Its name.", place="path")
+
+
+def operations(tag: str, resource: Resource, inside: tuple[Parameter, ...]) -> Iterator[Operation]:
+    """Reading and writing single sections, where the resource's items may be.
+
+    Raises:
+        DeclarationError: the item's path has a variable of that name.
+    """
+    held = split_of(resource.entity)
+    if held is None:
+        return
+    if VARIABLE in variables_of(resource.path):
+        raise DeclarationError(f"{resource.path}: {{{VARIABLE}}} is the name of a section")
+    path, entity = f"{resource.path}/{{{VARIABLE}}}", resource.entity
+    body = _value_of(entity, held.name)
+    offered = {
+        "GET": (_get(entity), f"Show one of the {held.name} of one {entity.__name__}"),
+        "PUT": (_put(resource), f"Create or replace one of the {held.name}, and nothing else"),
+        "DELETE": (_delete(entity), f"Remove one of the {held.name}"),
+    }
+    for method, (answer, said) in offered.items():
+        if method == "GET" and "GET" not in resource.verbs:
+            continue
+        if method != "GET" and not {"PUT", "PATCH"} & set(resource.verbs):
+            continue
+        shown = None if method == "DELETE" else body
+        choice = Choice(f"{entity.__name__}.{held.name}.{method}", said, answer, shown)
+        made = Operation(method, path, tag, [choice], (*inside, _NAME), (IF_MATCH,))
+        match method:
+            case "GET":
+                made.headers, made.also = (IF_NONE_MATCH,), (304,)
+            case "PUT":
+                made.body, made.also, made.errors = body, (201,), (409, 412, 413, 415)
+                made.most_bytes = MOST_SPLIT_BYTES
+            case "DELETE":
+                made.status, made.errors = 204, (409, 412)
+        yield made
+
+
+@cache
+def _value_of(entity: type[Entity], field: str) -> type[RootModel[Any]]:
+    """What a section holds: any value that the field's declaration admits."""
+    _, value = typing.get_args(entity.fields_[field].annotation)
+    said = {"__module__": __name__, "__doc__": "The value of one section."}
+    root: Any = RootModel
+    made: type[RootModel[Any]] = type(f"{entity.__name__}Section", (root[value],), said)
+    return made
+
+
+def _asked(entity: type[Entity], call: Call) -> OneSection[Entity]:
+    parts = tuple(call.values[name] for name in models.key_names(entity))
+    return OneSection(entity, parts, call.values[VARIABLE])
+
+
+def _get(entity: type[Entity]) -> Answerer:
+    def answer(call: Call) -> Reply:
+        held = call.book.section(_asked(entity, call))
+        known = call.values.get(IF_NONE_MATCH.name)
+        if known is not None and matches_any(known, _tag(held)):
+            return Reply(304, headers={"ETag": _tag(held)})
+        return _shown(held)
+
+    return answer
+
+
+def _put(resource: Resource) -> Answerer:
+    def answer(call: Call) -> Reply:
+        asked = _asked(resource.entity, call)
+        body: Any = call.body
+        held = call.book.put_section(asked, body.root, if_match=_known_version(call, asked))
+        if not held.new:
+            return _shown(held)
+        names = zip(models.key_names(resource.entity), asked.parts, strict=True)
+        path = f"{resource.path}/{{{VARIABLE}}}"
+        location = replies.filled(path, {**dict(names), VARIABLE: asked.name})
+        return _shown(held, 201, {"Location": location})
+
+    return answer
+
+
+def _delete(entity: type[Entity]) -> Answerer:
+    def answer(call: Call) -> Reply:
+        asked = _asked(entity, call)
+        call.book.remove_section(asked, if_match=_known_version(call, asked))
+        return replies.NOTHING
+
+    return answer
+
+
+def _shown(held: Held, status: int = 200, headers: dict[str, str] | None = None) -> Reply:
+    text = json.dumps(held.value, ensure_ascii=False, separators=(",", ":"))
+    return Reply(status, text, {"ETag": _tag(held), **(headers or {})})
+
+
+def _tag(held: Held) -> str:
+    return f'"{held.version}"'
+
+
+def _known_version(call: Call, asked: OneSection[Entity]) -> int | None:
+    """The version that If-Match asks for, None without one.
+
+    Raises:
+        PreconditionFailed: no version that the caller knows is the section's.
+    """
+    given = call.values.get(IF_MATCH.name)
+    if given is None:
+        return None
+    versions = versions_of(given)
+    if versions is not None and len(versions) == 1:
+        return versions[0]
+    found = call.book.find_section(asked)
+    if found is None or (versions is not None and found.version not in versions):
+        raise PreconditionFailed("the section is of another version", field=IF_MATCH.name)
+    return found.version

@@ -1,0 +1,133 @@
+"""What goes wrong between any two requests of a write: half of it is never seen, nor lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import pytest
+from mypy_boto3_dynamodb import DynamoDBClient
+
+from daicho import split
+from daicho.book import Book
+from daicho.errors import DaichoError, ThrottledError, UnansweredError
+from daicho.plan import Ledger
+from daicho.table import Table
+from domains.documents import Document
+
+LEDGER = Ledger.load()
+ONE = Document.key("d")
+Way = Literal["throttled", "answer lost", "dies before", "dies after"]
+WAYS: tuple[Way, ...] = ("throttled", "answer lost", "dies before", "dies after")
+CALLS = ("get", "query", "put", "update", "delete", "transact", "batch_write", "batch_get")
+
+
+class Died(BaseException):
+    """The process ends: nothing that comes after happens."""
+
+
+class Faulty(Table):
+    """One of its requests goes wrong; after a death all the others do."""
+
+    at, way = -1, "throttled"
+    asked = 0
+    dead = False
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if name not in CALLS:
+            return found
+
+        def called(*given: Any, **named: Any) -> Any:
+            if self.dead:
+                raise Died
+            self.asked += 1
+            if self.asked != self.at:
+                return found(*given, **named)
+            if self.way == "throttled":
+                raise ThrottledError("throttled on purpose")
+            if self.way == "dies before":
+                self.dead = True
+                raise Died
+            found(*given, **named)
+            if self.way == "dies after":
+                self.dead = True
+                raise Died
+            raise UnansweredError("the answer is lost on purpose")
+
+        return called
+
+
+OLD: dict[str, Any] = {"a": "old", "b": "old" * 20, "c": 1, "d": "old" * 30}
+NEW: dict[str, Any] = {"b": "new", "a": "new" * 30, "e": [], "f": "new" * 40}
+
+
+def put(book: Book) -> None:
+    book.put(Document(id="d", title="new", sections=NEW))
+
+
+def put_section(book: Book) -> None:
+    book.put_section(Document.split("d", section="b"), "changed" * 20)
+
+
+def put_a_smaller_section(book: Book) -> None:
+    book.put_section(Document.split("d", section="b"), "c")
+
+
+def remove_section(book: Book) -> None:
+    book.remove_section(Document.split("d", section="b"))
+
+
+def delete(book: Book) -> None:
+    book.delete(ONE)
+
+
+REMOVED = {name: value for name, value in OLD.items() if name != "b"}
+WRITES: list[tuple[Callable[[Book], None], dict[str, Any] | None]] = [
+    (put, NEW),
+    (put_section, {**OLD, "b": "changed" * 20}),
+    (put_a_smaller_section, {**OLD, "b": "c"}),
+    (remove_section, REMOVED),
+    (delete, None),
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("write", "becomes"), WRITES, ids=[each[0].__name__ for each in WRITES])
+def test_a_write_that_fails_anywhere_is_done_wholly_or_not_at_all(
+    dynamodb: DynamoDBClient,
+    table_name: str,
+    monkeypatch: pytest.MonkeyPatch,
+    write: Callable[[Book], None],
+    becomes: dict[str, Any] | None,
+    way: Way,
+) -> None:
+    monkeypatch.setattr(split, "PIECE_BYTES", 32)
+    whole = Book(Table(dynamodb, table_name), LEDGER, "acme")
+    outcomes = set()
+    for at in range(1, 100):
+        whole.put(Document(id="d", title="old", sections=OLD))
+        faulty = Faulty(dynamodb, table_name)
+        faulty.at, faulty.way = at, way
+        answered = True
+        try:
+            write(Book(faulty, LEDGER, "acme", at_once=1))
+        except (DaichoError, Died):
+            answered = False
+        found = whole.find(ONE)
+        seen = None if found is None else found.sections
+        assert seen in (OLD, becomes), (at, seen)
+        assert not answered or seen == becomes
+        outcomes.add((answered, seen == becomes))
+        if faulty.asked < at:
+            break  # it is through before anything went wrong
+        write_again(whole, write, seen == becomes)
+        again = whole.find(ONE)
+        assert (None if again is None else again.sections) == becomes
+    assert outcomes >= {(True, True), (False, False)}
+
+
+def write_again(book: Book, write: Callable[[Book], None], is_done: bool) -> None:
+    """Whoever got no answer tries again; what is removed cannot be removed twice."""
+    if not (is_done and write in (remove_section, delete)):
+        write(book)

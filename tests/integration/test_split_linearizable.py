@@ -1,0 +1,197 @@
+"""Many change one document at once, whole and in sections: what each sees, some serial order shows.
+
+`tests.linear` checks it. Threads draw their calls at random; every value written is another.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from typing import Any
+
+import pytest
+from mypy_boto3_dynamodb import DynamoDBClient
+
+from daicho import split, split_reading, split_writing
+from daicho.book import Book
+from daicho.errors import NotFound, UnavailableError
+from daicho.plan import Ledger
+from daicho.questions import Held
+from daicho.table import Table
+from domains.documents import Document
+from tests.linear import ABSENT, Call, History
+
+LEDGER = Ledger.load()
+NAMES = "abcdef"
+FIRST = dict.fromkeys(NAMES, 0)
+ONE = Document.key("d")
+KINDS = {"section": 40, "removal": 8, "whole": 16, "read": 22, "read section": 14}
+
+
+class Client:
+    """One of those who are at the document: draws calls, makes them and writes down what it saw."""
+
+    def __init__(
+        self, open_book: Callable[[], Book], seed: int, clock: count[int], padding: str = ""
+    ) -> None:
+        self.open_book, self.chance, self.clock = open_book, random.Random(seed), clock
+        self.values, self.padding = count(seed * 1_000_000), padding
+        self.calls: list[Call] = []
+
+    def run(self, calls: int) -> list[Call]:
+        kinds = self.chance.choices(list(KINDS), list(KINDS.values()), k=calls)
+        for kind in kinds:
+            self.make(kind)
+        return self.calls
+
+    def make(self, kind: str) -> None:
+        name: str | None = self.chance.choice(NAMES)
+        value: Any = f"{next(self.values)}{self.padding * self.chance.randrange(2)}"
+        call = Call("read" if "read" in kind else "write", name, value, 0)
+        if kind in ("whole", "read"):
+            some = self.chance.sample(NAMES, self.chance.randint(1, len(NAMES)))
+            call.section, call.value = None, {each: f"{value}{each}" for each in some}
+        call.begin = next(self.clock)
+        try:
+            {
+                "section": self.put_section,
+                "removal": self.remove_section,
+                "whole": self.put,
+                "read": self.read,
+                "read section": self.read_section,
+            }[kind](call)
+        except UnavailableError:
+            pass  # nobody knows: it has no end and no version
+        else:
+            call.end = next(self.clock)
+        if call.does == "write" or call.end is not None:
+            self.calls.append(call)
+
+    def put_section(self, call: Call) -> None:
+        call.version = self.open_book().put_section(at(call.section), call.value).version
+
+    def remove_section(self, call: Call) -> None:
+        call.value = ABSENT
+        try:
+            call.version = self.open_book().remove_section(at(call.section))
+        except NotFound:
+            call.does = "read"
+
+    def put(self, call: Call) -> None:
+        call.version = self.open_book().put(Document(id="d", sections=call.value)).version
+
+    def read(self, call: Call) -> None:
+        found = self.open_book().get(ONE)
+        call.value, call.version = found.sections, found.version
+
+    def read_section(self, call: Call) -> None:
+        held: Held | None = self.open_book().find_section(at(call.section))
+        call.value = ABSENT if held is None else held.value
+
+
+def at(name: str | None) -> Any:
+    return Document.split("d", section=name or "")
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow the machine is, nobody gives up."""
+    monkeypatch.setattr(split_writing, "RACE_SECONDS", 120.0)
+    monkeypatch.setattr(split_reading, "READ_SECONDS", 120.0)
+
+
+@pytest.fixture
+def table(dynamodb: DynamoDBClient, table_name: str) -> Table:
+    return Table(dynamodb, table_name)
+
+
+def together(table: Table, clients: int, calls: int, seed: int, padding: str = "") -> History:
+    def open_book() -> Book:
+        return Book(table, LEDGER, "acme")
+
+    open_book().put(Document(id="d", sections=dict(FIRST)))
+    clock = count(1)
+    all_of = [Client(open_book, seed + n, clock, padding) for n in range(clients)]
+    with ThreadPoolExecutor(clients) as pool:
+        found = [call for each in pool.map(lambda c: c.run(calls), all_of) for call in each]
+    return History(dict(FIRST), found)
+
+
+def test_a_thousand_changes_and_reads_are_some_serial_order(table: Table) -> None:
+    history = together(table, clients=4, calls=250, seed=1)
+    assert len(history.calls) == 1_000
+    kinds = {(call.does, call.section is None) for call in history.calls}
+    assert len(kinds) == 4
+    assert history.wrong() is None
+    left = table._client.scan(TableName=table.name)["Items"]
+    whole = Book(table, LEDGER, "acme").get(ONE).sections
+    assert len(left) == len(whole) + 1
+
+
+def test_so_are_those_of_sections_in_pieces(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(split, "PIECE_BYTES", 16)
+    history = together(table, clients=4, calls=60, seed=11, padding="." * 40)
+    assert history.wrong() is None
+
+
+def test_what_is_read_while_it_changes_all_the_time_is_one_state(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages are read slowly, and after each of them some section is changed."""
+    book = Book(table, LEDGER, "acme")
+    document: dict[str, Any] = {f"{n:03d}": "x" * 40_000 for n in range(80)}
+    book.put(Document(id="d", sections=document))
+    states = [dict(document)]
+    chance = random.Random(3)
+    query, busy = Table.query, False
+
+    def interrupted(self: Table, asked: Any) -> Any:
+        nonlocal busy
+        page = query(self, asked)
+        if not busy and asked.prefix and "#" not in asked.prefix[:-1]:
+            busy = True
+            for _ in range(3):
+                name, value = f"{chance.randrange(80):03d}", str(len(states))
+                book.put_section(at(name), value)
+                states.append({**states[-1], name: value})
+            busy = False
+        return page
+
+    monkeypatch.setattr(Table, "query", interrupted)
+    for _ in range(4):
+        found = book.get(ONE)
+        assert found.sections == states[found.version - 1]
+        assert found.version == len(states)
+
+
+def test_without_the_check_of_the_head_it_would_not_be(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same readers, made to believe every head: the checker notices."""
+    monkeypatch.setattr(split.Manifest, "changed_since", lambda *_: frozenset())
+    wrong = None
+    for seed in range(20, 60):
+        table._client.delete_item(TableName=table.name, Key=_key("acme#Document#d"))
+        wrong = wrong or together(table, clients=3, calls=40, seed=seed * 10).wrong()
+        if wrong:
+            break
+    assert wrong is not None
+
+
+def _key(pk: str) -> Any:
+    return {"PK": {"S": pk}, "SK": {"S": "-"}}
+
+
+def test_two_sections_changed_at_once_both_hold(table: Table) -> None:
+    Book(table, LEDGER, "acme").put(Document(id="d", sections=dict(FIRST)))
+
+    def change(name: str) -> None:
+        for n in range(1, 11):
+            Book(table, LEDGER, "acme").put_section(at(name), n)
+
+    with ThreadPoolExecutor(len(NAMES)) as pool:
+        list(pool.map(change, NAMES))
+    found = Book(table, LEDGER, "acme").get(ONE)
+    assert (found.sections, found.version) == (dict.fromkeys(NAMES, 10), 61)
