@@ -59,8 +59,8 @@ def sender(store: Store) -> Sender:
 def test_what_stands_or_falls_together_is_a_transaction_one_write_too() -> None:
     """The SDK repeats a transaction under one token; any other request it does again."""
     store = Store()
-    writes: list[Write]
-    for writes in ([Put(ITEM)], [Delete(KEY), ConditionCheck(ItemKey("a", "c"), "x")]):
+    several: list[list[Write]] = [[Put(ITEM)], [Delete(KEY), ConditionCheck(KEY, "x")]]
+    for writes in several:
         sender(store).send(writes)
         assert store.asked.pop() == ("transact", (writes,))
 
