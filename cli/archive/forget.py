@@ -66,11 +66,12 @@ def forget(  # the command's options
                     typer.echo(f"{name}: not before {keys.instant(at)}")
             if due and not waiting:
                 typer.echo("nothing waits")
+        said(f"read: {opened.touched}")
     raise typer.Exit(FOUND if any(_is_left(each) for each in reports) else SOUND)
 
 
 def _forgotten(opened: Opened, tenant: str, apply: bool, file: Path | None) -> Report:
-    forgetter = Forgetter(opened.table, opened.bucket)
+    forgetter = Forgetter(opened.table, opened.metered)
     remains = Remains(opened.table, opened.failures)
     if not apply:
         with progress(opened, f"looking for {tenant}"):

@@ -137,6 +137,10 @@ def test_what_expired_is_asked_verified_and_brought_back(site: Site, tmp_path: P
     assert (verified.code, verified.out.splitlines()[-1]) == (0, "sound"), verified.out
     assert "2,000 deletions, 2,000 rows in " in verified.out
 
+    gone = site("archive", "forget", "--tenant", "globex", "--json")
+    assert gone.code == 1
+    assert gone.told["younger_rows"] >= EACH and gone.told["objects"] == 0
+
     # One tenant's one day.
     tenant, day, age = "globex", site.days[1], AGES[1]
     back = texts(tenant, age)
