@@ -62,7 +62,9 @@ class Book(Sections):
         self._writer = Writer(table, ledger, tenant, self._places, clock)
         self._splits = Splits.of(table, self._writer, clock, at_once)
         self._history = self._writer.history
-        self._pages = Pages(table, ledger, tenant, self._places, self._history, self._now, at_once)
+        self._pages = Pages(
+            table, ledger, tenant, self._places, self._history, self._now, at_once, memory
+        )
         self._figures = Figures(table, ledger, tenant)
 
     def find(self, one: One[E], *, consistent: bool = True, max_age: float = 0.0) -> E | None:

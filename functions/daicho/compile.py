@@ -112,6 +112,8 @@ class _Compiler:
             since=UNNUMBERED,
             fields=fields,
             steps=search.steps,
+            digits=search.digits,
+            kana=search.kana,
             shards=search.shards,
             mode=search.mode,
             companies=tuple(name for name in fields if kinds[name] == "company"),

@@ -12,6 +12,7 @@ from daicho.errors import UnprocessedError
 from daicho.history import History
 from daicho.images import Image
 from daicho.lists import AskedLists, Lists
+from daicho.memory import Memory
 from daicho.places import Places
 from daicho.plan import Ledger
 from daicho.postings import IndexReader, Listed
@@ -25,7 +26,10 @@ from daicho.table import Table
 
 @dataclass(frozen=True)
 class Pages:
-    """Reads pages of one tenant's lists. ``at_once`` are requests in parallel."""
+    """Reads pages of one tenant's lists. ``at_once`` are requests in parallel.
+
+    ``memory``: one that is shared with other requests, if any.
+    """
 
     table: Table
     ledger: Ledger
@@ -34,6 +38,7 @@ class Pages:
     history: History
     now: Callable[[], int]
     at_once: int
+    memory: Memory | None = None
 
     def page(
         self,
@@ -49,7 +54,7 @@ class Pages:
         if many and many[0].by == "versions":
             return self.history.page(many, limit, cursor)
         now = self.now()
-        reach = Reach(self.table, self.ledger, self.tenant, now)
+        reach = Reach(self.table, self.ledger, self.tenant, now, self.memory)
         asked = self.asked(many, limit, reach)
         binding = Binding(self.tenant, asked.question)
         start = binding.read(cursor)
