@@ -239,6 +239,8 @@ class _Compiler:
             check(each)
             if self.expires is not None:
                 raise DeclarationError(f"{self.expires} would leave the sections of {each} behind")
+            if cast(Key[Any], self.declarations["key"]).moves is not None:
+                raise DeclarationError(f"{each}: what moves would leave its sections behind")
             if self._all(Versioned):
                 raise DeclarationError(f"{each}: versions of {self.name} would hold no sections")
             return str(each.field.name)
