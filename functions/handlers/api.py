@@ -13,6 +13,7 @@ from daicho.domain import Daicho
 from daicho.memory import Memory
 from daicho.plan import Ledger
 from daicho.settings import Settings
+from daicho.tenants import Tenants
 from daicho.web.api import Api
 from handlers.consumer import Handler
 from handlers.observed import observed
@@ -23,16 +24,16 @@ def build(
     environ: Mapping[str, str], ledger: Ledger | None = None, outside: Outside = AWS
 ) -> Handler:
     """Wire the function up."""
-    settings = Settings.parse(environ, "DIRTY_SHARDS")
+    settings = Settings.parse(environ, "DIRTY_SHARDS", "JOB_MACHINE")
     table = outside.table(settings.table_name)
-    # What is added has no condition that a repeat would fail: this client asks once.
     once = outside.table(settings.table_name, attempts=1)
     adding = Adding(once, settings.dirty_shards, outside.random)
     memory = Memory(outside.now)
     daicho = Daicho.discover(domains)
-    known = daicho.locked(Ledger.load() if ledger is None else ledger)
+    known = daicho.locked(ledger or Ledger.load())
     make = partial(Book, table, known, clock=outside.now, memory=memory, adding=adding)
-    api = Api(daicho, make, server=settings.api_url)
+    tenants = Tenants(table, memory, outside.machine(settings.job_machine), outside.now)
+    api = Api(daicho, make, server=settings.api_url, tenants=tenants)
     return observed(api, traced=settings.stage != "local")
 
 

@@ -10,7 +10,7 @@ from daicho.archive.auditing import AuditReport
 from daicho.stream.claims import MOST_OPEN
 from tests.infra.synthesis import API_URL, Synthesis, synthesise
 
-FUNCTIONS = ("api", "project", "rollup", "archive", "redrive", "audit")
+FUNCTIONS = ("api", "project", "rollup", "archive", "redrive", "audit", "jobs")
 OUTPUTS = {
     "ApiUrl",
     "TableName",
@@ -27,6 +27,7 @@ OUTPUTS = {
     "ArchiveFunctionName",
     "RedriveFunctionName",
     "AuditFunctionName",
+    "JobsFunctionName",
 }
 
 
