@@ -109,7 +109,7 @@ def _is_left(report: Report) -> bool:
         return not report["complete"]
     counts = ("objects", "versions", "younger", "broken")
     return any(report[name] for name in counts) or any(
-        failures[name] for name in ("objects", "versions", "waiting", "broken")
+        failures[name] for name in ("objects", "versions", "waiting")
     )
 
 
@@ -131,7 +131,7 @@ def _show(report: Report) -> None:
     )
     for name in failures["waiting"]:
         typer.echo(f"  waits for daicho redrive: {name}")
-    for name, why in {**report["broken"], **failures["broken"]}.items():
+    for name, why in report["broken"].items():
         typer.echo(f"  nobody knows what it holds: {name}: {why}")
     if dry:
         typer.echo("Nothing was removed: --apply does it.")
