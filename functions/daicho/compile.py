@@ -170,7 +170,8 @@ class _Compiler:
             if spec is not created_at:
                 self._check_held(listing, self.entity, spec)
         if listing.copies_all:
-            return (*fields, "created_at", "version")
+            versioned = ("versioned_at",) if self.entity.versioned_ else ()
+            return (*fields, "created_at", "version", *versioned)
         key = cast(Key[Any], self.declarations["key"])
         kept = (*key.parts, *chosen) if chosen else ()
         return tuple(dict.fromkeys(spec.name for spec in kept))

@@ -22,6 +22,7 @@ from daicho.reading import Reader, Shown
 from daicho.search.streams import END, Bound
 from daicho.search.walk import Budget, OnlyUnprocessedError, Walk
 from daicho.table import Table
+from daicho.views import inherited
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,8 @@ class Pages:
 
 def _copy(asked: AskedLists, names: Sequence[str] | None) -> bool:
     """Whether the rows of all lists bring along what is wanted; None is everything."""
-    wanted = {*asked.entity.fields_, "created_at", "version"} if names is None else set(names)
+    entity = asked.entity
+    wanted = {*entity.fields_, *inherited(entity)} if names is None else set(names)
     return all(
         isinstance(each, Listed) and wanted <= set(each.listing.copies) for each in asked.asked
     )
