@@ -113,7 +113,11 @@ class Book(Sections):
         return Page([item_of(many[0].entity, image) for image in images], end)
 
     def views(
-        self, *many: Many[E], names: Sequence[str], limit: int = MOST_AT_ONCE, cursor: str | None
+        self,
+        *many: Many[E],
+        names: Sequence[str],
+        limit: int = MOST_AT_ONCE,
+        cursor: str | None = None,
     ) -> Viewed:
         """As `page`, of each item some fields: from the index alone where its rows copy them."""
         _check_limit(limit)
