@@ -19,9 +19,9 @@ class Grants:
 
     ``table`` and ``indexes`` are DynamoDB's, ``archive`` are S3's on the archive bucket's
     objects, ``failures`` on those of the failure bucket, by the beginning of their names, and
-    ``failure_bucket`` and ``archive_bucket`` on those buckets themselves. ``stream``: reads the
-    table's stream, and Lambda lays down what it discards in the failure bucket with this
-    function's role.
+    ``failure_bucket`` and ``archive_bucket`` on those buckets themselves. ``objects`` are on the
+    objects of items, of all tenants. ``stream``: reads the table's stream, and Lambda lays down
+    what it discards in the failure bucket with this function's role.
     """
 
     table: tuple[str, ...]
@@ -30,17 +30,26 @@ class Grants:
     failures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     failure_bucket: tuple[str, ...] = ()
     archive_bucket: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
     stream: bool = False
 
 
 # A transaction is granted by what is in it; a check of what is only read has an action of its own.
-# BatchWriteItem is for versions that are forgotten, and for sections.
+# BatchWriteItem is for versions that are forgotten, and for sections. Who holds a URL that the API
+# has signed may do what the API may, with that one object: so it may get and put.
 API = Grants(
     table=(
         *("GetItem", "BatchGetItem", "Query"),
         *("PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem", "BatchWriteItem"),
     ),
     indexes=dict.fromkeys(INDEXES, ("Query",)),
+    objects=("GetObject", "PutObject", "DeleteObject"),
+)
+# Sections that nobody sees, and objects whose items are gone.
+SWEEP = Grants(
+    table=("GetItem", "Query", "BatchWriteItem", "DeleteItem"),
+    indexes={"GSI2": ("Query",)},
+    objects=("DeleteObject",),
 )
 # A payload is laid down once and never read again by who laid it down. The table is read for
 # totals that are rolled up at once.

@@ -26,6 +26,7 @@ class Settings:
     emulated_stream: bool = False
     archive_bucket: str = ""
     failure_bucket: str = ""
+    objects_bucket: str = ""
     project_function: str = ""
     archive_function: str = ""
     faults: float = 0.0
@@ -66,6 +67,7 @@ class Settings:
             emulated_stream=emulated == "true",
             archive_bucket=environ.get("ARCHIVE_BUCKET", ""),
             failure_bucket=environ.get("FAILURE_BUCKET", ""),
+            objects_bucket=environ.get("OBJECTS_BUCKET", ""),
             project_function=environ.get("PROJECT_FUNCTION", ""),
             archive_function=environ.get("ARCHIVE_FUNCTION", ""),
             faults=faults,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cache, partial
+from typing import Any
 
 import domains
 from daicho.book import Book
@@ -23,7 +24,7 @@ def build(
     environ: Mapping[str, str], ledger: Ledger | None = None, outside: Outside = AWS
 ) -> Handler:
     """Wire the function up."""
-    settings = Settings.parse(environ, "DIRTY_SHARDS")
+    settings = Settings.parse(environ, "DIRTY_SHARDS", "OBJECTS_BUCKET")
     table = outside.table(settings.table_name)
     # What is added has no condition that a repeat would fail: this client asks once.
     once = outside.table(settings.table_name, attempts=1)
@@ -31,8 +32,9 @@ def build(
     memory = Memory(outside.now)
     daicho = Daicho.discover(domains)
     known = daicho.locked(Ledger.load() if ledger is None else ledger)
-    make = partial(Book, table, known, clock=outside.now, memory=memory, adding=adding)
-    api = Api(daicho, make, server=settings.api_url)
+    bucket = cache(lambda: outside.bucket(settings.objects_bucket))  # few requests need it
+    shared: Any = {"clock": outside.now, "memory": memory, "adding": adding, "bucket": bucket}
+    api = Api(daicho, partial(Book, table, known, **shared), server=settings.api_url)
     return observed(api, traced=settings.stage != "local")
 
 
