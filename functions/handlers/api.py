@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cache, partial
-from typing import Any
 
 import domains
 from daicho.book import Book
@@ -29,12 +28,12 @@ def build(
     # What is added has no condition that a repeat would fail: this client asks once.
     once = outside.table(settings.table_name, attempts=1)
     adding = Adding(once, settings.dirty_shards, outside.random)
-    memory = Memory(outside.now)
     daicho = Daicho.discover(domains)
     known = daicho.locked(Ledger.load() if ledger is None else ledger)
     bucket = cache(lambda: outside.bucket(settings.objects_bucket))  # few requests need it
-    shared: Any = {"clock": outside.now, "memory": memory, "adding": adding, "bucket": bucket}
-    api = Api(daicho, partial(Book, table, known, **shared), server=settings.api_url)
+    book = partial(Book, clock=outside.now, memory=Memory(outside.now))
+    book = partial(book, table, known, adding=adding, bucket=bucket)
+    api = Api(daicho, book, server=settings.api_url)
     return observed(api, traced=settings.stage != "local")
 
 

@@ -93,6 +93,7 @@ def _name(node: ast.expr) -> str:
         ("daicho.stream.project:Store", grants.PROJECT, set()),
         ("daicho.tally.rollup:Store", grants.ROLLUP, {"UpdateItem", "DeleteItem"}),
         ("daicho.archive.archiver:Store", grants.ARCHIVE, set()),
+        ("daicho.sweeping:Store", grants.SWEEP, set()),
     ],
 )
 def test_a_stream_function_is_granted_what_it_needs_of_the_table(

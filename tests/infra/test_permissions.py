@@ -17,8 +17,9 @@ GRANTED = {
     "archive": grants.ARCHIVE,
     "redrive": grants.REDRIVE,
     "audit": grants.AUDIT,
+    "sweep": grants.SWEEP,
 }
-SCHEDULED = ("rollup", "audit")
+SCHEDULED = ("rollup", "audit", "sweep")
 Allowed = dict[str, set[str]]  # resource, as text, to actions
 
 
@@ -77,6 +78,9 @@ def expected(stage: Synthesis, name: str) -> Allowed:
         found[objects] = {f"s3:{action}" for action in listed.archive}
     for pattern, actions in listed.failures.items():
         found[arn(failures, f"/{pattern}")] = {f"s3:{action}" for action in actions}
+    if listed.objects:
+        objects = arn(stage.bucket_id("Objects"), "/*")
+        found[objects] = {f"s3:{action}" for action in listed.objects}
     if listed.failure_bucket:
         found[arn(failures)] = {f"s3:{action}" for action in listed.failure_bucket}
     if listed.archive_bucket:
