@@ -51,6 +51,8 @@ logs: $(VENV)/.requirements ## What the functions logged, newest last
 bench: $(TOOLS) ## Capacity units of writes and pages, on Dynoxide
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
 		$(BIN)/python -m bench.units
+	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
+		$(BIN)/python -m bench.copies
 
 .PHONY: bench-search bench-search-full
 bench-search bench-search-full: $(TOOLS)

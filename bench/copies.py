@@ -108,7 +108,7 @@ def _measured(house: House, kind: Any, note: str) -> list[str]:
     page = _counted(
         house,
         lambda: (
-            book.views(kind.of_owner("o"), names=names, cursor=None)
+            book.views(kind.of_owner("o"), names=names)
             if kind is Some
             else book.page(kind.of_owner("o"))
         ),

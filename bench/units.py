@@ -22,6 +22,7 @@ from rich.table import Table as Printed
 import domains
 from bench.layouts import layouts
 from bench.meter import Consumed, Meter
+from bench.transactions import transactions
 from bench.versions import versions
 from daicho import Entity, derive
 from daicho.book import Book
@@ -267,6 +268,7 @@ def main() -> None:
         house = House(endpoint)
         layouts(console, house.client, house.book, house.project)
         versions(console, house.client)
+        transactions(console, house.client)
     console.print(figure)
 
 

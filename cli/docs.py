@@ -178,6 +178,9 @@ class _Described:
     def _search(self, search: SearchPlan) -> tuple[str, str, str]:
         shards = f", of 0 or 1 also its shard of {search.shards}" if search.shards > 1 else ""
         lengths = ", ".join(map(str, search.steps))
+        for what in ("digits", "kana"):
+            if more_of := sorted(set(getattr(search, what)) - set(search.steps)):
+                lengths += f" (of {what} {', '.join(map(str, more_of))} too)"
         names = "".join(
             f"; names of PK `t#{each.entity}`, members in `{each.listing}`"
             for each in search.through

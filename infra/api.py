@@ -39,8 +39,10 @@ ACCESS_LOG = {
 class Api(Construct):
     """Routing within the function; whoever has no token gets no further than the gateway."""
 
-    def __init__(self, scope: Construct, id: str, *, auth: Auth, foundation: Foundation) -> None:
-        """Create the function, the API, and its stage."""
+    def __init__(
+        self, scope: Construct, id: str, *, auth: Auth, machine: str, foundation: Foundation
+    ) -> None:
+        """Create the function, the API, and its stage; ``machine`` works its jobs off."""
         super().__init__(scope, id)
         settings = foundation.settings
         self.python = PythonFunction(
@@ -56,8 +58,10 @@ class Api(Construct):
                 # means relative to wherever the page was loaded from.
                 "API_URL": settings.api_url or "",
                 "OBJECTS_BUCKET": foundation.objects.bucket_name,
+                "JOB_MACHINE": machine,
             },
         )
+        self.python.allow("states", grants.START, machine)
         self.http = apigateway.HttpApi(
             self,
             "Http",

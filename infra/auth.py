@@ -9,6 +9,8 @@ from constructs import Construct
 from infra.findings import acknowledge
 from infra.settings import Settings
 
+ADMIN = "admin"
+
 
 class Auth(Construct):
     """Users are created by an administrator, who alone sets their tenant."""
@@ -37,6 +39,14 @@ class Auth(Construct):
             mfa_second_factor=cognito.MfaSecondFactor(otp=True, sms=False),
             deletion_protection=settings.deletion_protection,
             removal_policy=settings.removal_policy,
+        )
+        # Its members may delete their tenant. Tokens carry their groups as cognito:groups.
+        cognito.CfnUserPoolGroup(
+            self,
+            "Admin",
+            user_pool_id=self.pool.user_pool_id,
+            group_name=ADMIN,
+            description="Administrators of their tenant",
         )
         # The tenant can be read and not written with a user's own token. (By default a client
         # may write every attribute, and anyone could move to another tenant.)

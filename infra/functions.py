@@ -199,6 +199,10 @@ class PythonFunction(Construct):
         resource = f"<{Stack.of(self).get_logical_id(_resource(bucket))}.Arn>/{pattern}"
         acknowledge(self._role, rule=f"IAM5[Resource::{resource}]", reason=reason)
 
+    def allow(self, service: str, actions: tuple[str, ...], resource: str) -> None:
+        """Grant actions on one resource, beside those of ``granted``."""
+        self._allow(service, actions, resource)
+
     def _allow(self, service: str, actions: tuple[str, ...], resource: str) -> None:
         self._role.add_to_policy(
             iam.PolicyStatement(

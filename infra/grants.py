@@ -1,8 +1,8 @@
 """Who may do what: every permission that a function has beside its own logs and traces.
 
 This is the one list. The constructs turn it into policies, and tests compare it with the
-template. No action holds a wildcard. Scan is granted to nobody: a leading-keys condition would
-hold vacuously for it.
+template. No action holds a wildcard. Scan is granted to one
+function alone: a leading-keys condition would hold vacuously for it.
 """
 
 from __future__ import annotations
@@ -85,6 +85,29 @@ AUDIT = Grants(
     indexes={"GSI2": ("Query",)},
     archive=("GetObject",),
     archive_bucket=("ListBucket",),
+)
+
+# The only one that may Scan: nothing else shows all that is a tenant's. It cuts the tenant's
+# records out of what was set aside, in every version of it.
+_OF_VERSIONS = ("GetObject", "GetObjectVersion", "DeleteObject", "DeleteObjectVersion")
+JOBS = Grants(
+    table=("GetItem", "Query", "Scan", "PutItem", "UpdateItem", "BatchWriteItem"),
+    failures={
+        "quarantine/*": _OF_VERSIONS,
+        "aws/lambda/*": (*_OF_VERSIONS, "PutObject"),
+        "done/*": (*_OF_VERSIONS, "PutObject"),
+    },
+    failure_bucket=("ListBucket", "ListBucketVersions"),
+)
+START = ("StartExecution",)  # the API starts jobs, and nothing else
+
+# What a state machine needs to deliver its log and its traces; they know no resource but "*".
+MACHINE = (
+    *("logs:CreateLogDelivery", "logs:GetLogDelivery", "logs:UpdateLogDelivery"),
+    *("logs:DeleteLogDelivery", "logs:ListLogDeliveries", "logs:PutResourcePolicy"),
+    *("logs:DescribeResourcePolicies", "logs:DescribeLogGroups"),
+    *("xray:PutTraceSegments", "xray:PutTelemetryRecords"),
+    *("xray:GetSamplingRules", "xray:GetSamplingTargets"),
 )
 
 STREAM_READ = ("DescribeStream", "GetRecords", "GetShardIterator")

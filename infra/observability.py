@@ -44,12 +44,14 @@ class Observability(Construct):
         table: dynamodb.Table,
         failures: s3.Bucket,
         api: apigateway.HttpApi,
+        machine: str,
     ) -> None:
         """Watch over everything given; ``functions`` by their names."""
         super().__init__(scope, id)
         self._functions = functions
         self._table = table
         self._api = api
+        self._machine = machine
         self._topic = self._subscribed(settings.alarm_email) if settings.alarm_email else None
         self._put = cloudwatch.Metric(
             namespace="AWS/S3",
@@ -145,6 +147,17 @@ class Observability(Construct):
                 periods=3,
                 why="DynamoDB refuses requests for minutes on end.",
             )
+        self._alarm(
+            "a job failed",
+            cloudwatch.Metric(
+                namespace="AWS/States",
+                metric_name="ExecutionsFailed",
+                dimensions_map={"StateMachineArn": self._machine},
+                statistic="Sum",
+                period=FIVE,
+            ),
+            why="A tenant's deletion stands still: see to why, then DELETE /tenant once more.",
+        )
         self._alarm(
             "api answers 5xx",
             self._api.metric_server_error(period=FIVE, statistic="Sum"),

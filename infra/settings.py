@@ -42,6 +42,7 @@ class Memory:
     archive: int = 1024
     redrive: int = 1024
     sweep: int = 512
+    jobs: int = 1024
     audit: int = 3008
 
 
@@ -56,7 +57,9 @@ class Settings:
     working. ``query_gigabytes``: what a single query may read before it is ended;
     ``answer_days``: how long its answer is kept. ``saved_queries``: the local AWS has none.
     ``cors_origins``: whose pages may put and get objects in a browser, by signed URLs.
-    ``tls_only`` is off at stage local alone: the local AWS speaks http. ``faults``, for stage local
+    ``tls_only`` is off at stage local alone: the local AWS speaks http. ``settle_seconds``:
+    whatever writes for a tenant when it is closed has ended by then, and the projector has done
+    what was written. ``scan_units``: read units a second of a scan. ``faults``, for stage local
     only: how often the projector is to fail on purpose, as a share of its writes.
     """
 
@@ -69,6 +72,8 @@ class Settings:
     customer_managed_key: bool = False
     log_days: int
     dirty_shards: int = 16
+    settle_seconds: int = 1_000
+    scan_units: int = 1_000
     archive_window_seconds: int
     glacier_after_days: int
     query_gigabytes: int = 10
@@ -160,6 +165,7 @@ STAGES = {
         recovery_days=None,
         log_days=1,
         dirty_shards=1,
+        settle_seconds=8,
         archive_window_seconds=0,
         glacier_after_days=90,
         saved_queries=False,
@@ -194,6 +200,7 @@ STAGES = {
             table_reads=24_000, table_writes=24_000, posting_reads=12_000, posting_writes=16_000
         ),
         log_days=90,
+        scan_units=6_000,
         archive_window_seconds=300,
         glacier_after_days=90,
         query_gigabytes=100,

@@ -14,6 +14,7 @@ from infra.audit import Audit
 from infra.auth import Auth
 from infra.buckets import Buckets
 from infra.functions import Foundation, dependency_layer, function_code
+from infra.jobs import Jobs
 from infra.key import customer_key
 from infra.observability import Observability
 from infra.projector import Projector
@@ -51,7 +52,8 @@ class DaichoStack(Stack):
         )
         auth = Auth(self, "Auth", settings=settings)
 
-        api = Api(self, "Api", auth=auth, foundation=foundation)
+        jobs = Jobs(self, "Jobs", foundation=foundation)
+        api = Api(self, "Api", auth=auth, machine=jobs.machine.attr_arn, foundation=foundation)
         projector = Projector(self, "Projector", ledger=ledger, foundation=foundation)
         rollup = Rollup(self, "Rollup", foundation=foundation)
         archive = Archive(self, "Archive", ledger=ledger, foundation=foundation)
@@ -84,6 +86,7 @@ class DaichoStack(Stack):
             "redrive": redrive.python.function,
             "audit": audit.python.function,
             "sweep": sweep.python.function,
+            "jobs": jobs.python.function,
         }
         Observability(
             self,
@@ -93,6 +96,7 @@ class DaichoStack(Stack):
             table=table,
             failures=buckets.failures,
             api=api.http,
+            machine=jobs.machine.attr_arn,
         )
         outputs = {
             "ApiUrl": api.url,

@@ -15,7 +15,7 @@ from local.deploy import bootstrap, deploy
 from local.place import REGION, ROOT, Place
 from local.process import Background
 from local.server import alone, ministack, start, stop
-from local.users import tokens
+from local.users import admins, tokens
 
 SECONDS_BETWEEN_SWEEPS = 3
 SECONDS_TO_END_A_SWEEP = 60
@@ -52,11 +52,12 @@ def describe(place: Place, outputs: dict[str, str]) -> dict[str, object]:
     """The content of the stack file."""
     functions = {
         name: outputs[f"{name.capitalize()}FunctionName"]
-        for name in ("api", "project", "rollup", "archive", "redrive", "audit")
+        for name in ("api", "project", "rollup", "archive", "redrive", "audit", "jobs")
     }
     return {
         "url": place.url,
         "tokens": tokens(place, outputs["UserPoolId"], outputs["UserPoolClientId"]),
+        "admins": admins(place, outputs["UserPoolId"], outputs["UserPoolClientId"]),
         "table": outputs["TableName"],
         "bucket": outputs["ArchiveBucketName"],
         "archive_database": outputs["ArchiveDatabaseName"],

@@ -11,24 +11,38 @@ if TYPE_CHECKING:
     from mypy_boto3_cognito_idp import CognitoIdentityProviderClient
 
 TENANTS = ("acme", "globex")
+ADMIN = "admin"
 PASSWORD = "Only-on-this-laptop-1"  # noqa: S105 - it opens nothing but the local AWS
 
 
 def tokens(place: Place, pool: str, client_id: str) -> dict[str, str]:
     """An ID token of each demo tenant; its user is created if it is not there."""
     cognito = place.session().client("cognito-idp", endpoint_url=place.endpoint)
-    return {tenant: _token(cognito, pool, client_id, tenant) for tenant in TENANTS}
+    return {tenant: token(cognito, pool, client_id, tenant) for tenant in TENANTS}
 
 
-def _token(cognito: CognitoIdentityProviderClient, pool: str, client_id: str, tenant: str) -> str:
-    name = f"demo-{tenant}"
+def admins(place: Place, pool: str, client_id: str) -> dict[str, str]:
+    """An ID token of an administrator of each demo tenant, who may delete it."""
+    cognito = place.session().client("cognito-idp", endpoint_url=place.endpoint)
+    return {tenant: token(cognito, pool, client_id, tenant, ADMIN) for tenant in TENANTS}
+
+
+def token(
+    cognito: CognitoIdentityProviderClient,
+    pool: str,
+    client_id: str,
+    tenant: str,
+    group: str | None = None,
+) -> str:
+    """An ID token of a tenant's user, who is created if there is none yet; of a group's member."""
+    name = f"demo-{tenant}-{group}" if group else f"demo-{tenant}"
     with contextlib.suppress(cognito.exceptions.UsernameExistsException):
         cognito.admin_create_user(
             UserPoolId=pool,
             Username=name,
             MessageAction="SUPPRESS",
             UserAttributes=[
-                {"Name": "email", "Value": f"demo@{tenant}.example"},
+                {"Name": "email", "Value": f"{name}@{tenant}.example"},
                 {"Name": "email_verified", "Value": "true"},
                 {"Name": "custom:tenant", "Value": tenant},
             ],
@@ -36,6 +50,8 @@ def _token(cognito: CognitoIdentityProviderClient, pool: str, client_id: str, te
     cognito.admin_set_user_password(
         UserPoolId=pool, Username=name, Password=PASSWORD, Permanent=True
     )
+    if group:
+        cognito.admin_add_user_to_group(UserPoolId=pool, Username=name, GroupName=group)
     answer = cognito.initiate_auth(
         ClientId=client_id,
         AuthFlow="USER_PASSWORD_AUTH",

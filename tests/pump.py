@@ -43,6 +43,7 @@ def environment(table_name: str, **more: str) -> dict[str, str]:
         "DIRTY_SHARDS": "4",
         "FAILURE_BUCKET": "failures",
         "OBJECTS_BUCKET": "objects",
+        "JOB_MACHINE": "jobs",
         **more,
     }
 
@@ -69,6 +70,7 @@ class Pump:
     table_name: str
     consumers: Sequence[Consumer]
     batch: int = BATCH
+    begin: str = "TRIM_HORIZON"
     _iterator: str = field(default="", init=False)
 
     def run(self) -> int:
@@ -96,7 +98,7 @@ class Pump:
             stream = self._streams.describe_stream(StreamArn=self._arn)["StreamDescription"]
             (shard,) = stream["Shards"]
             found = self._streams.get_shard_iterator(
-                StreamArn=self._arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
+                StreamArn=self._arn, ShardId=shard["ShardId"], ShardIteratorType=self.begin
             )
             self._iterator = found["ShardIterator"]
         answer = self._streams.get_records(ShardIterator=self._iterator, Limit=BATCH)

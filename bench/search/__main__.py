@@ -1,4 +1,7 @@
-"""``make bench-search`` and ``make bench-search-full``; ``--resume`` goes on after a cut."""
+"""``make bench-search`` and ``make bench-search-full``; ``--resume`` goes on after a cut.
+
+The exit status is 1 if a target is missed.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,14 @@ from pathlib import Path
 
 from rich.progress import Progress
 
-from bench.search import keywords, plot, report
-from bench.search.asking import DEEP, QUESTIONS, Ours, Question, Theirs
+from bench.search import keywords, plot, report, targets
+from bench.search.asking import DEEP, QUESTIONS, Ours, Question, Theirs, paired
 from bench.search.data import Scale, theirs_units
 from bench.search.editing import edits
 from bench.search.measured import Asked, Measured
 from bench.search.report import Growth, console
 from bench.search.store import FOLDER, fill, progress_bar
+from bench.search.targets import Target
 from daicho.search.grams import Mode
 from tests.dynoxide import serving
 
@@ -33,8 +37,8 @@ PICTURE = Path(__file__).parent.parent.parent / "docs" / "search.svg"
 HARDLY_MEETING = "two that"
 
 
-def main(*, full: bool, resume: bool) -> None:
-    """Measure, print, draw; the last line is the figure."""
+def main(*, full: bool, resume: bool) -> bool:
+    """Measure, print, draw; the last line is the figure. Gives whether every target is met."""
     sizes = FULL if full else SIZES
     scales = {
         mode: [Scale(mode, size, 100 if size >= CROWDED else 0) for size in many]
@@ -45,23 +49,35 @@ def main(*, full: bool, resume: bool) -> None:
             fill(each.ours(), progress)
             fill(each.theirs(), progress)
     found: dict[Scale, Measured] = {}
+    limits: list[Target] = []
     for mode, many in scales.items():
         for scale in many:
             found[scale] = _measured(scale, last=scale is many[-1], resume=resume)
-        asked = [each for scale in many for each in found[scale].asked]
+        last, asked = found[many[-1]], [each for scale in many for each in found[scale].asked]
         report.pages(mode, asked)
+        limits += targets.page(mode, asked)
         if len(many) > 1:
-            report.growth(mode, grown(asked), many[0].size, many[-1].size)
-        report.random_keywords(mode, many[-1].size, found[many[-1]].random)
-        report.walks(many[-1].size, found[many[-1]].walked)
-    _writes(scales)
+            growths = grown(asked, _in_turns(many[0], many[-1]))
+            report.growth(mode, growths, many[0].size, many[-1].size)
+            limits += targets.steady(mode, growths)
+        report.random_keywords(mode, many[-1].size, last.random)
+        report.walks(many[-1].size, last.walked)
+        limits += targets.others(mode, many[-1].size, last.random)
+        limits += targets.walks(mode, last.walked)
+    limits += _writes(scales)
     asked = [each for scale in scales["prefix"] for each in found[scale].asked]
     picture = PICTURE if full else FOLDER / PICTURE.name
     picture.write_text(plot.drawn(asked), encoding="utf-8")
-    console.print(report.figure(asked, grown(asked)))
+    met = targets.show(console, limits)
+    console.print(report.figure(asked, grown(asked, {})))
+    return met
 
 
-def grown(asked: Sequence[Asked]) -> list[Growth]:
+Times = dict[tuple[str, str], float]
+"""How much longer a page takes, by what is asked and page."""
+
+
+def grown(asked: Sequence[Asked], times: Times) -> list[Growth]:
     """What each question takes at the largest size, over what it takes at the smallest."""
     smallest, largest = (end(each.size for each in asked) for end in (min, max))
     found: list[Growth] = []
@@ -70,7 +86,25 @@ def grown(asked: Sequence[Asked]) -> list[Growth]:
         for place, page in enumerate(("1", str(DEEP))[: len(small.ours)]):
             ours = large.ours[min(place, len(large.ours) - 1)], small.ours[place]
             theirs = large.theirs[0], small.theirs[0]
-            found.append(Growth(small.question, page, *ours, *theirs))
+            time = times.get((small.question.what, page))
+            found.append(Growth(small.question, page, *ours, *theirs, time))
+    return found
+
+
+def _in_turns(small: Scale, large: Scale) -> Times:
+    """How time grows from one size to another, both asked in the same minutes."""
+    found: Times = {}
+    here, there = small.ours(), large.ours()
+    with (
+        serving(here.database) as one,
+        serving(there.database) as other,
+        progress_bar(console) as progress,
+    ):
+        pair = Ours(one, here.table, small.mode), Ours(other, there.table, large.mode)
+        said = f"{small.name} and {large.name} in turns"
+        for question in progress.track(QUESTIONS[small.mode], description=said):
+            for page, ratio in paired(question, *pair).items():
+                found[question.what, page] = ratio
     return found
 
 
@@ -105,12 +139,15 @@ def _more(scale: Scale, ours: Ours, kept: Measured, progress: Progress) -> None:
         kept.walked.append((question, *ours.walk(question)))
 
 
-def _writes(scales: dict[Mode, list[Scale]]) -> None:
+def _writes(scales: dict[Mode, list[Scale]]) -> Iterator[Target]:
     known = {mode: many[-1].ours().known for mode, many in scales.items()}
     report.writes(known, {mode: theirs_units(many[-1]) for mode, many in scales.items()})
     for mode, facts in known.items():
         report.busiest(mode, facts)
-    report.edits(list(edits()))
+        yield from targets.writes(mode, facts)
+    edited = list(edits())
+    report.edits(edited)
+    yield from targets.renaming(edited)
 
 
 @contextmanager
@@ -121,4 +158,5 @@ def _serving(scale: Scale) -> Iterator[tuple[Ours, Theirs]]:
 
 
 if __name__ == "__main__":
-    main(full="--full" in sys.argv[1:], resume="--resume" in sys.argv[1:])
+    met = main(full="--full" in sys.argv[1:], resume="--resume" in sys.argv[1:])
+    sys.exit(0 if met else 1)

@@ -22,6 +22,9 @@ DEEP = 50
 ROUNDS, SECONDS = 40, 1.0
 """A page is asked so often, or as often as fits in that time, once at least."""
 
+PAIRS = 41
+"""So often a page is asked at two sizes in turns."""
+
 SLOW = 0.5
 """A peer that takes longer for a page is not asked for another page of the same keyword: it reads
 the same for each."""
@@ -52,6 +55,7 @@ class Cost:
 PREFIX = (
     Question("all", ""),
     Question("1 character", "佐"),
+    Question("1 digit", "0"),
     Question("2 characters", "佐藤"),
     Question("3 characters", "090"),
     Question("5 characters", "株式会社東"),
@@ -80,6 +84,9 @@ CONTAINS = (
     Question("two that never meet", "有限会社 合同会社"),
     Question("a category", "客"),
 )
+STEADY = ("all", "1 character", "1 digit", *(f"{many} characters" for many in (2, 3, 5, 8)))
+"""What must take the same however many contacts there are."""
+
 QUESTIONS: dict[Mode, tuple[Question, ...]] = {"prefix": PREFIX, "contains": CONTAINS}
 
 
@@ -94,16 +101,21 @@ class Ours:
 
     def costs(self, question: Question) -> list[Cost]:
         """The first page, and the 50th or the last."""
-        cursors: list[str | None] = [None]
-        while len(cursors) < DEEP:
-            _, cursor = self.page(question, cursors[-1])
-            if cursor is None:
-                break
-            cursors.append(cursor)
+        cursors = self.cursors(question)
         deep = len(cursors)
         return [
             self._cost(question, cursors[number - 1], number) for number in dict.fromkeys((1, deep))
         ]
+
+    def cursors(self, question: Question) -> list[str | None]:
+        """Where its pages start, up to the 50th."""
+        found: list[str | None] = [None]
+        while len(found) < DEEP:
+            _, cursor = self.page(question, found[-1])
+            if cursor is None:
+                break
+            found.append(cursor)
+        return found
 
     def page(self, question: Question, cursor: str | None = None) -> tuple[int, str | None]:
         """How many rows a page shows, and where the next one starts."""
@@ -129,6 +141,33 @@ class Ours:
 
     def _cost(self, question: Question, cursor: str | None, number: int) -> Cost:
         return measured(self._meter, number, lambda: self.page(question, cursor)[0])
+
+
+def paired(question: Question, small: Ours, large: Ours) -> dict[str, float]:
+    """How much longer a full page takes at the larger size: the median, for page 1 and page 50.
+
+    Asked in turns, one right after the other, so that whatever else the machine does meets both.
+    """
+    found: dict[str, float] = {}
+    starts = small.cursors(question), large.cursors(question)
+    for page in (1, DEEP):
+        if min(map(len, starts)) < page:
+            continue
+        asked = [
+            (each, cursors[page - 1]) for each, cursors in zip((small, large), starts, strict=True)
+        ]
+        if any(each.page(question, cursor)[0] < PAGE for each, cursor in asked):
+            continue
+        ratios: list[float] = []
+        for number in range(PAIRS):
+            took: dict[Ours, float] = {}
+            for each, cursor in asked if number % 2 else asked[::-1]:
+                began = time.perf_counter()
+                each.page(question, cursor)
+                took[each] = time.perf_counter() - began
+            ratios.append(took[large] / took[small])
+        found[str(page)] = statistics.median(ratios)
+    return found
 
 
 class Theirs:

@@ -21,7 +21,7 @@ from daicho.derive import Amount
 from daicho.domain import Daicho
 from daicho.entity import Entity
 from daicho.images import Image
-from daicho.plan import Ledger
+from daicho.plan import Ledger, SearchPlan
 from daicho.search import grams
 from daicho.tally import slots
 from daicho.tally.rollup import ranking_place
@@ -57,10 +57,15 @@ def ledger(mode: grams.Mode) -> Ledger:
     found = Daicho.discover(domains).locked(Ledger.load())
     current = found.current("Contact")
     (search,) = current.plan.searches
-    steps = grams.STEPS if mode == "prefix" else grams.INSIDE_STEPS_WITH_DIGITS
-    searches = (replace(search, mode=mode, steps=steps),)
+    searches = (search if mode == "prefix" else _inside(search),)
     generation = replace(current, plan=replace(current.plan, searches=searches))
     return Ledger({**found.entities, "Contact": (generation,)})
+
+
+def _inside(search: SearchPlan) -> SearchPlan:
+    """The same search by what is in the fields, as it would be declared."""
+    steps, digits = grams.INSIDE_STEPS_WITH_DIGITS, grams.INSIDE_DIGIT_STEPS
+    return replace(search, mode="contains", steps=steps, digits=digits, kana=())
 
 
 @dataclass(frozen=True)

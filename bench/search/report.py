@@ -39,6 +39,7 @@ class Growth:
     small: Cost
     their_large: Cost
     their_small: Cost
+    time: float | None = None
 
     @property
     def units(self) -> float:
@@ -81,14 +82,21 @@ def growth(mode: Mode, grown: Sequence[Growth], smallest: int, largest: int) -> 
     """How pages grow with the number of contacts."""
     table = _table(
         f"Growth by {mode} from {smallest:,} to {largest:,} contacts (of full pages)",
-        *("keyword", "page", "our units", "our median time", "seed 001's units", "median time"),
+        *(
+            "keyword",
+            "page",
+            "our units",
+            "our time, asked in turns",
+            "seed 001's units",
+            "median time",
+        ),
     )
     for each in grown:
         if each.is_full:
             there, here = each.their_large, each.their_small
-            row = (each.units, each.large.median / each.small.median)
+            time = "" if each.time is None else f"{each.time:.2f}"
             peer = (there.units / here.units, there.median / here.median)
-            numbers = [f"{number:.2f}" for number in row] + [f"{number:.1f}" for number in peer]
+            numbers = [f"{each.units:.2f}", time, *(f"{number:.1f}" for number in peer)]
             table.add_row(each.question.what, each.page, *numbers)
     console.print(table)
 

@@ -118,6 +118,7 @@ def _show(report: VerifyReport, days: Days) -> None:
 _OF_THEM = {
     "raw": "rows that the model could not read, kept as they are",
     "redriven": "rows came by a redrive",
+    "there": "rows of batches that Lambda gave up were there already when they were redriven",
     "sides": "rows lie beside their chain, by a redrive",
     "forgotten": "rows were taken out for a tenant that is forgotten",
     "under_way": "deletions of the last hour are not archived yet",

@@ -66,7 +66,9 @@ class Book(Sections):
         self._splits = Splits.of(table, self._writer, clock, at_once)
         self._objects = Objects(table, self._writer, clock, bucket)
         self._history = self._writer.history
-        self._pages = Pages(table, ledger, tenant, self._places, self._history, self._now, at_once)
+        self._pages = Pages(
+            table, ledger, tenant, self._places, self._history, self._now, at_once, memory
+        )
         self._figures = Figures(table, ledger, tenant)
 
     def find(self, one: One[E], *, consistent: bool = True, max_age: float = 0.0) -> E | None:
@@ -115,7 +117,11 @@ class Book(Sections):
         return Page([item_of(many[0].entity, image) for image in images], end)
 
     def views(
-        self, *many: Many[E], names: Sequence[str], limit: int = MOST_AT_ONCE, cursor: str | None
+        self,
+        *many: Many[E],
+        names: Sequence[str],
+        limit: int = MOST_AT_ONCE,
+        cursor: str | None = None,
     ) -> Viewed:
         """As `page`, of each item some fields: from the index alone where its rows copy them."""
         _check_limit(limit)

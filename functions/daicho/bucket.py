@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from daicho.errors import UnavailableError
 from daicho.faults import translated
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 
 EXISTS, ABSENT = 412, 404
+REMOVED_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,23 @@ class Bucket:
             return self._client.generate_presigned_url(
                 doing, Params={"Bucket": self.name, "Key": key, **asked}, ExpiresIn=seconds
             )
+
+    def remove_versions(self, versions: Sequence[Version]) -> None:
+        """Remove versions for good, in their order; 1,000 a request. Those that are gone are gone.
+
+        Raises:
+            UnavailableError: not all of them are known to be removed.
+        """
+        for begin in range(0, len(versions), REMOVED_AT_ONCE):
+            some = versions[begin : begin + REMOVED_AT_ONCE]
+            objects: Any = [{"Key": each.name, "VersionId": each.id} for each in some]
+            with translated(f"remove {len(some)} versions"):
+                answer = self._client.delete_objects(
+                    Bucket=self.name, Delete={"Objects": objects, "Quiet": True}
+                )
+            if errors := answer.get("Errors"):
+                first = errors[0]
+                raise UnavailableError(f"{len(errors)} not removed: {first.get('Message')}")
 
     def move(self, key: str, to: str) -> None:
         """Give an object another name; nothing happens if there is none any more."""

@@ -114,6 +114,8 @@ class _Compiler:
             since=UNNUMBERED,
             fields=fields,
             steps=search.steps,
+            digits=search.digits,
+            kana=search.kana,
             shards=search.shards,
             mode=search.mode,
             companies=tuple(name for name in fields if kinds[name] == "company"),
@@ -170,7 +172,8 @@ class _Compiler:
             if spec is not created_at:
                 self._check_held(listing, self.entity, spec)
         if listing.copies_all:
-            return (*fields, "created_at", "version")
+            versioned = ("versioned_at",) if self.entity.versioned_ else ()
+            return (*fields, "created_at", "version", *versioned)
         key = cast(Key[Any], self.declarations["key"])
         kept = (*key.parts, *chosen) if chosen else ()
         return tuple(dict.fromkeys(spec.name for spec in kept))
@@ -250,6 +253,8 @@ class _Compiler:
             check(each)
             if self.expires is not None:
                 raise DeclarationError(f"{self.expires} would leave the sections of {each} behind")
+            if cast(Key[Any], self.declarations["key"]).moves is not None:
+                raise DeclarationError(f"{each}: what moves would leave its sections behind")
             if self._all(Versioned):
                 raise DeclarationError(f"{each}: versions of {self.name} would hold no sections")
             return str(each.field.name)

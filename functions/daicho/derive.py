@@ -17,9 +17,8 @@ from daicho import images, keys
 from daicho.images import Image
 from daicho.plan import AggregatePlan, Condition, EntityPlan, ListingPlan, Part, SearchPlan
 from daicho.rows import MOST_COPIED, Row, is_too_large, written
-from daicho.search import grams
+from daicho.search import grams, values
 from daicho.search.normalise import fold
-from daicho.search.spelling import readings
 
 MOST_ROWS = 400
 """Derived items that one base item may have."""
@@ -120,10 +119,10 @@ def rows(plan: EntityPlan, image: Image) -> dict[ItemKey, Row]:
     for search in plan.searches:
         order = keys.check_sort(order_key(plan, image, NEWEST))
         shard = keys.shard_of(search.shards, *own_key)
-        for gram, rest in _postings(search, image):
-            key = ItemKey(owner, keys.check_sort(sort_key(search, gram, rest)))
+        for posted in values.postings_of(search, image):
+            key = ItemKey(owner, keys.check_sort(sort_key(search, *posted)))
             found[key] = Row(
-                keys.check_partition(gram_list(tenant, plan, search, gram, shard)), order
+                keys.check_partition(gram_list(tenant, plan, search, posted[0], shard)), order
             )
     for listing in plan.listings:
         copy = written(image, listing.copies)
@@ -285,21 +284,6 @@ def _check_few(plan: EntityPlan, found: Mapping[Any, object], most: int = MOST_R
     if len(found) > most:
         what = "items" if most == MOST_ROWS else "groups"
         raise UnderivableError(f"{plan.name} derives too many {what}; at most {most}")
-
-
-def _postings(search: SearchPlan, image: Image) -> set[tuple[str, str]]:
-    return grams.postings(search_forms(search, image), search.steps)
-
-
-def search_forms(search: SearchPlan, image: Image) -> list[str]:
-    """The forms of all that a search reads of an image: a keyword matches what starts one."""
-    found: dict[str, None] = {}
-    for name in search.fields:
-        value = images.text(image, name)
-        if value:
-            for reading in readings(value, search.kind(name)):
-                found |= dict.fromkeys(grams.forms(reading, search.mode))
-    return list(found)
 
 
 def order_key(plan: EntityPlan, image: Image, order: tuple[str, ...]) -> str:

@@ -28,11 +28,15 @@ VERBS = ("POST", "PUT", "GET", "PATCH", "DELETE", "LIST")
 
 @dataclass(frozen=True)
 class Resource:
-    """An entity's items over HTTP: ``path`` is the item's, its parent the collection's."""
+    """An entity's items over HTTP: ``path`` is the item's, its parent the collection's.
+
+    ``most``: so many a tenant.
+    """
 
     path: str
     entity: type[Entity]
     verbs: tuple[str, ...]
+    most: int | None = None
 
     @property
     def collection(self) -> str:
@@ -85,10 +89,14 @@ class Domain:
         self.besides: list[Beside] = []
         self.plans = tuple(compiler.compile_entity(entity) for entity in entities)
 
-    def resource(self, path: str, entity: type[Entity], verbs: str) -> None:
+    def resource(
+        self, path: str, entity: type[Entity], verbs: str, *, most: int | None = None
+    ) -> None:
         """Mount an entity's items: ``verbs`` of POST PUT GET PATCH DELETE LIST.
 
-        Searches, listings, edges and figures of the entity are mounted with it.
+        Searches, listings, edges and figures of the entity are mounted with it. ``most``: POST is
+        refused while a tenant has so many, by the entity's count of all, which follows through the
+        stream: who creates many in the same second may end a few above.
         """
         chosen = tuple(verbs.split())
         for verb in chosen:
@@ -96,7 +104,11 @@ class Domain:
                 raise DeclarationError(f"{path}: {verb!r} is none of {' '.join(VERBS)}")
         if entity not in self.entities:
             raise DeclarationError(f"{path}: {entity.__name__} is not of the domain {self.name!r}")
-        self.resources.append(Resource(path, entity, chosen))
+        if most is not None and "PUT" in chosen:
+            raise DeclarationError(f"{path}: PUT creates too, and what `most` counts is for POST")
+        if most is not None and count_of_all(entity) is None:
+            raise DeclarationError(f"{path}: at most {most} of what nothing counts: Count()")
+        self.resources.append(Resource(path, entity, chosen, most))
 
     def answer(self, path: str, declaration: Any, *, window: Window | None = None) -> None:
         """Mount a declaration at ``path`` instead of where `resource` would.
@@ -127,6 +139,13 @@ class Domain:
             return function
 
         return show
+
+
+def count_of_all(entity: type[Entity]) -> str | None:
+    """The name of the aggregate that counts all of an entity's items, if there is one."""
+    plan = compiler.compile_entity(entity)
+    all_ = (each for each in plan.aggregates if each.measure == "count" and each.where is None)
+    return next((each.name for each in all_ if not each.by and not each.within), None)
 
 
 class Daicho:

@@ -119,6 +119,12 @@ class Raced(Conflict):
     """Others changed one of the items at the same time: nothing was done, so it can be repeated."""
 
 
+class TenantClosed(Refusal):
+    """The tenant is closed for good: everything of it is being deleted, or is."""
+
+    status = 410
+
+
 class PreconditionFailed(Refusal):
     """The item is not of the version that the caller knows."""
 

@@ -17,9 +17,11 @@ from daicho.postings import Asked, Listed, Reached, Searched
 from daicho.questions import Many
 from daicho.reach import Reach, merged
 from daicho.reading import Source
-from daicho.search.grams import EVERYTHING, HOT_GRAM
+from daicho.search import values
+from daicho.search.grams import EVERYTHING, HOT_GRAM, Probe
 from daicho.search.keyword import Keyword, KeywordError, Term
-from daicho.search.streams import AllOf, Posting, Stream
+from daicho.search.rarest import RarestOf
+from daicho.search.streams import AllOf, Posting, Stream, leaves
 from daicho.writing import key_fields
 
 MOST_QUESTIONS = 100
@@ -45,6 +47,10 @@ class AskedLists:
         block = (self.limit + max(2, self.limit // 10)) // max(1, len(alone))
         for each in alone:
             each.first = max(each.first, block)
+        for stream in self.streams:
+            if len(self.streams) == 1 and isinstance(stream, Posting | RarestOf):
+                for each in leaves(stream):
+                    each.alone = True
         return merged(self.streams)
 
 
@@ -166,7 +172,7 @@ class Lists:
         reached = self.reach.reached(search, keyword)
         found.asked.append(Searched(search, keyword, reached))
         if keyword.lists_all:
-            found.streams += self._gram(plan, search, EVERYTHING)
+            found.streams += self._gram(plan, search, Probe(EVERYTHING))
         if keyword.whole:
             found.streams += self._term(plan, search, keyword.whole, 0, reached, found.limit)
         if keyword.words:
@@ -190,25 +196,23 @@ class Lists:
     ) -> list[Stream]:
         """The lists that hold all matches of one term, the ``place``-th of its keyword."""
         lists: list[Stream] = []
-        for probe in term.probes(search.steps, search.mode):
-            lists += self._gram(plan, search, probe.gram, probe.rest)
+        for alternatives in term.probes(values.steps_of(search)):
+            streams = [merged(self._gram(plan, search, probe)) for probe in alternatives]
+            lists.append(streams[0] if len(streams) == 1 else RarestOf(streams))
         for through, each in zip(search.through, reached, strict=True):
-            streams = self.reach.streams(plan, through, each.found[place], limit)
-            if streams is None:
-                return self._gram(plan, search, EVERYTHING, certain=False)
-            lists += streams
+            belonging = self.reach.streams(plan, through, each.found[place], limit)
+            if belonging is None:
+                return self._gram(plan, search, Probe(EVERYTHING), certain=False)
+            lists += belonging
         return lists
 
     def _gram(
-        self,
-        plan: EntityPlan,
-        search: SearchPlan,
-        gram: str,
-        rest: str = "",
-        *,
-        certain: bool = True,
+        self, plan: EntityPlan, search: SearchPlan, probe: Probe, *, certain: bool = True
     ) -> list[Stream]:
         """The list of one gram, over its shards."""
-        shards = search.shards if len(gram) <= HOT_GRAM else 1
-        lists = (derive.gram_list(self.tenant, plan, search, gram, s) for s in range(shards))
-        return [Posting(each, rest, certain) for each in lists]
+        shards = search.shards if len(probe.gram) <= HOT_GRAM else 1
+        lists = (derive.gram_list(self.tenant, plan, search, probe.gram, s) for s in range(shards))
+        return [
+            Posting(each, probe.rest, certain, mark=probe.mark, inside=probe.inside)
+            for each in lists
+        ]

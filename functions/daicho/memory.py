@@ -17,6 +17,9 @@ from daicho.images import Image, size_of
 MOST_REMEMBERED = 1_000
 MOST_BYTES = 16 * 1024 * 1024
 
+COLLECTION = "#"
+"""In place of a sort key: a whole item collection. No sort key begins with the delimiter."""
+
 Entry = tuple[float, Image | None, int]
 
 
@@ -62,9 +65,10 @@ class Memory:
         return image
 
     def forget(self, key: ItemKey) -> None:
-        """Read it anew next time: this instance has changed it."""
+        """Read it anew next time, and its collection: this instance has changed it."""
         with self._lock:
             self._drop(key)
+            self._drop(ItemKey(key.pk, COLLECTION))
 
     def _keep(self, key: ItemKey, entry: Entry) -> None:
         with self._lock:

@@ -12,6 +12,7 @@ from daicho.errors import UnprocessedError
 from daicho.history import History
 from daicho.images import Image
 from daicho.lists import AskedLists, Lists
+from daicho.memory import Memory
 from daicho.places import Places
 from daicho.plan import Ledger
 from daicho.postings import IndexReader, Listed
@@ -21,11 +22,15 @@ from daicho.reading import Reader, Shown
 from daicho.search.streams import END, Bound
 from daicho.search.walk import Budget, OnlyUnprocessedError, Walk
 from daicho.table import Table
+from daicho.views import inherited
 
 
 @dataclass(frozen=True)
 class Pages:
-    """Reads pages of one tenant's lists. ``at_once`` are requests in parallel."""
+    """Reads pages of one tenant's lists. ``at_once`` are requests in parallel.
+
+    ``memory``: one that is shared with other requests, if any.
+    """
 
     table: Table
     ledger: Ledger
@@ -34,6 +39,7 @@ class Pages:
     history: History
     now: Callable[[], int]
     at_once: int
+    memory: Memory | None = None
 
     def page(
         self,
@@ -49,7 +55,7 @@ class Pages:
         if many and many[0].by == "versions":
             return self.history.page(many, limit, cursor)
         now = self.now()
-        reach = Reach(self.table, self.ledger, self.tenant, now)
+        reach = Reach(self.table, self.ledger, self.tenant, now, self.memory)
         asked = self.asked(many, limit, reach)
         binding = Binding(self.tenant, asked.question)
         start = binding.read(cursor)
@@ -94,7 +100,8 @@ class Pages:
 
 def _copy(asked: AskedLists, names: Sequence[str] | None) -> bool:
     """Whether the rows of all lists bring along what is wanted; None is everything."""
-    wanted = {*asked.entity.fields_, "created_at", "version"} if names is None else set(names)
+    entity = asked.entity
+    wanted = {*entity.fields_, *inherited(entity)} if names is None else set(names)
     return all(
         isinstance(each, Listed) and wanted <= set(each.listing.copies) for each in asked.asked
     )

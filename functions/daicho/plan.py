@@ -82,13 +82,16 @@ class Through:
 class SearchPlan:
     """Postings by gram: of the fields' words, or (``contains``) of all that is in them.
 
-    ``companies`` and ``phones`` are those of the fields that are read as such.
+    ``steps`` are the lengths of the grams, ``digits`` and ``kana`` of those that begin so, where
+    they are others. ``companies`` and ``phones`` are those of the fields that are read as such.
     """
 
     name: str
     since: int
     fields: tuple[str, ...]
     steps: tuple[int, ...]
+    digits: tuple[int, ...] = ()
+    kana: tuple[int, ...] = ()
     shards: int = 1
     mode: Literal["prefix", "contains"] = "prefix"
     companies: tuple[str, ...] = ()

@@ -15,6 +15,7 @@ from daicho import derive, images, keys, rows
 from daicho.images import Image
 from daicho.plan import EntityPlan, Ledger, ListingPlan, NewerGenerationError, SearchPlan
 from daicho.requests import Query
+from daicho.search import values
 from daicho.search.keyword import Keyword
 from daicho.search.streams import TOP, Block, Row, Wanted
 from daicho.search.walk import Fetched
@@ -70,7 +71,7 @@ class Searched:
         own = _same(plan.searches, self.search)
         if own is None or derive.order_key(plan, image, derive.NEWEST) != order:
             return False
-        forms = derive.search_forms(own, image)
+        forms = values.forms_of(own, image)
         found = [term.starts(forms) for term in self.keyword.terms]
         for each in self.reached:
             members = derive.references(image, each.field)
@@ -144,7 +145,7 @@ class IndexReader:
             query = replace(query, high=order) if inclusive else replace(query, below=order)
         page = self.table.query(query)
         rows = [
-            Row(row[ORDER]["S"], self._key(row), _rest(row) if wanted.rests else "")
+            Row(row[ORDER]["S"], self._key(row), *(_behind(row) if wanted.rests else ()))
             for row in page.items
             if wanted.bound.admits(row[ORDER]["S"])
         ]
@@ -155,9 +156,10 @@ class IndexReader:
         return (owner, row[rows.COPY]["S"]) if self.copied else owner
 
 
-def _rest(row: Image) -> str:
-    # The sort key of a posting is its declaration, generation, gram and what follows the gram.
-    return keys.parse(row["SK"]["S"])[3]
+def _behind(row: Image) -> tuple[str, ...]:
+    # The sort key of a posting is its declaration, generation, gram, what follows the gram, and
+    # the mark of a designator before it.
+    return keys.parse(row["SK"]["S"])[3:]
 
 
 def _same(declared: Iterable[Numbered], wanted: Numbered) -> Numbered | None:

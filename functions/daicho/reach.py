@@ -1,16 +1,21 @@
 """What a search reaches through a field: the contacts of a category, by the category's name.
 
 Names are matched in memory over the tenant's items of that entity, which are few (a thousand), so
-that renaming one rewrites nothing. What belongs to an item that matches is a listing of it.
+that renaming one rewrites nothing. What belongs to an item that matches is a listing of it. Who
+types asks for the same names at every key: where books share a memory, each function instance
+reads them once in two seconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from daicho import derive, images, keys
+from daicho.derive import ItemKey
 from daicho.images import Image
+from daicho.memory import COLLECTION, Memory
 from daicho.plan import AggregatePlan, EntityPlan, Ledger, Part, SearchPlan, Through
 from daicho.postings import Reached
 from daicho.requests import Query
@@ -25,6 +30,9 @@ from daicho.writing import expired
 MOST_MERGED = 64
 """So many lists are merged whatever they hold; of more it is asked whether that is cheaper."""
 
+NAMES_SECONDS = 2.0
+"""How old names may be: for so long a search may find by a name that was changed elsewhere."""
+
 UNITS_A_LIST = 0.5
 UNITS_A_CHECK = 1.0
 """Of a row whose item alone tells whether it matches."""
@@ -32,12 +40,16 @@ UNITS_A_CHECK = 1.0
 
 @dataclass
 class Reach:
-    """Finds what keywords reach. ``units`` is what it has read."""
+    """Finds what keywords reach. ``units`` is what it has read.
+
+    ``memory``: one that is shared with other requests, if any.
+    """
 
     table: Table
     ledger: Ledger
     tenant: str
     now: int
+    memory: Memory | None = None
     units: float = 0.0
     requests: int = 0
 
@@ -62,24 +74,35 @@ class Reach:
 
     def _reached(self, through: Through, mode: grams.Mode, keyword: Keyword) -> Reached:
         found: list[set[str]] = [set() for _ in keyword.terms]
-        for image in self._all(through.entity):
-            name = images.text(image, through.name)
-            if not name or expired(image, self.now):
+        for id, fields in self._all(through.entity).items():
+            name = images.text(fields["M"], through.name)
+            if not name:
                 continue
             texts = readings(name, through.kind)
             forms = [form for text in texts for form in grams.forms(text, mode)]
             for ids, term in zip(found, keyword.terms, strict=True):
                 if term.starts(forms):
-                    ids.add(keys.parse(image["SK"]["S"])[0])
+                    ids.add(id)
         return Reached(through.field, tuple(map(frozenset, found)))
 
-    def _all(self, entity: str) -> Iterator[Image]:
-        """The tenant's items of an entity that stands in one collection."""
-        query = Query(keys.render(self.tenant, entity), consistent=True)
-        for page in self.table.pages(query):
+    def _all(self, entity: str) -> Image:
+        """The texts of a tenant's items of an entity that stands in one collection, by id."""
+        key = ItemKey(keys.render(self.tenant, entity), COLLECTION)
+        if self.memory is None:
+            return self._read(key.pk)
+        return self.memory.get(key, NAMES_SECONDS, lambda: self._read(key.pk)) or {}
+
+    def _read(self, partition: str) -> Image:
+        found: dict[str, dict[str, Any]] = {}
+        for page in self.table.pages(Query(partition)):
             self.units += page.units
             self.requests += 1
-            yield from page.items
+            for image in page.items:
+                if not expired(image, self.now):
+                    (id,) = keys.parse(image["SK"]["S"])
+                    texts = {name: value for name, value in image.items() if "S" in value}
+                    found[id] = {"M": texts}
+        return found
 
     def _is_cheaper_to_walk(
         self, plan: EntityPlan, through: Through, ids: frozenset[str], limit: int

@@ -17,7 +17,8 @@ class Settings:
     """The settings of one function; a function that does not need one finds its default.
 
     ``faults``: how often the projector is to fail on purpose, as a share of its writes. It exists
-    at stage local only: there it shows that failing changes nothing.
+    at stage local only: there it shows that failing changes nothing. ``settle_seconds``: how long
+    whatever writes for a tenant that is closed may go on. ``scan_units``: read units a second.
     """
 
     table_name: str
@@ -29,6 +30,10 @@ class Settings:
     objects_bucket: str = ""
     project_function: str = ""
     archive_function: str = ""
+    object_bucket: str = ""
+    job_machine: str = ""
+    settle_seconds: int = 0
+    scan_units: int = 0
     faults: float = 0.0
     api_url: str = ""
 
@@ -55,6 +60,7 @@ class Settings:
             or not 1 <= int(shards) <= MOST_DIRTY_SHARDS
         ):
             wrong.append(f"DIRTY_SHARDS is {shards!r}, not a number from 1 to {MOST_DIRTY_SHARDS}")
+        settle, units = (_whole(environ, name, wrong) for name in ("SETTLE_SECONDS", "SCAN_UNITS"))
         faults = _share(environ, "FAULTS", wrong)
         if faults and stage != "local":
             wrong.append("FAULTS is for STAGE local only")
@@ -70,6 +76,10 @@ class Settings:
             objects_bucket=environ.get("OBJECTS_BUCKET", ""),
             project_function=environ.get("PROJECT_FUNCTION", ""),
             archive_function=environ.get("ARCHIVE_FUNCTION", ""),
+            object_bucket=environ.get("OBJECT_BUCKET", ""),
+            job_machine=environ.get("JOB_MACHINE", ""),
+            settle_seconds=settle,
+            scan_units=units,
             faults=faults,
             api_url=environ.get("API_URL", ""),
         )
@@ -82,6 +92,17 @@ def _one_of(
     if value not in known:
         wrong.append(f"{name} is {value!r}, not one of {', '.join(known)}")
     return value
+
+
+def _whole(environ: Mapping[str, str], name: str, wrong: list[str]) -> int:
+    """A number from 1; 0 if the variable is not set."""
+    value = environ.get(name)
+    if not value:
+        return 0
+    if not value.isascii() or not value.isdigit() or int(value) < 1:
+        wrong.append(f"{name} is {value!r}, not a number from 1")
+        return 0
+    return int(value)
 
 
 def _share(environ: Mapping[str, str], name: str, wrong: list[str]) -> float:

@@ -42,7 +42,12 @@ def names_of(entity: type[Entity]) -> tuple[str, ...]:
     """The fields that may be asked for: of the item itself, not hidden, or what every item has."""
     apart = split_of(entity)
     own = (name for name, spec in entity.fields_.items() if not spec.hidden and spec is not apart)
-    return (*own, *(INHERITED if entity.versioned_ else INHERITED[:-1]))
+    return (*own, *inherited(entity))
+
+
+def inherited(entity: type[Entity]) -> tuple[str, ...]:
+    """What every item has beside its fields."""
+    return INHERITED if entity.versioned_ else INHERITED[:-1]
 
 
 def attributes_of(names: Sequence[str]) -> tuple[str, ...]:

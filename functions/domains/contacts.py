@@ -8,6 +8,8 @@ from daicho import Aggregate, Book, Count, Domain, Entity, Key, Listing, Page, S
 from daicho.fields import field, ref, refs, uid
 
 LATEST_CALLS = 3
+MOST_CATEGORIES = 1_000
+"""Of a tenant: a search reads the names of all."""
 
 
 class Category(Entity):
@@ -52,7 +54,7 @@ class Call(Entity):
 
 
 domain = Domain("contacts", Category, Contact, Call)
-domain.resource("/categories/{id}", Category, "POST GET PATCH DELETE LIST")
+domain.resource("/categories/{id}", Category, "POST GET PATCH DELETE LIST", most=MOST_CATEGORIES)
 domain.resource("/contacts/{id}", Contact, "POST GET PATCH DELETE")
 domain.resource("/contacts/{contact}/calls/{id}", Call, "POST GET DELETE")
 domain.answer("/contacts/{contact}/calls", Call.latest)

@@ -13,6 +13,7 @@ from daicho.domain import Daicho
 from daicho.memory import Memory
 from daicho.plan import Ledger
 from daicho.settings import Settings
+from daicho.tenants import Tenants
 from daicho.web.api import Api
 from handlers.consumer import Handler
 from handlers.observed import observed
@@ -23,17 +24,16 @@ def build(
     environ: Mapping[str, str], ledger: Ledger | None = None, outside: Outside = AWS
 ) -> Handler:
     """Wire the function up."""
-    settings = Settings.parse(environ, "DIRTY_SHARDS", "OBJECTS_BUCKET")
+    settings = Settings.parse(environ, "DIRTY_SHARDS", "JOB_MACHINE", "OBJECTS_BUCKET")
     table = outside.table(settings.table_name)
-    # What is added has no condition that a repeat would fail: this client asks once.
     once = outside.table(settings.table_name, attempts=1)
     adding = Adding(once, settings.dirty_shards, outside.random)
     daicho = Daicho.discover(domains)
-    known = daicho.locked(Ledger.load() if ledger is None else ledger)
-    bucket = cache(lambda: outside.bucket(settings.objects_bucket))  # few requests need it
-    book = partial(Book, clock=outside.now, memory=Memory(outside.now))
-    book = partial(book, table, known, adding=adding, bucket=bucket)
-    api = Api(daicho, book, server=settings.api_url)
+    known = daicho.locked(ledger or Ledger.load())
+    memory, bucket = Memory(outside.now), cache(lambda: outside.bucket(settings.objects_bucket))
+    book = partial(Book, clock=outside.now, memory=memory, adding=adding, bucket=bucket)
+    tenants = Tenants(table, memory, outside.machine(settings.job_machine), outside.now)
+    api = Api(daicho, partial(book, table, known), server=settings.api_url, tenants=tenants)
     return observed(api, traced=settings.stage != "local")
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from daicho.bucket import Bucket, open_bucket
 from daicho.clock import utc_now
+from daicho.machine import Machine
 from daicho.table import Table, open_table
 
 
@@ -22,6 +23,7 @@ class Outside:
 
     table: Callable[..., Table] = open_table
     bucket: Callable[..., Bucket] = open_bucket
+    machine: Callable[[str], Machine] = Machine
     now: Callable[[], dt.datetime] = utc_now
     sleep: Callable[[float], None] = time.sleep
     random: Callable[[], float] = random.random

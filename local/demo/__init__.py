@@ -33,6 +33,9 @@ CALLS = (
     "/charts/2026-11",
     "/revenue/2026-11/songs",
     "/contacts?q=yama&include=calls",
+    "/users/hikouki/orders",
+    "/places?under=japan/kanto",
+    "/escalations/sara",
     "/messages",
 )
 """What `make up` prints; each has something to show for the first tenant."""
@@ -104,6 +107,17 @@ def steps(data: Mapping[str, Any]) -> Iterator[list[Request]]:
     yield [
         Request("POST", "/messages", message, once=f"message {number}")
         for number, message in enumerate(data["messages"])
+    ]
+    for kind in ("users", "places"):
+        yield [Request("PUT", f"/{kind}/{path}", body) for path, body in data[kind].items()]
+    yield [
+        Request("POST", "/orders", order, once=f"order {number}")
+        for number, order in enumerate(data["orders"])
+    ]
+    yield [
+        Request("POST", f"/devices/{device}/reports", report, f"report {report['at']} of {device}")
+        for device, reports in data["reports"].items()
+        for report in reports
     ]
 
 

@@ -20,11 +20,11 @@ def test_escalated_reports_are_listed_until_they_are_resolved(stack: dict[str, A
 
         fine = [report("d1", minutes) for minutes in (3, 1, 2, 200)]
         made = [
-            report(f"d{n % 2}", n, status="failure", escalated_to="sara") for n in (1, 5, 20, 90)
+            report(f"d{n % 2}", n, status="failure", escalated_to="tess") for n in (1, 5, 20, 90)
         ]
 
         def escalated(**asked: Any) -> list[str]:
-            return [each["id"] for each in everything(api, "/escalations/sara", **asked)]
+            return [each["id"] for each in everything(api, "/escalations/tess", **asked)]
 
         newest = [each["id"] for each in made]
         assert eventually(escalated, lambda found: len(found) == len(made)) == newest
@@ -40,4 +40,4 @@ def test_escalated_reports_are_listed_until_they_are_resolved(stack: dict[str, A
         assert len(everything(api, "/devices/d1/reports")) == len(of_device) + 1
         assert fine[3]["at"] not in of_device
     with client(stack, "globex") as other:
-        assert everything(other, "/escalations/sara") == []
+        assert everything(other, "/escalations/tess") == []

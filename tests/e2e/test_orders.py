@@ -82,12 +82,12 @@ def test_customers_and_invoices_of_chinook(stack: dict[str, Any]) -> None:
 
 def test_a_user_by_name_and_in_part(stack: dict[str, Any]) -> None:
     with client(stack, "globex") as api, client(stack, "acme") as other:
-        api.put("/users/hikouki", json={"name": "hikouki", "age": 100}).raise_for_status()
+        api.put("/users/hikouki-2", json={"name": "hikouki", "age": 100}).raise_for_status()
         named = eventually(lambda: everything(api, "/users", name="hik"), bool)
-        assert "hikouki" in {user["id"] for user in named}
-        whole, part = api.get("/users/hikouki"), api.get("/users/hikouki?fields=age")
+        assert "hikouki-2" in {user["id"] for user in named}
+        whole, part = api.get("/users/hikouki-2"), api.get("/users/hikouki-2?fields=age")
         assert part.json() == {"age": 100}
         assert part.headers["etag"] == whole.headers["etag"]
-        assert api.get("/users/hikouki?fields=nmae").status_code == 422
-        assert other.get("/users/hikouki").status_code == 404
-        api.delete("/users/hikouki").raise_for_status()
+        assert api.get("/users/hikouki-2?fields=nmae").status_code == 422
+        assert other.get("/users/hikouki-2").status_code == 404
+        api.delete("/users/hikouki-2").raise_for_status()

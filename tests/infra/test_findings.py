@@ -45,7 +45,7 @@ def test_every_acknowledgement_answers_a_finding(
         acknowledge(construct, rule=rule, reason=reason)
 
     acknowledge = findings.acknowledge
-    for module in ("api", "auth", "functions"):
+    for module in ("api", "auth", "functions", "jobs"):
         monkeypatch.setattr(f"infra.{module}.acknowledge", record)
     stage = synthesise("prod", tmp_path)
 

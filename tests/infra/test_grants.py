@@ -28,6 +28,7 @@ TABLE = {
     "update": "UpdateItem",
     "delete": "DeleteItem",
     "batch_write": "BatchWriteItem",
+    "scan": "Scan",
 }
 BUCKET = {
     "create": "PutObject",
@@ -94,6 +95,7 @@ def _name(node: ast.expr) -> str:
         ("daicho.tally.rollup:Store", grants.ROLLUP, {"UpdateItem", "DeleteItem"}),
         ("daicho.archive.archiver:Store", grants.ARCHIVE, set()),
         ("daicho.sweeping:Store", grants.SWEEP, set()),
+        ("daicho.deletion.deleting:Store", grants.JOBS, set()),
     ],
 )
 def test_a_stream_function_is_granted_what_it_needs_of_the_table(

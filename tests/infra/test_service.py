@@ -10,7 +10,7 @@ from daicho.archive.auditing import AuditReport
 from daicho.stream.claims import MOST_OPEN
 from tests.infra.synthesis import API_URL, Synthesis, synthesise
 
-FUNCTIONS = ("api", "project", "rollup", "archive", "redrive", "audit", "sweep")
+FUNCTIONS = ("api", "project", "rollup", "archive", "redrive", "audit", "jobs", "sweep")
 OUTPUTS = {
     "ApiUrl",
     "TableName",
@@ -29,6 +29,7 @@ OUTPUTS = {
     "RedriveFunctionName",
     "AuditFunctionName",
     "SweepFunctionName",
+    "JobsFunctionName",
 }
 
 

@@ -46,6 +46,9 @@ def test_writing_and_reading(acme: Client, path: str) -> None:
     now = acme("GET", f"{path}/w?fields=title,version,versioned_at")
     assert now.headers["ETag"] == '"3"'
     assert now.json == {name: patched.json[name] for name in CHANGED}
+    times = acme.everything(f"{path}/w/versions?fields=version,versioned_at", 2)
+    assert [each["version"] for each in times] == [3, 2, 1]
+    assert set(times[0]) == {"version", "versioned_at"}
     versions = acme.everything(f"{path}/w/versions", 2)
     assert versions == [patched.json, replaced.json, created.json]
 

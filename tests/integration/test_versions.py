@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho import Domain, Entity, Key, Versioned, uid
+from daicho import Domain, Entity, Key, Listing, Versioned, uid
 from daicho.book import Book
 from daicho.derive import key_of
 from daicho.domain import Daicho
@@ -17,6 +17,7 @@ from daicho.errors import BadCursor, Conflict, Invalid, NotFound, PreconditionFa
 from daicho.history import MOST_FORGOTTEN, contents
 from daicho.plan import Ledger
 from daicho.questions import One
+from tests.deriving import derive_all
 from tests.revised import BOTH, LEDGER, NOON, Guide, Kept, Memo, numbers
 
 
@@ -277,6 +278,25 @@ def test_a_version_takes_up_to_400_kilobytes(kept: Kept, entity: Any) -> None:
         book.change(entity.key("m"), {"text": "z"})
     assert len(book.page(entity.versions("m")).items) == 5  # 2 MB a page
     assert numbers(book, entity.versions("m")) == [7, 6, 5, 4, 3, 2, 1]
+
+
+def test_rows_that_copy_items_tell_the_time_of_their_version(kept: Kept) -> None:
+    class Leaf(Entity):
+        id: str = uid()
+        text: str
+        key = Key(id)
+        newest = Listing(copies=all)
+        versions = Versioned("copy")
+
+    ledger = Daicho(Domain("t", Leaf)).appended(Ledger())
+    book = kept.book(ledger=ledger)
+    book.create(Leaf(id="m", text="one"))
+    kept.tick()
+    changed = book.change(Leaf.key("m"), {"text": "two"})
+    derive_all(kept.dynamodb, kept.table_name, ledger)
+    (found,) = book.page(Leaf.newest()).items
+    assert found == changed
+    assert found.versioned_at == kept.now
 
 
 def test_a_pointer_that_is_out_of_date_shows_what_is_newest(kept: Kept) -> None:

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from daicho.search.rarest import RarestOf
 from daicho.search.streams import END, AllOf, AnyOf, Block, Bound, Posting, Row, Stream, Wanted
 from daicho.search.walk import REQUESTS, UNITS, Budget, Fetched, Walk, Walked
 
@@ -206,9 +207,21 @@ def test_lists_alike_are_read_in_large_blocks() -> None:
     assert walker.lists.index_units <= 30
 
 
+def test_of_lists_that_hold_the_same_the_sparsest_is_read_on() -> None:
+    wanted = {n for n in range(60_000) if n % 500 == 7}
+    lists = {"dense": set(range(60_000)), "rare": {n for n in range(60_000) if n % 250 == 7}}
+    for names in (("dense", "rare"), ("rare", "dense")):
+        walker = Walker(
+            Lists({name: falling(rows) for name, rows in lists.items()}, wanted.__contains__),
+            lambda names=names: RarestOf([Posting(name) for name in names]),  # type: ignore[misc]
+        )
+        assert walker.walk() == falling(wanted)
+        assert walker.lists.read["dense"] == walker.pages
+
+
 @given(
     st.lists(st.sets(st.integers(0, 300)), min_size=1, max_size=4),
-    st.sampled_from(["any", "all", "any of alls", "all of anys"]),
+    st.sampled_from(["any", "all", "any of alls", "all of anys", "rarest", "any of rarest"]),
     st.integers(1, 7),
 )
 def test_every_combination_is_what_sets_make(numbers: list[set[int]], how: str, limit: int) -> None:
@@ -219,6 +232,8 @@ def test_every_combination_is_what_sets_make(numbers: list[set[int]], how: str, 
         "all": set.intersection(*numbers),
         "any of alls": numbers[0] | set.intersection(*numbers),
         "all of anys": one & other,
+        "rarest": set.intersection(*numbers),
+        "any of rarest": numbers[0] | set.intersection(*numbers),
     }[how]
 
     def make() -> Stream:
@@ -231,6 +246,10 @@ def test_every_combination_is_what_sets_make(numbers: list[set[int]], how: str, 
                 return AllOf(list(lists))
             case "any of alls":
                 return AnyOf([lists[0], AllOf(more)])
+            case "rarest":  # each holds all that is wanted, and more: the items say what is
+                return RarestOf(lists)
+            case "any of rarest":
+                return AnyOf([lists[0], RarestOf(more)])
             case _:
                 return AllOf([AnyOf(lists[::2]), AnyOf(lists[1::2])])
 

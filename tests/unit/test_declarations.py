@@ -16,6 +16,7 @@ from daicho import (
     Key,
     Listing,
     Search,
+    Split,
     Sum,
     copied,
     created_at,
@@ -210,6 +211,16 @@ def test_what_no_item_moves_by() -> None:
 
     with refused(r"D\.key: D\.id is set once, so no item ever moves by it"):
         Domain("d", D)
+
+    class E(Entity):
+        id: str = uid()
+        state: str = field()
+        sections: dict[str, Any] = field()
+        key = Key(state, id, moves=state)
+        split = Split(sections)
+
+    with refused(r"E\.split: what moves would leave its sections behind"):
+        Domain("e", E)
 
 
 def test_another_entitys_field() -> None:

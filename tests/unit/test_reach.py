@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 
 import pytest
@@ -25,8 +26,9 @@ from daicho.derive import Amount
 from daicho.domain import Daicho
 from daicho.figures import order_of
 from daicho.images import to_image
+from daicho.memory import Memory
 from daicho.plan import Ledger
-from daicho.reach import MOST_MERGED, Reach
+from daicho.reach import MOST_MERGED, NAMES_SECONDS, Reach
 from daicho.search.keyword import Keyword
 from daicho.search.streams import Posting
 from daicho.tally.slots import total_key
@@ -122,3 +124,26 @@ def test_names_are_matched_as_values_are() -> None:
     (found,) = reach.reached(SEARCH, Keyword.parse("vip two", SEARCH.kinds))
     assert found.found == (frozenset("c"), frozenset("bc"), frozenset("c"))
     assert reach.reached(SEARCH, Keyword.parse("")) == ()
+
+
+def test_names_are_remembered_for_two_seconds_where_requests_share_a_memory() -> None:
+    now = [NOON]
+    memory = Memory(lambda: now[0])
+    shelf = Shelf(LEDGER, random.Random(1))
+
+    def teams(keyword: str) -> tuple[frozenset[str], float]:
+        reach = Reach(shelf, LEDGER, TENANT, 0, memory)
+        (found,) = reach.reached(SEARCH, Keyword.parse(keyword, SEARCH.kinds))
+        return found.found[0], reach.units
+
+    shelf.write(Team(id="a", name="Blue"), NOON)
+    assert teams("blue") == (frozenset("a"), 1.0)
+    shelf.write(Team(id="a", name="Green"), NOON)  # by another instance
+    now[0] += dt.timedelta(seconds=NAMES_SECONDS * 0.9)
+    assert teams("blue") == (frozenset("a"), 0.0)
+    now[0] += dt.timedelta(seconds=NAMES_SECONDS * 0.1)
+    assert teams("blue") == (frozenset(), 1.0)
+    assert teams("green") == (frozenset("a"), 0.0)
+    shelf.write(Team(id="b", name="Greenish"), NOON)
+    memory.forget(derive.ItemKey(f"{TENANT}#Team", "b"))  # this instance has written it
+    assert teams("green") == (frozenset("ab"), 1.0)

@@ -47,6 +47,7 @@ def test_kinds_and_steps_are_in_the_plan() -> None:
         since=0,
         fields=("name", "firm", "phone"),
         steps=(1, 2, 3),
+        digits=(1, 2, 3, 4),
         mode="contains",
         companies=("firm",),
         phones=("phone",),

@@ -2,7 +2,7 @@ import pytest
 
 from daicho.search.grams import Mode, forms
 from daicho.search.keyword import Keyword
-from daicho.search.spelling import KINDS, Kind, distinctive, meanings, readings
+from daicho.search.spelling import KINDS, Kind, meanings, readings
 
 
 @pytest.mark.parametrize(
@@ -107,15 +107,3 @@ def test_every_keystroke_finds_it(value: str, kind: Kind, typed: str, mode: Mode
     for end in range(1, len(typed) + 1):
         if typed[:end] not in ("(", "+", "+8"):  # nothing can know what these begin
             assert Keyword.parse(typed[:end]).matches(found), typed[:end]
-
-
-def test_what_many_begin_with_is_left_out_where_enough_follows() -> None:
-    assert distinctive("株式会社渡辺", 3) == "会社渡辺"
-    assert distinctive("式会社渡", 3) == "会社渡"
-    assert distinctive("会社渡", 3) == "会社渡"
-    assert distinctive("株式会社", 3) == "株式会社"
-    assert distinctive("株式会社渡", 2) == "社渡"
-    assert distinctive("渡辺株式会社", 3) == "渡辺株式会社"
-    assert distinctive("09012345678", 3) == "012345678"
-    assert distinctive("09012", 3) == "09012"
-    assert distinctive("123456", 3) == "123456"

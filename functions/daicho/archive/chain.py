@@ -22,6 +22,7 @@ START = "0"
 """The watermark of a chain that has no link yet; below every number, which starts with a label."""
 
 SIDE = "side-"
+SIDE_ITEM, FOUND_ITEM = "side", "found"
 SUFFIX = ".json.gz"
 _NAME = re.compile(
     r"entity=(?P<entity>[^/]+)/dt=(?P<day>\d{4}-\d\d-\d\d)/"
@@ -64,7 +65,12 @@ class Chain:
     def side_key(self, seq: str) -> ItemKey:
         """The item in the table that says that there is this side object."""
         key = self.watermark_key
-        return ItemKey(key.pk, keys.render(key.sk, "side", seq))
+        return ItemKey(key.pk, keys.render(key.sk, SIDE_ITEM, seq))
+
+    def found_key(self, seq: str) -> ItemKey:
+        """The item that says how much of a batch from ``seq`` on a redrive found there already."""
+        key = self.watermark_key
+        return ItemKey(key.pk, keys.render(key.sk, FOUND_ITEM, seq))
 
 
 @dataclass(frozen=True, order=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
+from daicho import images
 from daicho.archive import appending, objects
 from daicho.archive.appending import Appender
 from daicho.archive.archiver import Stretch, stretches
@@ -90,8 +91,20 @@ class Rejoiner:
         kept = [record for record in stretch.records if record not in gone]
         written = self._appender.append(chain, kept, redriven=True) if kept else frozenset()
         passed = [record for record in kept if record.seq not in written]
-        beside = [*self._absent(chain, passed), *gone] if passed else gone
+        absent = self._absent(chain, passed) if passed else []
+        if found := len(stretch.records) - len(written) - len(absent):
+            self._note(chain, stretch.records[0].seq, found)
+        beside = [*absent, *gone]
         return len(written) + sum(self._beside(chain, record, record in gone) for record in beside)
+
+    def _note(self, chain: Chain, first: str, found: int) -> None:
+        """Note how many rows are there already, for those who count.
+
+        An attempt that went on after its batch was given up may have written them, behind the back
+        of whoever counts what is handed over.
+        """
+        key = chain.found_key(first)
+        self._store.put({"PK": {"S": key.pk}, "SK": {"S": key.sk}, "rows": images.to_value(found)})
 
     def _absent(self, chain: Chain, records: Sequence[StreamRecord]) -> list[StreamRecord]:
         """Those that the links which span their numbers do not hold."""

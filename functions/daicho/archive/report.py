@@ -37,6 +37,7 @@ class Counts:
 
     ``deletions``: handed to the archive's consumer. ``rows``: in objects, side objects included;
     ``sides``: those of them; ``forgotten``: taken out since; ``redriven``: appended by a redrive;
+    ``there``: that a redrive found archived already, whoever wrote them;
     ``raw``: that the model could not read. ``under_way``: handed over within the last hour, and
     not archived yet.
     """
@@ -49,6 +50,7 @@ class Counts:
     sides: int = 0
     forgotten: int = 0
     redriven: int = 0
+    there: int = 0
     raw: int = 0
     under_way: int = 0
 

@@ -58,6 +58,18 @@ class _Object:
     told: _Told | None
 
 
+@dataclass(frozen=True)
+class _Known:
+    """What the table says of a chain: its item, the numbers of its side objects.
+
+    ``there``: rows that a redrive found archived already, of batches that were given up.
+    """
+
+    item: Image
+    sides: frozenset[str]
+    there: int
+
+
 class _Seen:
     """Where each number of a day stands, in little space: 100 to 150 bytes a row."""
 
@@ -129,25 +141,33 @@ class Verifier:
         }
         seen = _Seen()
         for chain in sorted(before):
-            item, sides = before[chain]
+            known = before[chain]
             found = [self._read(each, seen, report) for each in there.get(chain, ())]
-            self._links([each for each in found if not each.link.is_side], item, chain, report)
-            self._sides(found, sides, chain, report)
-            self._counts(found, item, chain, report)
+            self._links(
+                [each for each in found if not each.link.is_side], known.item, chain, report
+            )
+            self._sides(found, known.sides, chain, report)
+            self._counts(found, known, chain, report)
 
     def _listed(self, entity: str, day: dt.date) -> Iterator[Image]:
         query = Query(chains.days_list(entity, day), index="GSI2")
         for page in self._store.pages(query):
             yield from page.items
 
-    def _known(self, chain: Chain) -> tuple[Image, frozenset[str]]:
-        """What the table says of a chain: its item, and the numbers of its side objects."""
+    def _known(self, chain: Chain) -> _Known:
+        """What the table says of a chain."""
         key = chain.watermark_key
         item = self._store.get(key, consistent=True)
-        query = Query(key.pk, prefix=keys.prefix(key.sk, "side"), consistent=True)
-        pages = self._store.pages(query)
-        sides = [keys.parse(each["SK"]["S"])[-1] for page in pages for each in page.items]
-        return item or {}, frozenset(sides)
+        query = Query(key.pk, prefix=keys.prefix(key.sk), consistent=True)
+        sides, there = set(), 0
+        for page in self._store.pages(query):
+            for each in page.items:
+                _, kind, seq = keys.parse(each["SK"]["S"])
+                if kind == chains.SIDE_ITEM:
+                    sides.add(seq)
+                else:
+                    there += images.integer(each, "rows") or 0
+        return _Known(item or {}, frozenset(sides), there)
 
     def _read(self, stored: Stored, seen: _Seen, report: VerifyReport) -> _Object:
         link = stored.link
@@ -204,10 +224,10 @@ class Verifier:
             report.find("removed", chain.side(seq), "the table names it")
 
     def _counts(
-        self, found: Sequence[_Object], item: Image, chain: Chain, report: VerifyReport
+        self, found: Sequence[_Object], before: _Known, chain: Chain, report: VerifyReport
     ) -> None:
         """As many rows as deletions. With an object that cannot be read that is said already."""
-        counts = report.counts
+        counts, item, there = report.counts, before.item, before.there
         counts.chains += 1
         read = [(each.link, each.told) for each in found if each.told is not None]
         rows = sum(told.counted for _, told in read)
@@ -223,6 +243,7 @@ class Verifier:
         counts.rows += rows - forgotten
         counts.sides += sides
         counts.redriven += redriven
+        counts.there += there
         counts.forgotten += forgotten
         if any(each.told is None for each in found):
             return
@@ -231,11 +252,12 @@ class Verifier:
             kind: Kind = "removed" if linked < known else "unseen"
             report.find(kind, chain.prefix, f"{linked} rows, and the table counted {known}")
             return
-        if rows > deletions + sides + redriven:
+        if rows > deletions + sides + redriven + there:
             # Meanwhile more may have come: who writes has counted before.
-            item = self._store.get(chain.watermark_key, consistent=True) or {}
+            now = self._known(chain)
+            item, there = now.item, now.there
             deletions = images.integer(item, "seen") or 0
-        if rows > deletions + sides + redriven:
+        if rows > deletions + sides + redriven + there:
             report.find("unseen", chain.prefix, f"{rows} rows of {deletions} deletions")
         elif rows < deletions:
             fresh = self._now() - UNDER_WAY

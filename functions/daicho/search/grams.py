@@ -1,28 +1,38 @@
-"""Grams: which posting lists a value stands in, and which list a keyword reads.
+"""Grams: which posting lists a value stands in, and which of them a keyword may come through.
 
 A value has *forms*: the text from the start of each word to the end (``led zeppelin`` has
 ``ledzeppelin`` and ``zeppelin``), or, for a search that finds what contains the keyword, from each
 code point; always without spaces. Its grams are the forms' prefixes at certain lengths, the
-*steps*. A keyword between two steps comes through the lower one, so the rest of the form stands
-behind the gram in the posting's sort key: what a longer keyword excludes is excluded on index rows,
-without reading an item.
+*steps*. A keyword between two steps comes through the lower one. So what such a keyword may go on
+with stands behind the gram in the posting's sort key, or the whole value where that is searched
+inside: what a keyword excludes is excluded on index rows, without reading an item.
+
+Ten digits and ninety kana tell less than thousands of ideographs, so they have more steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+from daicho.search.spelling import DESIGNATORS, DIGITS, KINDRED, KINDRED_INSIDE
+
 STEPS = (1, 2, 3, 5, 8)
-"""Lengths of grams in a search by the beginning of words."""
+"""Lengths of grams in a search by the beginning of words..."""
+
+KANA_STEPS = DIGIT_STEPS = (1, 2, 3, 4, 5, 6, 8)
+"""...of those that begin with kana; and with a digit, where phone numbers are searched."""
 
 INSIDE_STEPS = (1, 2)
 """Lengths in a search that finds what contains the keyword..."""
 
 INSIDE_STEPS_WITH_DIGITS = (1, 2, 3)
-"""...and where digits are searched: a hundred lists of two digits would all be long."""
+"""...where phone numbers are searched: a hundred lists of two digits would all be long..."""
+
+INSIDE_DIGIT_STEPS = (1, 2, 3, 4)
+"""...and there of grams that are digits altogether."""
 
 FORM_CODE_POINTS = 64
 EVERYTHING = ""
@@ -31,7 +41,107 @@ EVERYTHING = ""
 HOT_GRAM = 1
 """Grams of this length and shorter are spread over a search's shards."""
 
+MOST_PROBED, MOST_PROBED_DIGITS = 4, 2
+"""Of so many lists of a keyword inside values it is found out which is the sparsest."""
+
+TRUNK = "0"
+"""Phone numbers begin with it. Its list would be nearly that of everything, so a form that goes on
+with a digit stands in that one's list alone, and these ten are merged."""
+
+_KANA = range(0x30A0, 0x3100)
+
 Mode = Literal["prefix", "contains"]
+Posted = tuple[str, ...]
+"""A gram; what stands behind it, as far as it is needed; the mark of a designator before it."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One posting list to read, and which of its rows count.
+
+    Behind the gram they start with ``rest``, or hold it where that is ``inside``; and they stand
+    behind the designator of that ``mark``.
+    """
+
+    gram: str
+    rest: str = ""
+    mark: str = ""
+    inside: bool = False
+
+
+Alternatives = tuple[Probe, ...]
+"""Lists each of which holds all that is looked for."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The lengths of a search's grams: ``digits`` and ``kana`` of those that begin so, if any."""
+
+    mode: Mode
+    others: tuple[int, ...]
+    digits: tuple[int, ...] = ()
+    kana: tuple[int, ...] = ()
+
+    def postings(self, readings: Iterable[str]) -> set[Posted]:
+        """Of the readings of an item's values (folded, with single spaces)."""
+        if self.mode == "contains":
+            return {(EVERYTHING, ""), *_inside(self, readings)}
+        found = {form for reading in readings for form in forms(reading, "prefix")}
+        return {(EVERYTHING, ""), *_beginning(self, found)}
+
+    def probes(self, text: str) -> list[Alternatives]:
+        """The lists that, all together, hold what begins with ``text``, or contains it."""
+        text = text[:FORM_CODE_POINTS]
+        if self.mode == "contains":
+            return [_probes_inside(self, text)]
+        if text == TRUNK and self.spreads_trunk:
+            return [
+                (Probe(gram),) for gram in (TRUNK, *(TRUNK + digit for digit in sorted(DIGITS)))
+            ]
+        found = [self._longest(text)]
+        if found[0].rest:
+            # Many are an incorporated company: what follows tells more.
+            found += (
+                self._longest(text[len(designator) :], mark)
+                for designator, mark in DESIGNATORS.items()
+                if text.startswith(designator) and len(text) > len(designator) + 1
+            )
+        return [tuple(found)]
+
+    def of(self, text: str) -> tuple[int, ...]:
+        """The lengths of the grams that a text begins with."""
+        if self.digits and text[:1] and text[0] in DIGITS:
+            return self.digits
+        if self.kana and text and ord(text[0]) in _KANA:
+            return self.kana
+        return self.others
+
+    def posted(self, form: str) -> list[int]:
+        """Of these, the lengths at which a form stands in a list, if it reaches them."""
+        return [step for step in self.of(form) if not self._is_told(form, step)]
+
+    @property
+    def spreads_trunk(self) -> bool:
+        """Whether the list of `TRUNK` is spread over those of two digits."""
+        return self.digits[:2] == (1, 2)
+
+    def _is_told(self, form: str, step: int) -> bool:
+        if step == len(TRUNK) and form[:1] == TRUNK and self.spreads_trunk:
+            return form[1:2] != "" and form[1] in DIGITS
+        shorter = KINDRED.get(form[:step]) if step <= len(form) else None
+        return shorter is not None and len(shorter) in self.of(form)
+
+    def _longest(self, text: str, mark: str = "") -> Probe:
+        step = max((step for step in self.posted(text) if step <= len(text)), default=0)
+        return Probe(text[:step], text[step:], mark)
+
+    def within(self, gram: str) -> tuple[int, ...]:
+        """The lengths of grams inside values, of such as are digits like this one, or not."""
+        return self.digits if self.digits and _is_number(gram) else self.others
+
+    def carries(self, gram: str) -> bool:
+        """Whether the value stands behind a gram inside it: a longer keyword comes through it."""
+        return len(gram) == self.within(gram)[-1] or gram in KINDRED_INSIDE.values()
 
 
 def forms(reading: str, mode: Mode) -> list[str]:
@@ -47,38 +157,77 @@ def forms(reading: str, mode: Mode) -> list[str]:
     return found
 
 
-def postings(all_forms: Iterable[str], steps: Sequence[int]) -> set[tuple[str, str]]:
-    """``(gram, rest)`` of all forms; the rest is empty where no longer keyword comes through.
-
-    A form that another one starts with needs none of its own: whatever starts it starts the other.
-    """
-    kept = [(step, _is_passed_through(step, steps)) for step in steps]
-    found = {(EVERYTHING, "")}
-    ordered = sorted(set(all_forms))
-    for form, following in pairwise((*ordered, "")):
-        if following.startswith(form):
-            continue
-        for step, passed in kept:
-            if len(form) < step:
+def _beginning(steps: Steps, all_forms: set[str]) -> Iterator[Posted]:
+    for form, mark in _needed(all_forms):
+        for step, following in pairwise((*steps.posted(form), FORM_CODE_POINTS + 1)):
+            if step > len(form):
                 break
-            found.add((form[:step], form[step:] if passed else ""))
-    return found
+            behind = form[step : following - 1]
+            yield (form[:step], behind, mark) if mark else (form[:step], behind)
 
 
-def _is_passed_through(step: int, steps: Sequence[int]) -> bool:
-    return step == steps[-1] or step + 1 not in steps
+def _needed(all_forms: set[str]) -> Iterator[tuple[str, str]]:
+    """Forms, each with the mark of the designator before it.
+
+    One that another of its mark starts with needs no postings of its own: whatever starts it
+    starts the other. Without a mark it does not matter what the other has.
+    """
+    found = {(form, "") for form in all_forms} | {
+        (form[len(designator) :], mark)
+        for form in all_forms
+        for designator, mark in DESIGNATORS.items()
+        if form.startswith(designator) and form != designator
+    }
+    for form, mark in found:
+        others = (each for each, its in found if mark in ("", its) and (each, its) != (form, mark))
+        if not any(each.startswith(form) for each in others):
+            yield form, mark
 
 
-@dataclass(frozen=True)
-class Probe:
-    """One posting list to read: rows whose rest starts with ``rest`` match."""
+def _inside(steps: Steps, readings: Iterable[str]) -> Iterator[Posted]:
+    values = {"".join(reading.split()) for reading in readings}
+    lengths = sorted({*steps.others, *steps.digits})
+    for value in values:
+        if any(value in other for other in values if other != value):
+            continue
+        for start in range(len(value)):
+            for length in lengths:
+                gram = value[start : start + length]
+                if len(gram) < length or length not in steps.within(gram):
+                    continue
+                if gram not in KINDRED_INSIDE:
+                    yield gram, _around(value, start) if steps.carries(gram) else ""
 
-    gram: str
-    rest: str
 
-    @classmethod
-    def of(cls, text: str, steps: Sequence[int]) -> Probe:
-        """The longest gram that ``text`` reaches."""
-        text = text[:FORM_CODE_POINTS]
-        step = max((each for each in steps if each <= len(text)), default=0)
-        return cls(text[:step], text[step:])
+def _around(value: str, start: int) -> str:
+    """As much of a value as a keyword may have that a gram at ``start`` is in."""
+    if len(value) <= FORM_CODE_POINTS:
+        return value
+    return value[max(0, start - FORM_CODE_POINTS + 1) : start + FORM_CODE_POINTS]
+
+
+def _probes_inside(steps: Steps, text: str) -> Alternatives:
+    """The list of the text itself, or lists of grams in it: some, from all over it."""
+    if len(text) in steps.within(text) and text not in KINDRED_INSIDE:
+        return (Probe(text),)
+    found = dict.fromkeys(_carrying(steps, text))
+    told = [gram for gram in found if not any(gram in each for each in DESIGNATORS)]
+    chosen = told or list(found)
+    most = MOST_PROBED_DIGITS if _is_number(text) else MOST_PROBED
+    if len(chosen) > most:
+        chosen = [chosen[place * (len(chosen) - 1) // (most - 1)] for place in range(most)]
+    return tuple(Probe(gram, text, inside=True) for gram in chosen)
+
+
+def _carrying(steps: Steps, text: str) -> Iterator[str]:
+    if text in KINDRED_INSIDE:
+        yield KINDRED_INSIDE[text]
+    for start in range(len(text)):
+        for length in {steps.others[-1], *steps.digits[-1:]}:
+            gram = text[start : start + length]
+            if len(gram) == length == steps.within(gram)[-1]:
+                yield KINDRED_INSIDE.get(gram, gram)
+
+
+def _is_number(text: str) -> bool:
+    return text != "" and all(each in DIGITS for each in text)

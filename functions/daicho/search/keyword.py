@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from daicho.search.grams import FORM_CODE_POINTS, Mode, Probe
+from daicho.search.grams import FORM_CODE_POINTS, Alternatives, Steps
 from daicho.search.normalise import fold
-from daicho.search.spelling import KINDS, Kind, distinctive, meanings
+from daicho.search.spelling import KINDS, Kind, meanings
 
 CODE_POINTS = 64
 WORDS = 5
@@ -39,17 +39,10 @@ class Term:
         """Whether a meaning starts one of the forms."""
         return any(form.startswith(self.meanings) for form in all_forms)
 
-    def probes(self, steps: Sequence[int], mode: Mode = "prefix") -> list[Probe]:
-        """The lists whose rows, all together, hold the matches.
-
-        Half of all contacts have ``株式会``, a fifth ``090``, and one in a thousand of these goes
-        on as the keyword does. Where lists begin inside a value too, what follows is looked up,
-        and the items say what stands before it.
-        """
-        texts = self.meanings
-        if mode == "contains":
-            texts = tuple(distinctive(each, steps[-1]) for each in texts)
-        return list(dict.fromkeys(Probe.of(each, steps) for each in texts))
+    def probes(self, steps: Steps) -> list[Alternatives]:
+        """The lists whose rows, all together, hold the matches; of each it is one of several."""
+        found = (each for text in self.meanings for each in steps.probes(text))
+        return list(dict.fromkeys(found))
 
 
 @dataclass(frozen=True)

@@ -38,13 +38,18 @@ _DOTTED = re.compile(r"(?<![^\s,])((?:[a-z]\.)+[a-z]?)(?=[\s,]|$)")
 _CO_LTD = re.compile(r"(?<![^\s,])co\.?,? ?ltd(?![^\s.,])")
 _DANGLING = re.compile(r"\s*,\s*|\s+")
 
-_MOST_COMPANIES = "株式会社"
-_DIGITS_ENOUGH = 6
-"""Of a phone number: with fewer, too many others have them elsewhere."""
+DESIGNATORS = {long: short[1] for short, long in _JAPANESE.items()}
+"""Designators as they are spelled, and the mark of what follows them in a sort key."""
 
-_DIGITS = frozenset("0123456789")
+KINDRED = {"株式": "株", "株式会": "株", "有限": "有", "有限会": "有", "合同会": "合同"}
+"""What hardly anything goes on otherwise with: the shorter beginning's list does for it."""
+
+KINDRED_INSIDE = {"株式": "株", "株式会": "株", "式会": "式", "式会社": "式"}
+"""The same inside values."""
+
+DIGITS = frozenset("0123456789")
 _DASHES = "-\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u30fc\u30fb\ufe63\uff0d"
-_PHONE = frozenset(f"{''.join(_DIGITS)}{_DASHES}+().,/* \u00b7\u2043~")
+_PHONE = frozenset(f"{''.join(sorted(DIGITS))}{_DASHES}+().,/* \u00b7\u2043~")
 _EXTENSION = re.compile(r"(?:内線|ext(?:ension)?|x|#|;).*$", re.DOTALL)
 _TRUNK = re.compile(r"^\s*\+\s*81[^0-9(]*(?:\(0\)|0)?|\(0\)")
 
@@ -72,7 +77,7 @@ def meanings(folded: str, kinds: Collection[Kind]) -> tuple[str, ...]:
     found = [folded]
     if "company" in kinds:
         found.append(_UNCLOSED.sub(lambda match: _JAPANESE[f"{match[0]})"], designated(folded)))
-    if "phone" in kinds and _DIGITS & set(folded) and _PHONE.issuperset(folded):
+    if "phone" in kinds and DIGITS & set(folded) and _PHONE.issuperset(folded):
         found.append(digits(folded))
     return tuple(dict.fromkeys(joined for each in found if (joined := each.replace(" ", ""))))
 
@@ -87,25 +92,10 @@ def designated(folded: str) -> str:
     return " ".join(_DANGLING.sub(" ", text).split())
 
 
-def distinctive(text: str, step: int) -> str:
-    """A keyword without most of what too many values begin with, if enough follows.
-
-    ``株式会社`` or an end of it, but for as much as leaves one code point beyond it in a gram of
-    length ``step``; the first two digits of a phone number.
-    """
-    for start in range(len(_MOST_COMPANIES) - step + 1):
-        beginning = _MOST_COMPANIES[start:]
-        if text.startswith(beginning) and len(text) > len(beginning):
-            return text[len(beginning) - step + 1 :]
-    if len(text) >= _DIGITS_ENOUGH and text[0] == "0" and _DIGITS.issuperset(text):
-        return text[2:]
-    return text
-
-
 def digits(folded: str) -> str:
     """The digits of a phone number as it is dialled at home: ``+81`` and ``(0)`` become ``0``."""
     dialled = _TRUNK.sub("0", folded)
-    return "".join(character for character in dialled if character in _DIGITS)
+    return "".join(character for character in dialled if character in DIGITS)
 
 
 def _without_designators(named: str) -> str:

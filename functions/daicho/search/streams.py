@@ -15,13 +15,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-FIRST_BLOCK, MOST_BLOCK = 27, 400
+FIRST_BLOCK, MOST_BLOCK = 22, 400
 """Rows of a keys-only index that half a read unit holds, and the most that are asked for at once.
 
-A block doubles while its list is read on from row to row.
+A block doubles while its list is read on from row to row. Of a list that stands alone it is as
+many as hold what the page still lacks, by the share of its rows that counted up to now.
 """
 
-TOO_DENSE = 27
+TO_SPARE = 1.15
+"""What is asked for of a list alone, over what should do."""
+
+TOO_DENSE = 22
 """Past so many rows for each row that it is compared with, reading a list costs more than asking
 the items themselves."""
 
@@ -49,12 +53,14 @@ TOP = Bound("\U0010ffff" * 257, inclusive=True)
 class Row:
     """A row of a list. Rows of one item have one order and one key, in every list.
 
-    ``rest`` is what stands behind the gram, for who asks for it.
+    ``rest`` is what stands behind the gram, and ``mark`` tells the designator before it, for who
+    asks for them.
     """
 
     order: str
     key: Any
     rest: str = ""
+    mark: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,8 @@ class Block:
 class Wanted:
     """What is to be read: rows of a list within a bound, or behind the block before (``more``).
 
-    ``rests``: with what stands behind the gram. ``floor``: what is below it is not in the list.
+    ``rests``: with what stands behind the gram, and before it. ``floor``: what is below it is not
+    in the list.
     """
 
     list: str
@@ -102,10 +109,11 @@ class Stream(Protocol):
 
 @dataclass(eq=False)
 class Posting:
-    """One posting list; only rows whose rest starts with ``rest`` count.
+    """One posting list; only rows count whose rest starts with ``rest`` and that have the ``mark``.
 
+    ``inside``: whose rest holds it anywhere.
     ``certain``: what is in it matches, as far as its lists know. ``first``: rows of its first
-    block. ``floor``: it ends there.
+    block. ``floor``: it ends there. ``alone``: no other list decides whether its rows match.
     """
 
     list: str
@@ -113,8 +121,12 @@ class Posting:
     certain: bool = True
     floor: str = ""
     first: int = FIRST_BLOCK
+    mark: str = ""
+    inside: bool = False
+    alone: bool = False
     reads: int = 0
     read_rows: int = 0
+    counted_rows: int = 0
     _rows: Sequence[Row] = ()
     _more: Any = None
     _at: int = 0
@@ -156,15 +168,26 @@ class Posting:
         """Whether its candidates match, as far as the lists say."""
         return self.certain
 
-    def want(self, most: int = MOST_BLOCK) -> Wanted:
-        """What is to be read next, of at most so many rows."""
+    def reached(self) -> Bound:
+        """Down to where it has been read, whatever of it counts."""
+        if self.reads and self._more is None:
+            return END
+        return Bound(self._rows[-1].order, inclusive=True) if self._rows else TOP
+
+    def want(self, most: int = MOST_BLOCK, missing: int = MOST_BLOCK) -> Wanted:
+        """What is to be read next, of at most so many rows, while a page lacks ``missing``."""
         limit = min(self._block or self.first, most)
+        if self.alone and self.reads:
+            share = max(self.counted_rows, 1) / max(self.read_rows, 1)
+            needed = int(missing * TO_SPARE / share)
+            limit = min(max(needed, FIRST_BLOCK), MOST_BLOCK, most)
+        behind = bool(self.rest or self.mark)
         last = Bound(self._rows[-1].order, inclusive=False) if self._rows else END
         if self._more is not None and self._ceiling >= last:
             start, more = self._start, self._more
         else:
             start, more = self._ceiling, None
-        return Wanted(self.list, start, more, limit, bool(self.rest), self.floor)
+        return Wanted(self.list, start, more, limit, behind, self.floor)
 
     def take(self, wanted: Wanted, block: Block) -> None:
         """Go on with the block that was wanted."""
@@ -176,15 +199,21 @@ class Posting:
         self._start = wanted.bound
         self.reads += 1
         self.read_rows += len(block.rows)
+        self.counted_rows += sum(map(self._counts, block.rows))
 
     def _skip(self) -> None:
-        rows, rest, at = self._rows, self.rest, self._at
+        rows, at = self._rows, self._at
         while at < len(rows):
             row = rows[at]
-            if self._ceiling.admits(row.order) and row.rest.startswith(rest):
+            if self._ceiling.admits(row.order) and self._counts(row):
                 break
             at += 1
         self._at = at
+
+    def _counts(self, row: Row) -> bool:
+        if self.inside:
+            return self.rest in row.rest
+        return row.rest.startswith(self.rest) and self.mark in ("", row.mark)
 
 
 class AnyOf:

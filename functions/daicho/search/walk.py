@@ -159,12 +159,12 @@ class Walk:
                 break
             wanted = list(stream.wants())
             if wanted:  # else a part was left out, and more is known now
-                self._read(wanted, budget.block(len(found)))
+                self._read(wanted, budget.block(len(found)), most - len(found))
         return found, True
 
-    def _read(self, lists: Sequence[Posting], rows: int) -> None:
+    def _read(self, lists: Sequence[Posting], rows: int, missing: int) -> None:
         most = max(1, rows // len(lists))
-        wanted = [each.want(most) for each in lists]
+        wanted = [each.want(most, missing) for each in lists]
         blocks = self.reader.blocks(wanted)
         for posting, asked, block in zip(lists, wanted, blocks, strict=True):
             self.budget.took(block)

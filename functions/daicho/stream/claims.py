@@ -43,6 +43,9 @@ NEVER = 32_503_680_000
 QUARANTINE = keys.render("", "quarantine")
 """The GSI2 partition of shards that have open claims."""
 
+QUARANTINED = "quarantine/"
+"""How the names of payloads begin in the failure bucket."""
+
 _PREFIX = "claim#"
 _NAMES: Mapping[str, str] = {"#open": "open", "#done": "done"}
 _ONE: AttributeValue = {"N": "1"}
@@ -130,7 +133,7 @@ def shard_key(shard: str) -> ItemKey:
 def payload_name(shard: str, seq: str) -> str:
     """The object that holds the record of a claim."""
     label, _, number = seq.partition("#")
-    return f"quarantine/{shard}/{label}_{number}.json"
+    return f"{QUARANTINED}{shard}/{label}_{number}.json"
 
 
 def claiming(shard: str, claim: Claim) -> Update:

@@ -21,10 +21,12 @@ from daicho.web.mounting import operations
 from daicho.web.operations import Reply
 from daicho.web.problems import HttpError
 from daicho.web.resolver import Resolver
+from daicho.web.tenancy import administration
 
 if TYPE_CHECKING:
     from daicho.book import Book
     from daicho.domain import Daicho
+    from daicho.tenants import Tenants
 
 OPEN = ("/docs", "/openapi.json")
 """Paths without a token: the API's own description."""
@@ -38,16 +40,36 @@ class Api:
     """Answers requests. Safe to share by threads, if the books are."""
 
     def __init__(
-        self, daicho: Daicho, open_book: Callable[[str], Book], *, server: str = ""
+        self,
+        daicho: Daicho,
+        open_book: Callable[[str], Book],
+        *,
+        server: str = "",
+        tenants: Tenants | None = None,
     ) -> None:
-        """``open_book`` gives the book of a tenant; ``server`` is the address to be called at."""
-        self.operations = operations(daicho)
+        """``open_book`` gives the book of a tenant; ``server`` is the address to be called at.
+
+        ``tenants``: whether a tenant is closed, and its administrator's routes.
+        """
+        served = operations(daicho)
+        administered = administration() if tenants else []
+        self.operations = [*served, *administered]
         self.resolver = Resolver()
-        for operation in self.operations:
-            endpoint = Endpoint(operation, open_book, self._incoming)
-            self.resolver.route(operation.path, operation.method, operation_id=operation.id)(
-                endpoint
-            )
+
+        def admitted(tenant: str) -> Book:
+            if tenants is not None:
+                tenants.admit(tenant)
+            return open_book(tenant)
+
+        def desk(tenant: str) -> Any:
+            return tenants and tenants.desk(tenant, self._incoming().user)
+
+        for opener, some in ((admitted, served), (desk, administered)):
+            for operation in some:
+                endpoint = Endpoint(operation, opener, self._incoming)
+                self.resolver.route(operation.path, operation.method, operation_id=operation.id)(
+                    endpoint
+                )
         self._describe(server)
         self._handle_errors()
 

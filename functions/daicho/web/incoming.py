@@ -102,6 +102,11 @@ class Incoming:
         return claimed
 
     @property
+    def user(self) -> str:
+        """Who asks: the token's subject."""
+        return str(self.claims.get("sub", ""))
+
+    @property
     def roles(self) -> frozenset[str]:
         """``custom:role``, and Cognito's groups, which arrive as ``[admin staff]``."""
         groups = str(self.claims.get("cognito:groups", "")).strip("[]").replace(",", " ").split()

@@ -18,6 +18,7 @@ from daicho.web.mounting import operations
 from daicho.web.operations import Operation
 from daicho.web.problems import Problem
 from daicho.web.resolver import Resolver
+from daicho.web.tenancy import administration
 
 TITLE = "Daicho"
 VERSION = "0.1.0"
@@ -35,7 +36,7 @@ def openapi(daicho: Daicho, ledger: Ledger, *, server: str = "") -> dict[str, An
         DeclarationError: the declarations are not those of the ledger.
     """
     daicho.locked(ledger)
-    return described(operations(daicho), server=server)
+    return described([*operations(daicho), *administration()], server=server)
 
 
 def described(served: Sequence[Operation], *, server: str = "") -> dict[str, Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from daicho.domain import Resource
+from daicho.domain import Resource, count_of_all
 from daicho.entity import Entity
-from daicho.errors import PreconditionFailed
-from daicho.questions import One
+from daicho.errors import Conflict, PreconditionFailed
+from daicho.questions import Figure, One
 from daicho.web import models, replies
 from daicho.web.conditions import CREATE_ONLY, IF_MATCH, creates_only, versions_of
 from daicho.web.operations import Answerer, Call, Reply
@@ -19,8 +19,14 @@ ATTEMPTS = 5
 
 def post(resource: Resource) -> Answerer:
     """Create an item whose id is made."""
+    entity, count = resource.entity, count_of_all(resource.entity)
 
     def answer(call: Call) -> Reply:
+        if resource.most is not None and count is not None:
+            there = call.book.read(Figure(entity, count, (), ()), live=True).items
+            if there >= resource.most:
+                said = f"a tenant has at most {resource.most:,} of {entity.__name__}"
+                raise Conflict(f"{said}: delete one first")
         made = call.book.create(_item(resource.entity, call))
         return replies.written(made, location=location_of(resource, made), created=True)
 

@@ -47,13 +47,11 @@ def operations(
         return [Choice(called, said, does, returns, required, (*optional, *more))]
 
     said = f"List the versions of one {name}, newest first; of a removed one too"
-    pages = models.page_of(shown)
-    yield Operation(
-        "GET", every, tag, choice("", said, _listed(resource), pages, *PAGING), variables
-    )
+    fields = selecting.parameter(entity)
+    lists = choice("", said, _listed(resource), models.page_of(shown), *PAGING, fields)
+    yield Operation("GET", every, tag, lists, variables)
     numbered = (*variables, NUMBER)
     said = f"Show one {name} as it was in that version"
-    fields = selecting.parameter(entity)
     does = choice("at", said, _shown(resource), shown, fields)
     shows = Operation("GET", one, tag, does, numbered)
     shows.headers, shows.also = (IF_NONE_MATCH,), (304,)

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from daicho.archive.appending import Appender
+from daicho.archive.chain import Chain
 from daicho.archive.forgetting import Forgetter
 from daicho.archive.objects import CorruptObjectError
 from daicho.archive.rejoining import Rejoined, Rejoiner
@@ -113,3 +115,25 @@ def test_killed_anywhere_it_can_be_done_again() -> None:
         else:
             break
     assert count > 5
+
+
+def test_rows_that_a_late_attempt_wrote_are_accounted_for_by_the_redrive() -> None:
+    """1 and 2 are given up; 5 is counted, and before it is written the late attempt writes them."""
+    kept = Kept()
+    late = batch(5)
+    appender = Appender(kept.table, kept.bucket, LEDGER, lambda: kept.now)
+    appender._announce(Chain.of(late.records[0]), late.records)
+    kept.append(1, 2)
+    kept.append(5)
+    assert kept.numbers() == [1, 2, 5]
+    (finding,) = kept.verify().findings
+    assert (finding.kind, finding.detail) == ("unseen", "3 rows of 1 deletions")
+    assert kept.rejoin(1, 2) == Rejoined(already=2)
+    report = kept.verify()
+    assert (report.sound, report.counts.there, report.counts.deletions) == (True, 2, 1)
+    # Twice, it is as much. And one more that nobody was handed is found as before.
+    assert kept.rejoin(1, 2) == Rejoined(already=2)
+    assert kept.verify().counts.there == 2
+    key = Chain.of(late.records[0]).watermark_key
+    kept.table.items[key] = {**kept.table.items[key], "seen": {"N": "0"}}
+    assert kept.kinds() == ["unseen"]

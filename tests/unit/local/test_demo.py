@@ -29,6 +29,11 @@ def test_whatever_is_referred_to_is_there(data: dict[str, Any]) -> None:
     assert data["sales"].keys() <= data["products"].keys() <= data["songs"].keys()
 
 
+def test_who_orders_is_there(data: dict[str, Any]) -> None:
+    assert {order["customer"] for order in data["orders"]} <= data["users"].keys()
+    assert all(place.count("/") == 3 for place in data["places"])
+
+
 def test_votes_are_for_candidates(data: dict[str, Any]) -> None:
     for poll in data["polls"].values():
         assert set(poll["votes"].values()) <= set(poll["poll"]["candidates"])

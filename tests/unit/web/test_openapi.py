@@ -12,6 +12,7 @@ from daicho.domain import Daicho
 from daicho.plan import Ledger
 from daicho.web.mounting import operations
 from daicho.web.openapi import described, openapi
+from daicho.web.tenancy import administration
 from tests.unit.web.toys import TOYS
 
 DAICHO = Daicho.discover(domains)
@@ -36,14 +37,14 @@ def references(value: Any) -> set[str]:
 
 def test_it_has_every_operation_once() -> None:
     ids = [operation["operationId"] for _, _, operation in OPERATIONS]
-    assert len(ids) == len(set(ids)) == len(operations(DAICHO))
+    assert len(ids) == len(set(ids)) == len(operations(DAICHO)) + len(administration())
 
 
 @pytest.mark.parametrize(
     ("path", "method", "operation"), OPERATIONS, ids=lambda v: v if isinstance(v, str) else ""
 )
 def test_each_operation_is_described(path: str, method: str, operation: Any) -> None:
-    assert operation["tags"][0] in {domain.name for domain in DAICHO.domains}
+    assert operation["tags"][0] in {"tenant", *(domain.name for domain in DAICHO.domains)}
     assert operation["summary"]
     for status in ("400", "403", "404", "422", "429"):
         assert operation["responses"][status] == {"$ref": f"#/components/responses/{status}"}

@@ -1,0 +1,40 @@
+"""Lambda `jobs`: a step of a job; the state machine calls it until it says that it is done."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from daicho.deletion.deleting import Deleting
+from daicho.settings import Settings
+from handlers.consumer import Context, Handler, patience_of
+from handlers.outside import AWS, Outside
+
+
+def build(environ: Mapping[str, str], outside: Outside = AWS) -> Handler:
+    """Wire the function up."""
+    settings = Settings.parse(environ, "FAILURE_BUCKET", "SETTLE_SECONDS", "SCAN_UNITS")
+    table = outside.table(settings.table_name, attempts=2, connections=outside.at_once).metered()
+    failures = outside.bucket(settings.failure_bucket)
+    objects = outside.bucket(settings.object_bucket) if settings.object_bucket else None
+    threads, now = outside.at_once, outside.now
+    deleting = Deleting.of(settings, table, failures, objects, threads=threads, now=now)
+
+    def handler(asked: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        if "failed" in asked:
+            deleting.fail(asked["tenant"], asked["job"], str(asked["failed"]))
+            return {"done": True}
+        patience = patience_of(context, outside)
+        return deleting.step(asked["tenant"], asked["job"], patience).to_json()
+
+    return handler
+
+
+@cache
+def __getattr__(name: str) -> Handler:
+    """Build ``handler`` when it is asked for: Lambda does so at its init, an import does not."""
+    if name != "handler":
+        raise AttributeError(name)
+    return build(os.environ)

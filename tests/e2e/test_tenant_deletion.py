@@ -1,0 +1,92 @@
+"""A small tenant is deleted over HTTP: its job runs in the state machine, and proves it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import boto3
+import httpx
+import pytest
+
+from daicho import keys
+from daicho.deletion.fate import Fate, fate_of
+from daicho.images import Image
+from local.place import REGION
+from local.users import ADMIN, token
+from tests.deriving import items_of
+from tests.e2e.api import client, eventually
+
+TENANT = "initech"
+SECONDS = 180
+
+
+@pytest.fixture(scope="module")
+def tokens(stack: dict[str, Any]) -> dict[str, str]:
+    """An administrator's of the tenant, and one of somebody else there."""
+    session = boto3.Session("test", "test", region_name=REGION)
+    cognito = session.client("cognito-idp", endpoint_url=stack["endpoint"])
+    ids = (stack["user_pool"], stack["client_id"])
+    return {
+        "admin": token(cognito, *ids, TENANT, ADMIN),
+        "member": token(cognito, *ids, TENANT),
+    }
+
+
+def items(stack: dict[str, Any], tenant: str) -> list[Image]:
+    dynamodb = boto3.Session("test", "test", region_name=REGION).client(
+        "dynamodb", endpoint_url=stack["endpoint"]
+    )
+    whose = keys.prefix(tenant)
+    return [
+        each for each in items_of(dynamodb, stack["table"]) if each["PK"]["S"].startswith(whose)
+    ]
+
+
+def test_a_tenant_is_deleted(stack: dict[str, Any], tokens: dict[str, str]) -> None:
+    def asked(who: str, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
+        bearer = {"authorization": f"Bearer {tokens[who]}", **headers}
+        return httpx.request(method, f"{stack['url']}{path}", json=body, headers=bearer, timeout=60)
+
+    for number in range(5):
+        created = asked("member", "POST", "/contacts", {"name": f"Mika {number}"})
+        assert created.status_code == 201, created.text
+    key = {"Idempotency-Key": "k"}
+    assert asked("member", "POST", "/contacts", {"name": "Once"}, **key).status_code == 201
+    found = eventually(
+        lambda: asked("member", "GET", "/contacts?q=mika").json()["items"], lambda f: len(f) == 5
+    )
+    assert len(found) == 5
+    assert len(items(stack, TENANT)) > 40
+    with client(stack, "globex") as other:
+        before = other.get("/artists?name=d").json()
+
+    assert asked("member", "DELETE", "/tenant").status_code == 403
+    accepted = asked("admin", "DELETE", "/tenant")
+    assert accepted.status_code == 202, accepted.text
+    where = accepted.headers["location"]
+    refused = eventually(
+        lambda: asked("member", "POST", "/contacts", {"name": "late"}),
+        lambda answer: answer.status_code == 410,
+    )
+    assert refused.json()["title"] == "Gone"
+
+    job = eventually(
+        lambda: asked("admin", "GET", where).json(),
+        lambda found: found["state"] != "running",
+        SECONDS,
+    )
+    assert job["state"] == "succeeded", job
+    assert job["passes"] >= 3
+    assert job["removed"]["items"] >= 7
+    left = items(stack, TENANT)
+    assert job["proof"]["tombstones"] == len(left) > 0
+    assert {fate_of(each) for each in left} == {Fate.STAYS}
+    soon = time.time() + 73 * 3600
+    assert all(time.time() < int(each["ttl"]["N"]) < soon for each in left)
+
+    assert asked("admin", "DELETE", "/tenant").headers["location"] == where
+    assert asked("member", "GET", where).status_code == 403
+    with client(stack, "globex") as other:
+        assert other.get("/artists?name=d").json() == before
+        assert other.get(where).status_code == 403

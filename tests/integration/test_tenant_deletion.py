@@ -1,0 +1,253 @@
+"""A tenant is deleted, and nothing of it is left; another one is what it was, byte for byte."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+from mypy_boto3_dynamodb import DynamoDBClient
+
+from daicho.deletion.fate import Fate, fate_of
+from daicho.derive import ItemKey
+from daicho.errors import UnansweredError
+from daicho.jobs import Jobs, OvertakenError
+from daicho.stream.claims import Shard, shard_key
+from daicho.tenants import CLOSED_SECONDS
+from tests.ledgers import image
+from tests.pump import SHARD
+from tests.tenancy import (
+    FAILURES,
+    LEDGER,
+    OBJECTS,
+    Deployment,
+    Killed,
+    items_of_all_kinds,
+    lay_down,
+)
+
+LEAVES, STAYS = "acme", "acme2"
+
+
+@pytest.fixture
+def deployment(dynamo: str, dynamodb: DynamoDBClient, table_name: str) -> Iterator[Deployment]:
+    with mock_aws():
+        client = boto3.client("s3", region_name="us-east-1")
+        for bucket in (FAILURES, OBJECTS):
+            client.create_bucket(Bucket=bucket)
+            client.put_bucket_versioning(
+                Bucket=bucket, VersioningConfiguration={"Status": "Enabled"}
+            )
+        yield Deployment(dynamo, dynamodb, table_name, client)
+
+
+def filled(deployment: Deployment, count: int, whole: int, chance: random.Random) -> None:
+    """Both tenants with items of all kinds, what the API makes, and what lies in buckets."""
+    for tenant in (LEAVES, STAYS):
+        deployment.table.batch_write(items_of_all_kinds(tenant, count, whole, chance))
+    deployment.skip()
+    for tenant in (LEAVES, STAYS):
+        good = deployment.client(tenant).good
+        good("POST", "/contacts", {"name": "Mika"}, Idempotency_Key="once")
+        poll = good("POST", "/polls", {"candidates": ["a", "b"], "counting": "fast"})["id"]
+        for _ in range(5):
+            good("POST", f"/polls/{poll}/votes", {"candidate": "a"})
+    deployment.catch_up()
+    lay_down(deployment, (LEAVES, STAYS))
+
+
+def left_of(deployment: Deployment, tenant: str) -> list[ItemKey]:
+    """What there is of a tenant beside tombstones."""
+    items = deployment.of(tenant).items()
+    return [key for key, item in items if fate_of(item) is not Fate.STAYS]
+
+
+def worked_off(deployment: Deployment, kills: Sequence[int], chance: random.Random) -> int:
+    """Work the job off: processes die, the stream is delivered meanwhile; how many died."""
+    left, died = list(kills), 0
+    for _ in range(200):
+        try:
+            said = deployment.step(left.pop(0) if left else None)
+        except Killed:
+            died += 1
+            if chance.random() < 0.5:
+                deployment.pump.run()
+            continue
+        if said["done"]:
+            return died
+        if said["wait"]:
+            deployment.catch_up()
+            deployment.pump.again(chance, 0.1)
+            deployment.now += dt.timedelta(seconds=said["wait"])
+    raise AssertionError("the job does not come to its end")
+
+
+def zombie(deployment: Deployment, number: int) -> None:
+    """A request that was let in before the tenant was closed writes now."""
+    values = {"id": f"late{number}", "title": "t", "artist": "a", "released": 1, "version": 1}
+    gen = LEDGER.current("Song").number
+    deployment.table.put(image("Song", values, gen=gen, tenant=LEAVES, ledger=LEDGER))
+
+
+def check_deleted(deployment: Deployment, before: Any, job: Any) -> None:
+    items, objects = before
+    assert left_of(deployment, LEAVES) == []
+    tombstones = deployment.of(LEAVES)
+    latest = (deployment.now + dt.timedelta(hours=73)).timestamp()
+    assert tombstones
+    assert all(int(each["ttl"]["N"]) <= latest for each in tombstones.values())
+    assert deployment.of(STAYS) == items
+    found = deployment.objects()
+    assert found[OBJECTS] == {n: body for n, body in objects[OBJECTS].items() if STAYS in n}
+    mine = f"{LEAVES}#"
+    for name, body in found[FAILURES].items():
+        assert mine not in body.decode(), name
+    assert sum(f"{STAYS}#" in body.decode() for body in found[FAILURES].values()) == 5
+    assert [key.sk for key in deployment.everything() if key.pk == "#recount"] == [
+        f"{STAYS}#+Song.x#1"
+    ]
+    shard = Shard.of(SHARD, deployment.table.get(shard_key(SHARD)))
+    assert [each.state for each in shard.claims.values()] == ["done", "open"]
+    assert (job["state"], job["phase"]) == ("succeeded", "done")
+    assert job["proof"]["tombstones"] == len(tombstones)
+    assert job["proof"]["looked_at"] == len(deployment.everything())
+
+
+def test_ten_thousand_items_each_killed_twice(deployment: Deployment) -> None:
+    chance = random.Random(8)
+    filled(deployment, 40, 10_000, chance)
+    before = deployment.of(STAYS), deployment.objects()
+    assert len(before[0]) > 10_000
+    assert len(deployment.of(LEAVES)) > 10_000
+    admin = deployment.client(LEAVES, "admin")
+    asked = admin("DELETE", "/tenant")
+    assert asked.status == 202, asked.text
+    where = asked.headers["Location"]
+    deployment.now += dt.timedelta(seconds=6)
+    assert deployment.client(LEAVES)("GET", "/songs/x").status == 410
+    # Once among the deletions of the first pass, once among the tombstones of the second.
+    died = worked_off(deployment, [chance.randrange(20, 80), 10_000, 300], chance)
+    assert died == 2
+    job = admin.good("GET", where)
+    check_deleted(deployment, before, job)
+    # All that was ever delivered comes once more: nothing is resurrected.
+    deployment.pump.again(chance, 1.0)
+    deployment.catch_up()
+    assert left_of(deployment, LEAVES) == []
+    assert deployment.of(STAYS) == before[0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_killed_anywhere_again_and_again(deployment: Deployment, seed: int) -> None:
+    chance = random.Random(seed)
+    filled(deployment, 2, 0, chance)
+    before = deployment.of(STAYS), deployment.objects()
+    admin = deployment.client(LEAVES, "admin")
+    where = admin("DELETE", "/tenant").headers["Location"]
+    kills = [chance.randrange(-12, 40) or 1 for _ in range(12)]
+    for number in range(3):
+        zombie(deployment, number)
+        with suppress(Killed):
+            deployment.step(chance.randrange(1, 30))
+    worked_off(deployment, kills, chance)
+    check_deleted(deployment, before, admin.good("GET", where))
+    deployment.pump.again(chance, 1.0)
+    deployment.catch_up()
+    assert left_of(deployment, LEAVES) == []
+
+
+def test_who_may_and_what_is_answered(deployment: Deployment) -> None:
+    filled(deployment, 1, 0, random.Random(1))
+    member, admin = deployment.client(LEAVES, "staff"), deployment.client(LEAVES, "staff", "admin")
+    assert member("DELETE", "/tenant").status == 403
+    assert deployment.client(LEAVES)("DELETE", "/tenant").status == 403
+    assert member("GET", "/jobs/x").status == 403
+    assert admin("GET", "/jobs/x").status == 404
+    assert admin("GET", "/jobs/a%23%24!").status == 404
+    assert not deployment.machine.started
+    assert admin("GET", "/songs/x").status == 404
+
+    first, second = admin("DELETE", "/tenant"), admin("DELETE", "/tenant")
+    assert (first.status, second.status) == (202, 202)
+    where = first.headers["Location"]
+    assert second.headers["Location"] == where == f"/jobs/{first.json['id']}"
+    assert list(deployment.machine.started) == [f"{first.json['id']}-1"]
+    assert admin.good("GET", where)["state"] == "running"
+    assert admin.good("GET", where)["proof"] is None
+
+    other = deployment.client(STAYS, "admin")
+    assert other("GET", where).status == 404
+    assert member("GET", where).status == 403
+    deployment.now += dt.timedelta(seconds=CLOSED_SECONDS + 1)
+    for method, path in (("GET", "/songs/x"), ("PUT", "/songs/x"), ("GET", "/contacts")):
+        body = {"title": "t", "artist": "a", "released": 1} if method == "PUT" else None
+        refused = admin(method, path, body)
+        assert (refused.status, refused.json["title"]) == (410, "Gone")
+    # A repeat under a key does not give the answer of before.
+    again = admin("POST", "/contacts", {"name": "Mika"}, Idempotency_Key="once")
+    assert again.status == 410
+    assert other("GET", "/songs/x").status == 404
+    worked_off(deployment, [], random.Random(1))
+    assert admin.good("GET", where)["state"] == "succeeded"
+    assert other.good("GET", "/contacts")["items"][0]["name"] == "Mika"
+    # Asked once more, it goes through everything once more.
+    zombie(deployment, 1)
+    assert admin("DELETE", "/tenant").headers["Location"] == where
+    assert admin.good("GET", where)["state"] == "running"
+    assert list(deployment.machine.started)[-1].endswith("-2")
+    worked_off(deployment, [], random.Random(1))
+    assert admin.good("GET", where)["state"] == "succeeded"
+    assert left_of(deployment, LEAVES) == []
+
+
+def test_what_failed_or_stalled_is_taken_up_again(deployment: Deployment) -> None:
+    admin = deployment.client(LEAVES, "admin")
+    where = admin("DELETE", "/tenant").headers["Location"]
+    given = list(deployment.machine.started.values())[-1]
+    deployment.handle({**given, "failed": {"Error": "Lambda.Unknown", "Cause": "x" * 5_000}})
+    job = admin.good("GET", where)
+    assert (job["state"], len(job["error"])) == ("failed", 1_000)
+    assert admin.good("DELETE", "/tenant")["state"] == "running"
+    assert len(deployment.machine.started) == 2
+    deployment.now += dt.timedelta(minutes=59)
+    admin.good("DELETE", "/tenant")
+    assert len(deployment.machine.started) == 2
+    deployment.now += dt.timedelta(minutes=2)
+    admin.good("DELETE", "/tenant")
+    assert len(deployment.machine.started) == 3
+    worked_off(deployment, [], random.Random(1))
+    assert admin.good("GET", where)["state"] == "succeeded"
+    deployment.handle({**given, "failed": "too late"})
+    assert admin.good("GET", where)["state"] == "succeeded"
+
+
+def test_of_two_who_work_on_one_job_one_gives_up(deployment: Deployment) -> None:
+    filled(deployment, 1, 0, random.Random(1))
+    deployment.client(LEAVES, "admin").good("DELETE", "/tenant")
+    given = list(deployment.machine.started.values())[-1]
+    jobs = Jobs(deployment.table, lambda: deployment.now)
+    mine, other = (jobs.find(LEAVES, given["job"]) for _ in range(2))
+    assert mine is not None
+    assert other is not None
+    other.count(items=1)
+    jobs.save(other)
+    with pytest.raises(OvertakenError):
+        jobs.save(mine)
+
+
+def test_it_starts_if_the_answer_was_lost(deployment: Deployment) -> None:
+    admin = deployment.client(LEAVES, "admin")
+
+    def silent(*_: Any) -> None:
+        raise UnansweredError("lost")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(deployment.machine, "start", silent)
+        assert admin("DELETE", "/tenant").status == 503
+    assert admin("DELETE", "/tenant").status == 202
+    assert len(deployment.machine.started) == 1
