@@ -179,6 +179,8 @@ class PythonFunction(Construct):
                 "*",
                 reason="The names of objects follow from the keys of their items, of any tenant.",
             )
+        if granted.object_bucket:
+            self._allow("s3", granted.object_bucket, self._foundation.objects.bucket_arn)
         if granted.stream:
             self._allow("dynamodb", grants.STREAM_READ, self._foundation.stream)
             self._allow("dynamodb", grants.STREAM_LIST, "*")

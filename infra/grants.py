@@ -20,8 +20,9 @@ class Grants:
     ``table`` and ``indexes`` are DynamoDB's, ``archive`` are S3's on the archive bucket's
     objects, ``failures`` on those of the failure bucket, by the beginning of their names, and
     ``failure_bucket`` and ``archive_bucket`` on those buckets themselves. ``objects`` are on the
-    objects of items, of all tenants. ``stream``: reads the table's stream, and Lambda lays down
-    what it discards in the failure bucket with this function's role.
+    objects of items, of all tenants, ``object_bucket`` on their bucket. ``stream``: reads the
+    table's stream, and Lambda lays down what it discards in the failure bucket with this
+    function's role.
     """
 
     table: tuple[str, ...]
@@ -31,6 +32,7 @@ class Grants:
     failure_bucket: tuple[str, ...] = ()
     archive_bucket: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
+    object_bucket: tuple[str, ...] = ()
     stream: bool = False
 
 
@@ -98,6 +100,8 @@ JOBS = Grants(
         "done/*": (*_OF_VERSIONS, "PutObject"),
     },
     failure_bucket=("ListBucket", "ListBucketVersions"),
+    objects=("DeleteObjectVersion",),
+    object_bucket=("ListBucketVersions",),
 )
 START = ("StartExecution",)  # the API starts jobs, and nothing else
 

@@ -25,6 +25,6 @@ class Sweep(Construct):
             foundation=foundation,
             granted=grants.SWEEP,
             timeout=Duration.seconds(120),
-            environment={"OBJECTS_BUCKET": foundation.objects.bucket_name},
+            environment={"OBJECT_BUCKET": foundation.objects.bucket_name},
         )
         schedule(self, python=self.python, name="sweep", rate=RATE)

@@ -16,9 +16,9 @@ from handlers.telemetry import emit
 
 def build(environ: Mapping[str, str], outside: Outside = AWS) -> Handler:
     """Wire the function up."""
-    settings = Settings.parse(environ, "OBJECTS_BUCKET")
+    settings = Settings.parse(environ, "OBJECT_BUCKET")
     table = outside.table(settings.table_name)
-    bucket = cache(lambda: outside.bucket(settings.objects_bucket))
+    bucket = cache(lambda: outside.bucket(settings.object_bucket))
     sweep = Sweep(table, bucket, outside.now)
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:

@@ -85,6 +85,9 @@ def expected(stage: Synthesis, name: str) -> Allowed:
     if listed.objects:
         objects = arn(stage.bucket_id("Objects"), "/*")
         found[objects] = {f"s3:{action}" for action in listed.objects}
+    if listed.object_bucket:
+        bucket = arn(stage.bucket_id("Objects"))
+        found[bucket] = {f"s3:{action}" for action in listed.object_bucket}
     if listed.failure_bucket:
         found[arn(failures)] = {f"s3:{action}" for action in listed.failure_bucket}
     if listed.archive_bucket:
