@@ -16,6 +16,7 @@ from daicho.web import problems
 from daicho.web.endpoint import Endpoint
 from daicho.web.mounting import operations
 from daicho.web.operations import Operation
+from daicho.web.problem_types import phrase, type_of
 from daicho.web.problems import Problem
 from daicho.web.resolver import Resolver
 from daicho.web.tenancy import administration
@@ -102,22 +103,22 @@ def _responses(operation: Operation) -> dict[int, Any]:
     returns = operation.returns
     content = {"content": {"application/json": {"model": _either(returns)}}} if returns else {}
     found: dict[int, Any] = {
-        status: {"description": problems.title(status), **({} if status == 304 else content)}
+        status: {"description": phrase(status), **({} if status == 304 else content)}
         for status in (operation.status, *operation.also)
     }
     problem = {problems.CONTENT_TYPE: {"model": Problem}}
     for status in sorted({*ANYWHERE, *operation.errors}):
-        found[status] = {"description": problems.title(status), "content": problem}
+        found[status] = {"description": phrase(status), "content": problem}
     return found
 
 
 def _problem(status: int) -> dict[str, Any]:
     schema = {"$ref": "#/components/schemas/Problem"}
-    example = json.loads(problems.body(status, "what is wrong, in words"))
+    example = json.loads(problems.body(type_of(status), "what is wrong, in words"))
     if status == 422:
         example["errors"] = [{"field": "name", "message": "Field required"}]
     content = {problems.CONTENT_TYPE: {"schema": schema, "example": example}}
-    found: dict[str, Any] = {"description": problems.title(status), "content": content}
+    found: dict[str, Any] = {"description": phrase(status), "content": content}
     if status == 429:
         wait = {"description": "Seconds to wait.", "schema": {"type": "string"}}
         found["headers"] = {"Retry-After": wait}
