@@ -17,7 +17,7 @@ from infra.findings import acknowledge
 from infra.functions import RETENTION, Foundation, PythonFunction
 from infra.settings import Settings
 
-OPEN = ("/docs", "/openapi.json")
+OPEN = ("/docs", "/openapi.json", "/problems", "/problems/{name}")
 
 ACCESS_LOG = {
     "requestId": "$context.requestId",

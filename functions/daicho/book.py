@@ -210,7 +210,8 @@ class Book(Sections):
         Raises:
             NotFound: there is none, or it has expired.
             PreconditionFailed: not of version ``if_match``.
-            Conflict: others were faster, again and again; or an item stands where it would move.
+            Conflict: an item stands where it would move.
+            Raced: others were faster, again and again.
             Invalid: an unknown field, a wrong value, a key field or one that is set only once.
         """
         return self._writer.change(one, changes, if_match=if_match)

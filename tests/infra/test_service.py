@@ -92,7 +92,8 @@ def test_every_route_but_the_documentation_asks_for_a_token(any_stage: Synthesis
         each["Properties"]["RouteKey"]: each["Properties"]
         for each in any_stage.resources("ApiGatewayV2::Route").values()
     }
-    for key in ("GET /docs", "GET /openapi.json"):
+    for path in ("/docs", "/openapi.json", "/problems", "/problems/{name}"):
+        key = f"GET {path}"
         assert routes.pop(key)["AuthorizationType"] == "NONE"
     assert set(routes) == {"ANY /{proxy+}"}
     for each in routes.values():
