@@ -17,7 +17,7 @@ from infra.findings import acknowledge
 from infra.functions import RETENTION, Foundation, PythonFunction
 from infra.settings import Settings
 
-OPEN = ("/docs", "/openapi.json")
+OPEN = ("/docs", "/openapi.json", "/problems", "/problems/{name}")
 
 ACCESS_LOG = {
     "requestId": "$context.requestId",
@@ -57,6 +57,7 @@ class Api(Construct):
                 # The API's own address would make function and API wait for each other; empty
                 # means relative to wherever the page was loaded from.
                 "API_URL": settings.api_url or "",
+                "OBJECT_BUCKET": foundation.objects.bucket_name,
                 "JOB_MACHINE": machine,
             },
         )

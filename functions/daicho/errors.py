@@ -81,10 +81,12 @@ class TransactionFailedError(ConditionFailedError):
 class Refusal(DaichoError):
     """What a caller asked for cannot be had, in the words of a problem document (RFC 9457).
 
-    ``field`` names what of the request is at fault, where one thing is.
+    ``field`` names what of the request is at fault, where one thing is. ``type`` is the problem's,
+    where it is another than that of its status.
     """
 
     status = 400
+    type = ""
 
     def __init__(self, detail: str, *, field: str | None = None) -> None:
         super().__init__(detail)
@@ -98,6 +100,8 @@ class Refusal(DaichoError):
 
 class BadCursor(Refusal):
     """A cursor of another question or tenant, or none that was ever given."""
+
+    type = "bad-cursor"
 
     def __init__(self, detail: str = "this cursor belongs to no page of this list") -> None:
         super().__init__(detail, field="cursor")
@@ -117,6 +121,8 @@ class Conflict(Refusal):
 
 class Raced(Conflict):
     """Others changed one of the items at the same time: nothing was done, so it can be repeated."""
+
+    type = "raced"
 
 
 class TenantClosed(Refusal):
@@ -139,6 +145,8 @@ class Invalid(Refusal):
 
 class ReferenceNotFound(Invalid):
     """``field`` refers to an item that does not exist."""
+
+    type = "reference-not-found"
 
 
 def refuse(status: int, detail: str, *, field: str | None = None) -> Refusal:

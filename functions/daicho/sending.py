@@ -1,4 +1,8 @@
-"""Sending writes: one as a request of its own, several as a transaction; and what gets in the way.
+"""Sending writes, and what gets in their way.
+
+What stands or falls together is a transaction, one write too: the SDK repeats it under one token
+where an answer was lost, so it is never done twice. A request of its own it just repeats, and who
+is refused then cannot tell whether by another or by itself.
 
 DynamoDB turns a write away while a transaction is at its item. Nothing was done then, and in some
 milliseconds the other is through.
@@ -9,19 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from daicho.derive import ItemKey
-from daicho.errors import (
-    ConditionFailedError,
-    ContendedError,
-    Raced,
-    TransactionFailedError,
-    UnansweredError,
-)
+from daicho.errors import ContendedError, Raced, UnansweredError
 from daicho.memory import Memory
 from daicho.patience import Patience
-from daicho.requests import Delete, Put, Update, Write, key_of_write
+from daicho.requests import Write, key_of_write
 from daicho.table import Table
 
 CONTENDED_SECONDS = 1.0
@@ -67,29 +65,4 @@ class Sender:
             Raced: transactions of others were at the items all the time.
         """
         keys = [key_of_write(each) for each in writes]
-        self.ask(*keys, request=lambda: self._send(writes))
-
-    def _send(self, writes: Sequence[Write]) -> None:
-        if len(writes) > 1:
-            self.table.transact(writes)
-            return
-        try:
-            self._alone(writes[0])
-        except ConditionFailedError as refused:
-            raise TransactionFailedError(str(refused), {0: refused.item}) from refused
-
-    def _alone(self, write: Write) -> None:
-        expressions: dict[str, Any] = {
-            "condition": write.condition,
-            "names": write.names,
-            "values": write.values,
-        }
-        match write:
-            case Put():
-                self.table.put(write.item, **expressions)
-            case Update():
-                self.table.update(write.key, write.update, **expressions)
-            case Delete():
-                self.table.delete(write.key, **expressions)
-            case _:
-                raise ValueError("a check alone writes nothing")
+        self.ask(*keys, request=lambda: self.table.transact(writes))

@@ -77,12 +77,12 @@ class Transaction:
         return found
 
     def find_all(self, ones: Sequence[One[E]]) -> list[E | None]:
-        """Items as in `find`, in one request for each hundred.
+        """Items as in `find`, in one request for each hundred; with versions, in one for each.
 
         Raises:
             UnprocessedError: DynamoDB did not get round to all of them in time.
         """
-        keys = [self._writer.places.key(each) for each in ones]
+        keys = [self._writer.places.key(each) for each in ones if not each.entity.versioned_]
         unread = [key for key in keys if key is not None and key not in self.images]
         found = self._writer.table.batch_get(unread, consistent=True).whole()
         for key in unread:

@@ -43,9 +43,9 @@ E = TypeVar("E", bound=Entity)
 T = TypeVar("T")
 Fields = dict[str, AttributeValue]
 ATTEMPTS = 8
-"""How often a write is tried that others get ahead of."""
+"""How often a PUT is tried, each time on what was found there."""
 RACING_SECONDS = 3.0
-"""How long a write of several items, a version or a move, begins anew that others get ahead of."""
+"""How long a write that others get ahead of begins anew."""
 
 WAITING = "an expired item of this key waits for the archive; try again later"
 
@@ -72,7 +72,7 @@ class Writer:
     def commit(self, writes: Sequence[Write]) -> None:
         """Do all of these writes or none; as parts of the open transaction, if one is.
 
-        One write is a request of its own; several are a transaction, at two units a KB.
+        They are a transaction, one write too, at two units a KB.
 
         Raises:
             TransactionFailedError: a condition did not hold; ``refused`` says of which writes, and
@@ -123,6 +123,8 @@ class Writer:
         entity, now = type(item), self.clock()
         image = self.drafted(entity, self.fields(item), now)
         if if_none_match:
+            if if_match is not None:
+                raise PreconditionFailed("no item is both absent and of a version")
             try:
                 self._create(entity, image, now)
             except ConditionFailedError as refused:
@@ -145,7 +147,7 @@ class Writer:
                 raise PreconditionFailed(f"the item is of version {writing.version_of(there)}")
             # Another's frozen fields than those that were checked: what results has these.
             image = self.drafted(entity, self.kept(entity, image, there), now)
-        raise Conflict("others were faster, again and again")
+        raise Raced("others were faster, again and again; try again")
 
     def change(self, one: One[E], changes: Mapping[str, Any], *, if_match: int | None) -> E:
         """See `Book.change`."""
@@ -153,7 +155,7 @@ class Writer:
             return self._racing(lambda t: t.change(one, changes, if_match=if_match))
         entity, now = one.entity, self.clock()
         key = self.places.key(one)
-        for _ in range(ATTEMPTS):
+        for _ in Patience.seconds(RACING_SECONDS).attempts():
             there = None if key is None else self.table.get(key, consistent=True)
             if there is None or writing.expired(there, _seconds(now)):
                 raise NotFound(f"no {described(one)}")
@@ -169,7 +171,7 @@ class Writer:
                 return writing.item_of(entity, self._update(image, write))
             except ConditionFailedError:
                 continue  # somebody was faster, or this very write's answer was lost
-        raise Conflict("others were faster, again and again")
+        raise Raced("others were faster, again and again; try again")
 
     def delete(self, one: One[E], *, if_match: int | None) -> None:
         """See `Book.delete`."""
@@ -252,6 +254,7 @@ class Writer:
         except ConditionFailedError as refused:
             if refused.item is None or not images.alike(refused.item, image):
                 raise
+            self.sender.sent += 1
 
     def _replace(
         self,

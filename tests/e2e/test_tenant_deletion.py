@@ -69,7 +69,7 @@ def test_a_tenant_is_deleted(stack: dict[str, Any], tokens: dict[str, str]) -> N
         lambda: asked("member", "POST", "/contacts", {"name": "late"}),
         lambda answer: answer.status_code == 410,
     )
-    assert refused.json()["title"] == "Gone"
+    assert refused.json()["title"] == "Tenant Closed"
 
     job = eventually(
         lambda: asked("admin", "GET", where).json(),

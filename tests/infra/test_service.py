@@ -10,7 +10,7 @@ from daicho.archive.auditing import AuditReport
 from daicho.stream.claims import MOST_OPEN
 from tests.infra.synthesis import API_URL, Synthesis, synthesise
 
-FUNCTIONS = ("api", "project", "rollup", "archive", "redrive", "audit", "jobs")
+FUNCTIONS = ("api", "project", "rollup", "archive", "redrive", "audit", "jobs", "sweep")
 OUTPUTS = {
     "ApiUrl",
     "TableName",
@@ -19,6 +19,7 @@ OUTPUTS = {
     "ArchiveTableName",
     "ArchiveWorkgroupName",
     "FailureBucketName",
+    "ObjectsBucketName",
     "UserPoolId",
     "UserPoolClientId",
     "ApiFunctionName",
@@ -27,6 +28,7 @@ OUTPUTS = {
     "ArchiveFunctionName",
     "RedriveFunctionName",
     "AuditFunctionName",
+    "SweepFunctionName",
     "JobsFunctionName",
 }
 
@@ -92,7 +94,8 @@ def test_every_route_but_the_documentation_asks_for_a_token(any_stage: Synthesis
         each["Properties"]["RouteKey"]: each["Properties"]
         for each in any_stage.resources("ApiGatewayV2::Route").values()
     }
-    for key in ("GET /docs", "GET /openapi.json"):
+    for path in ("/docs", "/openapi.json", "/problems", "/problems/{name}"):
+        key = f"GET {path}"
         assert routes.pop(key)["AuthorizationType"] == "NONE"
     assert set(routes) == {"ANY /{proxy+}"}
     for each in routes.values():

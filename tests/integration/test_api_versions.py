@@ -29,6 +29,10 @@ def test_put_only_where_nothing_is(acme: Client, album: str) -> None:
     assert acme("PUT", album, body, if_none_match="*").status == 412
     assert acme("PUT", f"{album}-new", body, if_none_match="*").status == 201
     assert acme("PUT", album, body, if_none_match='"1"').status == 400
+    for headers in ({}, {"idempotency_key": "both"}):  # nothing is both absent and of a version
+        both = {"if_match": '"1"', "if_none_match": "*", **headers}
+        assert acme("PUT", f"{album}-none", body, **both).status == 412
+    assert acme("GET", f"{album}-none").status == 404
 
 
 def test_get_what_one_has_already(acme: Client, album: str) -> None:

@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
+from daicho.book import Book
 from daicho.errors import PreconditionFailed
 from daicho.questions import Many
 from daicho.table import Table
+from daicho.web.doing import done
+from daicho.web.operations import Reply
 from tests.shelf import Link, Note, Shelf
 
 
@@ -45,6 +48,36 @@ class Repeating(Table):
             self.lost = False
             write(*arguments, **options)
         return write(*arguments, **options)
+
+
+def test_what_was_done_is_known_when_its_answer_was_lost(shelf: Shelf) -> None:
+    shelf.table = table = Repeating(shelf.dynamodb, shelf.table_name)
+    writes: list[Callable[[Book], Note]] = [
+        lambda book: book.create(Note(id="n", priority=1)),
+        lambda book: book.put(Note(id="m"), if_none_match=True),
+    ]
+    for write in writes:
+        book = shelf.book()
+        table.lost = True
+        write(book)
+        assert not book.untouched
+
+
+def test_a_transaction_of_one_write_is_done_once(shelf: Shelf) -> None:
+    """A refusal of the SDK's repeat would be taken for that of somebody who was faster."""
+    shelf.table = table = Repeating(shelf.dynamodb, shelf.table_name)
+    shelf.book().create(Note(id="n", priority=1))
+
+    def answer(book: Book) -> Reply:
+        with book.transaction() as t:
+            known = t.get(Note.key("n"))
+            t.change(Note.key("n"), {"priority": known.priority + 1})
+        return Reply(204)
+
+    table.lost = True
+    assert done(shelf.book, answer, None).status == 204
+    found = shelf.book().get(Note.key("n"))
+    assert (found.priority, found.version) == (2, 2)
 
 
 def test_a_write_whose_answer_was_lost(shelf: Shelf) -> None:

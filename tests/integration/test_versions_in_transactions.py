@@ -105,3 +105,16 @@ def test_fifty_versions_are_a_transaction(kept: Kept, entity: Any) -> None:
         for number in range(51):
             t.create(entity(id=f"n{number}", text="x"))
     assert len(kept.stands()) == 100
+
+
+def test_many_are_found_at_once(kept: Kept, entity: Any) -> None:
+    book = kept.book()
+    book.create(entity(id="m", text="one"))
+    with book.transaction() as t:
+        known, none = t.find_all([entity.key("m"), entity.key("n")])
+        assert none is None
+        assert known is not None
+        assert t.change(entity.key("m"), {"text": f"{known.text}, two"}).version == 2
+        t.create(entity(id="n", text=known.text))
+    assert [each.text for each in book.page(entity.versions("m")).items] == ["one, two", "one"]
+    assert book.get(entity.key("n")).text == "one"

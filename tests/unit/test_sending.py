@@ -10,7 +10,6 @@ import pytest
 from daicho import sending
 from daicho.derive import ItemKey
 from daicho.errors import (
-    ConditionFailedError,
     ContendedError,
     Raced,
     ThrottledError,
@@ -18,7 +17,7 @@ from daicho.errors import (
     UnansweredError,
 )
 from daicho.memory import Memory
-from daicho.requests import ConditionCheck, Delete, Put, Update
+from daicho.requests import ConditionCheck, Delete, Put, Write
 from daicho.sending import Sender
 from daicho.table import Table
 from tests.shelf import NOON
@@ -57,19 +56,13 @@ def sender(store: Store) -> Sender:
     return Sender(cast(Table, store), memory)
 
 
-def test_one_write_is_a_request_and_several_are_a_transaction() -> None:
-    check = ConditionCheck(KEY, "attribute_exists(PK)")
-    for write, name in (
-        (Put(ITEM), "put"),
-        (Update(KEY, "SET x"), "update"),
-        (Delete(KEY), "delete"),
-    ):
-        store = Store()
-        sender(store).send([write])
-        sender(store).send([write, check])
-        assert [each for each, _ in store.asked] == [name, "transact"]
-    with pytest.raises(ValueError, match="writes nothing"):
-        sender(Store()).send([check])
+def test_what_stands_or_falls_together_is_a_transaction_one_write_too() -> None:
+    """The SDK repeats a transaction under one token; any other request it does again."""
+    store = Store()
+    several: list[list[Write]] = [[Put(ITEM)], [Delete(KEY), ConditionCheck(KEY, "x")]]
+    for writes in several:
+        sender(store).send(writes)
+        assert store.asked.pop() == ("transact", (writes,))
 
 
 def test_it_is_sent_again_until_the_other_is_through() -> None:
@@ -87,7 +80,7 @@ def test_it_is_sent_again_until_the_other_is_through() -> None:
 @pytest.mark.parametrize(
     ("error", "raised", "sent"),
     [
-        (ConditionFailedError("x", ITEM), TransactionFailedError, 0),
+        (TransactionFailedError("x", {0: ITEM}), TransactionFailedError, 0),
         (ThrottledError("x"), ThrottledError, 0),
         (UnansweredError("x"), UnansweredError, 1),
     ],

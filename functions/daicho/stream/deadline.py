@@ -1,4 +1,8 @@
-"""A deadline for pure code: past it a record is one that cannot be computed (rule 2)."""
+"""A deadline for pure code: past it a record is one that cannot be computed (rule 2).
+
+It is of the processor's time, not of the clock's: what computes for ever uses it up, and a machine
+that stands still for a second, or shares its processor with others, makes no poison.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,8 @@ class TooLongError(Exception):
 def within(seconds: float, work: Callable[[], T]) -> T:
     """Give what ``work`` gives, or raise TooLongError when the time is up: never both.
 
+    ``seconds`` are those that the process computes, in all its threads together.
+
     By a timer, because the code that hangs will not look at a clock. The timer may go off between
     any two steps, also when the work has just ended; then its result is lost, and who calls this
     is given nothing of it. After that, and after anything else that ends the work, it is silent.
@@ -27,17 +33,17 @@ def within(seconds: float, work: Callable[[], T]) -> T:
     if threading.current_thread() is not threading.main_thread():
         return work()
     alarm = _Alarm()
-    before = signal.signal(signal.SIGALRM, alarm)
+    before = signal.signal(signal.SIGPROF, alarm)
     try:
         try:
-            signal.setitimer(signal.ITIMER_REAL, seconds)
+            signal.setitimer(signal.ITIMER_PROF, seconds)
             return work()
         finally:
             alarm.silent = True
     finally:
         # Reached for certain, also where the alarm went off in the line above: it does so once.
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 class _Alarm:

@@ -14,7 +14,8 @@ from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValida
 from pydantic import ValidationError
 
 from daicho.errors import Raced, Refusal, ThrottledError, UnavailableError
-from daicho.web import problems
+from daicho.idempotency import HEADER
+from daicho.web import problem_types, problems
 from daicho.web.endpoint import Endpoint, response
 from daicho.web.incoming import Incoming
 from daicho.web.mounting import operations
@@ -28,10 +29,12 @@ if TYPE_CHECKING:
     from daicho.domain import Daicho
     from daicho.tenants import Tenants
 
-OPEN = ("/docs", "/openapi.json")
-"""Paths without a token: the API's own description."""
+OPEN = ("/docs", "/openapi.json", "/problems")
+"""Paths without a token: the API's own description, and what stands below them."""
 
 AT_ONCE = {"Retry-After": "1"}
+
+HTML = "text/html; charset=utf-8"
 
 logger = logging.getLogger(__name__)
 
@@ -55,6 +58,7 @@ class Api:
         administered = administration() if tenants else []
         self.operations = [*served, *administered]
         self.resolver = Resolver()
+        self._server = server
 
         def admitted(tenant: str) -> Book:
             if tenants is not None:
@@ -70,28 +74,30 @@ class Api:
                 self.resolver.route(operation.path, operation.method, operation_id=operation.id)(
                     endpoint
                 )
-        self._describe(server)
+        self._describe(daicho)
         self._handle_errors()
 
     def __call__(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         """Answer an event."""
         incoming = Incoming(event)
         try:
-            if event.get("rawPath") not in OPEN:
+            if not _is_open(str(event.get("rawPath"))):
                 _ = incoming.tenant
             incoming.check()
         except HttpError as error:
-            return _plain(_problem(error))
+            return _plain(self._problem(error))
         return self.resolver.answer(incoming, context)
 
-    def _describe(self, server: str) -> None:
+    def _describe(self, daicho: Daicho) -> None:
         """Serve the API's description, and a page to try it on: nothing of it is elsewhere."""
 
         @cache
         def text() -> str:
             from daicho.web.openapi import described  # noqa: PLC0415  # seldom asked for
 
-            return json.dumps(described(self.operations, server=server))
+            return json.dumps(
+                described(self.operations, server=self._server, examples=daicho.examples)
+            )
 
         def openapi_json() -> Response[str]:
             return Response(200, "application/json", text(), compress=True)
@@ -99,25 +105,45 @@ class Api:
         def docs() -> Response[str]:
             from daicho.web.openapi import page  # noqa: PLC0415  # seldom asked for
 
-            return Response(200, "text/html; charset=utf-8", page(text()), compress=True)
+            return Response(200, HTML, page(text()), compress=True)
 
-        for path, answer in zip(OPEN, (docs, openapi_json), strict=True):
+        def problem_page(name: str) -> Response[str]:
+            found = problem_types.described(name)
+            if found is None:
+                raise HttpError(404, f"no problem is called {name}")
+            return Response(200, HTML, found)
+
+        def all_problems() -> Response[str]:
+            return Response(200, HTML, problem_types.described() or "")
+
+        one = f"{problem_types.PATH}/{{name}}"
+        pages: tuple[Callable[..., Any], ...] = (docs, openapi_json, all_problems, problem_page)
+        for path, answer in zip((*OPEN, one), pages, strict=True):
             self.resolver.get(path, include_in_schema=False)(answer)
 
     def _incoming(self) -> Incoming:
         return self.resolver.current_event.incoming
 
     def _handle_errors(self) -> None:
-        handle = self.resolver.exception_handler
-        handle(HttpError)(lambda error: response(_problem(error)))
-        handle(RequestValidationError)(lambda error: response(_problem(_invalid(error))))
-        handle(ValidationError)(lambda error: response(_problem(_invalid(error))))
-        handle(Raced)(lambda error: response(_problem(_raced(error))))
-        handle(Refusal)(lambda error: response(_problem(_refused(error))))
-        handle(ThrottledError)(lambda error: response(_busy(429, error)))
-        handle(UnavailableError)(lambda error: response(_busy(503, error)))
-        handle(NotFoundError)(lambda _: response(_problem(self._nowhere())))
-        handle(Exception)(self._unexpected)
+        answered: Mapping[type[Exception], Callable[[Any], HttpError]] = {
+            HttpError: lambda error: error,
+            RequestValidationError: _invalid,
+            ValidationError: _invalid,
+            Raced: _raced,
+            Refusal: _refused,
+            ThrottledError: lambda error: _busy(429, error),
+            UnavailableError: lambda error: _busy(503, error),
+            NotFoundError: lambda _: self._nowhere(),
+            Exception: self._unexpected,
+        }
+        for kind, said in answered.items():
+            self._handle(kind, said)
+
+    def _handle(self, kind: type[Exception], said: Callable[[Any], HttpError]) -> None:
+        self.resolver.exception_handler(kind)(lambda error: response(self._problem(said(error))))
+
+    def _problem(self, error: HttpError) -> Reply:
+        return Reply(error.status, error.body(self._server), error.headers, problems.CONTENT_TYPE)
 
     def _nowhere(self) -> HttpError:
         event = self.resolver.current_event
@@ -127,10 +153,10 @@ class Api:
             return HttpError(405, f"{event.path} takes {allow['Allow']}", headers=allow)
         return HttpError(404, f"nothing is at {event.path}")
 
-    def _unexpected(self, error: Exception) -> Response[str]:
+    def _unexpected(self, error: Exception) -> HttpError:
         request = self._incoming().id
         logger.error("unexpected error", exc_info=error, extra={"request_id": request})
-        return response(_problem(HttpError(500, f"unexpected error; request {request}")))
+        return HttpError(500, f"unexpected error; request {request}")
 
 
 def _invalid(error: RequestValidationError | ValidationError) -> HttpError:
@@ -139,21 +165,22 @@ def _invalid(error: RequestValidationError | ValidationError) -> HttpError:
 
 def _refused(error: Refusal) -> HttpError:
     named = [(error.field, error.detail)] if error.field else []
-    return HttpError(error.status, error.detail, named)
+    kind = "idempotency-key-reused" if error.status == 422 and error.field == HEADER else error.type
+    return HttpError(error.status, error.detail, named, type=kind)
 
 
 def _raced(error: Raced) -> HttpError:
-    return HttpError(error.status, error.detail, headers=AT_ONCE)
+    return HttpError(error.status, error.detail, headers=AT_ONCE, type=error.type)
 
 
-def _busy(status: int, error: UnavailableError) -> Reply:
+def _busy(status: int, error: UnavailableError) -> HttpError:
     logger.warning("the table did not answer: %s", error)
     detail = "too many requests at once; try again" if status == 429 else "try again"
-    return _problem(HttpError(status, detail, headers=AT_ONCE))
+    return HttpError(status, detail, headers=AT_ONCE)
 
 
-def _problem(error: HttpError) -> Reply:
-    return Reply(error.status, error.body, error.headers, problems.CONTENT_TYPE)
+def _is_open(path: str) -> bool:
+    return path in OPEN or path.startswith(f"{problem_types.PATH}/")
 
 
 def _plain(reply: Reply) -> dict[str, Any]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from daicho.web.problem_types import ProblemType, type_of
+
 CONTENT_TYPE = "application/problem+json"
-_TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
 PLACES = ("body", "query", "path", "header")
 
 
@@ -27,7 +27,7 @@ class FieldProblem(BaseModel):
 class Problem(BaseModel):
     """An error, as RFC 9457 has it; ``errors`` names the fields."""
 
-    type: str = "about:blank"
+    type: str
     title: str
     status: int
     detail: str
@@ -36,33 +36,30 @@ class Problem(BaseModel):
 
 @dataclass
 class HttpError(Exception):
-    """A request that is answered with a problem."""
+    """A request that is answered with a problem; ``type`` "" is that of the status."""
 
     status: int
     detail: str
     errors: list[tuple[str, str]] = field(default_factory=list)
     headers: Mapping[str, str] = field(default_factory=dict)
+    type: str = ""
 
     def __post_init__(self) -> None:
         super().__init__(self.detail)
 
-    @property
-    def body(self) -> str:
-        """The document."""
-        return body(self.status, self.detail, self.errors)
+    def body(self, server: str) -> str:
+        """The document; ``server`` is the API's address."""
+        return body(type_of(self.status, self.type), self.detail, self.errors, server)
 
 
-def title(status: int) -> str:
-    """A status in the words of RFC 9110, whatever Python's version has for it."""
-    return _TITLES.get(status) or HTTPStatus(status).phrase
-
-
-def body(status: int, detail: str, errors: Iterable[tuple[str, str]] = ()) -> str:
+def body(
+    type: ProblemType, detail: str, errors: Iterable[tuple[str, str]] = (), server: str = ""
+) -> str:
     """A problem document."""
     document: dict[str, Any] = {
-        "type": "about:blank",
-        "title": title(status),
-        "status": status,
+        "type": type.address(server),
+        "title": type.title,
+        "status": type.status,
         "detail": detail,
     }
     named = [{"field": name, "message": message} for name, message in errors]
