@@ -53,6 +53,8 @@ bench: $(TOOLS) ## Capacity units of writes and pages, on Dynoxide
 		$(BIN)/python -m bench.units
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
 		$(BIN)/python -m bench.copies
+	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
+		$(BIN)/python -m bench.documents
 
 .PHONY: bench-search bench-search-full
 bench-search bench-search-full: $(TOOLS)

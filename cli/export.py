@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -19,9 +19,11 @@ from cli.stacks import STACK_FILE
 from daicho.clock import utc_now
 from daicho.errors import StoreError
 from daicho.history import contents
+from daicho.images import Image
 from daicho.keys import TENANT
 from daicho.pace import Pace
 from daicho.scanning import Round
+from daicho.split_reading import Found, SplitReader
 
 INTERRUPTED = 130
 
@@ -91,7 +93,8 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
     opened = connection.open(at_once, attempts=1)  # the scan itself repeats, and adapts
     known = ledger()
     pointed = partial(contents, opened, known)
-    lines = Lines(chosen, known, lambda: int(utc_now().timestamp()), pointed)
+    joined = partial(_joined, SplitReader(opened))
+    lines = Lines(chosen, known, lambda: int(utc_now().timestamp()), pointed, joined)
     exporter = Exporter(file, state, lines, opened, at_once, Pace(rate))
     try:
         _run(exporter)
@@ -101,6 +104,12 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
         typer.echo("\nStopped. The same command goes on from here.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     typer.echo(f"{file}: {state.items:,} items of {state.scanned:,}, {state.units:,.1f} read units")
+
+
+def _joined(reader: SplitReader, head: Image, entity: str) -> dict[str, Any] | None:
+    """The sections of a document, which stand in items of their own."""
+    found = reader.whole(head, entity)
+    return found.values() if isinstance(found, Found) else None
 
 
 def _run(exporter: Exporter) -> None:

@@ -57,6 +57,7 @@ class Api(Construct):
                 # The API's own address would make function and API wait for each other; empty
                 # means relative to wherever the page was loaded from.
                 "API_URL": settings.api_url or "",
+                "OBJECT_BUCKET": foundation.objects.bucket_name,
                 "JOB_MACHINE": machine,
             },
         )

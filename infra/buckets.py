@@ -66,12 +66,37 @@ class Buckets(Construct):
             ],
         )
 
+        # Whoever deletes a photo wants it gone: no version of it stays. Browsers put and get
+        # here by URLs that the API signs, from the origins that the stage names.
+        self.objects = self._bucket(
+            "Objects",
+            rules=[
+                s3.LifecycleRule(
+                    id="leftovers", abort_incomplete_multipart_upload_after=Duration.days(1)
+                )
+            ],
+            versioned=False,
+            cors=[
+                s3.CorsRule(
+                    allowed_origins=list(settings.cors_origins),
+                    allowed_methods=[s3.HttpMethods.GET, s3.HttpMethods.PUT],
+                    allowed_headers=["content-type"],
+                    exposed_headers=["ETag"],
+                    max_age=3600,
+                )
+            ]
+            if settings.cors_origins
+            else None,
+        )
+
     def _bucket(
         self,
         id: str,
         *,
         rules: list[s3.LifecycleRule],
         metrics: list[s3.BucketMetrics] | None = None,
+        versioned: bool = True,
+        cors: list[s3.CorsRule] | None = None,
     ) -> s3.Bucket:
         return s3.Bucket(
             self,
@@ -83,9 +108,10 @@ class Buckets(Construct):
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             enforce_ssl=self._settings.tls_only,
             minimum_tls_version=1.2 if self._settings.tls_only else None,
-            versioned=True,
+            versioned=versioned,
             lifecycle_rules=rules,
             metrics=metrics,
+            cors=cors,
             server_access_logs_bucket=self._access_logs,
             server_access_logs_prefix=f"{id.lower()}/" if self._access_logs else None,
             removal_policy=self._settings.removal_policy,

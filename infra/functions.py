@@ -41,6 +41,7 @@ class Foundation:
     table: dynamodb.Table
     archive: s3.Bucket
     failures: s3.Bucket
+    objects: s3.Bucket
     key: kms.Key | None
 
     @property
@@ -171,6 +172,15 @@ class PythonFunction(Construct):
             )
         if granted.failure_bucket:
             self._allow("s3", granted.failure_bucket, failures.bucket_arn)
+        if granted.objects:
+            self._allow_objects(
+                granted.objects,
+                self._foundation.objects,
+                "*",
+                reason="The names of objects follow from the keys of their items, of any tenant.",
+            )
+        if granted.object_bucket:
+            self._allow("s3", granted.object_bucket, self._foundation.objects.bucket_arn)
         if granted.stream:
             self._allow("dynamodb", grants.STREAM_READ, self._foundation.stream)
             self._allow("dynamodb", grants.STREAM_LIST, "*")

@@ -19,7 +19,8 @@ class Grants:
 
     ``table`` and ``indexes`` are DynamoDB's, ``archive`` are S3's on the archive bucket's
     objects, ``failures`` on those of the failure bucket, by the beginning of their names, and
-    ``failure_bucket`` and ``archive_bucket`` on those buckets themselves. ``stream``: reads the
+    ``failure_bucket`` and ``archive_bucket`` on those buckets themselves. ``objects`` are on the
+    objects of items, of all tenants, ``object_bucket`` on their bucket. ``stream``: reads the
     table's stream, and Lambda lays down what it discards in the failure bucket with this
     function's role.
     """
@@ -30,17 +31,27 @@ class Grants:
     failures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     failure_bucket: tuple[str, ...] = ()
     archive_bucket: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
+    object_bucket: tuple[str, ...] = ()
     stream: bool = False
 
 
 # A transaction is granted by what is in it; a check of what is only read has an action of its own.
-# BatchWriteItem is for versions that are forgotten, and for sections.
+# BatchWriteItem is for versions that are forgotten, and for sections. Who holds a URL that the API
+# has signed may do what the API may, with that one object: so it may get and put.
 API = Grants(
     table=(
         *("GetItem", "BatchGetItem", "Query"),
         *("PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem", "BatchWriteItem"),
     ),
     indexes=dict.fromkeys(INDEXES, ("Query",)),
+    objects=("GetObject", "PutObject", "DeleteObject"),
+)
+# Sections that nobody sees, and objects whose items are gone.
+SWEEP = Grants(
+    table=("GetItem", "Query", "BatchWriteItem", "DeleteItem"),
+    indexes={"GSI2": ("Query",)},
+    objects=("DeleteObject",),
 )
 # A payload is laid down once and never read again by who laid it down. The table is read for
 # totals that are rolled up at once.
@@ -89,6 +100,8 @@ JOBS = Grants(
         "done/*": (*_OF_VERSIONS, "PutObject"),
     },
     failure_bucket=("ListBucket", "ListBucketVersions"),
+    objects=("DeleteObjectVersion",),
+    object_bucket=("ListBucketVersions",),
 )
 START = ("StartExecution",)  # the API starts jobs, and nothing else
 

@@ -44,6 +44,7 @@ class Jobs(Construct):
             timeout=TIMEOUT,
             environment={
                 "FAILURE_BUCKET": foundation.failures.bucket_name,
+                "OBJECT_BUCKET": foundation.objects.bucket_name,
                 "SETTLE_SECONDS": str(settings.settle_seconds),
                 "SCAN_UNITS": str(settings.scan_units),
             },

@@ -41,6 +41,7 @@ class Memory:
     rollup: int = 512
     archive: int = 1024
     redrive: int = 1024
+    sweep: int = 512
     jobs: int = 1024
     audit: int = 3008
 
@@ -55,6 +56,7 @@ class Settings:
     ``glacier_after_days``: a class that is still read at once, so that queries over old days go on
     working. ``query_gigabytes``: what a single query may read before it is ended;
     ``answer_days``: how long its answer is kept. ``saved_queries``: the local AWS has none.
+    ``cors_origins``: whose pages may put and get objects in a browser, by signed URLs.
     ``tls_only`` is off at stage local alone: the local AWS speaks http. ``settle_seconds``:
     whatever writes for a tenant when it is closed has ended by then, and the projector has done
     what was written. ``scan_units``: read units a second of a scan. ``faults``, for stage local
@@ -90,6 +92,7 @@ class Settings:
     api_url: str | None = None
     api_id: str | None = None
     faults: float | None = None
+    cors_origins: tuple[str, ...] = ()
     alarm_email: str | None = None
     account: str | None = None
     region: str | None = None
@@ -104,8 +107,9 @@ class Settings:
         """Read the stage and its few options from the CDK context.
 
         Options: ``account`` and ``region`` (both or neither; neither leaves the choice to the
-        credentials of the deployment), ``alarm_email``, ``replica_index`` (true or false); at
-        stage local ``local_layer`` and ``api_url``, which must be there, and ``faults``.
+        credentials of the deployment), ``alarm_email``, ``replica_index`` (true or false),
+        ``cors_origins`` (separated by commas); at stage local ``local_layer`` and ``api_url``,
+        which must be there, and ``faults``.
 
         Raises:
             SettingsError: everything that is missing or wrong, in one message.
@@ -119,6 +123,8 @@ class Settings:
         }
         wrong = [f"stage local needs {n}" for n in local if stage == "local" and not given[n]]
         given["replica_index"] = _truth("replica_index", context("replica_index"), wrong)
+        origins = str(context("cors_origins") or "")
+        given["cors_origins"] = tuple(filter(None, origins.replace(" ", "").split(",")))
         given["faults"] = _share("faults", context("faults"), wrong)
         only = (*local, "faults")
         wrong += [f"{n} is for stage local only" for n in only if stage != "local" and given[n]]

@@ -21,6 +21,7 @@ from infra.projector import Projector
 from infra.redrive import Redrive
 from infra.rollup import Rollup
 from infra.settings import Settings
+from infra.sweep import Sweep
 from infra.table import LedgerTable
 
 
@@ -46,6 +47,7 @@ class DaichoStack(Stack):
             table=table,
             archive=buckets.archive,
             failures=buckets.failures,
+            objects=buckets.objects,
             key=key,
         )
         auth = Auth(self, "Auth", settings=settings)
@@ -56,6 +58,7 @@ class DaichoStack(Stack):
         rollup = Rollup(self, "Rollup", foundation=foundation)
         archive = Archive(self, "Archive", ledger=ledger, foundation=foundation)
         audit = Audit(self, "Audit", foundation=foundation)
+        sweep = Sweep(self, "Sweep", foundation=foundation)
         catalog = ArchiveCatalog(
             self,
             "Catalog",
@@ -82,6 +85,7 @@ class DaichoStack(Stack):
             "archive": archive.python.function,
             "redrive": redrive.python.function,
             "audit": audit.python.function,
+            "sweep": sweep.python.function,
             "jobs": jobs.python.function,
         }
         Observability(
@@ -102,6 +106,7 @@ class DaichoStack(Stack):
             "ArchiveTableName": catalog.table_name,
             "ArchiveWorkgroupName": catalog.workgroup_name,
             "FailureBucketName": buckets.failures.bucket_name,
+            "ObjectsBucketName": buckets.objects.bucket_name,
             "UserPoolId": auth.pool.user_pool_id,
             "UserPoolClientId": auth.client.user_pool_client_id,
             **{

@@ -42,6 +42,7 @@ def environment(table_name: str, **more: str) -> dict[str, str]:
         "STAGE": "dev",
         "DIRTY_SHARDS": "4",
         "FAILURE_BUCKET": "failures",
+        "OBJECT_BUCKET": "objects",
         "JOB_MACHINE": "jobs",
         **more,
     }

@@ -14,6 +14,7 @@ from daicho.derive import ItemKey, key_of
 from daicho.images import Image
 from daicho.plan import Ledger, UnknownEntityError
 from daicho.requests import Page, Scan
+from daicho.split import MANIFEST
 from daicho.writing import expired
 
 _OURS = ("PK", "SK", "type", "version", "gen", "ttl")
@@ -62,13 +63,15 @@ class Chosen:
 class Lines:
     """Makes lines of pages. ``now``: epoch seconds, past which an item has expired.
 
-    ``pointed`` finds the content of items that only point at it, in place of those.
+    ``pointed`` finds the content of items that only point at it, in place of those; ``joined`` the
+    sections of an item that is split, None if it is gone.
     """
 
     chosen: Chosen
     ledger: Ledger
     now: Callable[[], int]
     pointed: Callable[[Mapping[ItemKey, Image]], Mapping[ItemKey, Image]] = dict
+    joined: Callable[[Image, str], Mapping[str, Any] | None] = lambda _item, _entity: None
 
     def __call__(self, page: Page) -> tuple[int, bytes]:
         """How many items of a page are exported, and their lines."""
@@ -91,14 +94,20 @@ class Lines:
         fields = {
             name: _value(images.from_value(value), kinds.get(name, ""))
             for name, value in item.items()
-            if name not in _OURS and not name.startswith(("GSI", "_"))
+            if name not in (*_OURS, MANIFEST) and not name.startswith(("GSI", "_"))
         }
+        if MANIFEST in item and (split := self._split(entity)):
+            fields[split] = self.joined(item, entity)
         return {
             "tenant": keys.parse(item["PK"]["S"])[0],
             "type": entity,
             "version": images.integer(item, "version"),
             "item": fields,
         }
+
+    def _split(self, entity: str) -> str | None:
+        """The field of an entity that is split."""
+        return self.ledger.current(entity).plan.split if entity in self.ledger.entities else None
 
     def _kinds(self, entity: str) -> Mapping[str, str]:
         try:

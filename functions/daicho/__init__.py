@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from daicho.fields import uid as uid
     from daicho.keys import shards_for as shards_for
     from daicho.listings import Listing as Listing
+    from daicho.objects import StoredObject as StoredObject
+    from daicho.objects import stored_object as stored_object
     from daicho.questions import Counted as Counted
     from daicho.questions import Held as Held
     from daicho.questions import Page as Page
@@ -62,6 +64,7 @@ _HOMES = {
     "fields": ("copied", "created_at", "field", "id_of", "new_id", "now", "ref", "refs", "uid"),
     "keys": ("shards_for",),
     "listings": ("Listing",),
+    "objects": ("StoredObject", "stored_object"),
     "questions": ("Counted", "Held", "Page", "Score"),
     "searching": ("Search", "through"),
     "splitting": ("Split",),

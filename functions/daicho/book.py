@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
+from daicho.bucket import Bucket
 from daicho.clock import utc_now
 from daicho.counters import Adding, Counters
 from daicho.cursor import Binding, Position
@@ -26,6 +27,7 @@ from daicho.places import Places, described
 from daicho.plan import Ledger
 from daicho.questions import Chart, Counted, E, Figure, Forgotten, Many, One, Page, Ranking, Score
 from daicho.sections import Sections, Splits
+from daicho.stored import Objects
 from daicho.table import Table
 from daicho.tally.reading import live_amount
 from daicho.transactions import Transaction
@@ -50,10 +52,11 @@ class Book(Sections):
         memory: Memory | None = None,
         adding: Adding | None = None,
         at_once: int = 8,
+        bucket: Callable[[], Bucket] | None = None,
     ) -> None:
         """``memory`` is shared by the books of a process; ``adding`` is for fast counters.
 
-        ``at_once``: requests of one page that are made in parallel.
+        ``at_once``: requests made in parallel; ``bucket``: of the objects of items.
         """
         self.tenant = tenant
         self._table, self._ledger, self._clock = table, ledger, clock
@@ -61,6 +64,7 @@ class Book(Sections):
         self._counters = Counters(table, self._places, adding, clock)
         self._writer = Writer(table, ledger, tenant, self._places, clock)
         self._splits = Splits.of(table, self._writer, clock, at_once)
+        self._objects = Objects(table, self._writer, clock, bucket)
         self._history = self._writer.history
         self._pages = Pages(
             table, ledger, tenant, self._places, self._history, self._now, at_once, memory

@@ -159,6 +159,26 @@ class Bucket:
         with translated(f"remove a version of {key}"):
             self._client.delete_object(Bucket=self.name, Key=key, VersionId=version)
 
+    def remove(self, key: str) -> None:
+        """Remove an object; nothing happens if there is none."""
+        with translated(f"remove {key}"):
+            self._client.delete_object(Bucket=self.name, Key=key)
+
+    def upload_url(self, key: str, kind: str, size: int, seconds: int) -> str:
+        """A URL by which anybody may put an object of this kind and size, for so long."""
+        asked = {"ContentType": kind, "ContentLength": size}
+        return self._signed("put_object", key, seconds, asked)
+
+    def download_url(self, key: str, seconds: int) -> str:
+        """A URL by which anybody may get an object, for so long."""
+        return self._signed("get_object", key, seconds, {})
+
+    def _signed(self, doing: str, key: str, seconds: int, asked: Mapping[str, Any]) -> str:
+        with translated(f"sign for {key}"):
+            return self._client.generate_presigned_url(
+                doing, Params={"Bucket": self.name, "Key": key, **asked}, ExpiresIn=seconds
+            )
+
     def remove_versions(self, versions: Sequence[Version]) -> None:
         """Remove versions for good, in their order; 1,000 a request. Those that are gone are gone.
 
@@ -230,6 +250,9 @@ def open_bucket(
         retries={"mode": "standard", "total_max_attempts": attempts},
         connect_timeout=1.0,
         read_timeout=timeout,
+        # What is signed for is asked of the bucket's own Region, by what all Regions take.
+        signature_version="s3v4",
+        s3={"us_east_1_regional_endpoint": "regional"},
     )
     client = boto3.client("s3", config=config, endpoint_url=endpoint, region_name=region)
     return Bucket(client, name)

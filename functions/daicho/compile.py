@@ -21,6 +21,7 @@ from daicho.declarations import (
 from daicho.fields import DeclarationError, FieldSpec, created_at
 from daicho.keys import text_of
 from daicho.listings import Listing
+from daicho.objects import objects_of
 from daicho.searching import Search, ThroughSpec
 from daicho.splitting import Split, check
 from daicho.versioned import Versioned
@@ -53,6 +54,7 @@ class _Compiler:
     def compiled(self) -> plan.EntityPlan:
         for spec in self.entity.fields_.values():
             self._check_copy(spec)
+        self._check_objects()
         key = cast(Key[Any], self.declarations["key"])
         return plan.EntityPlan(
             name=self.name,
@@ -231,6 +233,17 @@ class _Compiler:
         if seconds < 1:
             raise DeclarationError(f"{self.expires} expires before it is written")
         return plan.ExpiryPlan(seconds, self.expires.archive)
+
+    def _check_objects(self) -> None:
+        for name in objects_of(self.entity):
+            if self.expires is not None:
+                raise DeclarationError(
+                    f"{self.expires} would leave {self.name}.{name} behind in S3"
+                )
+            if self._all(Versioned) or self._all(Split):
+                raise DeclarationError(
+                    f"{self.name}.{name}: an item with an object has no versions and no sections"
+                )
 
     def _split(self) -> str | None:
         found = self._all(Split)

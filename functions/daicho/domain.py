@@ -7,10 +7,12 @@ registers nothing anywhere; `Daicho` is made of them.
 from __future__ import annotations
 
 import importlib
+import json
 import pkgutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.resources import files
 from types import ModuleType
 from typing import Any, Literal, TypeVar
 
@@ -22,6 +24,7 @@ from daicho.plan import EntityPlan, Ledger
 
 Method = Literal["GET", "PUT", "POST", "PATCH", "DELETE"]
 Window = Literal["minutes", "hours", "days"]
+EXAMPLES = "examples.json"
 F = TypeVar("F", bound=Callable[..., Any])
 VERBS = ("POST", "PUT", "GET", "PATCH", "DELETE", "LIST")
 
@@ -151,8 +154,12 @@ def count_of_all(entity: type[Entity]) -> str | None:
 class Daicho:
     """The composition root: all domains, and the plan that they compile to."""
 
-    def __init__(self, *domains: Domain) -> None:
+    def __init__(
+        self, *domains: Domain, examples: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> None:
+        """``examples`` for the API's description: values by domain and field."""
         self.domains = domains
+        self.examples = examples or {}
         names = [entity.__name__ for entity in self.entities]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice:
@@ -172,7 +179,7 @@ class Daicho:
             if not isinstance(domain, Domain):
                 raise DeclarationError(f"{module.__name__} holds no domain: domain = Domain(...)")
             found.append(domain)
-        return cls(*found)
+        return cls(*found, examples=_examples_of(package))
 
     @cached_property
     def entities(self) -> tuple[type[Entity], ...]:
@@ -199,3 +206,9 @@ class Daicho:
             KeyError: there is none.
         """
         return {each.__name__: each for each in self.entities}[name]
+
+
+def _examples_of(package: ModuleType) -> Mapping[str, Mapping[str, Any]]:
+    file = files(package).joinpath(EXAMPLES)
+    found: dict[str, dict[str, Any]] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    return found

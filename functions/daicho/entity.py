@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from daicho.declarations import Declaration, Expires, Key
 from daicho.fields import MISSING, DeclarationError, FieldSpec, field, ref
+from daicho.objects import StoredObject
 from daicho.plan import Way
 from daicho.search.normalise import FIELD_CODE_POINTS
 from daicho.searching import Search
@@ -230,6 +231,10 @@ def _field(cls: EntityMeta, name: str, annotation: Any) -> FieldSpec:
         value = FieldSpec(default=value)
         value.__set_name__(cls, name)
         setattr(cls, name, value)
+    if value.role == "object":
+        if annotation is not StoredObject:
+            raise DeclarationError(f"{value} is an object: {name}: StoredObject = stored_object()")
+        annotation = value.target.model(f"{cls.__name__}{name.title()}")
     value.annotation = annotation
     return value
 

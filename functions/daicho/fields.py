@@ -19,7 +19,7 @@ from ulid import ULID
 
 from daicho.search.spelling import Kind
 
-Role = Literal["plain", "uid", "ref", "refs", "copied"]
+Role = Literal["plain", "uid", "ref", "refs", "copied", "object"]
 
 
 class DeclarationError(TypeError):

@@ -180,7 +180,7 @@ def contents(
     pointed = {
         key: versions.version_key(key, image["type"]["S"], version_of(image))
         for key, image in found.items()
-        if ledger.current(image["type"]["S"]).plan.versions == "pointer"
+        if image["type"]["S"] in ledger.pointer_types
     }
     if not pointed:
         return found

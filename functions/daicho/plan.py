@@ -345,6 +345,11 @@ class Ledger:
         """Entities whose expired items are archived in any generation."""
         return self._where(lambda plan: plan.expires is not None and plan.expires.archive)
 
+    @cached_property
+    def pointer_types(self) -> frozenset[str]:
+        """Entities whose items point at their newest version. No other may become one."""
+        return frozenset(self._where(lambda plan: plan.versions == "pointer"))
+
     def _of(self, name: str) -> tuple[Generation, ...]:
         try:
             return self.entities[name]

@@ -1,4 +1,4 @@
-"""Sections of split items, as domains read and write them: a part of the `Book`."""
+"""Sections and objects of items, as domains read and write them: a part of the `Book`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from daicho import split
 from daicho.entity import Entity
 from daicho.errors import NotFound
 from daicho.images import Image
+from daicho.objects import Place, objects_of
 from daicho.places import described
 from daicho.questions import Held, OneSection
 from daicho.split import Manifest
 from daicho.split_reading import Found, SplitReader
 from daicho.split_writing import SECTION, SplitWriter
 from daicho.splitting import split_of, with_sections
+from daicho.stored import Objects
 from daicho.table import Table
 from daicho.writers import Writer
 from daicho.writing import item_of
@@ -50,9 +52,10 @@ class Splits:
 
 
 class Sections:
-    """What a `Book` has to say of single sections."""
+    """What a `Book` has to say of what stands beside items: sections, and objects in S3."""
 
     _splits: Splits
+    _objects: Objects
     _writer: Writer
 
     def find_section(self, asked: OneSection[Any]) -> Held | None:
@@ -115,7 +118,17 @@ class Sections:
         """
         return self._splits.writer.remove_section(asked, if_match=if_match)
 
-    def _writing(self, entity: type[Entity]) -> Writer | SplitWriter:
+    def upload(self, item: Entity, field: str) -> Place:
+        """Where the object of a new item is to be put: a signed request, good for 15 minutes."""
+        return self._objects.upload(item, field)
+
+    def download(self, item: Entity, field: str) -> Place:
+        """Where the object of an item is to be had: a signed request, good for an hour."""
+        return self._objects.download(item, field)
+
+    def _writing(self, entity: type[Entity]) -> Writer | SplitWriter | Objects:
+        if objects_of(entity):
+            return self._objects
         return self._writer if split_of(entity) is None else self._splits.writer
 
     def _held_inside(self, asked: OneSection[Any], item: Entity) -> Held | None:

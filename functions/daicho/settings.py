@@ -27,9 +27,9 @@ class Settings:
     emulated_stream: bool = False
     archive_bucket: str = ""
     failure_bucket: str = ""
+    object_bucket: str = ""
     project_function: str = ""
     archive_function: str = ""
-    object_bucket: str = ""
     job_machine: str = ""
     settle_seconds: int = 0
     scan_units: int = 0
@@ -72,9 +72,9 @@ class Settings:
             emulated_stream=emulated == "true",
             archive_bucket=environ.get("ARCHIVE_BUCKET", ""),
             failure_bucket=environ.get("FAILURE_BUCKET", ""),
+            object_bucket=environ.get("OBJECT_BUCKET", ""),
             project_function=environ.get("PROJECT_FUNCTION", ""),
             archive_function=environ.get("ARCHIVE_FUNCTION", ""),
-            object_bucket=environ.get("OBJECT_BUCKET", ""),
             job_machine=environ.get("JOB_MACHINE", ""),
             settle_seconds=settle,
             scan_units=units,

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from daicho import images, keys
+from daicho import images, keys, leftovers
 from daicho.derive import ItemKey
 from daicho.errors import Invalid
 from daicho.images import AttributeValue, Image
@@ -174,9 +174,7 @@ def check_weight(weight: int, field: str) -> None:
 
 def partition_of(head: ItemKey, entity: str) -> str:
     """The partition of a head's sections: its whole key, as derived items have theirs."""
-    tenant, *rest = head.pk.split(keys.DELIMITER, 2)
-    behind = rest[1] if len(rest) > 1 else ""
-    return keys.check_partition(keys.render(keys.unescape(tenant), f"/{entity}", behind, head.sk))
+    return leftovers.partition_of(head, entity)
 
 
 def key_of_section(partition: str, epoch: str, name: str) -> ItemKey:

@@ -24,16 +24,16 @@ def build(
     environ: Mapping[str, str], ledger: Ledger | None = None, outside: Outside = AWS
 ) -> Handler:
     """Wire the function up."""
-    settings = Settings.parse(environ, "DIRTY_SHARDS", "JOB_MACHINE")
+    settings = Settings.parse(environ, "DIRTY_SHARDS", "JOB_MACHINE", "OBJECT_BUCKET")
     table = outside.table(settings.table_name)
     once = outside.table(settings.table_name, attempts=1)
     adding = Adding(once, settings.dirty_shards, outside.random)
-    memory = Memory(outside.now)
     daicho = Daicho.discover(domains)
     known = daicho.locked(ledger or Ledger.load())
-    make = partial(Book, table, known, clock=outside.now, memory=memory, adding=adding)
+    memory, bucket = Memory(outside.now), cache(lambda: outside.bucket(settings.object_bucket))
+    book = partial(Book, clock=outside.now, memory=memory, adding=adding, bucket=bucket)
     tenants = Tenants(table, memory, outside.machine(settings.job_machine), outside.now)
-    api = Api(daicho, make, server=settings.api_url, tenants=tenants)
+    api = Api(daicho, partial(book, table, known), server=settings.api_url, tenants=tenants)
     return observed(api, traced=settings.stage != "local")
 
 

@@ -1,10 +1,11 @@
 """What holds data: the table, the buckets, the logs, the users."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.infra.synthesis import Resource, Synthesis
+from tests.infra.synthesis import Resource, Synthesis, synthesise
 
 HOLDERS = (
     "DynamoDB::Table",
@@ -36,7 +37,7 @@ def holders(stage: Synthesis) -> list[Resource]:
 def test_prod_keeps_everything_that_holds_data(prod: Synthesis) -> None:
     kept = {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
     found = holders(prod)
-    assert len(found) == 1 + 4 + 1 + 9
+    assert len(found) == 1 + 5 + 1 + 10
     for each in found:
         assert {name: each[name] for name in kept} == kept, each["Type"]
 
@@ -118,6 +119,25 @@ def test_the_local_buckets_can_be_reached_over_http(local: Synthesis) -> None:
     assert not local.resources("S3::BucketPolicy")
 
 
+def test_an_object_that_is_deleted_is_gone(any_stage: Synthesis) -> None:
+    properties = bucket(any_stage, "Objects")
+    (encryption,) = properties["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    assert encryption["ServerSideEncryptionByDefault"] == {"SSEAlgorithm": "AES256"}
+    assert set(properties["PublicAccessBlockConfiguration"].values()) == {True}
+    assert "VersioningConfiguration" not in properties
+    assert "CorsConfiguration" not in properties
+    found = rules(any_stage, "Objects")
+    assert found["leftovers"]["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
+    assert not [each for each in found.values() if "ExpirationInDays" in each]
+
+
+def test_pages_of_named_origins_may_put_and_get_objects(tmp_path: Path) -> None:
+    stage = synthesise("dev", tmp_path, cors_origins=("https://app.example.com",))
+    (rule,) = bucket(stage, "Objects")["CorsConfiguration"]["CorsRules"]
+    assert rule["AllowedOrigins"] == ["https://app.example.com"]
+    assert rule["AllowedMethods"] == ["GET", "PUT"]
+
+
 def test_the_archive_moves_to_glacier_and_is_still_read_at_once(any_stage: Synthesis) -> None:
     found = rules(any_stage, "Archive")
     assert found["glacier"]["Status"] == "Enabled"
@@ -148,5 +168,5 @@ def test_answers_to_queries_are_kept_for_some_days(any_stage: Synthesis) -> None
 
 def test_every_log_is_kept_for_the_time_of_its_stage(any_stage: Synthesis) -> None:
     groups = any_stage.resources("Logs::LogGroup").values()
-    assert len(groups) == 9  # the functions, the API and the state machine
+    assert len(groups) == 10  # the functions, the API and the state machine
     assert {each["Properties"]["RetentionInDays"] for each in groups} == {LOG_DAYS[any_stage.name]}

@@ -94,6 +94,7 @@ def _name(node: ast.expr) -> str:
         ("daicho.stream.project:Store", grants.PROJECT, set()),
         ("daicho.tally.rollup:Store", grants.ROLLUP, {"UpdateItem", "DeleteItem"}),
         ("daicho.archive.archiver:Store", grants.ARCHIVE, set()),
+        ("daicho.sweeping:Store", grants.SWEEP, set()),
         ("daicho.deletion.deleting:Store", grants.JOBS, set()),
     ],
 )

@@ -24,7 +24,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
     for folder in ("functions", "cli", "infra"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=ignored)
-    shutil.copy(ROOT / "app.py", copy)
+    for file in ("app.py", "README.md"):
+        shutil.copy(ROOT / file, copy)
     (copy / "build/layer/python").mkdir(parents=True)
     shutil.copy(EXAMPLE, copy / "functions/domains")
     run(copy, "-m", "cli.main", "generation")

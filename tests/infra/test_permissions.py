@@ -17,9 +17,10 @@ GRANTED = {
     "archive": grants.ARCHIVE,
     "redrive": grants.REDRIVE,
     "audit": grants.AUDIT,
+    "sweep": grants.SWEEP,
     "jobs": grants.JOBS,
 }
-SCHEDULED = ("rollup", "audit")
+SCHEDULED = ("rollup", "audit", "sweep")
 Allowed = dict[str, set[str]]  # resource, as text, to actions
 
 
@@ -81,6 +82,12 @@ def expected(stage: Synthesis, name: str) -> Allowed:
         found[objects] = {f"s3:{action}" for action in listed.archive}
     for pattern, actions in listed.failures.items():
         found[arn(failures, f"/{pattern}")] = {f"s3:{action}" for action in actions}
+    if listed.objects:
+        objects = arn(stage.bucket_id("Objects"), "/*")
+        found[objects] = {f"s3:{action}" for action in listed.objects}
+    if listed.object_bucket:
+        bucket = arn(stage.bucket_id("Objects"))
+        found[bucket] = {f"s3:{action}" for action in listed.object_bucket}
     if listed.failure_bucket:
         found[arn(failures)] = {f"s3:{action}" for action in listed.failure_bucket}
     if listed.archive_bucket:

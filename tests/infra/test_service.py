@@ -10,7 +10,7 @@ from daicho.archive.auditing import AuditReport
 from daicho.stream.claims import MOST_OPEN
 from tests.infra.synthesis import API_URL, Synthesis, synthesise
 
-FUNCTIONS = ("api", "project", "rollup", "archive", "redrive", "audit", "jobs")
+FUNCTIONS = ("api", "project", "rollup", "archive", "redrive", "audit", "jobs", "sweep")
 OUTPUTS = {
     "ApiUrl",
     "TableName",
@@ -19,6 +19,7 @@ OUTPUTS = {
     "ArchiveTableName",
     "ArchiveWorkgroupName",
     "FailureBucketName",
+    "ObjectsBucketName",
     "UserPoolId",
     "UserPoolClientId",
     "ApiFunctionName",
@@ -27,6 +28,7 @@ OUTPUTS = {
     "ArchiveFunctionName",
     "RedriveFunctionName",
     "AuditFunctionName",
+    "SweepFunctionName",
     "JobsFunctionName",
 }
 

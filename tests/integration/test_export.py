@@ -29,6 +29,7 @@ from daicho.plan import Ledger
 from daicho.requests import Page, Scan
 from daicho.table import Table
 from domains.articles import Article
+from domains.documents import Document
 from domains.manuals import Manual
 from tests.deriving import items_of
 from tests.dynoxide import create_table
@@ -310,3 +311,17 @@ def test_a_killed_export_goes_on(
     result = daicho(file)
     assert result.exit_code == 0, result.output
     assert ids(file) == sorted([*songs("acme", 400), *songs("acme2", 400)])
+
+
+def test_a_document_comes_with_its_sections(
+    daicho: Run, dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
+) -> None:
+    book = Book(Table(dynamodb, table_name), Ledger.load(), "acme")
+    sections: dict[str, Any] = {f"part {n}": {"text": "x" * 900, "n": n} for n in range(5)}
+    book.create(Document(id="d", title="Whole", sections=sections))
+    file = tmp_path / "documents"
+    assert daicho(file, "--tenant", "acme").exit_code == 0
+    (one,) = lines(file)
+    assert one["type"] == "Document"
+    assert one["item"]["sections"] == sections
+    assert set(one["item"]) == {"id", "title", "sections", "created_at"}

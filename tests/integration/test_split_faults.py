@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -11,7 +12,9 @@ from mypy_boto3_dynamodb import DynamoDBClient
 from daicho import split
 from daicho.book import Book
 from daicho.errors import DaichoError, ThrottledError, UnansweredError
+from daicho.patience import Patience
 from daicho.plan import Ledger
+from daicho.sweeping import Sweep
 from daicho.table import Table
 from domains.documents import Document
 
@@ -124,7 +127,33 @@ def test_a_write_that_fails_anywhere_is_done_wholly_or_not_at_all(
         write_again(whole, write, seen == becomes)
         again = whole.find(ONE)
         assert (None if again is None else again.sections) == becomes
+        swept(Table(dynamodb, table_name))
+        assert left_over(dynamodb, table_name) == 0
     assert outcomes >= {(True, True), (False, False)}
+
+
+def swept(table: Table) -> None:
+    """An hour later."""
+
+    def later() -> dt.datetime:
+        return dt.datetime.now(dt.UTC) + dt.timedelta(hours=1)
+
+    report = Sweep(table, no_bucket, later).run(Patience.seconds(60))
+    assert (report.waiting, report.failed) == (0, 0)
+
+
+def no_bucket() -> Any:
+    raise AssertionError("documents have no objects")
+
+
+def left_over(dynamodb: DynamoDBClient, table_name: str) -> int:
+    """How many items stand there that are neither a head nor what is cut of its sections."""
+    items = dynamodb.scan(TableName=table_name)["Items"]
+    found = Book(Table(dynamodb, table_name), LEDGER, "acme").find(ONE)
+    if found is None:
+        return len(items)
+    sections = split.sections_of(found.sections, "sections")
+    return len(items) - 1 - sum(len(split.cut("p", "e", each, "x")) for each in sections)
 
 
 def write_again(book: Book, write: Callable[[Book], None], is_done: bool) -> None:

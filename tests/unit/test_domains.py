@@ -23,9 +23,9 @@ README = (ROOT / "README.md").read_text("utf-8")
 TABLE = re.findall(r"^\| ([^|]+) \|.*functions/domains/.*\|$", README, re.MULTILINE)
 SYSTEMS = (
     *("users", "contacts", "orders", "places", "articles", "manuals", "carts"),
-    *("devices", "messages", "documents", "polls", "music"),
+    *("photos", "devices", "messages", "documents", "polls", "music"),
 )
-"""Those of the seeds; photos are to come."""
+"""Those of the seeds."""
 
 
 def named(path: Path) -> str:

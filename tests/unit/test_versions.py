@@ -85,6 +85,7 @@ def planned(entity: type[Entity]) -> EntityPlan:
 def test_the_plan_says_how_versions_are_kept() -> None:
     assert LEDGER.current("Page").plan.versions == "copy"
     assert LEDGER.current("Guide").plan.versions == "pointer"
+    assert LEDGER.pointer_types == {"Guide"}
     assert Ledger.from_json(LEDGER.to_json()) == LEDGER
     plain = planned(_without()).to_json()
     assert "versions" not in plain  # lock files from before stay as they are

@@ -74,7 +74,7 @@ class Api:
                 self.resolver.route(operation.path, operation.method, operation_id=operation.id)(
                     endpoint
                 )
-        self._describe()
+        self._describe(daicho)
         self._handle_errors()
 
     def __call__(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
@@ -88,14 +88,16 @@ class Api:
             return _plain(self._problem(error))
         return self.resolver.answer(incoming, context)
 
-    def _describe(self) -> None:
+    def _describe(self, daicho: Daicho) -> None:
         """Serve the API's description, and a page to try it on: nothing of it is elsewhere."""
 
         @cache
         def text() -> str:
             from daicho.web.openapi import described  # noqa: PLC0415  # seldom asked for
 
-            return json.dumps(described(self.operations, server=self._server))
+            return json.dumps(
+                described(self.operations, server=self._server, examples=daicho.examples)
+            )
 
         def openapi_json() -> Response[str]:
             return Response(200, "application/json", text(), compress=True)

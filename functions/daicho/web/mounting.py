@@ -22,11 +22,13 @@ from daicho.domain import Answer, Daicho, Domain, Resource
 from daicho.entity import Entity
 from daicho.fields import DeclarationError, FieldSpec
 from daicho.listings import Listing
+from daicho.objects import objects_of
 from daicho.searching import Search
 from daicho.web import functions, resources, windows
 from daicho.web.answers import Mounted
 from daicho.web.beside import Besides
 from daicho.web.conditions import IDEMPOTENCY_KEY
+from daicho.web.objects import Objects
 from daicho.web.operations import Operation, shape_of, variables_of
 
 Free = Search | Listing[*tuple[Any, ...]] | Edge[*tuple[Any, ...]] | Aggregate
@@ -42,9 +44,12 @@ def operations(daicho: Daicho) -> list[Operation]:
     for domain in daicho.domains:
         mounting.mount(domain)
     shown = _besides(daicho)
+    located = [Objects(entity) for entity in daicho.entities if objects_of(entity)]
     for each in mounting.found.values():
         for besides in shown:
             besides.show(each)
+        for objects in located:
+            objects.show(each)
         _ = each.parameters  # one name means one thing
         _under_a_key(each)
     return sorted(mounting.found.values(), key=_literals_first)

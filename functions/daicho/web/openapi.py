@@ -14,6 +14,7 @@ from daicho.domain import Daicho
 from daicho.plan import Ledger
 from daicho.web import problems
 from daicho.web.endpoint import Endpoint
+from daicho.web.examples import Examples
 from daicho.web.mounting import operations
 from daicho.web.operations import Operation
 from daicho.web.problem_types import phrase, type_of
@@ -23,11 +24,24 @@ from daicho.web.tenancy import administration
 
 TITLE = "Daicho"
 VERSION = "0.1.0"
-ANYWHERE = (400, 403, 404, 422, 429)
+ANYWHERE = (400, 403, 404, 410, 422, 429)
 """Problems that every operation may answer."""
 
+ABOUT = """One DynamoDB table, over HTTP.
+
+- **Token**: the ID token of a user of the pool, as `Authorization: Bearer …`; press *Authorize*. It
+  names the tenant, of which alone everything is asked and written.
+- **Lists** answer `{"items": […], "cursor": …}`; hand the cursor on for the next page, null is the
+  end. A page may come short, or empty, and still have a cursor.
+- **Versions**: each item has an `ETag`. `If-Match` makes a change conditional, `If-None-Match: *`
+  a PUT create only. Under an `Idempotency-Key` a change is done once, however often it is sent.
+- **Problems** are RFC 9457 documents. Their `type` is the address of a page that says what it means
+  and what to do: all of them are at `/problems`.
+"""
+
+NO_EXAMPLES: Mapping[str, Mapping[str, Any]] = {}
+
 _OTHERS = ("HTTPValidationError", "ValidationError", "ResponseValidationError")
-_SAMPLES = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}, "null": None}
 
 
 def openapi(daicho: Daicho, ledger: Ledger, *, server: str = "") -> dict[str, Any]:
@@ -37,11 +51,17 @@ def openapi(daicho: Daicho, ledger: Ledger, *, server: str = "") -> dict[str, An
         DeclarationError: the declarations are not those of the ledger.
     """
     daicho.locked(ledger)
-    return described([*operations(daicho), *administration()], server=server)
+    served = [*operations(daicho), *administration()]
+    return described(served, server=server, examples=daicho.examples)
 
 
-def described(served: Sequence[Operation], *, server: str = "") -> dict[str, Any]:
-    """The description of operations."""
+def described(
+    served: Sequence[Operation],
+    *,
+    server: str = "",
+    examples: Mapping[str, Mapping[str, Any]] = NO_EXAMPLES,
+) -> dict[str, Any]:
+    """The description of operations; ``examples`` by domain and name."""
     resolver = Resolver()
     for operation in served:
         resolver.route(
@@ -61,13 +81,15 @@ def described(served: Sequence[Operation], *, server: str = "") -> dict[str, Any
     for name in _OTHERS:
         schemas.pop(name, None)
     if "JsonValue" in schemas:
-        schemas["JsonValue"] = {"description": "Any JSON value.", "examples": ["…"]}
+        schemas["JsonValue"] = {
+            "description": "Any JSON value.",
+            "examples": [{"text": "A good year"}],
+        }
     for body in {each.body.__name__ for each in served if each.body}:
         if "properties" in schemas[body]:
             schemas[body]["additionalProperties"] = False
-    for schema in schemas.values():
-        if "properties" in schema or "$ref" in schema:
-            schema.setdefault("examples", [_sample(schema, schemas)])
+    Examples(examples).add(document)
+    document["info"]["description"] = ABOUT
     document["servers"] = [{"url": server or "/"}]
     document["tags"] = [{"name": tag} for tag in dict.fromkeys(each.tag for each in served)]
     document["components"]["responses"] = {
@@ -156,30 +178,6 @@ def _headers(operation: Operation, status: int) -> Iterator[tuple[str, Mapping[s
         yield "ETag", {"description": "The item's version.", **text}
     if status == 201 and one:
         yield "Location", {"description": "Where the item is.", **text}
-
-
-def _sample(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> Any:
-    """A value that a schema admits, by its own example where it has one."""
-    if "$ref" in schema:
-        return _sample(schemas[schema["$ref"].rsplit("/", 1)[1]], schemas)
-    for named in ("examples", "enum"):
-        if schema.get(named):
-            return schema[named][0]
-    for given in ("const", "default"):
-        if given in schema:
-            return schema[given]
-    if "anyOf" in schema:
-        return _sample(schema["anyOf"][0], schemas)
-    if "properties" in schema:
-        return {n: _sample(each, schemas) for n, each in schema["properties"].items()}
-    if schema.get("additionalProperties"):
-        return {"name": _sample(schema["additionalProperties"], schemas)}
-    if schema.get("type") == "array" and "items" in schema:
-        return [_sample(schema["items"], schemas)] * schema.get("minItems", 1)
-    if schema.get("type") == "string":
-        moment = schema.get("format") == "date-time"
-        return "2026-11-21T01:05:40.123456Z" if moment else "…"
-    return _SAMPLES.get(str(schema.get("type")), {})
 
 
 def _no_book(_tenant: str) -> Any:

@@ -48,7 +48,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer: the body is text that is ready, or None; ``page`` is what it lists."""
+    """An answer: the body is text that is ready, or None; ``page`` is what it lists or shows."""
 
     status: int
     body: str | None = None

@@ -23,7 +23,8 @@ NOTHING = Reply(204)
 
 def item(call: Call, found: Entity) -> Reply:
     """An item that was asked for; 304 if the caller has this version already."""
-    return _unless_known(call, etag_of(found), lambda: models.text_of(found))
+    reply = _unless_known(call, etag_of(found), lambda: models.text_of(found))
+    return replace(reply, page=([found], None))
 
 
 def one(call: Call, question: One[Any]) -> Reply:
@@ -37,7 +38,8 @@ def one(call: Call, question: One[Any]) -> Reply:
 
 def changed(found: Entity) -> Reply:
     """An item after a change."""
-    return Reply(200, models.text_of(found), {"ETag": etag_of(found)})
+    tag = {"ETag": etag_of(found)}
+    return Reply(200, models.text_of(found), tag, page=([found], None))
 
 
 def written(found: Entity, *, location: str | None = None, created: bool | None = None) -> Reply:
@@ -46,7 +48,7 @@ def written(found: Entity, *, location: str | None = None, created: bool | None 
     first = found.version == 1 or found.versioned_at == found.created_at
     new = first if created is None else created
     headers = {"ETag": etag_of(found)} | ({"Location": location} if new and location else {})
-    return Reply(201 if new else 200, models.text_of(found), headers)
+    return Reply(201 if new else 200, models.text_of(found), headers, page=([found], None))
 
 
 def items(call: Call, *questions: Many[Entity]) -> Reply:

@@ -1,0 +1,126 @@
+"""Objects of items, as a `Book` signs for them and removes them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from daicho import keys, leftovers, objects
+from daicho.bucket import Bucket
+from daicho.derive import ItemKey
+from daicho.entity import Entity
+from daicho.errors import Invalid, NotFound, StoreError
+from daicho.objects import DOWNLOAD_SECONDS, UPLOAD_SECONDS, Place, StoredObject
+from daicho.places import described
+from daicho.questions import One
+from daicho.requests import Put
+from daicho.table import Table
+from daicho.writers import Writer
+from daicho.writing import key_fields
+
+E = TypeVar("E", bound=Entity)
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Objects:
+    """The objects of a tenant's items. ``bucket`` is opened when it is first needed."""
+
+    table: Table
+    writer: Writer
+    clock: Callable[[], dt.datetime]
+    bucket: Callable[[], Bucket] | None
+
+    def create(self, item: E) -> E:
+        """See `Book.create`."""
+        self._check_names(item)
+        return self.writer.create(item)
+
+    def put(self, item: E, *, if_match: int | None, if_none_match: bool) -> E:
+        """See `Book.put`; its objects stay what they are."""
+        self._check_names(item)
+        return self.writer.put(item, if_match=if_match, if_none_match=if_none_match)
+
+    def delete(self, one: One[E], *, if_match: int | None) -> None:
+        """See `Book.delete`. The objects go after the item: none is left without its object.
+
+        A URL to upload to may still be good, so what was not long ago created is looked after
+        once more when it is not.
+        """
+        with self.writer.together() as transaction:
+            there = transaction.get(one)
+            transaction.delete(one, if_match=if_match)
+            key, now = self._key(there), self.clock()
+            closed = there.created_at + dt.timedelta(seconds=UPLOAD_SECONDS)
+            due = max(now, closed) + dt.timedelta(minutes=1)
+            names = self._names(there)
+            partition = leftovers.partition_of(key, one.entity.__name__)
+            marks = [
+                leftovers.mark(partition, field, due, object=name) for field, name in names.items()
+            ]
+            self.writer.commit([Put(each) for each in marks])
+        if self.writer.open is not None:
+            return  # it is not yet committed: the sweep will see
+        try:
+            for field, name in names.items():
+                self._bucket().remove(name)
+                if now > closed:
+                    self.table.delete(leftovers.key_of_mark(partition, field))
+        except StoreError as error:
+            logger.warning("left to the sweep: %s: %s", described(one), error)
+
+    def upload(self, item: Entity, field: str) -> Place:
+        """Where the object of a new item is to be put, for a quarter of an hour."""
+        held, name = self._held(item, field)
+        headers = {"Content-Type": held.type, "Content-Length": str(held.bytes)}
+        url = self._bucket().upload_url(name, held.type, held.bytes, UPLOAD_SECONDS)
+        return Place("PUT", url, headers, self._until(UPLOAD_SECONDS))
+
+    def download(self, item: Entity, field: str) -> Place:
+        """Where the object of an item is to be had, for an hour, once it was put there."""
+        _, name = self._held(item, field)
+        url = self._bucket().download_url(name, DOWNLOAD_SECONDS)
+        return Place("GET", url, {}, self._until(DOWNLOAD_SECONDS))
+
+    def _held(self, item: Entity, field: str) -> tuple[StoredObject, str]:
+        held = getattr(item, field)
+        if not isinstance(held, StoredObject):
+            raise NotFound(f"{type(item).__name__}.{field} is no object")
+        return held, self._names(item)[field]
+
+    def _names(self, item: Entity) -> Mapping[str, str]:
+        entity, key = type(item), self._key(item)
+        return {
+            field: objects.name_of(key, entity.__name__, field)
+            for field in objects.objects_of(entity)
+        }
+
+    def _check_names(self, item: Entity) -> None:
+        """Refuse an item whose objects would have no place: Invalid names its key."""
+        names = key_fields(self.writer.current(type(item)).plan)
+        try:
+            self._names(item)
+            leftovers.partition_of(self._key(item), type(item).__name__)
+        except keys.KeyTooLongError as error:
+            raise Invalid(str(error), field=names[-1]) from error
+        except Invalid as error:
+            raise Invalid(error.detail, field=names[-1]) from error
+
+    def _key(self, item: Entity) -> ItemKey:
+        names = key_fields(self.writer.current(type(item)).plan)
+        one = One(type(item), tuple(getattr(item, name) for name in names))
+        key = self.writer.places.key(one)
+        if key is None:
+            raise NotFound(f"no {described(one)}")
+        return key
+
+    def _until(self, seconds: int) -> dt.datetime:
+        return self.clock().replace(microsecond=0) + dt.timedelta(seconds=seconds)
+
+    def _bucket(self) -> Bucket:
+        if self.bucket is None:
+            raise StoreError("there is no bucket for objects")
+        return self.bucket()

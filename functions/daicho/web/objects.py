@@ -1,0 +1,88 @@
+"""Items with objects over HTTP: their URLs stand where the object is told of."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pydantic import BaseModel, Field, create_model
+
+from daicho.entity import Entity
+from daicho.objects import Place, objects_of
+from daicho.web import models
+from daicho.web.operations import Call, Choice, Operation, Reply
+
+CREATED = 201
+
+
+class Upload(BaseModel):
+    """A request that S3 carries out: with just these headers and a body of just that size."""
+
+    method: str
+    url: str
+    headers: dict[str, str]
+    expires_at: dt.datetime
+
+
+class Located(BaseModel):
+    """An object: what it is, and until when it may be had from where, once it was put there.
+
+    ``upload`` is where to put it, for who has just created its item.
+    """
+
+    type: str
+    bytes: int
+    url: str
+    expires_at: dt.datetime
+    upload: Upload | None = Field(default=None)
+
+
+class Objects:
+    """The objects of one entity."""
+
+    def __init__(self, entity: type[Entity]) -> None:
+        self.entity = entity
+        one = models.reading(entity)
+        fields: dict[str, Any] = dict.fromkeys(objects_of(entity), (Located, ...))
+        located = create_model(
+            f"{entity.__name__}Located", __base__=one, __doc__=one.__doc__, **fields
+        )
+        self._models = {one: located, models.page_of(one): models.page_of(located)}
+
+    def show(self, operation: Operation) -> None:
+        """Let every answer of the operation that shows the entity show where its objects are."""
+        operation.choices = [
+            self._shown(choice) if choice.returns in self._models else choice
+            for choice in operation.choices
+        ]
+
+    def _shown(self, choice: Choice) -> Choice:
+        lists = choice.returns is not models.reading(self.entity)
+
+        def answer(call: Call) -> Reply:
+            reply = choice.answer(call)
+            items, _ = reply.page
+            if not items or reply.body is None:
+                return reply
+            document = json.loads(reply.body)
+            found = document["items"] if lists else [document]
+            for item, shown in zip(items, found, strict=True):
+                self._locate(call, item, shown, new=reply.status == CREATED)
+            return replace(reply, body=json.dumps(document, ensure_ascii=False))
+
+        return replace(choice, answer=answer, returns=self._models[choice.returns])
+
+    def _locate(self, call: Call, item: Entity, shown: dict[str, Any], *, new: bool) -> None:
+        for name in objects_of(self.entity):
+            place = call.book.download(item, name)
+            shown[name] |= {"url": place.url, "expires_at": _plain(place)["expires_at"]}
+            if new:
+                shown[name]["upload"] = _plain(call.book.upload(item, name))
+
+
+def _plain(place: Place) -> Mapping[str, Any]:
+    plain: dict[str, Any] = json.loads(Upload(**vars(place)).model_dump_json())
+    return plain

@@ -1,0 +1,37 @@
+"""Lambda `sweep`: every few minutes, removes what requests that ended half-way have left behind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from daicho.settings import Settings
+from daicho.sweeping import Sweep
+from handlers.consumer import Context, Handler, patience_of
+from handlers.outside import AWS, Outside
+from handlers.telemetry import emit
+
+
+def build(environ: Mapping[str, str], outside: Outside = AWS) -> Handler:
+    """Wire the function up."""
+    settings = Settings.parse(environ, "OBJECT_BUCKET")
+    table = outside.table(settings.table_name)
+    bucket = cache(lambda: outside.bucket(settings.object_bucket))
+    sweep = Sweep(table, bucket, outside.now)
+
+    def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        report = vars(sweep.run(patience_of(context, outside)))
+        emit({f"Sweep{name.capitalize()}": count for name, count in report.items()})
+        return dict(report)
+
+    return handler
+
+
+@cache
+def __getattr__(name: str) -> Handler:
+    """Build ``handler`` when it is asked for: Lambda does so at its init, an import does not."""
+    if name != "handler":
+        raise AttributeError(name)
+    return build(os.environ)

@@ -1,0 +1,196 @@
+"""Photos over HTTP: what is signed, for whom, and what goes with a photo. S3 itself is in e2e."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import pytest
+from mypy_boto3_dynamodb import DynamoDBClient
+
+from daicho.bucket import Bucket, open_bucket
+from daicho.errors import UnavailableError
+from daicho.patience import Patience
+from daicho.sweeping import Sweep
+from daicho.table import Table
+from handlers import api
+from handlers.outside import AWS
+from tests.client import Client
+from tests.dynoxide import create_table
+from tests.pump import environment
+
+IMAGE = {"type": "image/png", "bytes": 1234}
+
+
+@dataclass
+class Removing:
+    """A bucket that signs, and notes what it was to remove."""
+
+    signing: Bucket
+    removed: list[str] = field(default_factory=list)
+    is_down: bool = False
+
+    def upload_url(self, *given: Any) -> str:
+        return self.signing.upload_url(*given)
+
+    def download_url(self, *given: Any) -> str:
+        return self.signing.download_url(*given)
+
+    def remove(self, key: str) -> None:
+        if self.is_down:
+            raise UnavailableError("S3 is down on purpose")
+        self.removed.append(key)
+
+
+@dataclass
+class Deployed:
+    """The API over a table and such a bucket, at a time that tests move."""
+
+    table: Table
+    bucket: Removing
+    now: dt.datetime = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
+
+    def client(self, tenant: str = "acme") -> Client:
+        bucket: Any = self.bucket
+        outside = replace(AWS, now=lambda: self.now, bucket=lambda _: bucket)
+        return Client(api.build(environment(self.table.name), outside=outside), tenant)
+
+    def sweep(self) -> Any:
+        return Sweep(self.table, lambda: self.bucket, lambda: self.now).run(Patience.seconds(60))
+
+    def items(self) -> int:
+        return int(self.table._client.scan(TableName=self.table.name)["Count"])
+
+
+@pytest.fixture
+def deployed(
+    dynamo: str, dynamodb: DynamoDBClient, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Deployed]:
+    for name, value in {
+        "AWS_ENDPOINT_URL": dynamo,
+        "POWERTOOLS_TRACE_DISABLED": "true",
+        "POWERTOOLS_METRICS_NAMESPACE": "Daicho",
+        "POWERTOOLS_LOG_LEVEL": "ERROR",
+    }.items():
+        monkeypatch.setenv(name, value)
+    name = create_table(dynamodb)
+    yield Deployed(Table(dynamodb, name), Removing(open_bucket("objects")))
+    dynamodb.delete_table(TableName=name)
+
+
+def test_a_photo_is_put_and_had_by_signed_requests(deployed: Deployed) -> None:
+    acme = deployed.client()
+    made = acme("POST", "/photos", {"title": "Tōkyō", "image": IMAGE})
+    assert made.status == 201, made.text
+    photo = made.json
+    upload, image = photo["image"].pop("upload"), photo["image"]
+    assert upload["method"] == "PUT"
+    assert upload["headers"] == {"Content-Type": "image/png", "Content-Length": "1234"}
+    assert upload["expires_at"] == "2026-11-21T12:15:00Z"
+    assert (image["type"], image["bytes"]) == ("image/png", 1234)
+    assert image["expires_at"] == "2026-11-21T13:00:00Z"
+    for url, seconds in ((upload["url"], "900"), (image["url"], "3600")):
+        parts = urlsplit(url)
+        assert unquote(parts.path).endswith(f"acme/Photo.image/{photo['id']}")
+        assert parse_qs(parts.query)["X-Amz-Expires"] == [seconds]
+    signed = parse_qs(urlsplit(upload["url"]).query)["X-Amz-SignedHeaders"]
+    assert signed == ["content-length;content-type;host"]
+    shown = acme.good("GET", f"/photos/{photo['id']}")
+    assert "upload" not in shown["image"] and shown["image"]["url"]
+    (listed,) = acme.everything("/photos")
+    assert listed["id"] == photo["id"] and listed["image"]["url"]
+    changed = acme.good("PATCH", f"/photos/{photo['id']}", {"title": "Edo"})
+    assert changed["title"] == "Edo" and changed["image"]["bytes"] == 1234
+    known = acme("GET", f"/photos/{photo['id']}", If_None_Match='"2"')
+    assert (known.status, known.text) == (304, "")
+
+
+def test_nobody_gets_a_url_of_another_tenant(deployed: Deployed) -> None:
+    photo = deployed.client().good("POST", "/photos", {"image": IMAGE})["id"]
+    globex = deployed.client("globex")
+    assert globex("GET", f"/photos/{photo}").status == 404
+    assert globex("DELETE", f"/photos/{photo}").status == 404
+    assert globex.everything("/photos") == []
+    mine = globex.good("POST", "/photos", {"image": IMAGE})
+    for url in (mine["image"]["url"], mine["image"]["upload"]["url"]):
+        assert "/globex/" in urlsplit(url).path and "acme" not in url
+    assert deployed.bucket.removed == []
+
+
+def test_a_deleted_photo_takes_its_image_along(deployed: Deployed) -> None:
+    acme = deployed.client()
+    old = acme.good("POST", "/photos", {"image": IMAGE})["id"]
+    deployed.now += dt.timedelta(hours=2)
+    new = acme.good("POST", "/photos", {"image": IMAGE})["id"]
+    names = [f"acme/Photo.image/{id}" for id in (old, new)]
+    for id in (old, new):
+        assert acme("DELETE", f"/photos/{id}").status == 204
+        assert acme("GET", f"/photos/{id}").status == 404
+    assert deployed.bucket.removed == names
+    # The new one may still be put to its URL: it is removed once more when that is closed.
+    assert deployed.items() == 1
+    assert deployed.sweep().done == 0
+    deployed.now += dt.timedelta(minutes=16, seconds=1)
+    assert deployed.sweep().objects == 1
+    assert deployed.bucket.removed == [*names, names[1]]
+    assert deployed.items() == 0
+
+
+def test_an_image_that_could_not_be_removed_is_removed_later(deployed: Deployed) -> None:
+    acme = deployed.client()
+    id = acme.good("POST", "/photos", {"image": IMAGE})["id"]
+    deployed.bucket.is_down = True
+    assert acme("DELETE", f"/photos/{id}", Idempotency_Key="k").status == 204
+    assert acme("DELETE", f"/photos/{id}", Idempotency_Key="k").status == 204
+    assert acme("GET", f"/photos/{id}").status == 404
+    deployed.now += dt.timedelta(hours=1)
+    assert deployed.sweep().failed == 1
+    deployed.bucket.is_down = False
+    assert deployed.sweep().done == 1
+    assert deployed.bucket.removed == [f"acme/Photo.image/{id}"]
+    assert deployed.sweep().done == 0
+
+
+def test_an_image_whose_photo_is_there_again_stays(deployed: Deployed) -> None:
+    acme = deployed.client()
+    id = acme.good("POST", "/photos", {"image": IMAGE})["id"]
+    key = {"PK": {"S": "acme#Photo"}, "SK": {"S": id}}
+    item = deployed.table._client.get_item(TableName=deployed.table.name, Key=key)["Item"]
+    acme("DELETE", f"/photos/{id}")
+    deployed.bucket.removed.clear()
+    deployed.table.put(item)
+    deployed.now += dt.timedelta(hours=1)
+    assert deployed.sweep().done == 1
+    assert deployed.bucket.removed == []
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "image"),
+        ({"image": "x.png"}, "image"),
+        ({"image": {"type": "image/png"}}, "image.bytes"),
+        ({"image": {"type": "image/svg+xml", "bytes": 1}}, "image.type"),
+        ({"image": {"type": "image/png", "bytes": 0}}, "image.bytes"),
+        ({"image": {"type": "image/png", "bytes": 20_000_001}}, "image.bytes"),
+        ({"image": {"type": "image/png", "bytes": "12"}}, "image.bytes"),
+        ({"image": {"type": "image/png", "bytes": 1, "url": "x"}}, "image.url"),
+        ({"image": IMAGE, "id": "mine"}, "id"),
+        ({"image": IMAGE, "title": "t" * 257}, "title"),
+    ],
+    ids=str,
+)
+def test_what_is_refused(deployed: Deployed, body: Any, field: str) -> None:
+    answer = deployed.client()("POST", "/photos", body)
+    assert answer.status == 422, answer.text
+    assert field in answer.fields
+    assert deployed.items() == 0
+
+
+def test_what_an_image_is_never_changes(deployed: Deployed) -> None:
+    acme = deployed.client()
+    id = acme.good("POST", "/photos", {"image": IMAGE})["id"]
+    assert acme("PATCH", f"/photos/{id}", {"image": IMAGE}).status == 422
