@@ -66,11 +66,12 @@ def forget(  # the command's options
                     typer.echo(f"{name}: not before {keys.instant(at)}")
             if due and not waiting:
                 typer.echo("nothing waits")
+        said(f"read: {opened.touched}")
     raise typer.Exit(FOUND if any(_is_left(each) for each in reports) else SOUND)
 
 
 def _forgotten(opened: Opened, tenant: str, apply: bool, file: Path | None) -> Report:
-    forgetter = Forgetter(opened.table, opened.bucket)
+    forgetter = Forgetter(opened.table, opened.metered)
     remains = Remains(opened.table, opened.failures)
     if not apply:
         with progress(opened, f"looking for {tenant}"):
@@ -108,7 +109,7 @@ def _is_left(report: Report) -> bool:
         return not report["complete"]
     counts = ("objects", "versions", "younger", "broken")
     return any(report[name] for name in counts) or any(
-        failures[name] for name in ("objects", "versions", "waiting", "broken")
+        failures[name] for name in ("objects", "versions", "waiting")
     )
 
 
@@ -130,7 +131,7 @@ def _show(report: Report) -> None:
     )
     for name in failures["waiting"]:
         typer.echo(f"  waits for daicho redrive: {name}")
-    for name, why in {**report["broken"], **failures["broken"]}.items():
+    for name, why in report["broken"].items():
         typer.echo(f"  nobody knows what it holds: {name}: {why}")
     if dry:
         typer.echo("Nothing was removed: --apply does it.")

@@ -5,7 +5,9 @@ The commands run with the caller's own rights: see the table in docs/archive.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,14 +24,15 @@ from cli.archive.state import StateError
 from cli.declared import discovered
 from cli.stacks import Stack, StackError
 from daicho.archive.reading import Archive
-from daicho.bucket import Bucket, Fetched, Listed, open_bucket
+from daicho.bucket import Bucket, Fetched, Listed, Version, open_bucket
 from daicho.domain import Daicho
 from daicho.errors import DaichoError
 from daicho.plan import Ledger
 from daicho.table import Table, open_table
 
-SOUND, FOUND, COULD_NOT_RUN = 0, 1, 2
-"""Exit codes: all is well; something is left, or wrong, and it was said; it could not run."""
+SOUND, FOUND, COULD_NOT_RUN, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes: all is well; something is left, or wrong, and it was said; it could not run; it was
+broken off by who called it."""
 
 
 @dataclass
@@ -69,9 +72,21 @@ class Metered:
             self.touched.listed += 1
             yield each
 
-    def fetch(self, key: str) -> Fetched | None:
+    def versions(self, prefix: str, *, behind: str = "") -> Iterator[Version]:
         """As the bucket's."""
-        found = self.bucket.fetch(key)
+        return self.bucket.versions(prefix, behind=behind)
+
+    def replace(self, key: str, body: bytes, metadata: Mapping[str, str], etag: str) -> bool:
+        """As the bucket's."""
+        return self.bucket.replace(key, body, metadata, etag)
+
+    def remove_version(self, key: str, version: str) -> None:
+        """As the bucket's."""
+        self.bucket.remove_version(key, version)
+
+    def fetch(self, key: str, version: str | None = None) -> Fetched | None:
+        """As the bucket's."""
+        found = self.bucket.fetch(key, version)
         if found is not None:
             self.touched.objects += 1
             self.touched.bytes += len(found.body)
@@ -130,6 +145,12 @@ def ending(command: str) -> Iterator[None]:
     """What keeps a command from running ends it with a sentence and its exit code."""
     try:
         yield
+    except KeyboardInterrupt:
+        end(f"archive {command} was broken off", INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever reads the answer has seen enough; nor shall Python complain when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(SOUND) from None
     except _EXPECTED as error:
         end(f"archive {command} could not run: {error}")
 

@@ -19,6 +19,7 @@ from tests.e2e.api import client, eventually
 
 TENANT = "initech"
 SECONDS = 180
+IMAGE = b"an image"
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +58,13 @@ def test_a_tenant_is_deleted(stack: dict[str, Any], tokens: dict[str, str]) -> N
         lambda: asked("member", "GET", "/contacts?q=mika").json()["items"], lambda f: len(f) == 5
     )
     assert len(found) == 5
+    told = {"title": "Tower", "image": {"type": "image/png", "bytes": len(IMAGE)}}
+    photo = asked("member", "POST", "/photos", told).json()
+    upload = photo["image"]["upload"]
+    sent = httpx.request("PUT", upload["url"], content=IMAGE, headers=upload["headers"])
+    assert sent.status_code == 200, sent.text
+    image = asked("member", "GET", f"/photos/{photo['id']}").json()["image"]["url"]
+    assert httpx.get(image).content == IMAGE
     assert len(items(stack, TENANT)) > 40
     with client(stack, "globex") as other:
         before = other.get("/artists?name=d").json()
@@ -78,7 +86,9 @@ def test_a_tenant_is_deleted(stack: dict[str, Any], tokens: dict[str, str]) -> N
     )
     assert job["state"] == "succeeded", job
     assert job["passes"] >= 3
-    assert job["removed"]["items"] >= 7
+    assert job["removed"]["items"] >= 8
+    assert job["removed"]["objects"] == 1
+    assert httpx.get(image).status_code == 404
     left = items(stack, TENANT)
     assert job["proof"]["tombstones"] == len(left) > 0
     assert {fate_of(each) for each in left} == {Fate.STAYS}

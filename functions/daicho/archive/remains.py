@@ -9,23 +9,21 @@ records. In that order nothing is lost: `daicho redrive`, then this.
 from __future__ import annotations
 
 import datetime as dt
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Protocol
 
-from daicho import keys
 from daicho.bucket import Fetched, Version
 from daicho.clock import utc_now
+from daicho.deletion.payloads import JSON, parted
 from daicho.errors import UnavailableError
 from daicho.stores import Gets
 from daicho.stream import claims
 from daicho.stream.claims import DONE_LIVES, Shard
 from daicho.stream.discarded import DONE
 
-JSON = "application/json"
 _PAYLOAD = re.compile(r"quarantine/(?P<shard>[^/]+)/(?P<label>[^/]+)_(?P<number>\d+)\.json")
 
 
@@ -52,8 +50,8 @@ class RemainsReport:
     """What went, or, of a dry run, would go.
 
     ``records`` of ``objects`` that were applied, and older ``versions``. ``waiting`` names objects
-    with records of the tenant that nobody has applied yet; ``broken`` those that cannot be read, so
-    that nobody knows whose records they hold.
+    with records of the tenant that nobody has applied yet. An object that holds no records
+    that can be read is nobody's; `daicho redrive` names it.
     """
 
     tenant: str
@@ -62,12 +60,11 @@ class RemainsReport:
     records: int = 0
     versions: int = 0
     waiting: list[str] = field(default_factory=list)
-    broken: dict[str, str] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
         """Whether nothing of the tenant is left in the bucket."""
-        return not (self.dry_run or self.waiting or self.broken)
+        return not (self.dry_run or self.waiting)
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain JSON values."""
@@ -108,13 +105,8 @@ class Remains:
         found = self.bucket.fetch(name, version.id)
         if found is None:
             return
-        try:
-            whole = json.loads(found.body)
-            gone, left = _shared(whole, report.tenant)
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
-            report.broken[name] = f"it holds no records: {error!r}"
-            return
-        if not gone:
+        parts = parted(found.body, report.tenant)
+        if not parts.records:
             return
         if version.newest and not self._is_applied(version):
             report.waiting.append(name)
@@ -123,11 +115,13 @@ class Remains:
             report.versions += 1
         else:
             report.objects += 1
-            report.records += gone
+            report.records += len(parts.records)
         if report.dry_run:
             return
-        if version.newest and left and not _rewritten(self.bucket, name, whole, left, found):
-            raise UnavailableError(f"another is at {name}")
+        if version.newest and parts.rest is not None:
+            rest = (name, parts.rest, found.metadata, found.etag, JSON)
+            if not self.bucket.replace(*rest):
+                raise UnavailableError(f"another is at {name}")
         # The version that was read, whether it is the newest still or has become an older one.
         self.bucket.remove_version(name, version.id)
 
@@ -144,30 +138,3 @@ class Remains:
         if claim is None:  # about to be put; or it was done, and that was long ago
             return version.modified < self.now() - DONE_LIVES
         return claim.state == "done"
-
-
-def _rewritten(
-    bucket: Objects, name: str, whole: dict[str, Any], left: list[Any], found: Fetched
-) -> bool:
-    payload = json.dumps({**_event(whole), "Records": left}, ensure_ascii=False)
-    body = json.dumps({**whole, "payload": payload}, ensure_ascii=False).encode()
-    return bucket.replace(name, body, found.metadata, found.etag, JSON)
-
-
-def _shared(whole: Any, tenant: str) -> tuple[int, list[Any]]:
-    """How many records are the tenant's, and those that are not.
-
-    A payload that was set aside is one record; a batch that was given up holds an event.
-    """
-    records = [whole["record"]] if "record" in whole else list(_event(whole)["Records"])
-    left = [each for each in records if _tenant(each) != tenant]
-    return len(records) - len(left), left
-
-
-def _event(whole: Mapping[str, Any]) -> dict[str, Any]:
-    payload = whole["payload"]
-    return dict(json.loads(payload) if isinstance(payload, str) else payload)
-
-
-def _tenant(record: Mapping[str, Any]) -> str:
-    return keys.parse(record["dynamodb"]["Keys"]["PK"]["S"])[0]

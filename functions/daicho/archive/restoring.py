@@ -23,6 +23,7 @@ from daicho.clock import utc_now
 from daicho.derive import ItemKey
 from daicho.errors import ConditionFailedError, DaichoError, UnavailableError
 from daicho.images import AttributeValue, Image
+from daicho.jobs import mark_key
 from daicho.patience import Patience
 from daicho.plan import Ledger, NewerGenerationError, UnknownEntityError
 from daicho.stream.compute import RESTORED
@@ -179,6 +180,7 @@ class _Run:
     over_newer: bool
     report: RestoreReport
     lock: threading.Lock = field(default_factory=threading.Lock)
+    closed: dict[str, bool] = field(default_factory=dict)
 
     def one(self, row: Row) -> None:
         """Bring one row's item back, or find why not.
@@ -187,6 +189,8 @@ class _Run:
             UnavailableError: it is not known to be done.
         """
         try:
+            if self._is_closed(row.tenant):
+                raise UnrestorableError(f"the tenant {row.tenant} is closed for good")
             image = restored(row, self.ledger, self.now)
         except UnrestorableError as error:
             with self.lock:
@@ -205,6 +209,13 @@ class _Run:
             else:
                 return self._count(outcome)
         raise UnavailableError(f"others are at {row.key}, again and again")
+
+    def _is_closed(self, tenant: str) -> bool:
+        """Whether a tenant was deleted: what came back of it nobody could read or remove."""
+        if tenant not in self.closed:
+            mark = self.store.get(mark_key(tenant), consistent=True)
+            self.closed[tenant] = mark is not None
+        return self.closed[tenant]
 
     def _outcome(self, image: Image, stands: Image | None) -> Outcome:
         if stands is None:

@@ -107,7 +107,8 @@ def test_one_that_was_cut_off_goes_on(made: Commanded, monkeypatch: pytest.Monke
     asked = ("restore", "--apply", "--since", "2026-11-21")
     with monkeypatch.context() as patch:
         patch.setattr(made.kept.bucket, "fetch", gone)
-        assert made.run(*asked).exit_code != 0
+        cut = made.run(*asked)
+        assert (cut.exit_code, cut.stderr) == (130, "archive restore was broken off\n")
     (state,) = Path.cwd().iterdir()
     assert json.loads(state.read_text())["cursor"] == name_after(0)
     assert back(made) == ["1", "2"]

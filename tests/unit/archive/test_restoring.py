@@ -13,6 +13,7 @@ from daicho.archive.reading import Selection
 from daicho.archive.restoring import Restorer, RestoreReport, restored, storable
 from daicho.archive.rows import Row
 from daicho.errors import UnansweredError
+from daicho.jobs import mark_key
 from daicho.patience import Patience
 from daicho.stream.compute import RESTORED, compute_one
 from daicho.stream.records import StreamRecord
@@ -236,3 +237,12 @@ def test_what_an_expired_item_went_on_counting_is_not_counted_twice() -> None:
     assert deltas(new, None) == {slots.slot_key(chart, "s"): -1, slots.slot_key(alive, "s"): -1}
     # Over a live item: that one is gone, and the restored one is no longer an expired one.
     assert deltas(download(1), new) == {slots.kept_key(chart, "s"): -1}
+
+
+def test_nothing_comes_back_of_a_tenant_that_is_closed(kept: Kept) -> None:
+    mark = mark_key("t")
+    kept.table.items[mark] = {"PK": {"S": mark.pk}, "SK": {"S": mark.sk}}
+    report = restore(kept)
+    assert sorted(items(kept)) == ["u3"]
+    assert (report.restored, report.failed, report.complete) == (1, 3, False)
+    assert {each["error"] for each in report.unrestorable} == {"the tenant t is closed for good"}
