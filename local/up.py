@@ -52,7 +52,7 @@ def describe(place: Place, outputs: dict[str, str]) -> dict[str, object]:
     """The content of the stack file."""
     functions = {
         name: outputs[f"{name.capitalize()}FunctionName"]
-        for name in ("api", "project", "rollup", "archive", "redrive", "audit", "jobs")
+        for name in ("api", "project", "rollup", "archive", "redrive", "audit", "jobs", "sweep")
     }
     return {
         "url": place.url,

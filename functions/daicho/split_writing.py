@@ -195,6 +195,12 @@ class SplitWriter:
         partition = split.partition_of(key, asked.entity.__name__)
         place = split.key_of_section(partition, manifest.epoch, asked.name)
         first = self.table.get(place, consistent=True)
+        if first is None:
+            # Unless all that was there has been replaced since the head was read.
+            newest = self.table.get(key, consistent=True)
+            later = None if newest is None else Manifest.of(newest)
+            if later is None or later.epoch != manifest.epoch:
+                raise Raced("others changed the same at this moment; try again")
         changed = None if first is None else images.integer(first, "changed")
         _check_version(None if first is None else changed or manifest.began, if_match)
         return _Known(head, manifest, partition, first)

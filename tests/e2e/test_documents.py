@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -89,3 +90,10 @@ def test_a_photo_goes_to_s3_and_back_by_signed_urls(stack: dict[str, Any]) -> No
         assert api.delete(f"/photos/{photo}").status_code == 204
         assert api.get(f"/photos/{photo}").status_code == 404
         assert httpx.get(shown["url"]).status_code == 404
+    # It may still be put there for a quarter of an hour, so the sweep will look once more.
+    functions = boto3.Session("test", "test", region_name=REGION).client(
+        "lambda", endpoint_url=stack["endpoint"]
+    )
+    swept = functions.invoke(FunctionName=stack["functions"]["sweep"], Payload=b"{}")
+    report = json.loads(swept["Payload"].read())
+    assert (report["failed"], report["waiting"]) == (0, 0)

@@ -166,6 +166,39 @@ def test_what_is_read_while_it_changes_all_the_time_is_one_state(
         assert found.version == len(states)
 
 
+def test_a_section_is_not_missed_while_the_whole_is_replaced(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was there before and is there after: a put comes between the head and the section."""
+    book = Book(table, LEDGER, "acme")
+    book.put(Document(id="d", sections=dict(FIRST)))
+    get, query, comes_between = Table.get, Table.query, False
+
+    def put_between(section: str) -> None:
+        nonlocal comes_between
+        if comes_between and section.endswith("#a#"):
+            comes_between = False
+            Book(table, LEDGER, "acme").put(Document(id="d", sections=dict(FIRST)))
+
+    def interrupted_get(self: Table, key: Any, *, consistent: bool = False) -> Any:
+        put_between(key.sk)
+        return get(self, key, consistent=consistent)
+
+    def interrupted_query(self: Table, asked: Any) -> Any:
+        put_between(asked.prefix or "")
+        return query(self, asked)
+
+    monkeypatch.setattr(Table, "get", interrupted_get)
+    monkeypatch.setattr(Table, "query", interrupted_query)
+    comes_between = True
+    assert book.section(at("a")) == Held(0, 2)
+    comes_between = True
+    assert book.put_section(at("a"), 1) == Held(1, 4)
+    comes_between = True
+    assert book.remove_section(at("a")) == 6
+    assert not comes_between
+
+
 def test_without_the_check_of_the_head_it_would_not_be(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
