@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from daicho import split
+from daicho.derive import key_of
 from daicho.entity import Entity
 from daicho.errors import NotFound
 from daicho.images import Image
@@ -45,6 +46,7 @@ class Splits:
         """An item with its sections, as it was at one moment; None if it was deleted meanwhile."""
         if split_of(entity) is None:
             return item_of(entity, head)
+        self.writer.writer.check_apart(key_of(head))
         found = self.reader.whole(head, entity.__name__)
         if isinstance(found, Found):
             return with_sections(item_of(entity, found.head), found.values())
@@ -67,6 +69,7 @@ class Sections:
         split.check_name(asked.name, SECTION)
         one, entity = asked.one, asked.entity
         key = self._writer.places.key(one)
+        self._writer.check_apart(key)
         head = None if key is None else self._writer.table.get(key, consistent=True)
         if head is None or split_of(entity) is None:
             raise NotFound(f"no {described(one)}")

@@ -183,6 +183,7 @@ class SplitWriter:
         The whole item instead, if it was written before it was split.
         """
         key = self.writer.places.key(asked.one)
+        self.writer.check_apart(key, to_write=True)
         head = None if key is None else self.table.get(key, consistent=True)
         if key is None or head is None:
             raise NotFound(f"no {described(asked.one)}")

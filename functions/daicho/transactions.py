@@ -41,6 +41,10 @@ E = TypeVar("E", bound=Entity)
 MOST_BYTES = 4 * 1024 * 1024
 """Of all items of a transaction."""
 RECORD = "the record of its Idempotency-Key"
+ONCE = (
+    "what has sections is changed once in a transaction, or a request under an Idempotency-Key, "
+    "and not read after that"
+)
 
 
 class Transaction:
@@ -167,6 +171,17 @@ class Transaction:
                 raise ValueError(f"{key} is written twice in one transaction")
             self._given[key] = each
 
+    def check_apart(self, key: ItemKey, *, to_write: bool) -> None:
+        """Refuse to read, or to write, what stands beside an item that this transaction changes.
+
+        Raises:
+            Invalid: the item is written already, so that the table does not show what it will be;
+                or ``to_write`` and read: a transaction has one condition an item.
+        """
+        written = self.images.get(key) is not self._seen.get(key)
+        if key in self._given or written or (to_write and key in self.images):
+            raise Invalid(ONCE)
+
     @contextmanager
     def part(self) -> Iterator[None]:
         """Undo what is added here, if it fails."""
@@ -210,7 +225,7 @@ class Transaction:
 
     def _there(self, entity: type[Entity], key: ItemKey) -> Image | None:
         if key in self._given:
-            raise ValueError(f"{key} is written in this transaction already")
+            raise Invalid(ONCE)
         if key not in self.images:
             if entity.versioned_:
                 found = self._revisions.read(entity, key)

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from daicho import derive, images, writing
+from daicho.derive import ItemKey
 from daicho.entity import Entity, values_of
 from daicho.errors import (
     ConditionFailedError,
@@ -101,6 +102,11 @@ class Writer:
         finally:
             self.open, self.places.pending = None, {}
         transaction.commit()
+
+    def check_apart(self, key: ItemKey | None, *, to_write: bool = False) -> None:
+        """See `Transaction.check_apart`; of the open one, if there is one."""
+        if self.open is not None and key is not None:
+            self.open.check_apart(key, to_write=to_write)
 
     def create(self, item: E) -> E:
         """See `Book.create`."""

@@ -290,3 +290,57 @@ def test_what_was_written_before_the_split_is_read_and_becomes_split(table: Tabl
 def test_a_split_item_is_no_part_of_a_transaction(book: Book) -> None:
     with pytest.raises(TypeError, match="Document is split"), book.transaction() as transaction:
         transaction.create(Document(id="d", sections={}))
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        lambda book: book.put_section(at("zero"), 2),
+        lambda book: book.put_section(at("b"), 2),
+        lambda book: book.remove_section(at("b")),
+        lambda book: book.change(Document.key("d"), {"title": "Two"}),
+        lambda book: book.put(Document(id="d", sections={})),
+        lambda book: book.delete(Document.key("d")),
+        lambda book: book.section(at("b")),
+        lambda book: book.get(Document.key("d")),
+    ],
+)
+@pytest.mark.parametrize(
+    "first",
+    [
+        lambda book: book.put_section(at("b"), 1),
+        lambda book: book.remove_section(at("b")),
+    ],
+)
+def test_a_second_change_in_one_transaction_is_refused(book: Book, first: Any, then: Any) -> None:
+    book.put(Document(id="d", sections=FIRST))
+    book.put(Document(id="other", sections=FIRST))
+    with pytest.raises(Invalid, match="sections is changed once"), book.transaction():
+        first(book)
+        book.put_section(at("b", "other"), 1)  # another document may be
+        then(book)
+    assert (whole(book), whole(book, "other")) == (FIRST, FIRST)
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        lambda book, _: book.put(Document(id="d", sections={"new": 1})),
+        lambda book, _: book.change(Document.key("d"), {"title": "Two"}),
+        lambda _, transaction: transaction.get(Document.key("d")),
+    ],
+)
+def test_a_section_is_not_changed_after_its_item_in_one_transaction(book: Book, first: Any) -> None:
+    book.put(Document(id="d", sections=FIRST))
+    with pytest.raises(Invalid, match="sections is changed once"), book.transaction() as t:
+        first(book, t)
+        book.put_section(at("b"), 1)
+    assert whole(book) == FIRST
+
+
+def test_what_a_transaction_puts_is_not_read_in_it(book: Book) -> None:
+    for read in (lambda: book.section(at("b")), lambda: whole(book)):
+        with pytest.raises(Invalid, match="sections is changed once"), book.transaction():
+            book.put(Document(id="d", sections=FIRST))
+            read()
+    assert book.find(Document.key("d")) is None
