@@ -23,7 +23,7 @@ from cli.stacks import STACK_FILE
 from daicho import keys
 from daicho.clock import utc_now
 from daicho.entity import Entity
-from daicho.errors import StoreError
+from daicho.errors import StoreError, TenantClosed
 from daicho.keys import TENANT
 from daicho.pace import Pace
 from daicho.plan import Ledger
@@ -106,6 +106,8 @@ def load(  # noqa: PLR0913, PLR0917  # the command's options
     loader = Loader(file, state_file, state, preparer, Batches(opened, writers, Pace(rate)))
     try:
         _run(loader)
+    except TenantClosed as error:
+        _exit(str(error))
     except StoreError as error:
         _exit(f"{error}\nStopped at line {state.line}. The same command goes on from there.")
     _report(loader)

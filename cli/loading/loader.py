@@ -36,13 +36,19 @@ class Loader:
         return self.source.with_name(f"{self.source.name}.rejected.ndjson")
 
     def run(self, progress: Progress = lambda _loaded, _end: None) -> State:
-        """Load what is left; ``progress`` hears how many were loaded, and where in the file."""
+        """Load what is left; ``progress`` hears how many were loaded, and where in the file.
+
+        Raises:
+            TenantClosed: the tenant was deleted, before or meanwhile: a block was its last.
+        """
         state = self.state
+        self.preparer.check_open()
         state.save(self.state_file)  # a cut in the first block must find the ids' seed
         self._forget_later_rejects()
         rows = read(self.source, state.end, state.line)
         while block := list(islice(rows, self.block_rows)):
             images, rejected = self._prepared(block)
+            self.preparer.check_open()
             loaded, begin = state.loaded, state.end
             for written in self.batches.write(images):
                 loaded += written

@@ -14,9 +14,10 @@ from ulid import ULID
 from cli.loading.rows import Row
 from cli.loading.state import State
 from daicho.entity import Entity
-from daicho.errors import Refusal
+from daicho.errors import Refusal, TenantClosed
 from daicho.fields import FieldSpec, now
 from daicho.images import AttributeValue, Image
+from daicho.jobs import mark_key
 from daicho.places import Places
 from daicho.plan import Ledger
 from daicho.table import Table
@@ -53,6 +54,15 @@ class Preparer:
         started = self._started = dt.datetime.fromisoformat(self.state.started)
         places = _RememberingPlaces(self.table, self.ledger, self.tenant, lambda: started)
         self._writer = Writer(self.table, self.ledger, self.tenant, places, lambda: started)
+
+    def check_open(self) -> None:
+        """Refuse a tenant that was deleted: what came of it nobody could read or remove.
+
+        Raises:
+            TenantClosed: it is closed.
+        """
+        if self.table.get(mark_key(self.tenant), consistent=True) is not None:
+            raise TenantClosed(f"the tenant {self.tenant} is closed for good")
 
     def image(self, row: Row) -> Image:
         """The item that a row makes.

@@ -22,10 +22,12 @@ from cli.loading.prepare import Preparer
 from cli.loading.rows import read
 from cli.loading.state import ChangedError, State, Target
 from cli.main import app
-from daicho.errors import UnprocessedError
+from daicho.errors import TenantClosed, UnprocessedError
 from daicho.images import Image
+from daicho.jobs import mark_key
 from daicho.pace import Pace
 from daicho.plan import Ledger
+from daicho.requests import key_image
 from daicho.table import Table
 from domains.downloads import Download
 from domains.music import Artist, Song
@@ -275,7 +277,7 @@ def test_what_is_copied_is_read_once(
     rows.append({"song": "s1", "id": "now"})
     state = loader(table, written(tmp_path / "d.ndjson", rows), Download).run()
     assert (state.loaded, state.rejected) == (31, 11)
-    assert len(reads) == 4
+    assert len([key for key in reads if key != mark_key("acme")]) == 4
     found = stored(dynamodb, table_name)
     assert found["1"]["artist"] == {"S": "a1"}
     assert found["now"]["at"] == {"S": NOON}
@@ -305,3 +307,32 @@ def test_what_is_versioned_by_pointer_cannot_be_loaded(daicho: Run, tmp_path: Pa
     result = daicho("Manual", written(tmp_path / "a.ndjson", [{"title": "t", "text": "x"}]))
     assert result.exit_code == 1
     assert "Manual is versioned by pointer" in result.output
+
+
+def test_nothing_is_loaded_for_a_tenant_that_is_closed(
+    daicho: Run, dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
+) -> None:
+    file = written(tmp_path / "artists.ndjson", [{"id": "1", "name": "One"}])
+    Table(dynamodb, table_name).put(key_image(mark_key("acme")))
+    for again in ((), ("--again",)):
+        result = daicho("Artist", file, *again)
+        assert result.exit_code == 1
+        assert "the tenant acme is closed for good" in result.output
+    (mark,) = items_of(dynamodb, table_name)
+    assert mark == key_image(mark_key("acme"))
+    assert [each.name for each in tmp_path.iterdir()] == [file.name]
+
+
+def test_a_load_ends_when_its_tenant_is_closed(
+    dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
+) -> None:
+    class Closed(Table):
+        def batch_write(self, puts: Any = (), deletes: Any = (), *, patience: Any = None) -> None:
+            super().batch_write(puts, deletes)
+            self.put(key_image(mark_key("acme")))
+
+    rows = [{"id": str(n), "name": "n"} for n in range(30)]
+    file = written(tmp_path / "artists.ndjson", rows)
+    with pytest.raises(TenantClosed, match="the tenant acme is closed for good"):
+        loader(Closed(dynamodb, table_name), file, Artist, block=10).run()
+    assert len(list(items_of(dynamodb, table_name))) == 10 + 1
