@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +13,9 @@ import typer
 from cli.asked import asked_by
 from cli.declared import DOCS, discovered, ledger, write_or_check
 from cli.sizes import README, sized
+from daicho.derive import ItemKey
 from daicho.domain import Daicho
+from daicho.jobs import job_key, mark_key
 from daicho.plan import (
     AggregatePlan,
     CounterPlan,
@@ -39,6 +41,12 @@ COLUMNS = ("route", "question", "index", "key", "reads")
 
 Row = tuple[str, ...]
 
+ADMINISTERED: Mapping[str, tuple[ItemKey, str]] = {
+    "Tenant.DELETE": (mark_key("t"), "1, then one transaction of two writes; again: 2"),
+    "Job.GET": (job_key("t", "{id}"), "1"),
+}
+"""What the routes of a tenant's administrator read: their items are of no domain."""
+
 
 def docs(
     check: Annotated[
@@ -57,7 +65,9 @@ def docs(
 
 def access_patterns(daicho: Daicho, known: Ledger) -> str:
     """The page as Markdown."""
-    from daicho.web.mounting import operations  # noqa: PLC0415  # Powertools takes half a second
+    # Powertools takes half a second.
+    from daicho.web.mounting import operations  # noqa: PLC0415
+    from daicho.web.tenancy import administration  # noqa: PLC0415
 
     functions = {
         f"{domain.name}.{route.function.__name__}": route.function
@@ -76,6 +86,13 @@ def access_patterns(daicho: Daicho, known: Ledger) -> str:
             else:
                 row = _row_of(function, daicho, known)
             sections.setdefault(operation.tag, []).append((route, *row))
+    for operation in administration():
+        for choice in operation.choices:
+            route = f"`{operation.method} {operation.path}`"
+            said = f"{choice.said} (role `{operation.role}`): `{choice.name}`"
+            key, reads = ADMINISTERED[choice.name]
+            row = (route, said, "table", f"PK `{key.pk}`, SK `{key.sk}`", reads)
+            sections.setdefault(operation.tag, []).append(row)
     pages = [HEAD]
     for name, rows in sections.items():
         pages.append(f"## {name.capitalize()}\n\n" + "\n".join(_table(rows)) + "\n")

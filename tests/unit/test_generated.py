@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from cli.asked import asked_by
-from cli.declared import write_or_check
+from cli.declared import DOCS, write_or_check
 from cli.docs import access_patterns
 from cli.main import app
 from daicho import Aggregate, Book, Count, Domain, Edge, Entity, Key, Listing, Search, uid
@@ -21,6 +23,20 @@ from daicho.plan import Ledger
 def test_a_committed_file_has_not_drifted(command: str) -> None:
     result = CliRunner().invoke(app, [command, "--check"])
     assert result.exit_code == 0, result.output
+
+
+def test_every_route_of_the_api_is_among_the_access_patterns() -> None:
+    described = json.loads((DOCS / "openapi.json").read_text("utf-8"))
+    page = (DOCS / "access-patterns.md").read_text("utf-8")
+    shown = {each.partition("?")[0] for each in re.findall(r"^\| `([A-Z]+ [^`]+)` \|", page, re.M)}
+    served = {
+        f"{method.upper()} {path}"
+        for path, methods in described["paths"].items()
+        for method in methods
+        if method in {"get", "post", "put", "patch", "delete"}
+    }
+    assert len(served) > 50
+    assert served == shown
 
 
 def test_drift_is_noticed_and_mended(tmp_path: Any) -> None:
