@@ -83,7 +83,8 @@ class Job:
         """Read an item."""
         found = images.from_image(image)
         known = {each.name for each in dataclasses.fields(cls)}
-        values = {name: value for name, value in found.items() if name in known}
+        # A token need not say who somebody is, and what is empty is not stored.
+        values = {"asked_by": ""} | {name: each for name, each in found.items() if name in known}
         for counts in ("counts", "seen"):
             values[counts] = {name: _number(value) for name, value in found[counts].items()}
         return cls(**values)

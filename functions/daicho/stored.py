@@ -13,6 +13,7 @@ from daicho.bucket import Bucket
 from daicho.derive import ItemKey
 from daicho.entity import Entity
 from daicho.errors import Invalid, NotFound, StoreError
+from daicho.idempotency import KEPT_SECONDS
 from daicho.objects import DOWNLOAD_SECONDS, UPLOAD_SECONDS, Place, StoredObject
 from daicho.places import described
 from daicho.questions import One
@@ -47,14 +48,15 @@ class Objects:
     def delete(self, one: One[E], *, if_match: int | None) -> None:
         """See `Book.delete`. The objects go after the item: none is left without its object.
 
-        A URL to upload to may still be good, so what was not long ago created is looked after
-        once more when it is not.
+        A URL to upload to may still be good: who created the item is given one as long as that
+        request may be repeated. Then the object is looked after once more when it is not.
         """
         with self.writer.together() as transaction:
             there = transaction.get(one)
             transaction.delete(one, if_match=if_match)
             key, now = self._key(there), self.clock()
-            closed = there.created_at + dt.timedelta(seconds=UPLOAD_SECONDS)
+            given = min(now, there.created_at + dt.timedelta(seconds=KEPT_SECONDS))
+            closed = given + dt.timedelta(seconds=UPLOAD_SECONDS)
             due = max(now, closed) + dt.timedelta(minutes=1)
             names = self._names(there)
             partition = leftovers.partition_of(key, one.entity.__name__)

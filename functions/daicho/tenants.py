@@ -8,6 +8,7 @@ any more, but by requests that were let in before.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -24,6 +25,8 @@ from daicho.requests import Put, Write, key_image
 
 CLOSED_SECONDS = 5.0
 """For so long an instance may go on for a tenant that is closed."""
+ID = re.compile("[0-9A-Z]{26}")
+"""A job's id, a ULID: of anything else there is no job, and of some not even a key."""
 STALLED = dt.timedelta(hours=1)
 """A job that nobody has written to for so long, beyond its wait, is taken up anew."""
 
@@ -103,7 +106,7 @@ class Desk:
         Raises:
             NotFound: it has none of that id.
         """
-        found = self.jobs.find(self.tenant, id)
+        found = self.jobs.find(self.tenant, id) if ID.fullmatch(id) else None
         if found is None:
             raise NotFound(f"no job {id}")
         return found

@@ -363,6 +363,7 @@ def test_a_vote_reads_its_poll_once_in_two_seconds(here: Instance) -> None:
         key, head = f"acme#Poll#{poll.rsplit('/', 1)[1]}", here.reads - Counter()
         assert here.reads[key] == 3
         del head[key]
+        head.pop("#tenant#acme", None)  # whether it is closed: by the clock, now and then
         assert sum(head.values()) == (1 if counting == "fast" else 0)
 
 

@@ -19,6 +19,7 @@ from daicho.errors import UnansweredError
 from daicho.jobs import Jobs, OvertakenError
 from daicho.stream.claims import Shard, shard_key
 from daicho.tenants import CLOSED_SECONDS
+from tests.client import Client
 from tests.ledgers import image
 from tests.pump import SHARD
 from tests.tenancy import (
@@ -169,6 +170,12 @@ def test_who_may_and_what_is_answered(deployment: Deployment) -> None:
     assert member("GET", "/jobs/x").status == 403
     assert admin("GET", "/jobs/x").status == 404
     assert admin("GET", "/jobs/a%23%24!").status == 404
+    for id in ("x" * 3_000, "é" * 600, "%00", "a b", "日本", "a%2Fb", "0" * 26):
+        assert admin("GET", f"/jobs/{id}").status == 404
+    for method, path in (("DELETE", "/tenant?all=1"), ("GET", "/jobs/x?fields=id")):
+        assert admin(method, path).status == 400
+    for method, path in (("PUT", "/tenant"), ("GET", "/tenant"), ("DELETE", "/jobs/x")):
+        assert admin(method, path, {} if method == "PUT" else None).status == 405
     assert not deployment.machine.started
     assert admin("GET", "/songs/x").status == 404
 
@@ -238,6 +245,14 @@ def test_of_two_who_work_on_one_job_one_gives_up(deployment: Deployment) -> None
     jobs.save(other)
     with pytest.raises(OvertakenError):
         jobs.save(mine)
+
+
+def test_whose_token_names_nobody_is_served_too(deployment: Deployment) -> None:
+    admin = Client(deployment.api, LEAVES, {"cognito:groups": "[admin]"})
+    where = admin("DELETE", "/tenant").headers["Location"]
+    assert admin.good("GET", where)["state"] == "running"
+    worked_off(deployment, [], random.Random(1))
+    assert admin.good("GET", where)["state"] == "succeeded"
 
 
 def test_it_starts_if_the_answer_was_lost(deployment: Deployment) -> None:

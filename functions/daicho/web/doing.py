@@ -18,9 +18,14 @@ RACING_SECONDS = 3.0
 
 
 def done(
-    open_book: Callable[[], Book], answer: Callable[[Book], Reply], asked: Request | None
+    open_book: Callable[[], Book],
+    answer: Callable[[Book], Reply],
+    asked: Request | None,
+    finish: Callable[[Book, Reply], Reply] = lambda _, reply: reply,
 ) -> Reply:
     """The reply of a request; ``asked`` is what it is done once as.
+
+    ``finish`` is done to each reply, one that was kept too, and nothing of it is kept.
 
     It begins anew, with a book that has read nothing, as long as nothing of it was written: under
     a key all that it writes is one transaction, and without one it may be.
@@ -31,10 +36,12 @@ def done(
     for _ in Patience.seconds(RACING_SECONDS).attempts():
         book = open_book()
         try:
-            return answer(book) if asked is None else _once(book, answer, asked)
+            reply = answer(book) if asked is None else _once(book, answer, asked)
         except Raced:
             if not book.untouched:
                 raise
+        else:
+            return finish(book, reply)
     raise Raced("others were faster, again and again; try again")
 
 

@@ -71,6 +71,7 @@ class Endpoint:
                 lambda: self._open_book(incoming.tenant),
                 lambda book: choice.answer(Call(book, named, values.get(BODY))),
                 asked,
+                lambda book, reply: choice.finish(Call(book, named, values.get(BODY)), reply),
             )
         )
 

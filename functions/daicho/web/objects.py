@@ -1,4 +1,8 @@
-"""Items with objects over HTTP: their URLs stand where the object is told of."""
+"""Items with objects over HTTP: their URLs stand where the object is told of.
+
+They are signed for each reply anew. What is kept of a reply under an Idempotency-Key has none, for
+it is kept longer than a URL is good: so who repeats the creation is told where to put the object.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,9 @@ from typing import Any
 
 from pydantic import BaseModel, Field, create_model
 
-from daicho.entity import Entity
+from daicho.entity import Entity, stored
 from daicho.objects import Place, objects_of
+from daicho.questions import One
 from daicho.web import models
 from daicho.web.operations import Call, Choice, Operation, Reply
 
@@ -30,7 +35,7 @@ class Upload(BaseModel):
 class Located(BaseModel):
     """An object: what it is, and until when it may be had from where, once it was put there.
 
-    ``upload`` is where to put it, for who has just created its item.
+    ``upload`` is where to put it, for who has just created its item, or repeats that.
     """
 
     type: str
@@ -55,25 +60,31 @@ class Objects:
     def show(self, operation: Operation) -> None:
         """Let every answer of the operation that shows the entity show where its objects are."""
         operation.choices = [
-            self._shown(choice) if choice.returns in self._models else choice
+            self._shown(choice, repeats=operation.method != "GET")
+            if choice.returns in self._models
+            else choice
             for choice in operation.choices
         ]
 
-    def _shown(self, choice: Choice) -> Choice:
+    def _shown(self, choice: Choice, *, repeats: bool) -> Choice:
         lists = choice.returns is not models.reading(self.entity)
 
-        def answer(call: Call) -> Reply:
-            reply = choice.answer(call)
-            items, _ = reply.page
-            if not items or reply.body is None:
+        def finish(call: Call, reply: Reply) -> Reply:
+            if reply.body is None:
                 return reply
             document = json.loads(reply.body)
+            items, new = reply.page[0], reply.status == CREATED
             found = document["items"] if lists else [document]
+            if repeats and not items:
+                items = [self._kept(each) for each in found]
+                new = new and all(self._stands(call, each) for each in items)
+            if not items:
+                return reply
             for item, shown in zip(items, found, strict=True):
-                self._locate(call, item, shown, new=reply.status == CREATED)
+                self._locate(call, item, shown, new=new)
             return replace(reply, body=json.dumps(document, ensure_ascii=False))
 
-        return replace(choice, answer=answer, returns=self._models[choice.returns])
+        return replace(choice, finish=finish, returns=self._models[choice.returns])
 
     def _locate(self, call: Call, item: Entity, shown: dict[str, Any], *, new: bool) -> None:
         for name in objects_of(self.entity):
@@ -81,6 +92,17 @@ class Objects:
             shown[name] |= {"url": place.url, "expires_at": _plain(place)["expires_at"]}
             if new:
                 shown[name]["upload"] = _plain(call.book.upload(item, name))
+
+    def _kept(self, document: Mapping[str, Any]) -> Entity:
+        """The item that a kept reply shows."""
+        fields = {name: value for name, value in document.items() if name in self.entity.fields_}
+        created = dt.datetime.fromisoformat(document["created_at"])
+        return stored(self.entity, fields, created, document["version"])
+
+    def _stands(self, call: Call, item: Entity) -> bool:
+        names = models.key_names(self.entity)
+        one = One(self.entity, tuple(getattr(item, name) for name in names))
+        return call.book.find(one) is not None
 
 
 def _plain(place: Place) -> Mapping[str, Any]:

@@ -69,11 +69,17 @@ class Call:
 Answerer = Callable[[Call], Reply]
 
 
+def _as_it_is(_call: Call, reply: Reply) -> Reply:
+    return reply
+
+
 @dataclass(frozen=True)
 class Choice:
     """One of the queries of an operation: it is meant when exactly its parameters are given.
 
     ``returns`` is the model of its answer, None for nothing; ``said`` is what it does, in words.
+    ``finish`` adds to each reply what is of the moment: it is not kept under an Idempotency-Key,
+    and a reply that was kept has no ``page``.
     """
 
     name: str
@@ -83,6 +89,7 @@ class Choice:
     required: tuple[Parameter, ...] = ()
     optional: tuple[Parameter, ...] = ()
     searches: bool = False
+    finish: Callable[[Call, Reply], Reply] = _as_it_is
 
     @property
     def needed(self) -> frozenset[str]:
