@@ -74,6 +74,31 @@ def test_changes_follow_through_the_stream(api: httpx.Client, ids: list[str]) ->
     assert [call["note"] for call in row["calls"]] == ["hello"]
 
 
+def test_a_category_is_read_from_both_ends(api: httpx.Client, ids: list[str]) -> None:
+    category = api.post("/categories", json={"name": "Zulieferer"}).json()["id"]
+    there, members = f"/categories/{category}", [ids[0], ids[2]]
+    for id in members:
+        assert api.put(f"/contacts/{id}{there}").status_code == 204
+
+    def listed() -> list[dict[str, Any]]:
+        return everything(api, f"{there}/contacts")
+
+    found = eventually(listed, lambda found: len(found) == 2)
+    assert [each["id"] for each in found] == members[::-1]
+    assert "Zulieferer" in found[0]["category_names"].values()
+    assert len(found[0]["category_names"]) == 2
+    # A new name rewrites no contact. Searches remember names for some seconds.
+    versions = [each["version"] for each in found]
+    assert api.patch(there, json={"name": "Lieferanten"}).status_code == 200
+    assert eventually(lambda: shown(api, "lieferan"), bool) == set(members)
+    assert eventually(lambda: shown(api, "zuliefer"), lambda found: not found) == set()
+    assert [each["version"] for each in listed()] == versions
+    assert api.delete(f"/contacts/{ids[0]}{there}").status_code == 204
+    assert [each["id"] for each in listed()] == [ids[2]]
+    assert api.delete(there).status_code == 204
+    assert api.get(f"{there}/contacts").status_code == 404
+
+
 def test_contacts_are_counted(api: httpx.Client, ids: list[str]) -> None:
     def count() -> int:
         found: int = api.get("/contacts/count", params={"live": "true"}).json()["count"]

@@ -75,6 +75,14 @@ def test_songs_of_an_artist_by_name(api: httpx.Client, chinook: Chinook) -> None
         assert loaded(found, chinook.songs) == ids(chinook.songs, artist=artist[0]), artist
 
 
+def test_both_ends_of_what_an_artist_made(api: httpx.Client, chinook: Chinook) -> None:
+    for artist in sample(row["id"] for row in chinook.artists)[:10]:
+        for kind, rows in (("songs", chinook.songs), ("albums", chinook.albums)):
+            found = everything(api, f"/artists/{artist}/{kind}")
+            assert {each["artist"] for each in found} <= {artist}
+            assert loaded(found, rows) == ids(rows, artist=artist), (artist, kind)
+
+
 def test_albums_by_genre(api: httpx.Client, chinook: Chinook) -> None:
     for genre in sample(row["genre"] for row in chinook.albums):
         found = everything(api, "/albums", genre=genre)

@@ -35,13 +35,16 @@ def test_messages_are_found_by_their_subject_and_counted(served: Served, acme: C
 
 
 def test_an_expired_message_is_gone_before_it_is_deleted(served: Served, acme: Client) -> None:
-    id = acme.good("POST", "/messages", {"text": "soon gone"})["id"]
+    id = acme.good("POST", "/messages", {"text": "soon gone", "subject": "Farewell"})["id"]
     served.catch_up()
+    assert [each["id"] for each in acme.everything("/messages?subject=fare")] == [id]
     key = ItemKey(render("acme", "Message", id), "-")
     names, values = {"#ttl": "ttl"}, {":past": {"N": "1000000000"}}
     served.table.update(key, "SET #ttl = :past", names=names, values=values)
     assert served.table.get(key) is not None
-    assert acme("GET", f"/messages/{id}").status == 404
+    for fields in ("", "?fields=text"):
+        assert acme("GET", f"/messages/{id}{fields}").status == 404
+    assert acme.everything("/messages?subject=fare") == []
     assert id not in [each["id"] for each in acme.everything("/messages")]
     assert acme("DELETE", f"/messages/{id}").status == 404
 
