@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.progress import Progress
 
 from bench.search import keywords, plot, report, targets
-from bench.search.asking import DEEP, QUESTIONS, Ours, Question, Theirs, paired
+from bench.search.asking import DEEP, QUESTIONS, STEADY, Ours, Question, Theirs, paired
 from bench.search.data import Scale, theirs_units
 from bench.search.editing import edits
 from bench.search.measured import Asked, Measured
@@ -102,7 +102,8 @@ def _in_turns(small: Scale, large: Scale) -> Times:
     ):
         pair = Ours(one, here.table, small.mode), Ours(other, there.table, large.mode)
         said = f"{small.name} and {large.name} in turns"
-        for question in progress.track(QUESTIONS[small.mode], description=said):
+        asked = [each for each in QUESTIONS[small.mode] if each.what in STEADY]
+        for question in progress.track(asked, description=said):
             for page, ratio in paired(question, *pair).items():
                 found[question.what, page] = ratio
     return found
