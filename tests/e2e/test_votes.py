@@ -26,6 +26,7 @@ from daicho.plan import Ledger
 from daicho.table import Table, open_table
 from daicho.tally import fast
 from domains.votes import Ballot
+from infra.settings import STAGES
 from local.place import CREDENTIALS, REGION, ROOT
 from tests.e2e.api import client, eventually
 
@@ -96,7 +97,8 @@ def test_fast_votes_are_counted_while_their_slots_grow(stack: dict[str, Any]) ->
         expected: Counter[str] = Counter()
         for slots in (16, 32):
             # A writer of its own for each turn, which learns how many slots there are by now.
-            book = Book(table, ledger, "acme", adding=Adding(once, random=draw.random))
+            adding = Adding(once, STAGES["local"].dirty_shards, draw.random)
+            book = Book(table, ledger, "acme", adding=adding)
             book_votes = [draw.choice(CANDIDATES) for _ in range(LIKES // 2)]
             http_votes = [draw.choice(CANDIDATES) for _ in range(OVER_HTTP // 4)]
 
