@@ -37,6 +37,13 @@ from tests.dynoxide import create_table
 ROOT = Path(__file__).parents[2]
 Run = Callable[..., Any]
 NOW = 1_700_000_000
+HEARING = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from cli.main import app
+app()
+"""
+"""The command, which hears Ctrl-C also where a shell has begun the tests in the background."""
 
 
 @pytest.fixture
@@ -291,7 +298,7 @@ def test_a_killed_export_goes_on(
     where = ["--table", table_name, "--endpoint", dynamo]
     process = subprocess.Popen(
         # Half a minute for all of it, of which the first second is waited for.
-        [sys.executable, "-m", "cli.main", "export", str(file), *where, "--rate", "2"],
+        [sys.executable, "-c", HEARING, "export", str(file), *where, "--rate", "2"],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": f"{ROOT / 'functions'}{os.pathsep}{ROOT}"},
         stdout=subprocess.DEVNULL,

@@ -122,7 +122,7 @@ def together(table: Table, clients: int, calls: int, seed: int, padding: str = "
 def test_a_thousand_changes_and_what_is_read_meanwhile_are_some_serial_order(
     table: Table,
 ) -> None:
-    history = together(table, clients=4, calls=420, seed=1)
+    history = together(table, clients=4, calls=460, seed=1)
     changes = [call for call in history.calls if call.does == "write"]
     assert len(changes) >= 1_000
     assert len(history.calls) - len(changes) > 500
