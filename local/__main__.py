@@ -6,6 +6,7 @@ import sys
 from typing import Annotated
 
 import typer
+from botocore.exceptions import EndpointConnectionError
 
 from local import demo, expiry
 from local import logs as logged
@@ -58,7 +59,7 @@ def logs(
 def demo_data() -> None:
     """Load the demo data; doing it twice changes nothing."""
     place = Place.find()
-    loaded = demo.load(place, place.stack())
+    loaded = demo.load(place, place.stack(), _say)
     _say(f"{loaded} items are new; the others were there.")
 
 
@@ -94,6 +95,9 @@ def main() -> None:
         app()
     except Trouble as trouble:
         typer.echo(f"daicho: {trouble}", err=True)
+        sys.exit(1)
+    except EndpointConnectionError:
+        typer.echo("daicho: the local AWS does not run; make up starts it", err=True)
         sys.exit(1)
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Iterator
 
 from local.place import REGION, Place
 
 NEWEST = 200
+_FUNCTION = re.compile(r"/(?:Projector)?(\w+?)(?:Function)?Logs[0-9A-F]{8}$")
+_OF_LAMBDA = ("START RequestId:", "END RequestId:", "REPORT RequestId:")
 
 
 def newest(place: Place, lines: int = NEWEST) -> list[str]:
     """The newest lines of all functions, oldest first: time, function, text."""
-    found = sorted(_events(place))[-lines:]
+    # Within a millisecond they stay as they were written.
+    found = sorted(_events(place), key=lambda event: event[0])[-lines:]
     return [f"{_time(at)}  {function:8} {text}" for at, function, text in found]
 
 
@@ -22,13 +26,15 @@ def _events(place: Place) -> Iterator[tuple[int, str, str]]:
     for group in (each["logGroupName"] for page in groups for each in page["logGroups"]):
         pages = client.get_paginator("filter_log_events").paginate(logGroupName=group)
         for event in (each for page in pages for each in page["events"]):
-            yield event["timestamp"], _function(group), event["message"].rstrip()
+            if not event["message"].startswith(_OF_LAMBDA):
+                yield event["timestamp"], function_of(group), event["message"].rstrip()
     client.close()
 
 
-def _function(group: str) -> str:
-    names = ("Api", "Project", "Rollup", "Archive", "Redrive")
-    return next((name.lower() for name in names if f"{name}Function" in group), group)
+def function_of(group: str) -> str:
+    """The function of a log group, as the stack file calls it; other groups by their last part."""
+    found = _FUNCTION.search(group)
+    return found[1].lower() if found else group.rpartition("/")[2]
 
 
 def _time(milliseconds: int) -> str:

@@ -44,7 +44,7 @@ def up(place: Place, say: Say, *, with_demo: bool = True, faults: float | None =
             _start_ttl_player(place)
         if with_demo:
             with _step(say, "demo data"):
-                demo.load(place, place.stack())
+                demo.load(place, place.stack(), say)
     say(goodbye(place))
 
 

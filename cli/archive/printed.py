@@ -157,10 +157,12 @@ def _csv(answer: Answer) -> int:
 def _table(answer: Answer) -> int:
     """A table of the columns that hold anything; a person does not look at keys."""
     rows = [[_cell(each).translate(_CONTROLS) for each in row] for row in answer.rows]
+    if not rows:
+        return 0
     shown = [
         place
         for place, column in enumerate(answer.columns)
-        if not rows or (any(row[place] for row in rows) and column not in {"pk", "sk"})
+        if any(row[place] for row in rows) and column not in {"pk", "sk"}
     ]
     table = Table()
     for place in shown:

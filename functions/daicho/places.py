@@ -122,5 +122,6 @@ class Places:
 
 
 def described(one: One[Any]) -> str:
-    """What an item is called in an error: ``Track 12/345``."""
-    return f"{one.entity.__name__} {'/'.join(str(part) for part in one.parts)}"
+    """What an item is called in an error: ``Track 12/345``, or ``version 3 of Article a``."""
+    name = f"{one.entity.__name__} {'/'.join(str(part) for part in one.parts)}"
+    return name if one.version is None else f"version {one.version} of {name}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +23,9 @@ HERE = Path(__file__).parent
 PARALLEL = 6
 SECONDS_TO_SETTLE = 60
 THERE_ALREADY = 412
+CLOSED = 410
+SHOWN = "all of it was shown"
+"""Remembered with what was sent: from then on what is missing was deleted, or has expired."""
 
 CALLS = (
     "/artists?name=dav",
@@ -39,6 +42,10 @@ CALLS = (
     "/messages",
 )
 """What `make up` prints; each has something to show for the first tenant."""
+
+
+class ClosedError(Exception):
+    """The tenant was deleted, and nothing opens it again."""
 
 
 @dataclass(frozen=True)
@@ -69,18 +76,31 @@ class Sent:
         self.file.write_text(json.dumps(self.ids, indent=1), encoding="utf-8")
 
 
-def load(place: Place, stack: Mapping[str, Any]) -> int:
-    """Load every tenant's data and wait until all of `CALLS` answer; how much was new."""
+def load(
+    place: Place, stack: Mapping[str, Any], say: Callable[[str], None] = lambda _: None
+) -> int:
+    """Load every tenant's data; how much was new. ``say`` hears which tenants are closed.
+
+    The first time it waits until all of `CALLS` answer. Later some may have nothing to show:
+    messages expire, and what was escalated is resolved.
+    """
     sent = Sent.read(place.data / "demo.json")
     new = 0
+    closed = []
     try:
         for tenant, token in stack["tokens"].items():
             data = json.loads((HERE / f"{tenant}.json").read_text("utf-8"))
             with _api(stack, token) as api:
-                new += Loader(api, tenant, sent).load(data)
+                try:
+                    new += Loader(api, tenant, sent).load(data)
+                except ClosedError:
+                    closed.append(tenant)
+                    say(f"  {tenant} is closed, and gets no demo data: make reset begins anew")
+        if SHOWN not in sent.ids and not closed:
+            _settle(place, stack)
+            sent.ids[SHOWN] = "yes"
     finally:
         sent.write()
-    _settle(place, stack)
     return new
 
 
@@ -180,6 +200,8 @@ class Loader:
         unsent = [each for each in requests if f"{self.tenant}: {each.once}" not in self.sent.ids]
         with ThreadPoolExecutor(PARALLEL) as pool:
             answers = list(pool.map(self._one, unsent))
+        if any(answer.status_code == CLOSED for answer in answers):
+            raise ClosedError(self.tenant)
         for request, answer in zip(unsent, answers, strict=True):
             if answer.is_error and answer.status_code != THERE_ALREADY:
                 raise Trouble(
@@ -200,6 +222,8 @@ class Loader:
             return self.api.request(
                 request.method, request.path, json=request.body, headers=headers
             )
+        except httpx.ConnectError:
+            raise Trouble("the local AWS does not run; make up starts it") from None
         except httpx.HTTPError as error:
             raise Trouble(f"{request.method} {request.path}: {error!r}") from error
 

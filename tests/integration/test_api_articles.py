@@ -83,6 +83,9 @@ def test_restoring(acme: Client, url: str) -> None:
     assert answer.json["text"] == "text 1"
     assert acme.good("GET", url) == answer.json
     assert acme("POST", f"{url}/versions/9/restore").status == 404
+    unknown = acme("GET", f"{url}/versions/9")
+    assert unknown.status == 404
+    assert unknown.json["detail"].startswith("no version 9 of ")
 
 
 def test_removing_keeps_the_versions_until_they_are_forgotten(acme: Client, url: str) -> None:

@@ -13,6 +13,8 @@ from daicho.web.problem_types import ProblemType, type_of
 
 CONTENT_TYPE = "application/problem+json"
 PLACES = ("body", "query", "path", "header")
+_NO_OBJECT = ("dict_type", "model_type", "model_attributes_type", "mapping_type")
+"""What Pydantic says there names a class, which no client knows."""
 
 
 class FieldProblem(BaseModel):
@@ -74,9 +76,13 @@ def of_validation(errors: Iterable[Mapping[str, Any]]) -> HttpError:
     for each in found:
         if each["type"] == "json_invalid":
             return HttpError(400, str(each["msg"]))
-    named = [(_name(each["loc"]), str(each["msg"])) for each in found]
+    named = [(_name(each["loc"]), _message(each)) for each in found]
     status = 400 if any(each["loc"][:1] == ("header",) for each in found) else 422
     return HttpError(status, "; ".join(f"{name}: {message}" for name, message in named[:3]), named)
+
+
+def _message(error: Mapping[str, Any]) -> str:
+    return "Input should be an object" if error["type"] in _NO_OBJECT else str(error["msg"])
 
 
 def _name(loc: Iterable[Any]) -> str:
