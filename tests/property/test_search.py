@@ -193,6 +193,17 @@ def related(
     return question if draw.random() < 0.5 else replace(question, parts=(chosen,))
 
 
+def test_what_begins_with_0_is_found_whatever_follows() -> None:
+    persons = [Person(id=f"p{digit}", phone=f"0{digit}12345678") for digit in range(10)]
+    persons += [Person(id="p-", name="0"), Person(id="px", name="0x"), Person(id="py", name="x")]
+    shelf, draw = shelf_of(persons, [], random.Random(1)), random.Random(2)
+    shelf.before.clear()
+    book, question = Book(shelf, LEDGER, TENANT, at_once=1), Person.begins("0")
+    found = [person.id for page in walked(book, (question,), draw) for person in page]
+    assert found == listed(shelf, question)
+    assert len(found) == 12
+
+
 MANY = settings(max_examples=5 * settings().max_examples)
 
 
