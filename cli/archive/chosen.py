@@ -40,6 +40,16 @@ Until = Annotated[
     str | None,
     typer.Option(metavar="TIME", help="Deleted until; a day is meant whole, a time exclusive."),
 ]
+Apply = Annotated[
+    bool, typer.Option("--apply/--dry-run", help="Do it, or only say what would be done.")
+]
+StateFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--state", help="Remembers how far it came. Default: a file here, named by the call."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON document, no text.")]
 Stage = Annotated[
     str | None, typer.Option(help="A deployed stage: dev, prod. Default: the local stack.")
 ]

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.archive.chosen import LOCAL, OptionError, StackFile, Stage
+from cli.archive.chosen import LOCAL, Apply, AsJson, OptionError, StackFile, Stage, StateFile
 from cli.archive.opened import FOUND, SOUND, Opened, ending, progress, said
 from cli.archive.state import State, summed
 from daicho import keys
@@ -28,14 +28,9 @@ def forget(  # the command's options
         bool,
         typer.Option("--due", help="Of all tenants that were forgotten, what can go by now."),
     ] = False,
-    apply: Annotated[
-        bool, typer.Option("--apply/--dry-run", help="Do it, or only say what would be done.")
-    ] = False,
-    state: Annotated[
-        Path | None,
-        typer.Option(help="Remembers how far it came. Default: a file here, named by the call."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document, no text.")] = False,
+    apply: Apply = False,
+    state: StateFile = None,
+    as_json: AsJson = False,
     stage: Stage = None,
     stack: StackFile = LOCAL,
 ) -> None:

@@ -14,12 +14,15 @@ from rich.text import Text
 from cli.archive import chosen
 from cli.archive.chosen import (
     LOCAL,
+    Apply,
+    AsJson,
     Entities,
     KeyParts,
     OptionError,
     Since,
     StackFile,
     Stage,
+    StateFile,
     Tenant,
     Until,
 )
@@ -48,17 +51,12 @@ def restore(  # noqa: PLR0913, PLR0917  # the command's options
     key: KeyParts = None,
     since: Since = None,
     until: Until = None,
-    apply: Annotated[
-        bool, typer.Option("--apply/--dry-run", help="Do it, or only say what would be done.")
-    ] = False,
+    apply: Apply = False,
     over_newer: Annotated[
         bool, typer.Option("--over-newer", help="Also where a live item stands by now.")
     ] = False,
-    state: Annotated[
-        Path | None,
-        typer.Option(help="Remembers how far it came. Default: a file here, named by the call."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document, no text.")] = False,
+    state: StateFile = None,
+    as_json: AsJson = False,
     stage: Stage = None,
     stack: StackFile = LOCAL,
 ) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Protocol
 
 from annotated_types import MaxLen, MinLen
 
@@ -98,3 +99,31 @@ def _tags(header: str, name: str) -> list[tuple[str, str]]:
         message = 'must be an ETag in double quotes, as in "3", or *'
         raise HttpError(400, f"{name} {message}", [(name, message)])
     return [(found[1] or "", found[2]) for found in _TAG.finditer(header)]
+
+
+class Numbered(Protocol):
+    """What has a version."""
+
+    @property
+    def version(self) -> int:
+        """Raised by each change."""
+
+
+def version_asked(
+    values: Mapping[str, Any], find: Callable[[], Numbered | None], what: str
+) -> int | None:
+    """The version that If-Match asks for, None without one; what stands there, if it names several.
+
+    Raises:
+        PreconditionFailed: ``what`` there is is of no version that the caller knows.
+    """
+    given = values.get(IF_MATCH.name)
+    if given is None:
+        return None
+    versions = versions_of(given)
+    if versions is not None and len(versions) == 1:
+        return versions[0]
+    found = find()
+    if found is None or (versions is not None and found.version not in versions):
+        raise PreconditionFailed(f"the {what} is of another version", field=IF_MATCH.name)
+    return found.version

@@ -12,12 +12,11 @@ from pydantic import Field, RootModel
 
 from daicho.domain import Resource
 from daicho.entity import Entity
-from daicho.errors import PreconditionFailed
 from daicho.fields import DeclarationError
 from daicho.questions import Held, OneSection
 from daicho.splitting import split_of
 from daicho.web import models, replies
-from daicho.web.conditions import IF_MATCH, IF_NONE_MATCH, matches_any, versions_of
+from daicho.web.conditions import IF_MATCH, IF_NONE_MATCH, matches_any, version_asked
 from daicho.web.operations import (
     MOST_SPLIT_BYTES,
     Answerer,
@@ -135,13 +134,4 @@ def _known_version(call: Call, asked: OneSection[Entity]) -> int | None:
     Raises:
         PreconditionFailed: no version that the caller knows is the section's.
     """
-    given = call.values.get(IF_MATCH.name)
-    if given is None:
-        return None
-    versions = versions_of(given)
-    if versions is not None and len(versions) == 1:
-        return versions[0]
-    found = call.book.find_section(asked)
-    if found is None or (versions is not None and found.version not in versions):
-        raise PreconditionFailed("the section is of another version", field=IF_MATCH.name)
-    return found.version
+    return version_asked(call.values, lambda: call.book.find_section(asked), "section")

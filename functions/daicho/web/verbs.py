@@ -10,7 +10,7 @@ from daicho.entity import Entity
 from daicho.errors import Conflict, PreconditionFailed
 from daicho.questions import Figure, One
 from daicho.web import models, replies
-from daicho.web.conditions import CREATE_ONLY, IF_MATCH, creates_only, versions_of
+from daicho.web.conditions import CREATE_ONLY, creates_only, version_asked
 from daicho.web.operations import Answerer, Call, Reply
 
 ATTEMPTS = 5
@@ -137,13 +137,4 @@ def known_version(call: Call, one: One[Entity]) -> int | None:
     Raises:
         PreconditionFailed: no version that the caller knows is the item's.
     """
-    given = call.values.get(IF_MATCH.name)
-    if given is None:
-        return None
-    versions = versions_of(given)
-    if versions is not None and len(versions) == 1:
-        return versions[0]
-    found = call.book.find(one)
-    if found is None or (versions is not None and found.version not in versions):
-        raise PreconditionFailed("the item is of another version", field=IF_MATCH.name)
-    return found.version
+    return version_asked(call.values, lambda: call.book.find(one), "item")
