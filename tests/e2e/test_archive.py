@@ -93,7 +93,9 @@ def site(
 ) -> Iterator[Site]:
     """2,000 messages, written over three days, that have expired on three days."""
     file = place.stack_file if place else Path(os.environ["DAICHO_STACK"])
-    folder, began = tmp_path_factory.mktemp("archive"), dt.datetime.now(dt.UTC)
+    folder = tmp_path_factory.mktemp("archive")
+    # A deletion's time is in whole seconds: that of the second in which this began is not before.
+    began = dt.datetime.now(dt.UTC).replace(microsecond=0)
     made = Site(stack, file, began)
     for tenant in TENANTS:
         rows = folder / f"{tenant}.ndjson"
