@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from botocore.awsrequest import AWSRequest, AWSResponse
+from botocore.awsrequest import AWSResponse, HTTPHeaders
 from botocore.exceptions import (
     ChecksumError,
     ConnectionClosedError,
@@ -41,16 +41,17 @@ class Wire:
         self.failing = failing
         self.sent = 0
         self.table = open_table("t", attempts=attempts, endpoint=URL, region="us-east-1")
-        self.table._client.meta.events.register("before-send.dynamodb", self.send)
+        events: Any = self.table._client.meta.events
+        events.register("before-send.dynamodb", self.send)
 
-    def send(self, request: AWSRequest, **_: Any) -> AWSResponse:
+    def send(self, request: Any, **_: Any) -> AWSResponse:
         self.sent += 1
         if isinstance(self.failing, Exception):
             raise self.failing
         status, body = self.failing
         raw: Any = io.BytesIO(json.dumps(body).encode())
         raw.stream = lambda: iter([raw.getvalue()])
-        return AWSResponse(request.url, status, {}, raw)
+        return AWSResponse(request.url, status, HTTPHeaders(), raw)
 
     def add(self) -> StoreError:
         """What comes of an ``ADD``."""
@@ -71,7 +72,7 @@ def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
         (EndpointConnectionError(endpoint_url=URL), UnavailableError),
         (ConnectTimeoutError(endpoint_url=URL), UnavailableError),
         (NoCredentialsError(), UnavailableError),
-        (SSLError(endpoint_url=URL, error="bad record MAC"), UnansweredError),
+        (SSLError(endpoint_url=URL, error=OSError("bad record MAC")), UnansweredError),
         (ProxyConnectionError(proxy_url=URL), UnansweredError),
         (ReadTimeoutError(endpoint_url=URL), UnansweredError),
         (ConnectionClosedError(endpoint_url=URL), UnansweredError),
