@@ -66,14 +66,14 @@ class Batch:
         where what plays the TTL process marks an item before it removes it.
 
         Raises:
-            EventError: no shard, or a record without a number, key or old image.
+            EventError: no shard, or a record without a number, key or image that it should have.
         """
         shard = SINGLE_SHARD if emulated else event.get("shardId")
         if not shard:
             raise EventError("the event names no shard: the mapping has lost its tumbling window")
         try:
             read = [_record(each, shard, emulated) for each in event.get("Records") or ()]
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise EventError(f"no record of a table's stream: {error!r}") from error
         once = {record.seq: record for record in read}
         return cls(shard, tuple(once[seq] for seq in sorted(once)))
@@ -93,9 +93,9 @@ def _record(each: Mapping[str, Any], shard: str, emulated: bool) -> StreamRecord
     label = each["eventSourceARN"].rsplit("/", 1)[-1]
     old, new = change.get("OldImage") or None, change.get("NewImage") or None
     removed = each["eventName"] == "REMOVE"
-    if old is None and each["eventName"] != "INSERT":
-        # Taken for an item that was not there before, it would be counted twice.
-        raise EventError("a change without its old image: the stream's view type is another")
+    if (old is None and each["eventName"] != "INSERT") or (new is None and not removed):
+        # Taken for an item that was not there before, or is gone now, it would be counted wrongly.
+        raise EventError("a change without its images: the stream's view type is another")
     by = each.get("userIdentity") or {}
     expired = removed and (by.get("type"), by.get("principalId")) == TTL_PROCESS
     at = float(change["ApproximateCreationDateTime"])

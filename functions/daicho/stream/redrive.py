@@ -189,13 +189,14 @@ class _Call:
             return
         try:
             payload = json.loads(body)
+            met = dict(payload["error"])
             event = {"shardId": shard, "Records": [payload["record"]]}
             (record,) = Batch.parse(event, emulated=self._redrive.emulated).records
         except (EventError, ValueError, KeyError, TypeError) as error:
             self._report.claim(shard, claim, None, error)
             return
         if not self._applies:
-            self._report.claim(shard, claim, record, payload["error"])
+            self._report.claim(shard, claim, record, met)
         else:
             self._apply(record, claim)
 

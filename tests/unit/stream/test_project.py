@@ -44,7 +44,7 @@ def batch(*changes: Change, first: int = 1) -> Batch:
             "shardId": "s",
             "Records": [
                 {
-                    "eventName": "MODIFY" if old else "INSERT",
+                    "eventName": "INSERT" if not old else "MODIFY" if new else "REMOVE",
                     "eventSourceARN": f"arn:…/stream/{LABEL}",
                     "dynamodb": {
                         "Keys": {name: (new or old or {})[name] for name in ("PK", "SK")},

@@ -76,6 +76,23 @@ def test_an_event_that_is_no_stream_record(lost: str) -> None:
         Batch.parse(given)
 
 
+@pytest.mark.parametrize("at", ["soon", None, 1e300, float("nan")])
+def test_a_time_that_is_none(at: object) -> None:
+    given = event("stream")
+    given["Records"][0]["dynamodb"]["ApproximateCreationDateTime"] = at
+    with pytest.raises(EventError, match="no record"):
+        Batch.parse(given)
+
+
+@pytest.mark.parametrize(("name", "image"), [("MODIFY", "NewImage"), ("INSERT", "NewImage")])
+def test_a_change_without_its_new_image_is_not_taken_for_a_removal(name: str, image: str) -> None:
+    given = event("stream")
+    (changed,) = (each for each in given["Records"] if each["eventName"] == name)
+    del changed["dynamodb"][image]
+    with pytest.raises(EventError, match="view type"):
+        Batch.parse(given)
+
+
 def test_numbers_compare_by_value_within_a_stream_and_by_stream_first() -> None:
     assert sequence("2026-01-01", "99") < sequence("2026-01-01", "100")
     assert sequence("2026-01-01", "100") < sequence("2026-01-02", "1")

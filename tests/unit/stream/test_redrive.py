@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 
 import pytest
 
@@ -232,3 +233,31 @@ def test_an_object_that_is_something_else_is_named(house: House) -> None:
     (report,) = drive(house)
     assert "aws/lambda/x" in report.discarded
     assert report.finished
+
+
+def test_a_batch_whose_records_cannot_be_read_holds_no_other_up(house: House) -> None:
+    house.put(song(1, "ab"))
+    house.put(song(2, "b"))
+    (broken, other) = house.discard(0, 1), house.discard(1, 2)
+    laid = json.loads(house.objects.stored[broken].body)
+    event = json.loads(laid["payload"])
+    event["Records"][0]["dynamodb"]["ApproximateCreationDateTime"] = "soon"
+    body = json.dumps({**laid, "payload": json.dumps(event)}).encode()
+    house.objects.put_object(Key=broken, Body=body)
+    (report,) = drive(house)
+    assert "no record" in report.discarded[broken]["error"]
+    assert (report.finished, report.applied) == (True, 1)
+    assert f"done/{other}" in house.objects.stored
+
+
+@pytest.mark.parametrize("lost", ["record", "error"])
+def test_a_payload_that_is_something_else_is_named(house: House, lost: str) -> None:
+    a_day(house)
+    house.project()
+    first, *others = sorted(house.objects.stored)
+    payload = json.loads(house.objects.stored[first].body)
+    del payload[lost]
+    house.objects.put_object(Key=first, Body=json.dumps(payload).encode())
+    for action in ("list", "apply"):
+        (report,) = drive(house, action)
+        assert (report.finished, len(report.claims)) == (True, 1 + len(others))
