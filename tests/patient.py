@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from daicho import sending, split_reading, split_writing, table, writers
+from daicho import sending, split_reading, staging, table, writers
 from daicho.search import walk
 from daicho.web import doing
 
@@ -19,8 +19,8 @@ LIMITS = (
     (sending, "CONTENDED_SECONDS"),
     (writers, "RACING_SECONDS"),
     (doing, "RACING_SECONDS"),
-    (split_writing, "RACE_SECONDS"),
-    (split_writing, "STAGE_SECONDS"),
+    (staging, "RACE_SECONDS"),
+    (staging, "STAGE_SECONDS"),
     (split_reading, "READ_SECONDS"),
 )
 

@@ -12,7 +12,6 @@ from itertools import count
 from typing import Any
 
 import pytest
-from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import split
 from daicho.book import Book
@@ -93,11 +92,6 @@ class Client:
 
 def at(name: str | None) -> Any:
     return Document.split("d", section=name or "")
-
-
-@pytest.fixture
-def table(dynamodb: DynamoDBClient, table_name: str) -> Table:
-    return Table(dynamodb, table_name)
 
 
 def together(table: Table, clients: int, calls: int, seed: int, padding: str = "") -> History:
