@@ -96,6 +96,17 @@ def test_a_lone_surrogate_is_no_text(acme: Client) -> None:
     assert acme("POST", "/contacts", raw='{"name": "\\ud800"}').status == 400
 
 
+def test_a_contact_has_a_name(acme: Client, people: dict[str, str]) -> None:
+    path = f"/contacts/{people['jose']}"
+    refused = (
+        acme("POST", "/contacts", {"company": "Acme"}),
+        acme("POST", "/contacts", {"name": ""}),
+        acme("PATCH", path, {"name": ""}),
+        acme("PATCH", path, {"name": None}),
+    )
+    assert [(answer.status, answer.fields) for answer in refused] == [(422, {"name"})] * 4
+
+
 def test_values_that_are_too_long(acme: Client) -> None:
     assert acme("POST", "/contacts", {"name": "x" * 257}).status == 422
     words = " ".join(f"{chr(0x4E00 + n)}{n}" for n in range(64))
