@@ -342,7 +342,7 @@ class _Compiler:
             )
 
     def _check_copy(self, spec: FieldSpec) -> None:
-        if spec.role == "refs":
+        if spec.role == "refs" or spec.must_exist:
             self._check_single(spec)
         if spec.role != "copied" or spec.source is None:
             return

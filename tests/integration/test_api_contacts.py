@@ -138,6 +138,19 @@ def test_rows_come_with_what_is_shown_beside_them(
         assert all("category_names" in row for row in acme.everything(url))
 
 
+def test_a_call_is_with_a_contact_that_exists(
+    acme: Client, globex: Client, people: dict[str, str]
+) -> None:
+    gone = acme.good("POST", "/contacts", {"name": "Gone Soon"})["id"]
+    acme.good("POST", f"/contacts/{gone}/calls", {"note": "hello"})
+    acme.good("DELETE", f"/contacts/{gone}")
+    for client, contact in ((acme, gone), (acme, "nobody"), (globex, people["jose"])):
+        refused = client("POST", f"/contacts/{segment(contact)}/calls", {"note": "hello"})
+        assert (refused.status, refused.fields) == (422, {"contact"})
+        assert refused.json["type"].endswith("reference-not-found")
+    assert acme.everything(f"/contacts/{people['jose']}/calls") == []
+
+
 def test_all_contacts_and_their_count(acme: Client, people: dict[str, str]) -> None:
     assert names(acme.everything("/contacts", limit=3), people) == [*reversed(BY_ID)]
     assert acme.good("GET", "/contacts/count") == {"count": 4}
