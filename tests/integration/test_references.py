@@ -17,15 +17,13 @@ from tests.shelf import Link, Note, Poll, Remark, Shelf
 
 
 class Meddled(Table):
-    """A table at which somebody else is before a transaction, once or always."""
+    """A table at which somebody else is right before the next transaction."""
 
     meddle: Callable[[], object] | None = None
-    always = False
 
     def transact(self, writes: Any) -> None:
-        meddle = self.meddle
+        meddle, self.meddle = self.meddle, None
         if meddle is not None:
-            self.meddle = meddle if self.always else None
             meddle()
         super().transact(writes)
 
@@ -91,7 +89,12 @@ def test_what_is_deleted_at_that_moment_is_referred_to_by_nobody(
     # Changed, or deleted and made anew, it exists.
     table.meddle = lambda: other.change(Note.key("n"), {"text": "x"})
     assert book.create(Remark(note="n", id="a")).version == 1
-    table.meddle = lambda: (other.delete(Note.key("n")), other.create(Note(id="n")))
+
+    def renew() -> None:
+        other.delete(Note.key("n"))
+        other.create(Note(id="n"))
+
+    table.meddle = renew
     assert book.create(Remark(note="n", id="b")).version == 1
     with pytest.raises(NotFound):
         book.get(Remark.key("n", "r"))
