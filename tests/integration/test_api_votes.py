@@ -367,7 +367,9 @@ def test_a_vote_reads_its_poll_once_in_two_seconds(here: Instance) -> None:
         assert sum(head.values()) == (1 if counting == "fast" else 0)
 
 
-def test_who_changes_a_poll_at_the_same_time_comes_after_the_other(served: Served, here: Instance) -> None:
+def test_of_two_who_change_a_poll_at_once_one_comes_after_the_other(
+    served: Served, here: Instance
+) -> None:
     acme, poll = here.client, opened(here.client)
     statuses: list[int] = []
     with ThreadPoolExecutor(THREADS) as pool:
