@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -37,11 +36,6 @@ NEEDING = {
 }
 """Routes that are refused here, besides those that change what a POST has made."""
 KEYS = ("k", "a#b", "acme#~request#k", "$23", "~", "a b/c?d=e", "é😀", '"', "k" * 255)
-
-
-def unsigned(answer: Answer) -> str:
-    """An answer's text without what is signed anew with each, by the second."""
-    return re.sub(r'"(url|expires_at)": "[^"]+"', "", answer.text)
 
 
 def items_of(served: Served, tenant: str) -> list[dict[str, Any]]:
@@ -101,7 +95,7 @@ def test_every_route_is_done_once(served: Served, operation: Operation) -> None:
     first = once(operation.method, url_of(operation), body, idempotency_key="k")
     after = state()
     again = once(operation.method, url_of(operation), body, idempotency_key="k")
-    assert (again.status, unsigned(again)) == (first.status, unsigned(first)), first.text
+    assert (again.status, told(again)) == (first.status, told(first)), first.text
     assert state() == after
     if first.status >= 400:
         assert after == before
@@ -110,6 +104,14 @@ def test_every_route_is_done_once(served: Served, operation: Operation) -> None:
         other = once(operation.method, f"{url_of(operation, 'y')}", body, idempotency_key="k")
         same = url_of(operation) == url_of(operation, "y")
         assert other.status == (first.status if same else 422)
+
+
+def told(answer: Answer) -> Any:
+    """An answer's body, without the URLs that are signed anew for each: good from then on."""
+    body = answer.json if answer.text else None
+    if isinstance(body, dict) and "image" in body:
+        return body | {"image": {name: body["image"][name] for name in ("type", "bytes")}}
+    return body
 
 
 def test_a_functions_changes_are_one(served: Served) -> None:
