@@ -17,8 +17,8 @@ from daicho.archive import objects
 from daicho.archive.chain import Link
 from daicho.archive.objects import Contents, CorruptObjectError
 from daicho.archive.rows import Row
-from daicho.bucket import Fetched, Listed
 from daicho.derive import ItemKey
+from daicho.object_stores import Fetches, Lists
 from daicho.patience import Patience
 from daicho.stream.effort import insist
 
@@ -28,14 +28,8 @@ END = "~"
 _DAY_AT = slice(3, 13)
 
 
-class Objects(Protocol):
+class Objects(Lists, Fetches, Protocol):
     """What this needs of the bucket."""
-
-    def listed(self, prefix: str, *, behind: str = "", most: int = 1000) -> Iterator[Listed]:
-        """The objects whose names begin with ``prefix`` and sort behind ``behind``, in order."""
-
-    def fetch(self, key: str) -> Fetched | None:
-        """An object with its metadata; None if there is none of that name."""
 
 
 @dataclass(frozen=True)

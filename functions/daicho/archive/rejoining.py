@@ -9,7 +9,7 @@ what it spans, so whoever asks again finds the same.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -22,9 +22,9 @@ from daicho.archive.chain import START, Chain, Link
 from daicho.archive.marks import forgotten_key, is_forgotten
 from daicho.archive.objects import CorruptObjectError
 from daicho.archive.rows import Row
-from daicho.bucket import Fetched
 from daicho.clock import utc_now
 from daicho.images import Image
+from daicho.object_stores import Creates, Fetches, Names
 from daicho.patience import Patience
 from daicho.plan import Ledger
 from daicho.stores import Gets
@@ -39,14 +39,8 @@ class Store(appending.Store, Gets, Protocol):
         """Write a whole item."""
 
 
-class Objects(appending.Objects, Protocol):
+class Objects(Creates, Names, Fetches, Protocol):
     """What this needs of the bucket."""
-
-    def names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
-        """The names that begin with ``prefix`` and sort behind ``behind``, in order."""
-
-    def fetch(self, key: str) -> Fetched | None:
-        """An object with its metadata; None if there is none of that name."""
 
 
 @dataclass(frozen=True)

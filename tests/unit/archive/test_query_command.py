@@ -5,27 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from cli.main import app
-from tests.archiving import DAY, MIDNIGHT, name_after
+from tests.archiving import name_after
 from tests.commanded import LOCAL_STACK, Commanded, commanded
 
 HEAD = ["deleted_at", "tenant", "entity", "pk", "sk"]
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[Commanded]:
-    with commanded(monkeypatch) as made:
-        made.stack = LOCAL_STACK
-        made.kept.append(1, 2)
-        made.kept.append(3, tenant="u")
-        made.kept.append(4, at=MIDNIGHT + DAY)
-        yield made
+def made(made: Commanded) -> Commanded:
+    """DuckDB is asked: the stack is the local one."""
+    made.stack = LOCAL_STACK
+    return made
 
 
 def ids(made: Commanded, *arguments: str) -> list[str]:
