@@ -25,7 +25,14 @@ settings.register_profile("thorough", parent=settings.get_profile("daicho"), max
 settings.register_profile(
     "found", parent=settings.get_profile("daicho"), phases=(Phase.explicit, Phase.generate)
 )
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "daicho"))
+# The same examples in each run of CI: a rare one is found by make property, and fails no change
+# that it has nothing to do with.
+settings.register_profile(
+    "ci", parent=settings.get_profile("daicho"), derandomize=True, database=None
+)
+settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "daicho")
+)
 
 pytest_plugins = ["tests.dynoxide"]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+import secrets
 import shutil
 import socket
 import sqlite3
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 REGION = "us-east-1"
 ROOT = Path(__file__).parent.parent
 KEYS = ("PK", "SK", "GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "GSI3PK", "GSI3SK")
+PORTS = range(20_000, 32_000)
 SECONDS_TO_START = 20
 MEMORY = Path("/dev/shm")  # Linux only; elsewhere Dynoxide's own memory does
 BYTES_OF_ROOM = 1_000_000_000
@@ -53,11 +55,20 @@ def program() -> Path:
 
 
 def free_port() -> int:
-    """A port that nothing listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
+    """A port that nothing listens on at this moment.
+
+    Below those that systems give to outgoing connections (from 32,768 on Linux, 49,152 elsewhere):
+    of those, one may be somebody's when a server that was stopped wants its own again.
+    """
+    while True:
+        port = secrets.choice(PORTS)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        return port
 
 
 @contextmanager
