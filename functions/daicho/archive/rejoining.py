@@ -81,15 +81,17 @@ class Rejoiner:
 
     def _rejoin(self, stretch: Stretch) -> int:
         chain = stretch.chain
-        gone = [record for record in stretch.records if self._is_forgotten(record)]
-        kept = [record for record in stretch.records if record not in gone]
+        marks: dict[str, Image | None] = {}
+        out = {each.seq for each in stretch.records if self._is_forgotten(each, marks)}
+        kept = [record for record in stretch.records if record.seq not in out]
+        gone = [record for record in stretch.records if record.seq in out]
         written = self._appender.append(chain, kept, redriven=True) if kept else frozenset()
         passed = [record for record in kept if record.seq not in written]
         absent = self._absent(chain, passed) if passed else []
         if found := len(stretch.records) - len(written) - len(absent):
             self._note(chain, stretch.records[0].seq, found)
         beside = [*absent, *gone]
-        return len(written) + sum(self._beside(chain, record, record in gone) for record in beside)
+        return len(written) + sum(self._beside(chain, each, each.seq in out) for each in beside)
 
     def _note(self, chain: Chain, first: str, found: int) -> None:
         """Note how many rows are there already, for those who count.
@@ -135,11 +137,13 @@ class Rejoiner:
         self._store.put(named)
         return created and not forgotten
 
-    def _is_forgotten(self, record: StreamRecord) -> bool:
+    def _is_forgotten(self, record: StreamRecord, marks: dict[str, Image | None]) -> bool:
         """Whether its tenant was forgotten after it was deleted: then it stays out.
 
         Its link may have been rewritten without it, so that it would be taken for absent.
+        ``marks``: those that were read before.
         """
-        row = Row.of(record, self._ledger)
-        mark = self._store.get(forgotten_key(row.tenant), consistent=True)
-        return is_forgotten(mark, record.at)
+        tenant = Row.of(record, self._ledger).tenant
+        if tenant not in marks:
+            marks[tenant] = self._store.get(forgotten_key(tenant), consistent=True)
+        return is_forgotten(marks[tenant], record.at)
