@@ -17,7 +17,7 @@ from itertools import count
 from typing import Any
 from unittest import mock
 
-from daicho import split, split_writing, writing
+from daicho import section_writing, split, split_writing, writing
 from daicho.book import Book
 from daicho.errors import Conflict, NotFound, PreconditionFailed
 from daicho.patience import LONGEST_PAUSE, Patience
@@ -159,8 +159,16 @@ class Callers:
         one, section = Document.key(id), Document.split(id, section=name)
         value: list[Any] = [text, pick(("", "a long text 台帳 " * 3))]
         whole = Document(id=id, title=pick(("ab", "b")), sections=dict.fromkeys(names, value))
+
+        def both(book: Book) -> None:
+            with book.transaction():
+                for each in _SECTIONS:
+                    book.put_section(Document.split(id, section=each), [*value, "alone"])
+                book.remove_section(section)
+
         asked: Mapping[str, Ask] = {
             "put": lambda book: book.put(whole),
+            "both": both,
             "section": lambda book: book.put_section(section, [*value, "alone"]),
             "remove": lambda book: book.remove_section(section),
             "delete": lambda book: book.delete(one),
@@ -175,10 +183,15 @@ class Callers:
     def played(self) -> Iterator[None]:
         """Let the Book's waiting, ids and pieces be those of a schedule."""
         ids = count(1)
+
+        def new_id() -> str:
+            return f"{next(ids):026}"
+
         with (
             mock.patch.object(Patience, "seconds", _paced),
             mock.patch.object(split, "PIECE_BYTES", PIECE_BYTES),
-            mock.patch.object(split_writing, "new_id", lambda: f"{next(ids):026}"),
+            mock.patch.object(split_writing, "new_id", new_id),
+            mock.patch.object(section_writing, "new_id", new_id),
             mock.patch.object(writing, "complete", self._marking(writing.complete)),
         ):
             yield
