@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from daicho.book import Book
+from daicho.counters import Adding
 from daicho.derive import ItemKey
 from daicho.errors import ThrottledError, UnansweredError, UnavailableError
 from daicho.images import Image
@@ -20,7 +22,7 @@ from daicho.keys import parse
 from daicho.plan import Ledger
 from daicho.table import Table
 from daicho.tally import fast
-from domains.votes import POLL_SECONDS
+from domains.votes import POLL_SECONDS, Ballot
 from handlers import api, rollup
 from handlers.outside import Outside
 from tests.client import Client
@@ -53,6 +55,7 @@ class Instance:
     served: Served
     now: dt.datetime = NOON
     reads: Counter[str] = field(default_factory=Counter)
+    before_reading: Callable[[ItemKey], None] = lambda key: None
 
     def __post_init__(self) -> None:
         name = self.served.table.name
@@ -62,6 +65,7 @@ class Instance:
         class Counting(Table):
             def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
                 instance.reads[key.pk] += 1
+                instance.before_reading(key)
                 return super().get(key, consistent=consistent)
 
         usual = Counting(self.served.dynamodb, name)
@@ -165,6 +169,46 @@ def test_of_a_lost_answer_the_caller_is_told(here: Instance) -> None:
     answer = like(acme, poll)
     assert (answer.status, answer.json) == (202, {"counted": "unknown"})
     assert acme.good("GET", f"{poll}?live=true")["votes"] == 1
+
+
+@pytest.mark.parametrize("unread", ["Poll", "*Ballot.likes"])
+def test_where_a_reading_has_no_answer_there_was_no_vote(here: Instance, unread: str) -> None:
+    acme, poll = here.client, opened(here.client, "fast")
+
+    def silence(key: ItemKey) -> None:
+        if parse(key.pk)[1] == unread:
+            raise UnansweredError("silence")
+
+    here.tick(POLL_SECONDS)
+    here.before_reading = silence
+    assert like(acme, poll).status == 503
+    here.before_reading = lambda key: None
+    assert acme.good("GET", f"{poll}?live=true")["votes"] == 0
+    assert like(acme, poll).status == 200
+
+
+def test_a_vote_is_not_cast_again_with_its_request(served: Served, here: Instance) -> None:
+    poll = opened(here.client, "fast").rsplit("/", 1)[1]
+    for after, counted in ((None, "yes"), (UnansweredError("silence"), "unknown")):
+
+        def answer(_key: ItemKey, error: Exception | None = after) -> None:
+            if error is not None:
+                raise error
+
+        here.once.after = answer
+        book = Book(served.table, Ledger.load(), "acme", adding=Adding(here.once))
+        assert book.untouched
+        assert book.add(Ballot.likes(poll, "red")).counted == counted
+        assert not book.untouched
+
+    def throttle(_key: ItemKey) -> None:
+        raise ThrottledError("slow down")
+
+    here.once.before = throttle
+    book = Book(served.table, Ledger.load(), "acme", adding=Adding(here.once))
+    with pytest.raises(ThrottledError):
+        book.add(Ballot.likes(poll, "red"))
+    assert book.untouched
 
 
 def test_a_slot_that_throttles_is_passed_by(served: Served, here: Instance) -> None:
