@@ -1,14 +1,14 @@
 """Writing: builds a write, asks DynamoDB, and makes sense of a refusal.
 
 Each of these writes is a request of its own, most of them without a read before. While a
-transaction is open (`daicho.transactions`) they are parts of it instead, and an item whose
-versions are kept has one for each of its writes.
+transaction is open (`daicho.transactions`) they are parts of it instead. An item whose versions
+are kept has one for each of its writes, and so has one that refers to what must exist.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -26,9 +26,11 @@ from daicho.errors import (
     PreconditionFailed,
     Raced,
     ReferenceNotFound,
+    RefusedError,
 )
 from daicho.history import History
 from daicho.images import AttributeValue, Image
+from daicho.objects import check_place
 from daicho.patience import Patience
 from daicho.places import Places, described
 from daicho.plan import Generation, Ledger
@@ -103,14 +105,14 @@ class Writer:
             self.open, self.places.pending = None, {}
         transaction.commit()
 
-    def check_apart(self, key: ItemKey | None, *, to_write: bool = False) -> None:
+    def check_apart(self, key: ItemKey | None) -> None:
         """See `Transaction.check_apart`; of the open one, if there is one."""
         if self.open is not None and key is not None:
-            self.open.check_apart(key, to_write=to_write)
+            self.open.check_apart(key)
 
     def create(self, item: E) -> E:
         """See `Book.create`."""
-        if self._jointly(type(item)):
+        if self._jointly(type(item), type(item).fields_):
             return self._racing(lambda transaction: transaction.create(item))
         entity, now = type(item), self.clock()
         image = self.drafted(entity, self.fields(item), now)
@@ -122,7 +124,7 @@ class Writer:
 
     def put(self, item: E, *, if_match: int | None, if_none_match: bool) -> E:
         """See `Book.put`."""
-        if self._jointly(type(item)):
+        if self._jointly(type(item), type(item).fields_):
             return self._racing(
                 lambda t: t.put(item, if_match=if_match, if_none_match=if_none_match)
             )
@@ -157,7 +159,7 @@ class Writer:
 
     def change(self, one: One[E], changes: Mapping[str, Any], *, if_match: int | None) -> E:
         """See `Book.change`."""
-        if self._jointly(one.entity) or self.current(one.entity).plan.key.moves in changes:
+        if self._jointly(one.entity, changes) or self.current(one.entity).plan.key.moves in changes:
             return self._racing(lambda t: t.change(one, changes, if_match=if_match))
         entity, now = one.entity, self.clock()
         key = self.places.key(one)
@@ -174,7 +176,7 @@ class Writer:
             kept: dict[str, AttributeValue | None] = {"created_at": there["created_at"]}
             write = self._replacement(entity, image, kept, None, version)
             try:
-                return writing.item_of(entity, self._update(image, write))
+                return writing.item_of(entity, self._update(entity, image, write))
             except ConditionFailedError:
                 continue  # somebody was faster, or this very write's answer was lost
         raise Raced("others were faster, again and again; try again")
@@ -200,9 +202,15 @@ class Writer:
         """See `Book.restore`."""
         return self._racing(lambda transaction: transaction.restore(one, if_match=if_match))
 
-    def _jointly(self, entity: type[Entity]) -> bool:
-        """Whether an item is written together with others: in a transaction, or its version."""
-        return self.open is not None or entity.versioned_ is not None
+    def _jointly(self, entity: type[Entity], setting: Iterable[str] = ()) -> bool:
+        """Whether an item is written together with others.
+
+        In a transaction; with its version; or, of the fields that are set, one refers to what must
+        exist.
+        """
+        set_here = (entity.fields_[name] for name in setting if name in entity.fields_)
+        referring = any(spec.must_exist for spec in set_here)
+        return self.open is not None or entity.versioned_ is not None or referring
 
     def _racing(self, write: Callable[[Transaction], T]) -> T:
         """Write by a transaction, again and again where others are faster; or in the open one."""
@@ -245,6 +253,7 @@ class Writer:
         current = self.current(entity)
         image = writing.complete(self.tenant, current, fields, created)
         writing.check(current.plan, image)
+        check_place(entity, derive.key_of(image), writing.key_fields(current.plan)[-1])
         return image
 
     def _create(self, entity: type[Entity], image: Image, now: dt.datetime) -> None:
@@ -279,7 +288,7 @@ class Writer:
         write = self._replacement(entity, image, kept, until, if_match)
         if onto is not None and if_match is None:
             write.condition = f"attribute_exists({write.name('PK')}) AND ({write.condition})"
-        return writing.item_of(entity, self._update(image, write))
+        return writing.item_of(entity, self._update(entity, image, write))
 
     def kept(self, entity: type[Entity], image: Image, there: Image) -> Fields:
         """The fields of ``image`` in place of an item that is there: what is set once stays."""
@@ -304,14 +313,20 @@ class Writer:
             image, plan, absent=absent, kept=kept, now=now, if_match=if_match
         )
 
-    def _update(self, image: Image, write: writing.Write) -> Image:
+    def _update(self, entity: type[Entity], image: Image, write: writing.Write) -> Image:
         key = derive.key_of(image)
-        new = self.sender.ask(
-            key,
-            request=lambda: self.table.update(
-                key, write.update, **write.conditions, returns="ALL_NEW"
-            ),
-        )
+        try:
+            new = self.sender.ask(
+                key,
+                request=lambda: self.table.update(
+                    key, write.update, **write.conditions, returns="ALL_NEW"
+                ),
+            )
+        except RefusedError:
+            there = self.table.get(key, consistent=True)
+            if there is not None:  # what older code has left there may leave no room
+                writing.successor(entity, image, there)
+            raise
         return image if new is None else new
 
     def _put_over(self, image: Image, there: Image) -> bool:
