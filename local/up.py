@@ -17,6 +17,8 @@ from local.process import Background
 from local.server import alone, ministack, start, stop
 from local.users import admins, tokens
 
+FUNCTION = "FunctionName"
+"""How the outputs end that name functions."""
 SECONDS_BETWEEN_SWEEPS = 3
 SECONDS_TO_END_A_SWEEP = 60
 Say = Callable[[str], None]
@@ -51,8 +53,9 @@ def up(place: Place, say: Say, *, with_demo: bool = True, faults: float | None =
 def describe(place: Place, outputs: dict[str, str]) -> dict[str, object]:
     """The content of the stack file."""
     functions = {
-        name: outputs[f"{name.capitalize()}FunctionName"]
-        for name in ("api", "project", "rollup", "archive", "redrive", "audit", "jobs", "sweep")
+        output.removesuffix(FUNCTION).lower(): name
+        for output, name in outputs.items()
+        if output.endswith(FUNCTION)
     }
     return {
         "url": place.url,
@@ -86,11 +89,13 @@ def down(place: Place, say: Say) -> None:
 
 def reset(place: Place, say: Say) -> None:
     """Stop everything and forget the data; what was installed stays."""
-    down(place, lambda _: None)
-    for folder in (place.data, place.logs, place.folder / "cdk.out"):
-        shutil.rmtree(folder, ignore_errors=True)
-    for file in (place.stack_file, place.outputs, place.folder / "port"):
-        file.unlink(missing_ok=True)
+    with alone(place):
+        ttl_player(place).stop(SECONDS_TO_END_A_SWEEP)
+        stop(place)
+        for folder in (place.data, place.logs, place.folder / "cdk.out"):
+            shutil.rmtree(folder, ignore_errors=True)
+        for file in (place.stack_file, place.outputs, place.folder / "port"):
+            file.unlink(missing_ok=True)
     say(f"Everything stored in {place.folder} is gone.")
 
 

@@ -63,7 +63,7 @@ class Book(Counting, Sections):
         self._counters = Counters(table, self._places, adding, clock)
         self._writer = Writer(table, ledger, tenant, self._places, clock)
         self._splits = Splits.of(table, self._writer, clock, at_once)
-        self._objects = Objects(table, self._writer, clock, bucket)
+        self._objects = Objects(self._writer, clock, bucket)
         self._history = self._writer.history
         self._pages = Pages(
             table, ledger, tenant, self._places, self._history, self._now, at_once, memory

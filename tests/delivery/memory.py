@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+import datetime as dt
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 from daicho.bucket import Bucket
@@ -31,8 +32,8 @@ class MemoryTable(Table):
 class MemoryBucket(Bucket):
     """A bucket whose objects can be seen."""
 
-    def __init__(self) -> None:
-        self._stored = Objects(utc_now)
+    def __init__(self, now: Callable[[], dt.datetime] = utc_now) -> None:
+        self._stored = Objects(now)
         client: Any = self._stored
         super().__init__(client, "bucket")
 

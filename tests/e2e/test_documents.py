@@ -83,6 +83,10 @@ def test_a_photo_goes_to_s3_and_back_by_signed_urls(stack: dict[str, Any]) -> No
         assert longer.status_code == 403  # and of another size
         put = s3.request("PUT", upload["url"], content=PNG, headers=upload["headers"])
         assert put.status_code == 200, put.text
+        told = api.get(f"/photos/{photo}", params={"upload": "true"}).json()["image"]["upload"]
+        for each in (upload, told):  # it is there, and stays what it is
+            again = httpx.request("PUT", each["url"], content=PNG, headers=each["headers"])
+            assert again.status_code == 412, again.text
         shown = api.get(f"/photos/{photo}").json()["image"]
         got = s3.get(shown["url"])
         assert (got.status_code, got.content) == (200, PNG)
