@@ -51,6 +51,9 @@ class Commanded:
     failures: MemoryBucket = dataclasses.field(default_factory=MemoryBucket)
     stack: Stack = STACK
 
+    def __post_init__(self) -> None:
+        self.failures.now = lambda: self.kept.now
+
     def opened(self) -> Opened:
         return Opened(
             self.stack,
@@ -60,6 +63,7 @@ class Commanded:
             self.failures,
             Metered(self.kept.bucket),
             lambda: Daicho(Domain("test", Download)),
+            lambda: self.kept.now,
         )
 
     def run(self, *arguments: str) -> Any:

@@ -15,7 +15,6 @@ from cli.archive.state import State, summed
 from daicho import keys
 from daicho.archive.forgetting import ForgetReport, Forgetter
 from daicho.archive.remains import Remains
-from daicho.clock import utc_now
 from daicho.keys import TENANT
 
 _SUMMED = ("objects", "rows", "versions", "younger", "younger_rows", "broken")
@@ -49,7 +48,7 @@ def forget(  # the command's options
             raise OptionError(f"--tenant {tenant!r}: a-z, 0-9 and -, at most 63 characters")
         opened = Opened.find(stage, stack)
         waiting = Forgetter(opened.table, opened.bucket).waiting()
-        tenants = [name for name, at in waiting if at <= utc_now()] if due else [str(tenant)]
+        tenants = [name for name, at in waiting if at <= opened.now()] if due else [str(tenant)]
         reports = [_forgotten(opened, each, apply, state) for each in tenants]
         if as_json:
             typer.echo(json.dumps(reports if due else reports[0], indent=2, ensure_ascii=False))
@@ -66,8 +65,8 @@ def forget(  # the command's options
 
 
 def _forgotten(opened: Opened, tenant: str, apply: bool, file: Path | None) -> Report:
-    forgetter = Forgetter(opened.table, opened.metered)
-    remains = Remains(opened.table, opened.failures)
+    forgetter = Forgetter(opened.table, opened.metered, now=opened.now)
+    remains = Remains(opened.table, opened.failures, now=opened.now)
     if not apply:
         with progress(opened, f"looking for {tenant}"):
             found = forgetter.forget(tenant, dry_run=True).to_json()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+import datetime as dt
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 from daicho.bucket import Bucket
@@ -29,12 +30,16 @@ class MemoryTable(Table):
 
 
 class MemoryBucket(Bucket):
-    """A bucket whose objects can be seen."""
+    """A bucket whose objects can be seen. ``now``: the clock by which they are laid down."""
 
-    def __init__(self) -> None:
-        self._stored = Objects(utc_now)
+    def __init__(self, now: Callable[[], dt.datetime] = utc_now) -> None:
+        self.now = now
+        self._stored = Objects(self._at)
         client: Any = self._stored
         super().__init__(client, "bucket")
+
+    def _at(self) -> dt.datetime:
+        return self.now()
 
     @property
     def objects(self) -> Mapping[str, tuple[bytes, Mapping[str, str]]]:

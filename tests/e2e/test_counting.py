@@ -80,8 +80,13 @@ def test_downloads_make_the_chart_of_their_month(stack: dict[str, Any]) -> None:
             expected["ziggy-stardust"],
             ranked.index("ziggy-stardust") + 1,
         )
-        artists = {row["artist"]: row["count"] for row in everything(api, "/artist-charts/2001-02")}
-        assert artists == {"david-bowie": expected.total()}
+        artists = {"david-bowie": expected.total()}
+        # Rolled up by itself: maybe by the next run.
+        assert eventually(lambda: artist_chart(api, "2001-02"), artists.__eq__, 150) == artists
+
+
+def artist_chart(api: httpx.Client, month: str) -> dict[str, int]:
+    return {row["artist"]: row["count"] for row in everything(api, f"/artist-charts/{month}")}
 
 
 def chart(api: httpx.Client, month: str) -> Counter[str]:

@@ -10,7 +10,7 @@ import pytest
 
 from daicho.archive.forgetting import ForgetReport, Forgetter
 from daicho.errors import UnavailableError
-from tests.archiving import Kept, name_after, side_name
+from tests.archiving import WEEK_LATER, Kept, name_after, side_name
 
 HOURS_72 = dt.timedelta(hours=72)
 
@@ -22,12 +22,8 @@ def kept() -> Kept:
     made.append(4, tenant="u")
     made.append(5)
     made.rejoin(3)
-    made.now = in_days(4)
+    made.grow_old()
     return made
-
-
-def in_days(days: float) -> dt.datetime:
-    return dt.datetime.now(dt.UTC) + dt.timedelta(days=days)
 
 
 def forget(kept: Kept, tenant: str = "t", **more: Any) -> ForgetReport:
@@ -64,13 +60,13 @@ def test_a_dry_run_changes_nothing(kept: Kept) -> None:
 
 
 def test_younger_objects_wait_for_their_time(kept: Kept) -> None:
-    kept.now = in_days(1)
+    kept.now -= dt.timedelta(seconds=1)
     report = forget(kept)
     assert (report.objects, report.younger, report.younger_rows) == (0, 3, 4)
     assert not report.complete
     ((tenant, again),) = Forgetter(kept.table, kept.bucket).waiting()
-    assert (tenant, again) == ("t", report.again_at)
-    kept.now = again + dt.timedelta(seconds=1)
+    assert (tenant, again) == ("t", report.again_at) == ("t", WEEK_LATER + HOURS_72)
+    kept.now = again
     assert forget(kept).complete
     assert kept.numbers() == [4]
     assert Forgetter(kept.table, kept.bucket).waiting() == []
@@ -101,6 +97,7 @@ def test_another_tenants_rows_stay_as_they_were(kept: Kept) -> None:
 
 def test_what_is_rewritten_by_another_meanwhile_is_read_again(kept: Kept) -> None:
     kept.append(6, 7, tenant="u")
+    kept.grow_old()
     real = kept.bucket.replace
     once = iter([True])
 
@@ -121,7 +118,7 @@ def test_stopped_anywhere_it_is_done_by_the_next_run() -> None:
         kept.append(1, 2)
         kept.append(4, tenant="u")
         kept.rejoin(3)
-        kept.now = in_days(4)
+        kept.grow_old()
         left = itertools.count(stop, -1)
 
         class Fragile:
