@@ -27,7 +27,8 @@ class StoreError(DaichoError):
 class UnavailableError(StoreError):
     """No answer, or one that a later attempt may better.
 
-    What was asked may have been done only where it is an `UnansweredError`.
+    What was asked may have been done only where it is an `UnansweredError`, as far as the last
+    attempt tells; a client that repeats requests (`daicho.table.open_table`) may have made others.
     """
 
 
@@ -36,7 +37,23 @@ class UnansweredError(UnavailableError):
 
 
 class ThrottledError(UnavailableError):
-    """Too many requests for a partition, the table or the account."""
+    """Too many requests for a partition, the table or the account.
+
+    ``reasons``: which, in DynamoDB's words (``TableWriteMaxOnDemandThroughputExceeded``); empty
+    where it does not say.
+    """
+
+    def __init__(self, message: str, reasons: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.reasons = tuple(reasons)
+
+    @property
+    def is_of_keys(self) -> bool:
+        """Whether writes over more partition keys may help: unless another limit was named.
+
+        Source: ThrottlingReason, Amazon DynamoDB API Reference.
+        """
+        return not self.reasons or "TableWriteKeyRangeThroughputExceeded" in self.reasons
 
 
 class ContendedError(UnavailableError):

@@ -8,11 +8,15 @@ from typing import Any
 
 from botocore.exceptions import (
     BotoCoreError,
+    ChecksumError,
     ClientError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
     HTTPClientError,
     IncompleteReadError,
     ParamValidationError,
 )
+from botocore.exceptions import ConnectionError as AnyConnectionError
 
 from daicho.errors import (
     ConditionFailedError,
@@ -36,6 +40,11 @@ THROTTLES = frozenset(
     }
 )
 SERVER_FAILED = 500
+UNCONNECTED = (EndpointConnectionError, ConnectTimeoutError)
+"""No connection came about, so nothing was sent on it."""
+SILENCES = (HTTPClientError, AnyConnectionError, IncompleteReadError, ChecksumError)
+"""All else of a connection may come after the request was sent. An ``SSLError`` may be of the
+handshake or of the answer, a ``ProxyConnectionError`` of the proxy or of what is behind it."""
 REFUSALS = frozenset(
     {
         "ItemCollectionSizeLimitExceededException",
@@ -47,16 +56,21 @@ REFUSALS = frozenset(
 
 @contextmanager
 def translated(doing: str) -> Iterator[None]:
-    """Turn what botocore raises into our errors: the one place that does."""
+    """Turn what botocore raises into our errors: the one place that does.
+
+    Of a client that repeats a request, botocore raises what became of the last attempt.
+    """
     try:
         yield
     except ClientError as error:
         raise _of_answer(error, doing) from error
     except ParamValidationError as error:
         raise RefusedError(f"{doing}: {error}") from error
-    except (HTTPClientError, IncompleteReadError) as error:  # sent, and then silence
+    except UNCONNECTED as error:
+        raise UnavailableError(f"{doing}: {error}") from error
+    except SILENCES as error:
         raise UnansweredError(f"{doing}: {error}") from error
-    except BotoCoreError as error:  # never sent: no connection, no credentials yet
+    except BotoCoreError as error:  # before anything is sent: no credentials yet, no region
         raise UnavailableError(f"{doing}: {error}") from error
 
 
@@ -68,7 +82,7 @@ def _of_answer(error: ClientError, doing: str) -> StoreError:
     if code == "TransactionCanceledException":
         return _of_transaction(error, message)
     if code in THROTTLES:
-        return ThrottledError(message)
+        return ThrottledError(message, _reasons(error.response))
     if code == "TransactionConflictException":
         return ContendedError(message)
     if code == "TransactionInProgressException":  # the SDK's own repeat met the first attempt
@@ -80,6 +94,12 @@ def _of_answer(error: ClientError, doing: str) -> StoreError:
     # All else may pass: a grant or key, say, that somebody is about to repair. Giving up at once
     # would burn the mapping's retries.
     return UnavailableError(message)
+
+
+def _reasons(response: Any) -> tuple[str, ...]:
+    """Why DynamoDB throttled, where it says so: one name, in two spellings."""
+    given = response.get("ThrottlingReasons") or response.get("throttlingReasons") or ()
+    return tuple(each["reason"] for each in given if "reason" in each)
 
 
 def _of_transaction(error: ClientError, message: str) -> StoreError:

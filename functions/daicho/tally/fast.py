@@ -182,9 +182,10 @@ def grown(known: int, votes: int, throttled: int, seconds: float) -> int:
     """How many slots there are to be after so many votes, in so many seconds, over ``known``.
 
     A slot that runs hot takes the number to what the votes a second ask for; one that throttled
-    doubles it, because what came is more than what was counted. It never falls.
+    doubles it, because what came is more than what was counted. It never falls, so it does not
+    rise where no time has passed: two clocks that differ tell no rate.
     """
-    rate = votes / max(1.0, seconds)
+    rate = votes / max(1.0, seconds) if seconds > 0 else 0.0
     wanted = known
     if rate > HOT * known:
         wanted = keys.shards_for(rate)

@@ -43,7 +43,7 @@ def roll_up(
     store: Store,
     ledger: Ledger,
     partition: str,
-    now: dt.datetime,
+    now: Callable[[], dt.datetime],
     place: Placing,
     patience: Patience,
 ) -> fast.Reading:
@@ -60,8 +60,9 @@ def roll_up(
     marked = fast.slot_number(partition)
     for _ in range(MOST_STARTS):
         head = store.get(name.head, consistent=True)
+        began = now()  # behind the head: of the rollup that wrote it this is the time since then
         found = fast_slots.read(store, name, marked, fast.slots_said(head))
-        change = fast.heading(name, head, found, now)
+        change = fast.heading(name, head, found, began)
         if not try_change(store, change):
             continue
         if (number := fast.slots_said({"slots": change.values[":slots"]})) > found.slots:

@@ -47,12 +47,16 @@ def add(
 ) -> None:
     """Count a vote in a slot drawn at random.
 
+    It tells the rollup how often it was turned away on its way, where more slots would help: not
+    where the limit is the table's or the account's.
+
     Raises:
         UnansweredError: nobody knows whether it was counted; it is not sent again.
         ThrottledError: slot after slot turned it away, so it is not counted.
         UnavailableError: it was never sent.
     """
     tried: list[int] = []
+    throttled = 0
     while True:
         number = _drawn(slots, tried, random)
         change = fast.adding(
@@ -60,14 +64,15 @@ def add(
             number,
             by,
             known_slots=slots,
-            throttled=len(tried),
+            throttled=throttled,
             dirty_shards=dirty_shards,
             now=now,
         )
         try:
             table.update(change.key, change.update, names=change.names, values=change.values)
-        except ThrottledError:
+        except ThrottledError as error:
             tried.append(number)
+            throttled += error.is_of_keys
             if len(tried) == min(ATTEMPTS, slots):
                 raise
         else:

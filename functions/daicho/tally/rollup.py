@@ -25,7 +25,7 @@ from daicho.patience import Patience
 from daicho.plan import AggregatePlan, EntityPlan, Ledger
 from daicho.requests import Page, Query
 from daicho.stores import Gets, Pages, Transacts, Updates, try_change
-from daicho.tally import fast, fast_rollup, slots
+from daicho.tally import fast, fast_rollup, marks, slots
 from daicho.tally.reading import read_slots, sum_of
 from daicho.units import Units
 
@@ -125,7 +125,10 @@ class Totals:
 
 
 class Rollup(Totals):
-    """Rolls dirty tallies up on one table; ``threads`` of them at once."""
+    """Rolls dirty tallies up on one table; ``threads`` of them at once.
+
+    ``dirty_shards``: over so many partitions marks are spread now; it reads as many as ever were.
+    """
 
     def __init__(
         self,
@@ -144,16 +147,20 @@ class Rollup(Totals):
         self._each: Callable[..., Iterator[_Rolled]] = pool.map if pool else map
 
     def run(self, patience: Patience) -> Report:
-        """Roll up every tally that is found dirty, or as many as there is time for."""
+        """Roll up every tally that is found dirty, or as many as there is time for.
+
+        Raises:
+            StoreError: what is dirty cannot be read.
+        """
         done: list[_Rolled] = []
-        marks: list[str] = []
+        marked: list[str] = []
         seen: set[str] = set()
         self._store.units.taken()
         for page in self._dirty_pages():
-            marks += [item["GSI2SK"]["S"] for item in page.items]
+            marked += [item["GSI2SK"]["S"] for item in page.items]
             # The index shows a mark for a while after it is gone: each tally once a run.
             found = {fast.whole(item["PK"]["S"]): item["PK"]["S"] for item in page.items}
-            tallies = [marked for whole, marked in found.items() if whole not in seen]
+            tallies = [partition for whole, partition in found.items() if whole not in seen]
             seen.update(found)
             done += self._each(lambda tally: self._attempt(tally, patience), tallies)
             if not patience.lasts:
@@ -163,7 +170,7 @@ class Rollup(Totals):
             rolled=sum(not each.failed and not each.late for each in done),
             failed=sum(each.failed for each in done),
             slots_read=sum(each.slots_read for each in done),
-            oldest_mark=min(marks, default=None),
+            oldest_mark=min(marked, default=None),
             finished=patience.lasts and not any(each.late for each in done),
             slots_folded=sum(each.slots_folded for each in done),
             read_units=read,
@@ -181,7 +188,7 @@ class Rollup(Totals):
         """
         if fast.is_fast(tally):
             counter = fast_rollup.roll_up(
-                self._store, self._ledger, tally, self._now(), ranking_place, patience
+                self._store, self._ledger, tally, self._now, ranking_place, patience
             )
             return _Rolled(len(counter.images))
         is_total, found = self.total_up(tally)
@@ -219,7 +226,7 @@ class Rollup(Totals):
         """Pages of marks, oldest first, of each partition in turn: none starves another."""
         waiting = deque(
             self._store.pages(Query(slots.dirty_partition(n), index="GSI2", limit=MARKS_A_PAGE))
-            for n in range(self._dirty_shards)
+            for n in range(marks.remembered(self._store, self._dirty_shards))
         )
         while waiting:
             pages = waiting.popleft()

@@ -56,7 +56,7 @@ def roll_up(table: Any, *, seconds: float = 60, ledger: Ledger = LEDGER) -> fast
     if not marked:
         return None
     now = NOW + dt.timedelta(seconds=seconds)
-    return fast_rollup.roll_up(table, ledger, marked[-1], now, ranking_place, AMPLE)
+    return fast_rollup.roll_up(table, ledger, marked[-1], lambda: now, ranking_place, AMPLE)
 
 
 def head(table: MemoryTable) -> Image:

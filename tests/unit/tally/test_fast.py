@@ -126,6 +126,33 @@ def test_a_throttled_vote_goes_to_another_slot_and_says_so_there() -> None:
     assert (found.votes, found.throttled) == ({("a",): 1}, 2)
 
 
+@pytest.mark.parametrize(
+    ("reasons", "told"),
+    [
+        ([], 2),
+        (["TableWriteKeyRangeThroughputExceeded"], 2),
+        (["TableWriteMaxOnDemandThroughputExceeded"], 0),
+    ],
+)
+def test_only_a_throttle_that_more_slots_would_help_is_told(reasons: list[str], told: int) -> None:
+    table = Table()
+    left = 2
+
+    def throttle(_key: ItemKey) -> None:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            raise ThrottledError("slow down", reasons)
+
+    table.before = throttle
+    add(table, "a", random.Random(3).random)
+    found = fast_slots.read(table, NAME, 0, 8)
+    assert (found.votes, found.throttled) == ({("a",): 1}, told)
+    table.before = lambda key: None
+    roll_up(table)
+    assert fast.slots_said(head(table)) == (16 if told else 8)
+
+
 def test_throttled_everywhere_it_is_not_counted() -> None:
     table = Table()
     tried: list[int] = []
@@ -170,6 +197,9 @@ def test_each_slot_that_was_not_tried_has_its_chance(
         (8, 100, 1, 60, 16),  # throttled: what came is more than what was counted
         (8, 20_000 * 60, 5, 60, 40),
         (8, 6_000, 0, 0.001, 12),  # within less than a second: as if it had been one
+        (8, 10**6, 0, 0.0, 8),  # no time, or less: clocks differ, and tell no rate
+        (8, 10**6, 0, -5.0, 8),
+        (8, 10**6, 1, -5.0, 16),
         (2_000, 10**9, 10**6, 60, 2_000),
         (1_500, 0, 1, 60, 2_000),
         (3_000, 0, 1, 60, 3_000),  # declared with more: not fewer

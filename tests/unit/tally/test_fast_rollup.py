@@ -27,6 +27,7 @@ from daicho.requests import Page, Query
 from daicho.tally import fast, fast_rollup, fast_slots, reading, slots
 from daicho.tally.rollup import Rollup, ranking_place
 from tests.unit.tally.liking import (
+    AMPLE,
     LEDGER,
     LIKES,
     NAME,
@@ -76,6 +77,32 @@ def test_a_rollup_that_was_overtaken_takes_nothing_back(at: str) -> None:
     while roll_up(table, seconds=120):
         pass
     assert (total(table, "a"), votes(table)) == (2, {("a",): 2})
+
+
+def test_a_rollup_that_was_overtaken_measures_from_the_other_on() -> None:
+    """By the time that it began at, what came since would have come within a second."""
+    table, clock = Table(), [NOW]
+    add(table, "a", lambda: 0.0)
+    roll_up(table, seconds=0)
+    slot = fast.slot_key(NAME, 0, ("a",))
+
+    def come(votes: int) -> None:
+        more = {"items": {"N": str(votes)}, "GSI2PK": {"S": "#dirty#0"}}
+        table.items[slot] = {**table.items[slot], **more, "GSI2SK": {"S": keys.instant(NOW)}}
+
+    def overtake(_key: ItemKey) -> None:
+        table.before = lambda key: None
+        come(10_000)
+        roll_up(table, seconds=4)
+        come(20_000)
+        clock[0] = NOW + dt.timedelta(seconds=20)
+
+    come(5_000)
+    clock[0] = NOW + dt.timedelta(seconds=5)
+    table.before = overtake
+    fast_rollup.roll_up(table, LEDGER, slot.pk, lambda: clock[0], ranking_place, AMPLE)
+    assert fast.slots_said(head(table)) == 8
+    assert total(table, "a") == 20_000
 
 
 def test_a_rollup_that_ends_anywhere_is_made_up_for_by_the_next() -> None:
@@ -214,7 +241,12 @@ def test_a_counter_whose_totals_are_not_all_written_keeps_its_marks() -> None:
     left = iter([30.0, 1.0])
     with pytest.raises(UnavailableError):
         fast_rollup.roll_up(
-            table, LEDGER, NAME.slot(0), NOW, ranking_place, Patience(lambda: next(left), reserve=1)
+            table,
+            LEDGER,
+            NAME.slot(0),
+            lambda: NOW,
+            ranking_place,
+            Patience(lambda: next(left), reserve=1),
         )
     assert (total(table, "a"), total(table, "b")) == (1, 0)
     roll_up(table)

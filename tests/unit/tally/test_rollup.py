@@ -14,7 +14,7 @@ from daicho.errors import ThrottledError
 from daicho.images import Image
 from daicho.patience import Patience
 from daicho.stores import change_item
-from daicho.tally import reading, slots
+from daicho.tally import marks, reading, slots
 from daicho.tally.rollup import Report, Rollup
 from tests.delivery.memory import MemoryTable
 from tests.ledgers import LEDGER, tally
@@ -168,6 +168,56 @@ def test_threads_roll_up_what_one_does() -> None:
         name = tally("Download", "chart", 1, "2026-11", song)
         count(table, slots.slot_key(name, "s"), 1)
     assert Rollup(table, LEDGER, dirty_shards=4, threads=4).run(AMPLE).rolled == 8
+
+
+def many(table: MemoryTable, shards: int, seq: str) -> None:
+    """Tallies whose marks stand in every one of so many partitions."""
+    for song in range(20 * shards):
+        name = tally("Download", "chart", 1, "2026-11", str(song))
+        one = Amount(1, Decimal(1))
+        key = slots.slot_key(name, "s")
+        change_item(table, slots.adding(key, one, seq, seq, dirty_shards=shards, now=NOW))
+    marked = {item["GSI2PK"]["S"] for item in table.items.values() if "GSI2PK" in item}
+    assert marked == {slots.dirty_partition(number) for number in range(shards)}
+
+
+def rolled_up_by(table: MemoryTable, dirty_shards: int) -> int:
+    return Rollup(table, LEDGER, dirty_shards=dirty_shards, now=lambda: NOW).run(AMPLE).rolled
+
+
+def test_marks_are_found_after_they_are_spread_over_fewer_partitions() -> None:
+    table = MemoryTable()
+    assert rolled_up_by(table, 8) == 0
+    many(table, 8, "001")
+    assert rolled_up_by(table, 2) == 160
+    assert dirty(table) == []
+    many(table, 8, "002")  # a function of the old deployment, still warm
+    assert rolled_up_by(table, 2) == 160
+
+
+def test_marks_are_found_after_they_are_spread_over_more_partitions() -> None:
+    table = MemoryTable()
+    assert rolled_up_by(table, 2) == 0
+    many(table, 8, "001")
+    assert rolled_up_by(table, 8) == 160
+    many(table, 2, "002")
+    assert rolled_up_by(table, 8) == 40
+
+
+def test_of_two_rollups_that_were_told_differently_the_table_remembers_the_more() -> None:
+    class Racing(MemoryTable):
+        raced = False
+
+        def update(self, key: ItemKey, update: str, **named: Any) -> None:
+            if key == marks.MOST and not self.raced:
+                self.raced = True
+                assert marks.remembered(self, 8) == 8
+            super().update(key, update, **named)
+
+    for told, found in ((2, 8), (9, 9)):
+        table = Racing()
+        assert marks.remembered(table, told) == found
+        assert marks.remembered(table, 1) == found
 
 
 @pytest.mark.parametrize("text", ["t#Song.count#1", "t#+Song#1", "t#+Song.count", "t"])
