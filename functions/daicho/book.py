@@ -15,31 +15,30 @@ from typing import Any
 from daicho.bucket import Bucket
 from daicho.clock import utc_now
 from daicho.counters import Adding, Counters
-from daicho.cursor import Binding, Position
-from daicho.derive import Amount, ItemKey
-from daicho.errors import Conflict, Invalid, NotFound, UnansweredError, UnavailableError
+from daicho.counting import Counting
+from daicho.derive import ItemKey
+from daicho.errors import Conflict, Invalid, NotFound, UnavailableError
 from daicho.figures import Figures
 from daicho.idempotency import HEADER, Answer, Request
 from daicho.images import Image
 from daicho.memory import Memory
-from daicho.pages import Pages
+from daicho.objects import objects_of
+from daicho.pages import MOST_AT_ONCE, Pages, check_limit
 from daicho.places import Places, described
 from daicho.plan import Ledger
-from daicho.questions import Chart, Counted, E, Figure, Forgotten, Many, One, Page, Ranking, Score
+from daicho.questions import Chart, E, Forgotten, Many, One, Page
 from daicho.sections import Sections, Splits
 from daicho.stored import Objects
 from daicho.table import Table
-from daicho.tally.reading import live_amount
 from daicho.transactions import Transaction
 from daicho.views import View, Viewed, attributes_of, view_of
 from daicho.writers import Writer
 from daicho.writing import expired, item_of, key_fields
 
 __all__ = ["MOST_AT_ONCE", "Book", "Chart", "Page"]
-MOST_AT_ONCE = 100
 
 
-class Book(Sections):
+class Book(Counting, Sections):
     """One tenant's part of the table. Make one for each request: it remembers what it has read."""
 
     def __init__(
@@ -112,7 +111,7 @@ class Book(Sections):
             BadCursor: a cursor of another question or tenant.
             Invalid: a limit that is not 1 to 100, or a value that its field does not take.
         """
-        _check_limit(limit)
+        check_limit(limit)
         images, end = self._pages.page(many, limit, cursor)
         return Page([item_of(many[0].entity, image) for image in images], end)
 
@@ -124,7 +123,7 @@ class Book(Sections):
         cursor: str | None = None,
     ) -> Viewed:
         """As `page`, of each item some fields: from the index alone where its rows copy them."""
-        _check_limit(limit)
+        check_limit(limit)
         images, end = self._pages.page(many, limit, cursor, names)
         return Viewed([view_of(many[0].entity, image, names) for image in images], end)
 
@@ -185,7 +184,7 @@ class Book(Sections):
             differing = [name for name in fields if getattr(known, name) != getattr(item, name)]
             if differing:
                 detail = f"it was used with another {differing[0]} before"
-                raise Invalid(detail, field="Idempotency-Key") from None
+                raise Invalid(detail, field=HEADER) from None
             return known
 
     def put(self, item: E, *, if_match: int | None = None, if_none_match: bool = False) -> E:
@@ -227,7 +226,8 @@ class Book(Sections):
             NotFound: there is none, or it has expired.
             PreconditionFailed: not of version ``if_match``.
         """
-        self._writing(one.entity).delete(one, if_match=if_match)
+        removing = self._objects if objects_of(one.entity) else self._writing(one.entity)
+        removing.delete(one, if_match=if_match)
 
     def restore(self, one: One[E], *, if_match: int | None = None) -> E:
         """Write a version of an item (``Article.versions.at("a", version=3)``) as its newest.
@@ -296,71 +296,6 @@ class Book(Sections):
         """Whether nothing was written through it, so that all may be tried again."""
         return not self._writer.sender.sent
 
-    def add(self, figure: Figure) -> Counted:
-        """Count one vote of a fast counter's group (``Ballot.likes(poll, candidate)``).
-
-        It may be ``unknown`` whether it was: tell whoever asked.
-
-        Raises:
-            NotFound: what the counter counts within does not exist, where that was looked up.
-            Invalid: a value that its field does not take.
-            ThrottledError: it was not counted, slot after slot being busy.
-            UnavailableError: it was not counted: the table could not be reached.
-        """
-        if self._writer.open is not None:
-            raise Invalid("a fast counter cannot tell a repeat", field=HEADER)
-        group = self._figures.group(figure.entity, figure.aggregate, figure.within)
-        try:
-            self._counters.add(figure.entity, group, group.by(figure))
-        except UnansweredError:
-            return Counted("unknown")
-        return Counted("yes")
-
-    def read(self, figure: Figure, *, live: bool = False, ranked: bool = False) -> Score:
-        """A group's tally, as rolled up last; or ``live``, all that was counted up to now.
-
-        ``ranked``: with its rank, which is None for zero items and where it is ``beyond`` 10,000.
-        """
-        group = self._figures.group(figure.entity, figure.aggregate, figure.within)
-        by, amount = group.by(figure), None
-        if live and group.counter is not None:
-            amount = self._counters.live(figure.entity, group).get(by, Amount())
-        elif live:
-            amount = live_amount(self._table, group.tally(by))
-        return self._figures.score(group, by, amount, ranked=ranked and group.aggregate.ranked)
-
-    def top(
-        self,
-        ranking: Ranking,
-        *,
-        limit: int = MOST_AT_ONCE,
-        cursor: str | None = None,
-        live: bool = False,
-    ) -> Chart:
-        """The groups of a ranking, highest first, ties by id.
-
-        ``live`` sums up to 100 members as they are; of an aggregate, one that was never rolled up
-        is not among them yet, so who knows the members had better `read` each of them live.
-
-        Raises:
-            BadCursor: a cursor of another question or tenant.
-            Invalid: a limit that is not 1 to 100, or ``live`` for more than 100 members.
-        """
-        _check_limit(limit)
-        group = self._figures.group(ranking.entity, ranking.aggregate, ranking.within)
-        partitions = group.rankings
-        binding = Binding(self.tenant, ("live" if live else "top", partitions[0]))
-        start: Position | None = binding.read(cursor)
-        if not live:
-            scores, end = self._figures.top(group, start, limit)
-        else:
-            if group.counter is not None:
-                amounts = self._counters.live(ranking.entity, group)
-            else:
-                amounts = self._figures.members_live(group)
-            scores, end = self._figures.ranked(amounts, start, limit)
-        return Chart(scores, binding.write(end))
-
     def _read(
         self,
         one: One[E],
@@ -392,8 +327,3 @@ class Book(Sections):
 
     def _now(self) -> int:
         return int(self._clock().timestamp())
-
-
-def _check_limit(limit: int) -> None:
-    if not 1 <= limit <= MOST_AT_ONCE:
-        raise Invalid(f"a limit is from 1 to {MOST_AT_ONCE}", field="limit")

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from daicho import keys
+from daicho import keys, leftovers
 from daicho.derive import ItemKey
 from daicho.errors import Invalid
 from daicho.fields import DeclarationError, FieldSpec
@@ -100,3 +100,19 @@ def name_of(base: ItemKey, entity: str, field: str) -> str:
     if len(name) > MOST_NAME_BYTES:
         raise Invalid(f"the object's name would take {len(name)} bytes; at most {MOST_NAME_BYTES}")
     return name
+
+
+def check_place(entity: Any, base: ItemKey, blamed: str) -> None:
+    """Refuse an item whose objects, or the marks that look after them, would have no place.
+
+    Raises:
+        Invalid: its key is too long; it names the field ``blamed``.
+    """
+    try:
+        for field in objects_of(entity):
+            name_of(base, entity.__name__, field)
+            leftovers.partition_of(base, entity.__name__)
+    except keys.KeyTooLongError as error:
+        raise Invalid(str(error), field=blamed) from error
+    except Invalid as error:
+        raise Invalid(error.detail, field=blamed) from error

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from daicho.cursor import Binding, Position
-from daicho.errors import UnprocessedError
+from daicho.errors import Invalid, UnprocessedError
 from daicho.history import History
 from daicho.images import Image
 from daicho.lists import AskedLists, Lists
@@ -23,6 +23,9 @@ from daicho.search.streams import END, Bound
 from daicho.search.walk import Budget, OnlyUnprocessedError, Walk
 from daicho.table import Table
 from daicho.views import inherited
+
+MOST_AT_ONCE = 100
+"""Items of a page, or members of a ranking."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,12 @@ class Pages:
         order, inclusive = walked.bound
         end = None if walked.bound == END else Position(order, int(inclusive))
         return walked.items, end
+
+
+def check_limit(limit: int) -> None:
+    """Refuse a limit that is not 1 to 100: Invalid."""
+    if not 1 <= limit <= MOST_AT_ONCE:
+        raise Invalid(f"a limit is from 1 to {MOST_AT_ONCE}", field="limit")
 
 
 def _copy(asked: AskedLists, names: Sequence[str] | None) -> bool:

@@ -75,8 +75,8 @@ class Round(Generic[T]):
 class ParallelScan(Generic[T]):
     """Reads segment by segment, ``most`` at once.
 
-    ``scan`` says what is asked of each. ``pace`` bounds the read units a second: pages are then so
-    small that a round takes about a second's share.
+    ``scan`` says what is asked of each; its ``limit`` bounds every page. ``pace`` bounds the read
+    units a second: pages are then so small that a round takes about a second's share.
     """
 
     store: Scans
@@ -149,12 +149,14 @@ class ParallelScan(Generic[T]):
 
     def _limit(self) -> int | None:
         """How many items a page may look at, so that a round takes about a second's units."""
+        most = self.scan.limit
         if self.pace.rate is None:
-            return None
-        if not self._units:
-            return ITEMS_AT_FIRST
-        items_a_unit = self._scanned / self._units
-        return max(1, int(self.pace.rate / self._at_once * items_a_unit))
+            return most
+        share = ITEMS_AT_FIRST
+        if self._units:
+            items_a_unit = self._scanned / self._units
+            share = max(1, int(self.pace.rate / self._at_once * items_a_unit))
+        return share if most is None else min(share, most)
 
 
 @contextmanager

@@ -13,13 +13,15 @@ from daicho.derive import key_of
 from daicho.entity import Entity
 from daicho.errors import NotFound
 from daicho.images import Image
-from daicho.objects import Place, objects_of
+from daicho.objects import Place
 from daicho.places import described
 from daicho.questions import Held, OneSection
+from daicho.section_writing import SECTION, SectionWriter
 from daicho.split import Manifest
 from daicho.split_reading import Found, SplitReader
-from daicho.split_writing import SECTION, SplitWriter
+from daicho.split_writing import SplitWriter
 from daicho.splitting import split_of, with_sections
+from daicho.staging import Staging
 from daicho.stored import Objects
 from daicho.table import Table
 from daicho.writers import Writer
@@ -34,19 +36,21 @@ class Splits:
 
     reader: SplitReader
     writer: SplitWriter
+    sections: SectionWriter
 
     @classmethod
     def of(
         cls, table: Table, writer: Writer, clock: Callable[[], dt.datetime], at_once: int
     ) -> Splits:
         """For the items that ``writer`` writes."""
-        return cls(SplitReader(table), SplitWriter(table, writer, clock, at_once))
+        staging = Staging(table, writer, clock, at_once)
+        return cls(SplitReader(table), SplitWriter(staging), SectionWriter(staging))
 
     def whole(self, entity: type[E], head: Image) -> E | None:
         """An item with its sections, as it was at one moment; None if it was deleted meanwhile."""
         if split_of(entity) is None:
             return item_of(entity, head)
-        self.writer.writer.check_apart(key_of(head))
+        self.writer.staging.writer.check_apart(key_of(head))
         found = self.reader.whole(head, entity.__name__)
         if isinstance(found, Found):
             return with_sections(item_of(entity, found.head), found.values())
@@ -69,7 +73,11 @@ class Sections:
         split.check_name(asked.name, SECTION)
         one, entity = asked.one, asked.entity
         key = self._writer.places.key(one)
-        self._writer.check_apart(key)
+        changed = self._splits.sections.changed(key)
+        if changed is not None and asked.name in changed.changes:
+            return changed.changes[asked.name].held
+        if changed is None:
+            self._writer.check_apart(key)
         head = None if key is None else self._writer.table.get(key, consistent=True)
         if head is None or split_of(entity) is None:
             raise NotFound(f"no {described(one)}")
@@ -110,7 +118,7 @@ class Sections:
             Invalid: it cannot be stored, or there is no room for it.
             Raced: others change the item all the time.
         """
-        return self._splits.writer.put_section(asked, value, if_match=if_match)
+        return self._splits.sections.put(asked, value, if_match=if_match)
 
     def remove_section(self, asked: OneSection[Any], *, if_match: int | None = None) -> int:
         """Remove one section; its item's version then.
@@ -119,7 +127,7 @@ class Sections:
             NotFound: there is no such item, or it has no such section.
             PreconditionFailed, Raced: as in `put_section`.
         """
-        return self._splits.writer.remove_section(asked, if_match=if_match)
+        return self._splits.sections.remove(asked, if_match=if_match)
 
     def upload(self, item: Entity, field: str) -> Place:
         """Where the object of a new item is to be put: a signed request, good for 15 minutes."""
@@ -129,9 +137,7 @@ class Sections:
         """Where the object of an item is to be had: a signed request, good for an hour."""
         return self._objects.download(item, field)
 
-    def _writing(self, entity: type[Entity]) -> Writer | SplitWriter | Objects:
-        if objects_of(entity):
-            return self._objects
+    def _writing(self, entity: type[Entity]) -> Writer | SplitWriter:
         return self._writer if split_of(entity) is None else self._splits.writer
 
     def _held_inside(self, asked: OneSection[Any], item: Entity) -> Held | None:

@@ -50,6 +50,18 @@ def split_of(entity: Any) -> FieldSpec | None:
     return None
 
 
+def declared(entity: type[Any]) -> FieldSpec:
+    """The field of an entity that is split.
+
+    Raises:
+        TypeError: none is.
+    """
+    found = split_of(entity)
+    if found is None:
+        raise TypeError(f"{entity.__name__} is not split: split = Split(sections)")
+    return found
+
+
 def head_of(item: T, manifest: Manifest | None) -> T:
     """The same item without its sections, as the table holds it."""
     head, spec = copy.copy(item), split_of(item.__class__)

@@ -1,4 +1,7 @@
-"""Objects of items, as a `Book` signs for them and removes them."""
+"""Objects of items, as a `Book` signs for them and removes them.
+
+Items that have objects are created and replaced like any other.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from daicho import keys, leftovers, objects
+from daicho import leftovers, objects
 from daicho.bucket import Bucket
 from daicho.derive import ItemKey
 from daicho.entity import Entity
-from daicho.errors import Invalid, NotFound, StoreError
+from daicho.errors import NotFound, StoreError
 from daicho.idempotency import KEPT_SECONDS
 from daicho.objects import DOWNLOAD_SECONDS, UPLOAD_SECONDS, Place, StoredObject
 from daicho.places import described
@@ -35,16 +38,6 @@ class Objects:
     clock: Callable[[], dt.datetime]
     bucket: Callable[[], Bucket] | None
 
-    def create(self, item: E) -> E:
-        """See `Book.create`."""
-        self._check_names(item)
-        return self.writer.create(item)
-
-    def put(self, item: E, *, if_match: int | None, if_none_match: bool) -> E:
-        """See `Book.put`; its objects stay what they are."""
-        self._check_names(item)
-        return self.writer.put(item, if_match=if_match, if_none_match=if_none_match)
-
     def delete(self, one: One[E], *, if_match: int | None) -> None:
         """See `Book.delete`. The objects go after the item: none is left without its object.
 
@@ -53,7 +46,7 @@ class Objects:
         """
         with self.writer.together() as transaction:
             there = transaction.get(one)
-            transaction.delete(one, if_match=if_match)
+            transaction.remove(one, if_match=if_match)
             key, now = self._key(there), self.clock()
             given = min(now, there.created_at + dt.timedelta(seconds=KEPT_SECONDS))
             closed = given + dt.timedelta(seconds=UPLOAD_SECONDS)
@@ -99,17 +92,6 @@ class Objects:
             field: objects.name_of(key, entity.__name__, field)
             for field in objects.objects_of(entity)
         }
-
-    def _check_names(self, item: Entity) -> None:
-        """Refuse an item whose objects would have no place: Invalid names its key."""
-        names = key_fields(self.writer.current(type(item)).plan)
-        try:
-            self._names(item)
-            leftovers.partition_of(self._key(item), type(item).__name__)
-        except keys.KeyTooLongError as error:
-            raise Invalid(str(error), field=names[-1]) from error
-        except Invalid as error:
-            raise Invalid(error.detail, field=names[-1]) from error
 
     def _key(self, item: Entity) -> ItemKey:
         names = key_fields(self.writer.current(type(item)).plan)

@@ -21,6 +21,7 @@ from daicho.entity import Entity
 from daicho.errors import Conflict, Invalid, NotFound, PreconditionFailed, Raced
 from daicho.errors import TransactionFailedError as Failed
 from daicho.images import Image
+from daicho.objects import objects_of
 from daicho.places import described
 from daicho.questions import One
 from daicho.requests import (
@@ -33,6 +34,7 @@ from daicho.requests import (
     key_of_write,
 )
 from daicho.revising import Revisions, fields_of
+from daicho.splitting import split_of
 
 if TYPE_CHECKING:
     from daicho.writers import Writer
@@ -41,9 +43,9 @@ E = TypeVar("E", bound=Entity)
 MOST_BYTES = 4 * 1024 * 1024
 """Of all items of a transaction."""
 RECORD = "the record of its Idempotency-Key"
-ONCE = (
-    "what has sections is changed once in a transaction, or a request under an Idempotency-Key, "
-    "and not read after that"
+ONE_WAY = (
+    "in a transaction, or a request under an Idempotency-Key, an item with sections is changed as "
+    "a whole, once, or section by section; and after that it is not read as a whole"
 )
 
 
@@ -58,6 +60,8 @@ class Transaction:
         self._writer = writer
         self._seen: dict[ItemKey, Image | None] = {}
         self._given: dict[ItemKey, Write] = {}
+        self.apart: dict[ItemKey, Any] = {}
+        """What becomes of items whose sections it changes (`daicho.section_writing`)."""
         self.images: dict[ItemKey, Image | None] = {}
         """What stands at each key that was read, as the transaction would leave it."""
         self._revisions = Revisions(writer.history)
@@ -135,7 +139,18 @@ class Transaction:
         return self._leave(entity, writing.successor(entity, fresh, there), now)
 
     def delete(self, one: One[E], *, if_match: int | None = None) -> None:
-        """See `Book.delete`."""
+        """See `Book.delete`.
+
+        Raises:
+            TypeError: more goes with the item than a transaction sees: the `Book` deletes it.
+        """
+        name = one.entity.__name__
+        if split_of(one.entity) is not None or objects_of(one.entity):
+            raise TypeError(f"{name} has more than an item: it is deleted by the Book, on its own")
+        self.remove(one, if_match=if_match)
+
+    def remove(self, one: One[E], *, if_match: int | None) -> None:
+        """Delete an item, and nothing that stands beside it but its versions."""
         key = self._writer.places.key(one)
         there = self._standing(one.entity, key)
         if key is None or there is None:
@@ -171,22 +186,29 @@ class Transaction:
                 raise ValueError(f"{key} is written twice in one transaction")
             self._given[key] = each
 
-    def check_apart(self, key: ItemKey, *, to_write: bool) -> None:
-        """Refuse to read, or to write, what stands beside an item that this transaction changes.
+    def change_apart(self, key: ItemKey, writes: Sequence[Write], after: object) -> None:
+        """Let writes of an item, and of what stands beside it, be parts of it.
+
+        They take the place of those that it was given before. ``after`` is what becomes of the
+        item by them: see `apart`.
+        """
+        self._given |= {key_of_write(each): each for each in writes}
+        self.apart[key] = after
+
+    def check_apart(self, key: ItemKey) -> None:
+        """Refuse to look at what stands beside an item that this transaction changes.
 
         Raises:
-            Invalid: the item is written already, so that the table does not show what it will be;
-                or ``to_write`` and read: a transaction has one condition an item.
+            Invalid: it does: the table does not show what will stand there.
         """
-        written = self.images.get(key) is not self._seen.get(key)
-        if key in self._given or written or (to_write and key in self.images):
-            raise Invalid(ONCE)
+        if key in self._given or self.images.get(key) is not self._seen.get(key):
+            raise Invalid(ONE_WAY)
 
     @contextmanager
     def part(self) -> Iterator[None]:
         """Undo what is added here, if it fails."""
         all_of_it: tuple[dict[ItemKey, Any], ...] = (
-            *(self._seen, self._given, self.images),
+            *(self._seen, self._given, self.apart, self.images),
             *(self._revisions.known, self._revisions.plans),
         )
         before = [(mine, dict(mine)) for mine in all_of_it]
@@ -225,7 +247,7 @@ class Transaction:
 
     def _there(self, entity: type[Entity], key: ItemKey) -> Image | None:
         if key in self._given:
-            raise Invalid(ONCE)
+            raise Invalid(ONE_WAY)
         if key not in self.images:
             if entity.versioned_:
                 found = self._revisions.read(entity, key)
@@ -259,6 +281,8 @@ class Transaction:
             becomes = self.images[key]
             still = writing.nowhere() if seen is None else writing.exactly(seen)
             condition, names, values = still.condition or "", still.names, still.values
+            if key in self._given:
+                continue  # it is written on the condition that it still is as it was read
             if becomes is seen:
                 yield ConditionCheck(key, condition, names, values)
             elif becomes is not None:

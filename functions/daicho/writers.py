@@ -26,9 +26,11 @@ from daicho.errors import (
     PreconditionFailed,
     Raced,
     ReferenceNotFound,
+    RefusedError,
 )
 from daicho.history import History
 from daicho.images import AttributeValue, Image
+from daicho.objects import check_place
 from daicho.patience import Patience
 from daicho.places import Places, described
 from daicho.plan import Generation, Ledger
@@ -103,10 +105,10 @@ class Writer:
             self.open, self.places.pending = None, {}
         transaction.commit()
 
-    def check_apart(self, key: ItemKey | None, *, to_write: bool = False) -> None:
+    def check_apart(self, key: ItemKey | None) -> None:
         """See `Transaction.check_apart`; of the open one, if there is one."""
         if self.open is not None and key is not None:
-            self.open.check_apart(key, to_write=to_write)
+            self.open.check_apart(key)
 
     def create(self, item: E) -> E:
         """See `Book.create`."""
@@ -174,7 +176,7 @@ class Writer:
             kept: dict[str, AttributeValue | None] = {"created_at": there["created_at"]}
             write = self._replacement(entity, image, kept, None, version)
             try:
-                return writing.item_of(entity, self._update(image, write))
+                return writing.item_of(entity, self._update(entity, image, write))
             except ConditionFailedError:
                 continue  # somebody was faster, or this very write's answer was lost
         raise Raced("others were faster, again and again; try again")
@@ -245,6 +247,7 @@ class Writer:
         current = self.current(entity)
         image = writing.complete(self.tenant, current, fields, created)
         writing.check(current.plan, image)
+        check_place(entity, derive.key_of(image), writing.key_fields(current.plan)[-1])
         return image
 
     def _create(self, entity: type[Entity], image: Image, now: dt.datetime) -> None:
@@ -279,7 +282,7 @@ class Writer:
         write = self._replacement(entity, image, kept, until, if_match)
         if onto is not None and if_match is None:
             write.condition = f"attribute_exists({write.name('PK')}) AND ({write.condition})"
-        return writing.item_of(entity, self._update(image, write))
+        return writing.item_of(entity, self._update(entity, image, write))
 
     def kept(self, entity: type[Entity], image: Image, there: Image) -> Fields:
         """The fields of ``image`` in place of an item that is there: what is set once stays."""
@@ -304,14 +307,20 @@ class Writer:
             image, plan, absent=absent, kept=kept, now=now, if_match=if_match
         )
 
-    def _update(self, image: Image, write: writing.Write) -> Image:
+    def _update(self, entity: type[Entity], image: Image, write: writing.Write) -> Image:
         key = derive.key_of(image)
-        new = self.sender.ask(
-            key,
-            request=lambda: self.table.update(
-                key, write.update, **write.conditions, returns="ALL_NEW"
-            ),
-        )
+        try:
+            new = self.sender.ask(
+                key,
+                request=lambda: self.table.update(
+                    key, write.update, **write.conditions, returns="ALL_NEW"
+                ),
+            )
+        except RefusedError:
+            there = self.table.get(key, consistent=True)
+            if there is not None:  # what older code has left there may leave no room
+                writing.successor(entity, image, there)
+            raise
         return image if new is None else new
 
     def _put_over(self, image: Image, there: Image) -> bool:

@@ -226,6 +226,9 @@ def successor(entity: type[Entity], image: Image, there: Image) -> Image:
     """``image`` in place of the item that is there: creation and expiry stay, the version goes on.
 
     So does what the library, or an older declaration, keeps beside the fields.
+
+    Raises:
+        Invalid: over 400 KB with that.
     """
     beside = {name: value for name, value in there.items() if name not in entity.fields_}
     found: dict[str, AttributeValue] = {**beside, **image, "created_at": there["created_at"]}
@@ -234,6 +237,7 @@ def successor(entity: type[Entity], image: Image, there: Image) -> Image:
         found.pop("ttl", None)
     elif "ttl" in there:
         found["ttl"] = there["ttl"]
+    check_size(found)
     return found
 
 

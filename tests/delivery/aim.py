@@ -41,6 +41,8 @@ ABOUT: dict[str, Sequence[str]] = {
     "21": ARCHIVED,
     "22": ("archive redrive",),
     "fast": (LIKES,),
+    "versions": ("callers",),
+    "sections": ("documents",),
 }
 PARTS = 10
 """Of so many schedules of the whole mix two are of one tally, and one of one fast counter."""

@@ -7,10 +7,9 @@ from collections import deque
 from daicho.derive import ItemKey
 from tests.delivery.attributes import Image
 
-KEYS_ONLY: tuple[str, ...] = ()
 PROJECTIONS: dict[str, tuple[str, ...] | None] = {
     "GSI1": None,
-    "GSI2": KEYS_ONLY,
+    "GSI2": ("copy",),
     "GSI3": ("total",),
 }
 """Attributes besides keys that each index shows; None is all. As `infra.table` declares them."""

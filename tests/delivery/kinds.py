@@ -39,6 +39,7 @@ KINDS: Mapping[str, str] = {
     "two redrives at once": "... and a second one",
     "redrive ended": "a redrive that is ended half-way",
     "rollup under way": "a rollup at the same time as all else",
+    "callers at once": "several callers of the API write, and one may be ended half-way",
     "live reading": "somebody sums a tally's slots while they are folded",
     "hours": "hours pass, and records get too old for the mapping",
     "days": "days pass: idle slots are folded, numbers are forgotten",

@@ -6,96 +6,20 @@ drawn anew for each schedule, so that some are calm and some are not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from itertools import pairwise
 
 from tests.delivery import code
-from tests.delivery.actors import FAULTS
-from tests.delivery.declared import ALL_DOMAINS, BY_HAND, Declared
+from tests.delivery.callers import ENTITIES as CALLED
+from tests.delivery.declared import ALL_DOMAINS
+from tests.delivery.profile import FEW, KILLERS, POISON, Entities, Profile
 
-Entities = tuple[str, ...]
-
-ONE_OF_EACH: tuple[Entities, ...] = (
-    ("Song",),
-    ("Download",),
-    ("Order",),
-    ("Song", "Download", "Order"),
-)
 _STACK = ALL_DOMAINS.entities
 DOMAINS: tuple[Entities, ...] = (
     *((each,) for each in _STACK),
     *pairwise(_STACK),
     *((_STACK,) * len(_STACK)),
 )
-STEP = (60,)
-HABITS: Mapping[str, tuple[int, ...]] = {
-    "advance": (60,),
-    "write": (25, 100),
-    "ghost": (10, 40),
-    "abandon": (0, 4, 12),
-    "repeat": (0, 4, 12),
-    "rollup": (0, 4, 20),
-    "split": (0, 0, 2),
-    "deploy": (0, 5, 12),
-    "tick": (0, 3),
-    "look": (0, 0, 2),
-    "sweep": (0, 3),
-    "load": (0, 3, 8),
-}
-"""How often each thing is done: one weight of each is drawn for a schedule."""
-
-
-@dataclass(frozen=True)
-class Profile:
-    """A named class of schedules. ``share``: how many of a hundred it gets.
-
-    ``retries`` are the projector's: in practice 300; few of them show what is discarded, and
-    the same of the archive's.
-    ``shards`` are those at the start, ``seconds`` what an attempt has. ``rooms``: open claims
-    that a shard takes; few of them show what happens when it is full.
-    """
-
-    name: str
-    share: int
-    entities: tuple[Entities, ...] = ONE_OF_EACH
-    actions: tuple[str, ...] = ("put", "put", "put", "touch", "delete", "expire")
-    writes: tuple[int, ...] = (3, 4, 5, 8)
-    items: tuple[int, ...] = (1, 2, 1, 3)
-    faults: tuple[str, ...] = tuple(FAULTS)
-    levels: tuple[float, ...] = (0.0, 0.02, 0.15)
-    kinds: tuple[tuple[str, ...], ...] = ((),)
-    habits: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    retries: tuple[int, ...] = (300,)
-    archive_retries: tuple[int, ...] = (300,)
-    rooms: tuple[int, ...] = (1000,)
-    shards: tuple[int, ...] = (1, 1, 2)
-    seconds: tuple[float, ...] = (300, 30, 6)
-    declared: Declared = BY_HAND
-
-    @property
-    def weights(self) -> dict[str, tuple[int, ...]]:
-        """How often each thing is done in this profile."""
-        return {**HABITS, **self.habits}
-
-
-POISON = (
-    (code.POISON_LATE,),
-    (code.POISON_OLD,),
-    (code.POISON_NEW,),
-    (code.POISON_BOTH,),
-    (code.POISON_LATE,),
-    (code.POISON_OLD, code.POISON_NEW, code.POISON_LATE),
-)
-KILLERS = (
-    (code.KILLER_AND_POISON,),
-    (code.KILLER,),
-    (code.KILLER_AND_POISON,),
-    (code.KILLER, code.KILLER_AND_POISON),
-    (code.KILLER, code.POISON_OLD, code.POISON_LATE),
-)
-FEW = (0, 1, 3)
-"""Retries after which a schedule comes to see what is discarded."""
 
 PROFILES = (
     Profile("plain", 10),
@@ -365,5 +289,60 @@ PROFILES = (
         writes=(4, 6, 10),
         habits={"day": (0, 1), "redrive": (0, 5), "split": (0, 2), "deploy": (0, 3)},
     ),
+    # Versions and moves, and all that is kept beside items in one transaction, as the Book has it.
+    Profile(
+        "callers",
+        12,
+        declared=ALL_DOMAINS,
+        called=True,
+        entities=(("Article",), ("Manual",), ("CartItem",), CALLED),
+        kinds=((), (), *POISON, *KILLERS),
+        retries=(300, *FEW),
+        writes=(6, 10, 16),
+        levels=(0.0, 0.02, 0.1),
+        habits={
+            "write": (60, 120),
+            "ghost": (60, 120),
+            "redrive": (0, 0, 5),
+            "load": (0,),
+            "deploy": (0, 3),
+            "tidy": (0, 0, 4),
+        },
+    ),
+    # Documents, whose sections are staged, counted, replaced and cleared in several writes.
+    Profile(
+        "documents",
+        12,
+        declared=ALL_DOMAINS,
+        called=True,
+        entities=(("Document",),),
+        items=(1, 1, 2),
+        writes=(4, 8, 12),
+        shards=(1,),
+        levels=(0.0, 0.02, 0.1),
+        habits={
+            "advance": (10,),
+            "write": (60,),
+            "ghost": (120, 240),
+            "abandon": (0,),
+            "repeat": (0,),
+            "rollup": (0,),
+            "split": (0,),
+            "load": (0,),
+            "deploy": (0,),
+            "tidy": (0, 8, 20),
+        },
+    ),
 )
 BY_NAME = {each.name: each for each in PROFILES}
+
+
+def in_turn() -> list[Profile]:
+    """All of them, each as often as its share says and evenly spread."""
+    return [each for _, each in sorted(_turns(), key=lambda turn: turn[0])]
+
+
+def _turns() -> Iterator[tuple[float, Profile]]:
+    for place, profile in enumerate(PROFILES):
+        for turn in range(profile.share):
+            yield (turn + (place + 1) / (len(PROFILES) + 1)) / profile.share, profile

@@ -14,9 +14,12 @@ from daicho.tally import reading
 from handlers.consumer import patience_of
 from tests.delivery.actors import Actor, Weather
 from tests.delivery.attempts import Attempts
+from tests.delivery.beside import beside
+from tests.delivery.callers import Callers
 from tests.delivery.choices import Choices, scale_of
-from tests.delivery.code import FIRST, FIXED, SECOND, Readings, versions
-from tests.delivery.profiles import PROFILES, Profile
+from tests.delivery.code import CALLER, FIRST, FIXED, SECOND, Readings, versions
+from tests.delivery.profile import Profile
+from tests.delivery.profiles import in_turn
 from tests.delivery.recounts import admissible, inadmissible, listed
 from tests.delivery.site import CONSUMERS, TABLE, Site
 from tests.delivery.verdict import differences, snapshot
@@ -54,16 +57,19 @@ class Delivery:
         )
         self.readings = Readings()
         often = pick(profile.actions, "often")
+        entities = pick(profile.entities, "entities")
+        kinds, items = pick(profile.kinds, "kinds"), pick(profile.items, "items")
         self.world = World(
             self.site.table,
             self.site.clock,
             choices,
-            entities=pick(profile.entities, "entities"),
+            entities=entities,
             actions=(*profile.actions, often, often, often),
-            kinds=pick(profile.kinds, "kinds"),
-            items=pick(profile.items, "items"),
+            kinds=kinds,
+            items=items,
             declared=profile.declared,
         )
+        self._callers = Callers(self.site, choices, entities, items=items, kinds=kinds)
         self._room = pick(profile.rooms, "room")
         weather = Weather(
             {name: pick(profile.levels, name) * OFTEN.get(name, 1) for name in profile.faults}
@@ -81,7 +87,8 @@ class Delivery:
         disabled = logging.root.manager.disable
         logging.disable()  # every fault is logged, and faults are what this is made of
         try:
-            with versions(self.readings, self._room), redirect_stdout(io.StringIO()):
+            code = versions(self.readings, self._room)
+            with code, self._callers.played(), redirect_stdout(io.StringIO()):
                 self._play()
                 self._end()
                 return [*self._attempts.bugs, *self._judged()]
@@ -131,6 +138,9 @@ class Delivery:
         self._redrive_all()
         for _ in range(2):
             self._attempts.finish("rollup", {})
+        if self.profile.called:
+            self.site.clock.pass_(HOUR)
+            self._attempts.finish("sweep", {})
 
     def _long_after(self) -> None:
         """Slots are idle and folded, and tombstones go, before anything is redriven."""
@@ -161,10 +171,12 @@ class Delivery:
         """What differs, of what can be known."""
         recount = listed(self.site)
         self.recounted = len(recount)
+        called = self.profile.called
         allowed = admissible(self.site, self.readings, self.site.clock.now().timestamp())
         return [
             *inadmissible(recount, allowed),
             *differences(self.site, self.world, recount & allowed),
+            *(beside(dict(self.site.table.items), self.site.declared) if called else ()),
         ]
 
     # --- What happens ------------------------------------------------------------------------
@@ -181,8 +193,18 @@ class Delivery:
     def _write(self) -> None:
         if self._left:
             self._left -= 1
-            self.note(self.world.write(self._removed))
+            if self.profile.called:
+                self._call()
+            else:
+                self.note(self.world.write(self._removed))
             self.site.clock.pass_(self.choices.pick((1, 30)))
+
+    def _call(self) -> None:
+        """Somebody asks the API for something, and the Book begins to do it."""
+        line, work = self._callers.drawn()
+        self.used["callers at once"] += any(g.name == CALLER for g in self._attempts.ghosts)
+        self.note(f"asked: {line}")
+        self._attempts.ghosts.append(self._attempts.actor(CALLER, work))
 
     def _ghost(self) -> None:
         """A zombie, a late repeat or a function of another kind goes on."""
@@ -212,6 +234,11 @@ class Delivery:
             self.used["rollup under way"] += 1
             self.note("rollup begins")
             self._attempts.haunt("rollup", {})
+
+    def _tidy(self) -> None:
+        if not self._attempts.is_crowded:
+            self.note("sweep begins")
+            self._attempts.haunt("sweep", {})
 
     def _look(self) -> None:
         """Somebody sums the slots of a tally, which rollups may be folding meanwhile (rule 12)."""
@@ -366,11 +393,5 @@ def failures(delivery: Playable) -> list[str]:
 
 def seeds(count: int, first: int = 1) -> Iterator[Delivery]:
     """So many schedules of all profiles in turn, each as often as its share says."""
-    order = [each for _, each in sorted(_turns(), key=lambda turn: turn[0])]
+    order = in_turn()
     return (play(order[place % len(order)], first + place) for place in range(count))
-
-
-def _turns() -> Iterator[tuple[float, Profile]]:
-    for place, profile in enumerate(PROFILES):
-        for turn in range(profile.share):
-            yield (turn + (place + 1) / (len(PROFILES) + 1)) / profile.share, profile

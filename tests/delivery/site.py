@@ -11,7 +11,7 @@ from typing import Any
 from daicho.bucket import Bucket
 from daicho.derive import ItemKey
 from daicho.table import Table
-from handlers import archive, project, redrive, rollup
+from handlers import archive, project, redrive, rollup, sweep
 from handlers.consumer import Handler
 from handlers.outside import Outside
 from tests.delivery.actors import Actor
@@ -33,6 +33,7 @@ ENVIRON: Mapping[str, str] = {
     "DIRTY_SHARDS": "2",
     "ARCHIVE_BUCKET": ARCHIVE,
     "FAILURE_BUCKET": FAILURES,
+    "OBJECT_BUCKET": "objects",
     "PROJECT_FUNCTION": "project",
     "ARCHIVE_FUNCTION": "archive",
 }
@@ -41,6 +42,7 @@ BUILD: Mapping[str, Callable[..., Handler]] = {
     "archive": archive.build,
     "rollup": rollup.build,
     "redrive": redrive.build,
+    "sweep": lambda environ, _ledger, outside: sweep.build(environ, outside),
 }
 DEPLOYED: Mapping[str, str] = {"project": "Projector", "archive": "Archive"}
 CONSUMERS = tuple(DEPLOYED)

@@ -8,7 +8,8 @@ import pytest
 
 from daicho import keys
 from tests.delivery.declared import ALL_DOMAINS
-from tests.delivery.profiles import BY_NAME, PROFILES, Profile
+from tests.delivery.profile import Profile
+from tests.delivery.profiles import BY_NAME, PROFILES
 from tests.delivery.regressions import Regression, regressions, story
 from tests.delivery.schedule import failures, play
 
@@ -49,3 +50,17 @@ def test_every_entity_of_the_stack_is_played() -> None:
         if not missing:
             return
     pytest.fail(f"never played: {missing}")
+
+
+def test_callers_do_all_that_they_may_ask_for() -> None:
+    """Else nothing would be said of what stands beside items."""
+    seen = {"_deleted", "_history", "_bytes", "pieces", "changed", "price"}
+    for seed in range(300):
+        for profile in (BY_NAME["callers"], BY_NAME["documents"]):
+            delivery = play(profile, seed)
+            assert failures(delivery) == [], f"{profile.name} {seed}"
+            for _, item in delivery.site.table.items:
+                seen -= item.keys()
+        if not seen:
+            return
+    pytest.fail(f"never written: {seen}")

@@ -17,7 +17,8 @@ from tests.delivery.clients import DynamoClient
 from tests.delivery.clock import Clock
 from tests.delivery.dynamo import Dynamo
 from tests.delivery.journal import Journal
-from tests.delivery.profiles import BY_NAME, PROFILES, Profile
+from tests.delivery.profile import Profile
+from tests.delivery.profiles import BY_NAME, PROFILES
 from tests.delivery.schedule import Delivery, play, seeds
 from tests.delivery.shrink import shrunk
 from tests.delivery.stream import Stream

@@ -1,13 +1,16 @@
-"""The deployment that a module's tests share."""
+"""The deployment that a module's tests share, and what others begin with."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
+from daicho.table import Table
 from tests.client import Client
+from tests.revised import BOTH, Kept
 from tests.served import Served, serving_on
 from tests.shelf import Shelf
 
@@ -31,3 +34,19 @@ def globex(served: Served) -> Client:
 @pytest.fixture
 def shelf(dynamodb: DynamoDBClient, table_name: str) -> Shelf:
     return Shelf(dynamodb, table_name)
+
+
+@pytest.fixture
+def table(dynamodb: DynamoDBClient, table_name: str) -> Table:
+    return Table(dynamodb, table_name)
+
+
+@pytest.fixture
+def kept(dynamodb: DynamoDBClient, table_name: str) -> Kept:
+    return Kept(dynamodb, table_name)
+
+
+@pytest.fixture(params=BOTH, ids=["copy", "pointer"])
+def entity(request: pytest.FixtureRequest) -> Any:
+    """One whose versions are kept."""
+    return request.param

@@ -12,11 +12,14 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
+from daicho.book import Book
 from daicho.bucket import Bucket, open_bucket
-from daicho.errors import UnavailableError
+from daicho.errors import Invalid, UnavailableError
 from daicho.patience import Patience
+from daicho.plan import Ledger
 from daicho.sweeping import Sweep
 from daicho.table import Table
+from domains.photos import Photo
 from handlers import api
 from handlers.outside import AWS
 from tests.client import Client
@@ -245,3 +248,23 @@ def test_what_an_image_is_never_changes(deployed: Deployed) -> None:
     acme = deployed.client()
     id = acme.good("POST", "/photos", {"image": IMAGE})["id"]
     assert acme("PATCH", f"/photos/{id}", {"image": IMAGE}).status == 422
+
+
+def test_in_a_transaction_the_book_deletes_it_and_its_name_must_fit(deployed: Deployed) -> None:
+    book = Book(deployed.table, Ledger.load(), "acme", clock=lambda: deployed.now)
+    image: Any = IMAGE
+    long = Photo(id="台" * 200, image=image)
+    for write in (lambda t: t.create(long), lambda t: t.put(long), lambda _: book.create(long)):
+        with pytest.raises(Invalid, match="name would take") as refused, book.transaction() as t:
+            write(t)
+        assert refused.value.field == "id"
+    with book.transaction() as t:
+        t.create(Photo(id="fits", image=image))
+    with pytest.raises(TypeError, match="by the Book"), book.transaction() as t:
+        t.delete(Photo.key("fits"))
+    with book.transaction():
+        book.delete(Photo.key("fits"))
+    deployed.now += dt.timedelta(hours=1)
+    assert deployed.sweep().objects == 1
+    assert deployed.bucket.removed == ["acme/Photo.image/fits"]
+    assert deployed.items() == 0

@@ -5,54 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from mypy_boto3_dynamodb import DynamoDBClient
 from pydantic import JsonValue
 
 from daicho import Domain, Entity, Key, Split, field
 from daicho.book import Book
 from daicho.domain import Daicho
 from daicho.errors import Conflict, Invalid, NotFound, PreconditionFailed
+from daicho.images import ITEM_BYTES
 from daicho.plan import Ledger
 from daicho.questions import Held
 from daicho.table import Table
 from domains.documents import Document
-
-LEDGER = Ledger.load()
-
-
-@pytest.fixture
-def table(dynamodb: DynamoDBClient, table_name: str) -> Table:
-    return Table(dynamodb, table_name)
+from tests.documents import FIRST, LEDGER, at, items, sections, whole
 
 
 @pytest.fixture
 def book(table: Table) -> Book:
     return Book(table, LEDGER, "acme")
-
-
-def items(table: Table) -> list[Any]:
-    pages = table._client.get_paginator("scan").paginate(TableName=table.name)
-    return [item for page in pages for item in page["Items"]]
-
-
-def sections(table: Table) -> list[Any]:
-    return [each for each in items(table) if "#/" in each["PK"]["S"]]
-
-
-def whole(book: Book, id: str = "d") -> dict[str, Any]:
-    return book.get(Document.key(id)).sections
-
-
-def at(name: str, id: str = "d") -> Any:
-    return Document.split(id, section=name)
-
-
-FIRST: dict[str, Any] = {
-    "summary": "Nothing",
-    "b": {"deep": [1, 2.5, None, {"": True}]},
-    "a#/$ 台😀": [],
-    "zero": None,
-}
 
 
 def test_a_document_comes_back_in_the_order_of_its_sections(book: Book, table: Table) -> None:
@@ -235,6 +204,28 @@ def test_a_section_too_many_or_too_large_is_refused(book: Book, table: Table) ->
             assert refused.value.field == "section"
 
 
+class Scroll(Entity):
+    id: str = field()
+    note: str = ""
+    sections: dict[str, JsonValue] = field()
+
+    key = Key(id)
+    split = Split(sections)
+
+
+def test_a_head_without_room_for_another_change_is_refused(table: Table) -> None:
+    book = Book(table, Daicho(Domain("test", Scroll)).appended(Ledger()), "acme")
+    book.put(Scroll(id="s", note="x" * (ITEM_BYTES - 500), sections={"a": 0}))
+    with pytest.raises(Invalid, match=f"at most {ITEM_BYTES}") as refused:
+        for number in range(40):
+            book.put_section(Scroll.split("s", section=f"section {number}"), number)
+    assert refused.value.field == "note"
+    found = book.get(Scroll.key("s"))
+    assert len(found.sections) == found.version
+    book.change(Scroll.key("s"), {"note": "short"})
+    assert book.put_section(Scroll.split("s", section="last"), 1).new
+
+
 def test_a_key_that_leaves_no_room_for_its_sections_is_refused(book: Book, table: Table) -> None:
     with pytest.raises(Invalid) as refused:
         book.put(Document(id="#" * 500, sections={"a": 1}))
@@ -285,62 +276,3 @@ def test_what_was_written_before_the_split_is_read_and_becomes_split(table: Tabl
     for id in ("a", "b", "c"):
         book.delete(Sheet.key(id))
     assert items(table) == []
-
-
-def test_a_split_item_is_no_part_of_a_transaction(book: Book) -> None:
-    with pytest.raises(TypeError, match="Document is split"), book.transaction() as transaction:
-        transaction.create(Document(id="d", sections={}))
-
-
-@pytest.mark.parametrize(
-    "then",
-    [
-        lambda book: book.put_section(at("zero"), 2),
-        lambda book: book.put_section(at("b"), 2),
-        lambda book: book.remove_section(at("b")),
-        lambda book: book.change(Document.key("d"), {"title": "Two"}),
-        lambda book: book.put(Document(id="d", sections={})),
-        lambda book: book.delete(Document.key("d")),
-        lambda book: book.section(at("b")),
-        lambda book: book.get(Document.key("d")),
-    ],
-)
-@pytest.mark.parametrize(
-    "first",
-    [
-        lambda book: book.put_section(at("b"), 1),
-        lambda book: book.remove_section(at("b")),
-    ],
-)
-def test_a_second_change_in_one_transaction_is_refused(book: Book, first: Any, then: Any) -> None:
-    book.put(Document(id="d", sections=FIRST))
-    book.put(Document(id="other", sections=FIRST))
-    with pytest.raises(Invalid, match="sections is changed once"), book.transaction():
-        first(book)
-        book.put_section(at("b", "other"), 1)  # another document may be
-        then(book)
-    assert (whole(book), whole(book, "other")) == (FIRST, FIRST)
-
-
-@pytest.mark.parametrize(
-    "first",
-    [
-        lambda book, _: book.put(Document(id="d", sections={"new": 1})),
-        lambda book, _: book.change(Document.key("d"), {"title": "Two"}),
-        lambda _, transaction: transaction.get(Document.key("d")),
-    ],
-)
-def test_a_section_is_not_changed_after_its_item_in_one_transaction(book: Book, first: Any) -> None:
-    book.put(Document(id="d", sections=FIRST))
-    with pytest.raises(Invalid, match="sections is changed once"), book.transaction() as t:
-        first(book, t)
-        book.put_section(at("b"), 1)
-    assert whole(book) == FIRST
-
-
-def test_what_a_transaction_puts_is_not_read_in_it(book: Book) -> None:
-    for read in (lambda: book.section(at("b")), lambda: whole(book)):
-        with pytest.raises(Invalid, match="sections is changed once"), book.transaction():
-            book.put(Document(id="d", sections=FIRST))
-            read()
-    assert book.find(Document.key("d")) is None

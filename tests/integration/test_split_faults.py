@@ -81,6 +81,14 @@ def remove_section(book: Book) -> None:
     book.remove_section(Document.split("d", section="b"))
 
 
+def change_several(book: Book) -> None:
+    with book.transaction():
+        book.put_section(Document.split("d", section="b"), "passing" * 20)
+        book.put_section(Document.split("d", section="b"), "changed" * 20)
+        book.remove_section(Document.split("d", section="c"))
+        book.put_section(Document.split("d", section="g"), "new" * 20)
+
+
 def delete(book: Book) -> None:
     book.delete(ONE)
 
@@ -91,6 +99,10 @@ WRITES: list[tuple[Callable[[Book], None], dict[str, Any] | None]] = [
     (put_section, {**OLD, "b": "changed" * 20}),
     (put_a_smaller_section, {**OLD, "b": "c"}),
     (remove_section, REMOVED),
+    (
+        change_several,
+        {"a": OLD["a"], "b": "changed" * 20, "d": OLD["d"], "g": "new" * 20},
+    ),
     (delete, None),
 ]
 
@@ -158,5 +170,5 @@ def left_over(dynamodb: DynamoDBClient, table_name: str) -> int:
 
 def write_again(book: Book, write: Callable[[Book], None], is_done: bool) -> None:
     """Whoever got no answer tries again; what is removed cannot be removed twice."""
-    if not (is_done and write in (remove_section, delete)):
+    if not (is_done and write in (remove_section, change_several, delete)):
         write(book)

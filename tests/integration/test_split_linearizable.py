@@ -12,9 +12,8 @@ from itertools import count
 from typing import Any
 
 import pytest
-from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho import split, split_reading, split_writing
+from daicho import split, split_reading, staging
 from daicho.book import Book
 from daicho.errors import NotFound, UnavailableError
 from daicho.plan import Ledger
@@ -98,13 +97,8 @@ def at(name: str | None) -> Any:
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """However slow the machine is, nobody gives up."""
-    monkeypatch.setattr(split_writing, "RACE_SECONDS", 120.0)
+    monkeypatch.setattr(staging, "RACE_SECONDS", 120.0)
     monkeypatch.setattr(split_reading, "READ_SECONDS", 120.0)
-
-
-@pytest.fixture
-def table(dynamodb: DynamoDBClient, table_name: str) -> Table:
-    return Table(dynamodb, table_name)
 
 
 def together(table: Table, clients: int, calls: int, seed: int, padding: str = "") -> History:

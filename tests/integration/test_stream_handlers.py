@@ -15,7 +15,6 @@ from typing import Any
 import boto3
 import pytest
 from moto import mock_aws
-from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.derive import Amount
 from daicho.errors import SettingsError
@@ -64,11 +63,6 @@ def environ(
         "ARCHIVE_BUCKET": BUCKET,
         "FAILURE_BUCKET": BUCKET,
     }
-
-
-@pytest.fixture
-def table(dynamodb: DynamoDBClient, table_name: str) -> Table:
-    return Table(dynamodb, table_name)
 
 
 def postings(table: Table, gram: str) -> list[str]:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.derive import ItemKey
 from daicho.errors import (
@@ -26,11 +25,6 @@ from daicho.images import Image
 from daicho.patience import Patience
 from daicho.requests import Delete, Put, Query, Update
 from daicho.table import Table, open_table
-
-
-@pytest.fixture
-def table(dynamodb: DynamoDBClient, table_name: str) -> Table:
-    return Table(dynamodb, table_name)
 
 
 def item(pk: str, sk: str, **values: str) -> Image:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Domain, Entity, Key, Listing, Versioned, uid
 from daicho.book import Book
@@ -19,16 +18,6 @@ from daicho.plan import Ledger
 from daicho.questions import One
 from tests.deriving import derive_all
 from tests.revised import BOTH, LEDGER, NOON, Guide, Kept, Memo, numbers
-
-
-@pytest.fixture
-def kept(dynamodb: DynamoDBClient, table_name: str) -> Kept:
-    return Kept(dynamodb, table_name)
-
-
-@pytest.fixture(params=BOTH, ids=["copy", "pointer"])
-def entity(request: pytest.FixtureRequest) -> Any:
-    return request.param
 
 
 def revised(book: Book, entity: Any, times: int, id: str = "m") -> None:

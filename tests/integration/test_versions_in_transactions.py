@@ -5,20 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.errors import Invalid, NotFound, PreconditionFailed, Raced
-from tests.revised import BOTH, Guide, Kept, Memo, numbers
-
-
-@pytest.fixture
-def kept(dynamodb: DynamoDBClient, table_name: str) -> Kept:
-    return Kept(dynamodb, table_name)
-
-
-@pytest.fixture(params=BOTH, ids=["copy", "pointer"])
-def entity(request: pytest.FixtureRequest) -> Any:
-    return request.param
+from tests.revised import Guide, Kept, Memo, numbers
 
 
 def test_both_kinds_are_written_together(kept: Kept) -> None:

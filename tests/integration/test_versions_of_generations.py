@@ -5,18 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Domain, Entity, Key, Versioned, field, uid
 from daicho.domain import Daicho
 from daicho.errors import Invalid
 from daicho.plan import Ledger
 from tests.revised import Kept, numbers
-
-
-@pytest.fixture
-def kept(dynamodb: DynamoDBClient, table_name: str) -> Kept:
-    return Kept(dynamodb, table_name)
 
 
 def _first() -> type[Entity]:

@@ -8,23 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.errors import NotFound, PreconditionFailed, UnavailableError
 from daicho.table import Table
-from tests.revised import BOTH, Kept, Losing, numbers
+from tests.revised import Kept, Losing, numbers
 
 EDITORS, EDITS = 4, 12
-
-
-@pytest.fixture
-def kept(dynamodb: DynamoDBClient, table_name: str) -> Kept:
-    return Kept(dynamodb, table_name)
-
-
-@pytest.fixture(params=BOTH, ids=["copy", "pointer"])
-def entity(request: pytest.FixtureRequest) -> Any:
-    return request.param
 
 
 def edits() -> list[tuple[int, int]]:

@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
+from daicho.deletion.deleting import MOST_AT_ONCE, SAVED_EVERY, WRITES_A_SECOND
 from daicho.deletion.fate import FENCED, Fate, fate_of, tombstone
 from daicho.deletion.payloads import parted
+from daicho.deletion.removing import of_tenant
 from daicho.images import Image, to_image
+from daicho.patience import RESERVE
 from daicho.stream.records import sequence
 
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
@@ -98,3 +101,8 @@ def test_a_quarantined_record_goes_whole() -> None:
 def test_what_is_something_else_is_left_alone(body: bytes) -> None:
     assert parted(body, "t").records == ()
     assert parted(body, "t").rest == body
+
+
+def test_a_round_of_a_scan_fits_what_a_step_keeps_for_its_end() -> None:
+    most = (of_tenant("t", consistent=True).limit or 0) * MOST_AT_ONCE
+    assert 0 < most / WRITES_A_SECOND <= SAVED_EVERY.total_seconds() < RESERVE

@@ -167,6 +167,18 @@ def test_the_rate_is_kept(rate: float, most: int) -> None:
     assert all((each.limit or 0) / 2 <= max(rate, 0.5) for each in store.asked[most:])
 
 
+@pytest.mark.parametrize("rate", [None, 7.0, 300.0])
+def test_a_page_is_bounded_whatever_the_rate(rate: float | None) -> None:
+    sizes = [40] * 3
+    time, store = Time(), Store(sizes)
+    scan: ParallelScan[tuple[Image, ...]] = ParallelScan(
+        store, Scan(limit=8), lambda page: page.items, 2, Pace(rate, lambda: time.now, time.sleep)
+    )
+    found, _ = collect(scan, Segments.of(3), time.patience())
+    assert in_order(found) == everything(sizes)
+    assert all(each.limit is not None and each.limit <= 8 for each in store.asked)
+
+
 class Killed(BaseException):
     pass
 

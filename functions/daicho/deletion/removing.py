@@ -18,6 +18,10 @@ from daicho.stores import Puts
 
 AT_ONCE = 25
 """What BatchWriteItem takes."""
+ITEMS_A_PAGE = 1_000
+"""What is looked at before how far the job is can be written down. DynamoDB's own page of 1 MB may
+hold ten times as many to remove, and a round of those would outlast what a step keeps for its end.
+"""
 
 
 class Store(Puts, Protocol):
@@ -43,7 +47,12 @@ def of_tenant(tenant: str, *, consistent: bool) -> Scan:
     The tenant leads every partition key; partitions cannot be listed, so everything is read.
     """
     values: Mapping[str, AttributeValue] = {":tenant": {"S": keys.prefix(tenant)}}
-    return Scan(consistent=consistent, filter="begins_with(PK, :tenant)", values=values)
+    return Scan(
+        limit=ITEMS_A_PAGE,
+        consistent=consistent,
+        filter="begins_with(PK, :tenant)",
+        values=values,
+    )
 
 
 @dataclass

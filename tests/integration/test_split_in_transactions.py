@@ -1,0 +1,131 @@
+"""Split items in transactions: sections changed together, or a document as a whole, not both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from daicho.book import Book
+from daicho.errors import Invalid, NotFound, PreconditionFailed, Raced
+from daicho.questions import Held
+from daicho.table import Table
+from daicho.transactions import Transaction
+from domains.documents import Document
+from tests.documents import FIRST, LEDGER, at, sections, whole
+
+
+@pytest.fixture
+def book(table: Table) -> Book:
+    return Book(table, LEDGER, "acme")
+
+
+def test_a_split_item_is_no_part_of_a_transaction(book: Book) -> None:
+    book.put(Document(id="old", sections=FIRST))
+    writes: tuple[Callable[[Transaction], object], ...] = (
+        lambda transaction: transaction.create(Document(id="d", sections={})),
+        lambda transaction: transaction.delete(Document.key("old")),
+    )
+    for write in writes:
+        with pytest.raises(TypeError, match="by the Book, on its own"), book.transaction() as t:
+            write(t)
+    assert whole(book, "old") == FIRST
+
+
+def test_sections_are_changed_together_in_one_transaction(book: Book, table: Table) -> None:
+    book.put(Document(id="d", title="One", sections=FIRST))
+    with book.transaction() as transaction:
+        assert transaction.get(Document.key("d")).title == "One"
+        assert book.put_section(at("b"), {"n": 1}) == Held({"n": 1}, 2)
+        assert book.put_section(at("new 2"), 2).new
+        assert book.put_section(at("new 1"), "passing").version == 4
+        with pytest.raises(PreconditionFailed, match="version 4"):
+            book.put_section(at("new 1"), 1, if_match=1)
+        assert book.put_section(at("new 1"), 1, if_match=4) == Held(1, 5)
+        assert book.remove_section(at("zero")) == 6
+        with pytest.raises(NotFound):
+            book.remove_section(at("zero"))
+        with pytest.raises(ZeroDivisionError), book.transaction():
+            book.put_section(at("summary"), "undone")
+            raise ZeroDivisionError
+        assert book.section(at("b")) == Held({"n": 1}, 2)
+        assert book.find_section(at("zero")) is None
+        assert book.section(at("summary")) == Held("Nothing", 1)
+    after = book.get(Document.key("d"))
+    assert after.version == 6
+    names = [name for name in FIRST if name != "zero"]
+    assert list(after.sections) == [*names, "new 2", "new 1"]
+    kept = {name: FIRST[name] for name in names}
+    assert after.sections == {**kept, "b": {"n": 1}, "new 2": 2, "new 1": 1}
+    changed = ("summary", "b", "new 2", "new 1")
+    assert [book.section(at(name)).version for name in changed] == [1, 2, 3, 5]
+    assert len(sections(table)) == len(after.sections)
+
+
+def test_sections_are_changed_together_only_if_nobody_else_changes_the_document(
+    book: Book, table: Table
+) -> None:
+    book.put(Document(id="d", sections=FIRST))
+    other = Book(table, LEDGER, "acme")
+    with pytest.raises(Raced), book.transaction():
+        book.put_section(at("b"), 1)
+        book.put_section(at("zero"), 1)
+        other.put_section(at("summary"), "first")
+    assert whole(book) == {**FIRST, "summary": "first"}
+    with pytest.raises(Raced), book.transaction() as transaction:
+        transaction.get(Document.key("d"))
+        other.change(Document.key("d"), {"title": "Two"})
+        book.put_section(at("b"), 1)
+    assert whole(book) == {**FIRST, "summary": "first"}
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        lambda book: book.change(Document.key("d"), {"title": "Two"}),
+        lambda book: book.put(Document(id="d", sections={})),
+        lambda book: book.delete(Document.key("d")),
+        lambda book: book.get(Document.key("d")),
+    ],
+)
+@pytest.mark.parametrize(
+    "first",
+    [
+        lambda book: book.put_section(at("b"), 1),
+        lambda book: book.remove_section(at("b")),
+    ],
+)
+def test_an_item_is_not_changed_after_its_sections_in_one_transaction(
+    book: Book, first: Any, then: Any
+) -> None:
+    book.put(Document(id="d", sections=FIRST))
+    book.put(Document(id="other", sections=FIRST))
+    with pytest.raises(Invalid, match="section by section"), book.transaction():
+        first(book)
+        book.put_section(at("b", "other"), 1)  # another document may be
+        then(book)
+    assert (whole(book), whole(book, "other")) == (FIRST, FIRST)
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        lambda book: book.put(Document(id="d", sections={"new": 1})),
+        lambda book: book.change(Document.key("d"), {"title": "Two"}),
+    ],
+)
+def test_a_section_is_not_changed_after_its_item_in_one_transaction(book: Book, first: Any) -> None:
+    book.put(Document(id="d", sections=FIRST))
+    with pytest.raises(Invalid, match="section by section"), book.transaction():
+        first(book)
+        book.put_section(at("b"), 1)
+    assert whole(book) == FIRST
+
+
+def test_what_a_transaction_puts_is_not_read_in_it(book: Book) -> None:
+    for read in (lambda: book.section(at("b")), lambda: whole(book)):
+        with pytest.raises(Invalid, match="section by section"), book.transaction():
+            book.put(Document(id="d", sections=FIRST))
+            read()
+    assert book.find(Document.key("d")) is None
