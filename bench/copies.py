@@ -26,47 +26,29 @@ TEXT = "a note of some length. " * 22
 LONG = "a document. " * 300
 
 
-class Bare(Entity):
-    """Rows that are keys only."""
+def _kind(shown: str) -> Any:
+    """An entity whose rows copy nothing, some or all of an item."""
 
-    id: str = uid()
-    owner: str = field()
-    status: str = field(default="open")
-    title: str = field(default="Printer on fire")
-    note: str = TEXT
+    class Task(Entity):
+        id: str = uid()
+        owner: str = field()
+        status: str = field(default="open")
+        title: str = field(default="Printer on fire")
+        note: str = TEXT
 
-    key = Key(id)
-    of_owner = Listing(owner)
+        key = Key(id)
+        of_owner = Listing(
+            owner, copies={"nothing": (), "some": (status, title), "all": all}[shown]
+        )
 
-
-class Some(Entity):
-    """Rows that bring what a list shows."""
-
-    id: str = uid()
-    owner: str = field()
-    status: str = field(default="open")
-    title: str = field(default="Printer on fire")
-    note: str = TEXT
-
-    key = Key(id)
-    of_owner = Listing(owner, copies=(status, title))
+    return Task
 
 
-class Every(Entity):
-    """Rows that bring the whole item."""
-
-    id: str = uid()
-    owner: str = field()
-    status: str = field(default="open")
-    title: str = field(default="Printer on fire")
-    note: str = TEXT
-
-    key = Key(id)
-    of_owner = Listing(owner, copies=all)
+KINDS = {shown: _kind(shown) for shown in ("nothing", "some", "all")}
 
 
-KINDS: dict[str, Any] = {"nothing": Bare, "some": Some, "all": Every}
-DECLARED = Daicho(Domain("bench", *KINDS.values()))
+def _house(endpoint: str, kind: Any, *, replica: bool = False) -> House:
+    return House(endpoint, Daicho(Domain("bench", kind)), replica=replica)
 
 
 def copies(console: Console, endpoint: str) -> None:
@@ -77,10 +59,11 @@ def copies(console: Console, endpoint: str) -> None:
         )
         printed.title = f"Items of about {title}: write units an item, read units a page"
         for name, kind in KINDS.items():
-            printed.add_row(name, *_measured(House(endpoint, DECLARED), kind, note))
+            printed.add_row(name, *_measured(_house(endpoint, kind), kind, note))
+        bare = KINDS["nothing"]
         printed.add_row(
             "nothing, with a replica",
-            *_measured(House(endpoint, DECLARED, replica=True), Bare, note),
+            *_measured(_house(endpoint, bare, replica=True), bare, note),
         )
         console.print(printed)
 
@@ -109,7 +92,7 @@ def _measured(house: House, kind: Any, note: str) -> list[str]:
         house,
         lambda: (
             book.views(kind.of_owner("o"), names=names)
-            if kind is Some
+            if kind is KINDS["some"]
             else book.page(kind.of_owner("o"))
         ),
     )
@@ -118,8 +101,9 @@ def _measured(house: House, kind: Any, note: str) -> list[str]:
 
 def replica_reads(console: Console, endpoint: str) -> None:
     """Print what one item and one partition take from the table and from its replica."""
-    house = House(endpoint, DECLARED, replica=True)
-    house.book.create(Bare(id="i", owner="o", note=LONG))
+    bare = KINDS["nothing"]
+    house = _house(endpoint, bare, replica=True)
+    house.book.create(bare(id="i", owner="o", note=LONG))
     printed = Printed("read one item of 3.7 KB", "read units")
     (base,) = (each for each in _items(house) if "type" in each)
     for said, query in (

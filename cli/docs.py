@@ -111,10 +111,10 @@ def _row_of(function: Callable[..., Any], daicho: Daicho, known: Ledger) -> tupl
 
 def _described(name: str, daicho: Daicho, known: Ledger) -> tuple[str, str, str]:
     entity, _, rest = name.partition(".")
-    copies = {
-        str(spec.target) for spec in daicho.entity(entity).fields_.values() if spec.role == "copied"
-    }
-    return _Described(known.current(entity).plan, len(copies)).row(rest)
+    specs = daicho.entity(entity).fields_.values()
+    copies = {str(spec.target) for spec in specs if spec.role == "copied"}
+    checked = sum(spec.must_exist for spec in specs)
+    return _Described(known.current(entity).plan, len(copies), checked).row(rest)
 
 
 def _table(rows: list[Row]) -> Iterator[str]:
@@ -126,6 +126,7 @@ def _table(rows: list[Row]) -> Iterator[str]:
 class _Described:
     plan: EntityPlan
     copies: int
+    checked: int
 
     def row(self, rest: str) -> tuple[str, str, str]:
         """Index, key and reads; ``rest`` is a verb, or a declaration and how it is asked."""
@@ -195,7 +196,7 @@ class _Described:
     def _search(self, search: SearchPlan) -> tuple[str, str, str]:
         shards = f", of 0 or 1 also its shard of {search.shards}" if search.shards > 1 else ""
         lengths = ", ".join(map(str, search.steps))
-        for what in ("digits", "kana"):
+        for what in ("digits", "kana", "names"):
             if more_of := sorted(set(getattr(search, what)) - set(search.steps)):
                 lengths += f" (of {what} {', '.join(map(str, more_of))} too)"
         names = "".join(
@@ -274,6 +275,9 @@ class _Described:
                 return "1"
             case "DELETE":
                 return "none: one conditional write"
+            case "POST" | "PUT" | "write" if self.checked:
+                checks = "a check" if self.checked == 1 else f"{self.checked} checks"
+                return f"{1 + self.checked}{copied}, then one transaction of a write and {checks}"
             case "POST" | "PUT" | "write":
                 return f"none{copied}: one conditional write"
             case _:

@@ -10,12 +10,12 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from cli.connection import Connection
 from cli.declared import discovered, ledger
 from cli.exporting.exporter import Exporter, Made
 from cli.exporting.lines import Chosen, Lines
 from cli.exporting.state import ChangedError, State
-from cli.load import Connection
-from cli.stacks import STACK_FILE
+from cli.stacks import STACK_FILE, StackError
 from daicho.clock import utc_now
 from daicho.errors import StoreError
 from daicho.history import contents
@@ -74,7 +74,11 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
     chosen = Chosen(tenant, _entities(entity or []), raw, consistent, source)
     if tenant is not None and not TENANT.fullmatch(tenant):
         _exit(f"{tenant!r} is no tenant that a token could name: a-z, 0-9 and -, at most 63")
-    connection = Connection.find(table, endpoint, stack)
+    try:
+        connection = Connection.find(table, endpoint, stack)
+        opened = connection.open(at_once, attempts=1)  # the scan itself repeats, and adapts
+    except StackError as error:
+        _exit(str(error))
     asked = {
         "endpoint": connection.endpoint or "aws",
         "table": connection.table,
@@ -90,7 +94,6 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
     if state.finished:
         typer.echo(f"{file} was exported before: {state.items:,} items. --again does it once more.")
         return
-    opened = connection.open(at_once, attempts=1)  # the scan itself repeats, and adapts
     known = ledger()
     pointed = partial(contents, opened, known)
     joined = partial(_joined, SplitReader(opened))
@@ -98,7 +101,7 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
     exporter = Exporter(file, state, lines, opened, at_once, Pace(rate))
     try:
         _run(exporter)
-    except StoreError as error:
+    except (OSError, StoreError) as error:
         _exit(f"{error}\nStopped after {state.items:,} items. The same command goes on from there.")
     except KeyboardInterrupt:
         typer.echo("\nStopped. The same command goes on from here.", err=True)

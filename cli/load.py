@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -13,13 +10,14 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from cli.connection import Connection
 from cli.declared import discovered
 from cli.loading.batches import Batches
 from cli.loading.loader import Loader, rejected_of
 from cli.loading.prepare import Preparer
 from cli.loading.rows import is_array
 from cli.loading.state import ChangedError, State, Target
-from cli.stacks import STACK_FILE
+from cli.stacks import STACK_FILE, StackError
 from daicho import keys
 from daicho.clock import utc_now
 from daicho.entity import Entity
@@ -27,41 +25,8 @@ from daicho.errors import StoreError, TenantClosed
 from daicho.keys import TENANT
 from daicho.pace import Pace
 from daicho.plan import Ledger
-from daicho.table import Table, open_table
 
 SHOWN_REJECTS = 10
-
-
-@dataclass(frozen=True)
-class Connection:
-    """Where the table is. Without an endpoint it is AWS, as the environment says."""
-
-    table: str
-    endpoint: str | None = None
-    region: str | None = None
-
-    @classmethod
-    def find(cls, table: str | None, endpoint: str | None, stack_file: Path) -> Connection:
-        """As asked for, or as the local stack says that `make up` has deployed."""
-        if table is not None:
-            return cls(table, endpoint)
-        if not stack_file.exists():
-            _exit(f"there is no {stack_file} (make up writes it): name a --table")
-        stack = json.loads(stack_file.read_text(encoding="utf-8"))
-        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-            os.environ.setdefault(name, "test")  # the local AWS takes any
-        return cls(stack["table"], endpoint or stack["endpoint"], stack["region"])
-
-    def open(self, at_once: int, attempts: int = 5) -> Table:
-        """The table, with patience for a program that may wait."""
-        return open_table(
-            self.table,
-            attempts=attempts,
-            timeout=30.0,
-            connections=at_once + 4,
-            endpoint=self.endpoint,
-            region=self.region,
-        )
 
 
 def load(  # noqa: PLR0913, PLR0917  # the command's options
@@ -89,9 +54,13 @@ def load(  # noqa: PLR0913, PLR0917  # the command's options
     """
     kind = _entity(entity)
     _check_tenant(tenant)
-    connection = Connection.find(table, endpoint, stack)
     if kind.versioned_ == "pointer":
         _exit(f"{entity} is versioned by pointer: its items are written through the API alone")
+    try:
+        connection = Connection.find(table, endpoint, stack)
+        opened = connection.open(writers)
+    except StackError as error:
+        _exit(str(error))
     target = Target(connection.endpoint or "aws", connection.table, tenant, entity)
     state_file = target.state_file(file)
     try:
@@ -101,7 +70,6 @@ def load(  # noqa: PLR0913, PLR0917  # the command's options
     if state.finished:
         typer.echo(f"{file} was loaded before: {_counted(state)}. --again loads it once more.")
         raise typer.Exit(3 if state.rejected else 0)
-    opened = connection.open(writers)
     preparer = Preparer(opened, discovered().locked(Ledger.load()), tenant, kind, state)
     loader = Loader(file, state_file, state, preparer, Batches(opened, writers, Pace(rate)))
     try:

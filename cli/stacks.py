@@ -30,18 +30,20 @@ def outputs_of(stage: str) -> dict[str, str]:
     return {each["OutputKey"]: each["OutputValue"] for each in found.get("Outputs", ())}
 
 
-def local_stack(file: Path) -> dict[str, Any]:
-    """What `make up` wrote.
+def local_stack(file: Path, *, instead: str = "--stage") -> dict[str, Any]:
+    """What `make up` wrote; ``instead`` is what a command takes where there is none.
 
     Raises:
         StackError: there is no such file, or it cannot be read.
     """
     if not file.exists():
-        raise StackError(f"there is no {file} (make up writes it): name a --stage")
+        raise StackError(f"there is no {file} (make up writes it): name a {instead}")
     try:
-        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         raise StackError(f"{file} cannot be read ({error}): make up once more") from error
+    if not isinstance(found, dict):
+        raise StackError(f"{file} is no stack file: make up once more")
     return found
 
 

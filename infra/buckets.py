@@ -80,7 +80,7 @@ class Buckets(Construct):
                 s3.CorsRule(
                     allowed_origins=list(settings.cors_origins),
                     allowed_methods=[s3.HttpMethods.GET, s3.HttpMethods.PUT],
-                    allowed_headers=["content-type"],
+                    allowed_headers=["content-type", "if-none-match"],
                     exposed_headers=["ETag"],
                     max_age=3600,
                 )

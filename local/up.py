@@ -86,11 +86,13 @@ def down(place: Place, say: Say) -> None:
 
 def reset(place: Place, say: Say) -> None:
     """Stop everything and forget the data; what was installed stays."""
-    down(place, lambda _: None)
-    for folder in (place.data, place.logs, place.folder / "cdk.out"):
-        shutil.rmtree(folder, ignore_errors=True)
-    for file in (place.stack_file, place.outputs, place.folder / "port"):
-        file.unlink(missing_ok=True)
+    with alone(place):
+        ttl_player(place).stop(SECONDS_TO_END_A_SWEEP)
+        stop(place)
+        for folder in (place.data, place.logs, place.folder / "cdk.out"):
+            shutil.rmtree(folder, ignore_errors=True)
+        for file in (place.stack_file, place.outputs, place.folder / "port"):
+            file.unlink(missing_ok=True)
     say(f"Everything stored in {place.folder} is gone.")
 
 

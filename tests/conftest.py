@@ -1,4 +1,4 @@
-"""What all tests share: settings, marks by folder, and the DynamoDB of `tests.dynoxide`."""
+"""What all tests share: settings, marks by folder, time (`tests.patient`), and a DynamoDB."""
 
 import os
 from pathlib import Path
@@ -34,7 +34,7 @@ settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "daicho")
 )
 
-pytest_plugins = ["tests.dynoxide"]
+pytest_plugins = ["tests.dynoxide", "tests.patient"]
 
 HERE = Path(__file__).parent
 

@@ -78,6 +78,15 @@ class Note(Entity):
     texts = Listing(folded(text))
 
 
+class Remark(Entity):
+    note: str = ref(Note, must_exist=True)
+    id: str = uid()
+    poll: str | None = ref(Poll, default=None, must_exist=True)
+    text: str = ""
+
+    key = Key(note, id)
+
+
 class Link(Entity):
     a: str = ref(Note)
     b: str = ref(Note)
@@ -133,7 +142,7 @@ class Copied(Entity):
     expires = Expires(dt.timedelta(days=1))
 
 
-DAICHO = Daicho(Domain("test", Poll, Ballot, Note, Link, Visit, Token, Errand, Copied))
+DAICHO = Daicho(Domain("test", Poll, Ballot, Note, Remark, Link, Visit, Token, Errand, Copied))
 LEDGER = DAICHO.appended(Ledger())
 
 

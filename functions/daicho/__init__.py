@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from daicho.searching import through as through
     from daicho.splitting import Split as Split
     from daicho.versioned import Versioned as Versioned
+    from daicho.web.wire import Addressable as Addressable
     from daicho.web.wire import Day as Day
     from daicho.web.wire import Instant as Instant
 
@@ -69,7 +70,7 @@ _HOMES = {
     "searching": ("Search", "through"),
     "splitting": ("Split",),
     "versioned": ("Versioned",),
-    "web.wire": ("Day", "Instant"),
+    "web.wire": ("Addressable", "Day", "Instant"),
 }  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -63,7 +63,7 @@ class Book(Counting, Sections):
         self._counters = Counters(table, self._places, adding, clock)
         self._writer = Writer(table, ledger, tenant, self._places, clock)
         self._splits = Splits.of(table, self._writer, clock, at_once)
-        self._objects = Objects(table, self._writer, clock, bucket)
+        self._objects = Objects(self._writer, clock, bucket)
         self._history = self._writer.history
         self._pages = Pages(
             table, ledger, tenant, self._places, self._history, self._now, at_once, memory
@@ -160,7 +160,7 @@ class Book(Counting, Sections):
 
         Raises:
             Conflict: an item of that key stands there.
-            ReferenceNotFound: a copied field's item does not exist.
+            ReferenceNotFound: no item to copy a field from, or that must exist.
             Invalid: the item cannot be stored, or nothing could be derived from it.
         """
         return self._writing(type(item)).create(item)
@@ -172,7 +172,7 @@ class Book(Counting, Sections):
             Conflict: an expired item waits there for the archive (see `create`).
             Invalid: the item there differs in one of ``fields``: it was another request's; or as
                 in `create`.
-            ReferenceNotFound: a copied field's item does not exist.
+            ReferenceNotFound: no item to copy a field from, or that must exist.
         """
         try:
             return self._writer.create(item)
@@ -198,7 +198,7 @@ class Book(Counting, Sections):
             PreconditionFailed: not of version ``if_match``, or not any more, because the SDK asked
                 again when an answer was lost; or, under ``if_none_match``, there.
             Conflict: an expired item waits there for the archive (see `create`).
-            ReferenceNotFound: a copied field's item does not exist.
+            ReferenceNotFound: no item to copy a field from, or that must exist.
             Invalid: the item cannot be stored, or nothing could be derived from it.
         """
         return self._writing(type(item)).put(item, if_match=if_match, if_none_match=if_none_match)

@@ -165,8 +165,11 @@ class Bucket:
             self._client.delete_object(Bucket=self.name, Key=key)
 
     def upload_url(self, key: str, kind: str, size: int, seconds: int) -> str:
-        """A URL by which anybody may put an object of this kind and size, for so long."""
-        asked = {"ContentType": kind, "ContentLength": size}
+        """A URL by which anybody may put an object of this kind and size, for so long.
+
+        Once: where there is one, S3 answers 412.
+        """
+        asked = {"ContentType": kind, "ContentLength": size, "IfNoneMatch": "*"}
         return self._signed("put_object", key, seconds, asked)
 
     def download_url(self, key: str, seconds: int) -> str:

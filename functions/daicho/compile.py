@@ -116,6 +116,7 @@ class _Compiler:
             steps=search.steps,
             digits=search.digits,
             kana=search.kana,
+            names=search.names,
             shards=search.shards,
             mode=search.mode,
             companies=tuple(name for name in fields if kinds[name] == "company"),
@@ -341,7 +342,7 @@ class _Compiler:
             )
 
     def _check_copy(self, spec: FieldSpec) -> None:
-        if spec.role == "refs":
+        if spec.role == "refs" or spec.must_exist:
             self._check_single(spec)
         if spec.role != "copied" or spec.source is None:
             return

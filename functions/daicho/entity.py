@@ -248,6 +248,8 @@ def _model(cls: EntityMeta) -> type[BaseModel]:
         limits = dict(spec.limits or {})
         if spec.kind == "str" and not spec.literals and name in searched:
             limits.setdefault("max_length", FIELD_CODE_POINTS)
+            if spec.required:
+                limits.setdefault("min_length", 1)  # nobody would find what is called nothing
         if spec in key.parts and spec.kind == "str" and not spec.literals:
             limits.setdefault("min_length", 1)  # an empty part would be no part
         if spec.role == "copied":

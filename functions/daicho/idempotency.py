@@ -14,6 +14,7 @@ import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from decimal import MAX_EMAX, MIN_EMIN, Context
 
 from daicho import images, keys
 from daicho.derive import NO_SORT_PART, ItemKey
@@ -111,6 +112,12 @@ class Request:
 def _canonical(body: str) -> str:
     """A JSON text with its names in order: some clients write them in another order each time."""
     try:
-        return json.dumps(json.loads(body), sort_keys=True)
+        return json.dumps(json.loads(body, parse_float=_exact), sort_keys=True)
     except (ValueError, RecursionError):
         return body
+
+
+def _exact(number: str) -> dict[str, str]:
+    """A number that is not whole, in one spelling: as a float, two amounts may be alike."""
+    wide = Context(prec=len(number), Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
+    return {"": str(wide.normalize(wide.create_decimal(number)))}

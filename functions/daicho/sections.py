@@ -130,7 +130,7 @@ class Sections:
         return self._splits.sections.remove(asked, if_match=if_match)
 
     def upload(self, item: Entity, field: str) -> Place:
-        """Where the object of a new item is to be put: a signed request, good for 15 minutes."""
+        """Where the object of an item is to be put: a signed request, good once for 15 minutes."""
         return self._objects.upload(item, field)
 
     def download(self, item: Entity, field: str) -> Place:

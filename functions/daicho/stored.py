@@ -16,24 +16,24 @@ from daicho.bucket import Bucket
 from daicho.derive import ItemKey
 from daicho.entity import Entity
 from daicho.errors import NotFound, StoreError
-from daicho.idempotency import KEPT_SECONDS
 from daicho.objects import DOWNLOAD_SECONDS, UPLOAD_SECONDS, Place, StoredObject
 from daicho.places import described
 from daicho.questions import One
 from daicho.requests import Put
-from daicho.table import Table
 from daicho.writers import Writer
 from daicho.writing import key_fields
 
 E = TypeVar("E", bound=Entity)
 logger = logging.getLogger(__name__)
 
+BEING_TOLD = dt.timedelta(minutes=1)
+"""How long after an item was read a URL may be signed for it: a request takes half of that."""
+
 
 @dataclass(frozen=True)
 class Objects:
     """The objects of a tenant's items. ``bucket`` is opened when it is first needed."""
 
-    table: Table
     writer: Writer
     clock: Callable[[], dt.datetime]
     bucket: Callable[[], Bucket] | None
@@ -41,17 +41,14 @@ class Objects:
     def delete(self, one: One[E], *, if_match: int | None) -> None:
         """See `Book.delete`. The objects go after the item: none is left without its object.
 
-        A URL to upload to may still be good: who created the item is given one as long as that
-        request may be repeated. Then the object is looked after once more when it is not.
+        A URL to upload to may still be good, for who asked for one just before: so the sweep looks
+        after the object once more when it is not.
         """
         with self.writer.together() as transaction:
             there = transaction.get(one)
             transaction.remove(one, if_match=if_match)
-            key, now = self._key(there), self.clock()
-            given = min(now, there.created_at + dt.timedelta(seconds=KEPT_SECONDS))
-            closed = given + dt.timedelta(seconds=UPLOAD_SECONDS)
-            due = max(now, closed) + dt.timedelta(minutes=1)
-            names = self._names(there)
+            key, names = self._key(there), self._names(there)
+            due = self.clock() + dt.timedelta(seconds=UPLOAD_SECONDS) + BEING_TOLD
             partition = leftovers.partition_of(key, one.entity.__name__)
             marks = [
                 leftovers.mark(partition, field, due, object=name) for field, name in names.items()
@@ -60,17 +57,19 @@ class Objects:
         if self.writer.open is not None:
             return  # it is not yet committed: the sweep will see
         try:
-            for field, name in names.items():
+            for name in names.values():
                 self._bucket().remove(name)
-                if now > closed:
-                    self.table.delete(leftovers.key_of_mark(partition, field))
         except StoreError as error:
             logger.warning("left to the sweep: %s: %s", described(one), error)
 
     def upload(self, item: Entity, field: str) -> Place:
-        """Where the object of a new item is to be put, for a quarter of an hour."""
+        """Where the object of an item is to be put, once, for a quarter of an hour."""
         held, name = self._held(item, field)
-        headers = {"Content-Type": held.type, "Content-Length": str(held.bytes)}
+        headers = {
+            "Content-Type": held.type,
+            "Content-Length": str(held.bytes),
+            "If-None-Match": "*",
+        }
         url = self._bucket().upload_url(name, held.type, held.bytes, UPLOAD_SECONDS)
         return Place("PUT", url, headers, self._until(UPLOAD_SECONDS))
 

@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from daicho import images, writing
 from daicho.derive import ItemKey, key_of
 from daicho.entity import Entity
-from daicho.errors import Conflict, Invalid, NotFound, PreconditionFailed, Raced
+from daicho.errors import (
+    Conflict,
+    Invalid,
+    NotFound,
+    PreconditionFailed,
+    Raced,
+    ReferenceNotFound,
+)
 from daicho.errors import TransactionFailedError as Failed
 from daicho.images import Image
 from daicho.objects import objects_of
@@ -265,11 +272,26 @@ class Transaction:
             raise Conflict(self._writer.why_taken(entity, there, now))
 
     def _leave(self, entity: type[E], image: Image, now: dt.datetime) -> E:
+        self._check_references(entity, image)
         if entity.versioned_:
             image, versions = self._revisions.next(image, now)
             self._beside(versions)
         self.images[key_of(image)] = image
         return writing.item_of(entity, image)
+
+    def _check_references(self, entity: type[Entity], image: Image) -> None:
+        """Let the transaction hold only while what must exist for this item does.
+
+        Raises:
+            ReferenceNotFound: names the field that refers to nothing.
+        """
+        there = self.images.get(key_of(image)) or {}
+        for name in (spec.name for spec in entity.fields_.values() if spec.must_exist):
+            id, target = images.text(image, name), entity.fields_[name].target
+            if id is None or there.get(name) == image[name]:
+                continue  # it was there when this was first written
+            if self.find(One(target, (id,))) is None:
+                raise ReferenceNotFound(f"there is no {target.__name__} {id}", field=name)
 
     def _beside(self, versions: Mapping[ItemKey, Image]) -> None:
         """Write version items too, where none stand."""

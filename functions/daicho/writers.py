@@ -1,14 +1,14 @@
 """Writing: builds a write, asks DynamoDB, and makes sense of a refusal.
 
 Each of these writes is a request of its own, most of them without a read before. While a
-transaction is open (`daicho.transactions`) they are parts of it instead, and an item whose
-versions are kept has one for each of its writes.
+transaction is open (`daicho.transactions`) they are parts of it instead. An item whose versions
+are kept has one for each of its writes, and so has one that refers to what must exist.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -112,7 +112,7 @@ class Writer:
 
     def create(self, item: E) -> E:
         """See `Book.create`."""
-        if self._jointly(type(item)):
+        if self._jointly(type(item), type(item).fields_):
             return self._racing(lambda transaction: transaction.create(item))
         entity, now = type(item), self.clock()
         image = self.drafted(entity, self.fields(item), now)
@@ -124,7 +124,7 @@ class Writer:
 
     def put(self, item: E, *, if_match: int | None, if_none_match: bool) -> E:
         """See `Book.put`."""
-        if self._jointly(type(item)):
+        if self._jointly(type(item), type(item).fields_):
             return self._racing(
                 lambda t: t.put(item, if_match=if_match, if_none_match=if_none_match)
             )
@@ -159,7 +159,7 @@ class Writer:
 
     def change(self, one: One[E], changes: Mapping[str, Any], *, if_match: int | None) -> E:
         """See `Book.change`."""
-        if self._jointly(one.entity) or self.current(one.entity).plan.key.moves in changes:
+        if self._jointly(one.entity, changes) or self.current(one.entity).plan.key.moves in changes:
             return self._racing(lambda t: t.change(one, changes, if_match=if_match))
         entity, now = one.entity, self.clock()
         key = self.places.key(one)
@@ -202,9 +202,15 @@ class Writer:
         """See `Book.restore`."""
         return self._racing(lambda transaction: transaction.restore(one, if_match=if_match))
 
-    def _jointly(self, entity: type[Entity]) -> bool:
-        """Whether an item is written together with others: in a transaction, or its version."""
-        return self.open is not None or entity.versioned_ is not None
+    def _jointly(self, entity: type[Entity], setting: Iterable[str] = ()) -> bool:
+        """Whether an item is written together with others.
+
+        In a transaction; with its version; or, of the fields that are set, one refers to what must
+        exist.
+        """
+        set_here = (entity.fields_[name] for name in setting if name in entity.fields_)
+        referring = any(spec.must_exist for spec in set_here)
+        return self.open is not None or entity.versioned_ is not None or referring
 
     def _racing(self, write: Callable[[Transaction], T]) -> T:
         """Write by a transaction, again and again where others are faster; or in the open one."""

@@ -9,7 +9,7 @@ class Article(Entity):
     """An article. What it says now is searched, listed and counted like that of any entity."""
 
     id: str = uid()
-    title: str = field(min_length=1)
+    title: str = field()
     text: str
     author: str | None = field(default=None, min_length=1, max_length=200)
 

@@ -43,7 +43,7 @@ class Contact(Entity):
 class Call(Entity):
     """A call with a contact."""
 
-    contact: str = ref(Contact)
+    contact: str = ref(Contact, must_exist=True)
     id: str = uid()
     direction: Literal["in", "out"] = "out"
     seconds: int = field(default=0, ge=0, le=86_400)

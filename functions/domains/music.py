@@ -10,7 +10,7 @@ class Artist(Entity):
     """Somebody who makes songs and albums."""
 
     id: str = uid()
-    name: str = field(min_length=1)
+    name: str = field()
     career_start: int | None = None
 
     key = Key(id)

@@ -9,8 +9,8 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from daicho import Book, Day, Domain, Entity, Key, Listing, created_at, field, one_of, uid
-from daicho.fields import ref
+from daicho import Addressable, Book, Day, Domain, Entity, Key, Listing, created_at, one_of
+from daicho.fields import field, ref, uid
 from domains.users import User
 
 Status = Literal["open", "shipped", "cancelled"]
@@ -43,7 +43,7 @@ class NewOrder(BaseModel):
     """An order to be; its total is that of its lines."""
 
     date: Day
-    customer: str = Field(min_length=1, max_length=200)
+    customer: Addressable = Field(min_length=1, max_length=200)
     lines: list[Line] = Field(default=[], max_length=100)
     status: Status = "open"
 

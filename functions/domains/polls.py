@@ -58,22 +58,29 @@ def open_poll(book: Book, poll: NewPoll) -> Poll:
 
 
 @domain.route("PATCH", "/polls/{id}")
-def change(book: Book, id: str, change: PollChange) -> Poll:
+def change(book: Book, id: str, change: PollChange, if_match: int | None = None) -> Poll:
     """Close a poll, or open it again."""
-    version = poll_of(book, id).version
-    return book.change(Poll.key(id), {"state": change.state}, if_match=version)
+    return _become(book, id, change.state, if_match)
 
 
 @domain.route("DELETE", "/polls/{id}")
-def delete(book: Book, id: str) -> None:
+def delete(book: Book, id: str, if_match: int | None = None) -> None:
     """Delete a poll; its votes stay where they were counted, out of reach."""
-    version = poll_of(book, id).version
-    book.change(Poll.key(id), {"state": "deleted"}, if_match=version)
+    _become(book, id, "deleted", if_match)
 
 
 def poll_of(book: Book, id: str, *, max_age: float = 0.0) -> Poll:
     """A poll that is not deleted, as it was at most ``max_age`` seconds ago."""
-    poll = book.get(Poll.key(id), max_age=max_age)
+    return _not_deleted(book.get(Poll.key(id), max_age=max_age))
+
+
+def _become(book: Book, id: str, state: str, if_match: int | None) -> Poll:
+    with book.transaction() as t:
+        _not_deleted(t.get(Poll.key(id)))
+        return t.change(Poll.key(id), {"state": state}, if_match=if_match)
+
+
+def _not_deleted(poll: Poll) -> Poll:
     if poll.state == "deleted":
-        raise refuse(404, f"no Poll {id}")
+        raise refuse(404, f"no Poll {poll.id}")
     return poll

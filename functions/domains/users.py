@@ -9,7 +9,7 @@ class User(Entity):
     """Somebody who orders: a customer is a user."""
 
     id: str = uid()
-    name: str = field(min_length=1)
+    name: str = field()
     age: int | None = field(default=None, ge=0, le=200)
     email: str | None = field(default=None, max_length=254)
     address: str | None = field(default=None, max_length=500)

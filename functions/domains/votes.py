@@ -84,10 +84,10 @@ def result(book: Book, id: str, live: bool = False) -> Result:
 
 
 @domain.route("PUT", "/polls/{poll}/votes/{voter}")
-def vote(book: Book, poll: str, voter: str, vote: Vote) -> Ballot:
+def vote(book: Book, poll: str, voter: str, vote: Vote, if_match: int | None = None) -> Ballot:
     """Vote, or change one's vote."""
     _check_exact(_taking_votes(book, poll, vote.candidate))
-    return book.put(Ballot(poll=poll, voter=voter, candidate=vote.candidate))
+    return book.put(Ballot(poll=poll, voter=voter, candidate=vote.candidate), if_match=if_match)
 
 
 @domain.route("POST", "/polls/{poll}/votes")
@@ -120,10 +120,12 @@ def ballot(book: Book, poll: str, voter: str, anonymous: bool = False) -> Ballot
 
 
 @domain.route("DELETE", "/polls/{poll}/votes/{voter}")
-def withdraw(book: Book, poll: str, voter: str, anonymous: bool = False) -> None:
+def withdraw(
+    book: Book, poll: str, voter: str, anonymous: bool = False, if_match: int | None = None
+) -> None:
     """Withdraw a vote."""
     _check_exact(_taking_votes(book, poll))
-    book.delete(Ballot.key(poll, anonymous, voter))
+    book.delete(Ballot.key(poll, anonymous, voter), if_match=if_match)
 
 
 def _taking_votes(book: Book, id: str, candidate: str | None = None) -> Poll:

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from daicho.fields import new_id
-from tests.e2e.api import client, eventually, everything
+from tests.e2e.api import client, delivered, everything
 
 ACTIVE = ("tea", "a#b", "茶 $23", "active#x", *(n * 190 for n in "123"))
 """Enough for an order that is kept compressed."""
@@ -58,7 +58,8 @@ def test_a_cart_becomes_one_order(stack: dict[str, Any]) -> None:
         assert {status for status, _ in answers} <= {201, 409}
         (ordered,) = {text for status, text in answers if status == 201}
         assert skus("active") == []
-        orders = eventually(lambda: everything(api, f"/users/{user}/orders"), bool)
+        delivered(api)
+        orders = everything(api, f"/users/{user}/orders")
         assert len(orders) == 1
         assert {line["sku"] for line in orders[0]["lines"]} == set(ACTIVE)
         assert orders[0]["total"] == "17.5"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-from tests.e2e.api import client, eventually, everything
+from tests.e2e.api import client, delivered, everything
 
 
 def test_escalated_reports_are_listed_until_they_are_resolved(stack: dict[str, Any]) -> None:
@@ -27,7 +27,8 @@ def test_escalated_reports_are_listed_until_they_are_resolved(stack: dict[str, A
             return [each["id"] for each in everything(api, "/escalations/tess", **asked)]
 
         newest = [each["id"] for each in made]
-        assert eventually(escalated, lambda found: len(found) == len(made)) == newest
+        delivered(api)
+        assert escalated() == newest
         assert escalated(minutes=60, limit=1) == newest[:3]
         there = f"/devices/{made[1]['device']}/reports/{made[1]['id']}"
         asked = {"at": made[1]["at"]}

@@ -10,7 +10,7 @@ import boto3
 import httpx
 
 from local.place import REGION
-from tests.e2e.api import client, eventually, everything
+from tests.e2e.api import TIMEOUT, client, delivered, everything
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 400
 
@@ -30,7 +30,8 @@ def test_a_document_is_put_whole_and_changed_in_sections(stack: dict[str, Any]) 
             assert (added.status_code, added.headers["etag"]) == (201, '"3"')
         whole = api.get("/documents/report").json()["sections"]
         assert list(whole.items()) == [("summary", "Nothing"), ("figures", [3]), ("added", "new")]
-        found = eventually(lambda: everything(api, "/documents", title="yearly"), bool)
+        delivered(api)
+        found = everything(api, "/documents", title="yearly")
         assert [each["id"] for each in found] == ["report"]
         assert globex.get("/documents/report/summary").status_code == 404
 
@@ -68,28 +69,36 @@ def test_a_document_is_put_whole_and_changed_in_sections(stack: dict[str, Any]) 
 
 def test_a_photo_goes_to_s3_and_back_by_signed_urls(stack: dict[str, Any]) -> None:
     told = {"title": "Tōkyō", "image": {"type": "image/png", "bytes": len(PNG)}}
-    with client(stack, "acme") as api, client(stack, "globex") as globex:
+    with (
+        client(stack, "acme") as api,
+        client(stack, "globex") as globex,
+        httpx.Client(timeout=TIMEOUT) as s3,
+    ):
         made = api.post("/photos", json=told)
         assert made.status_code == 201, made.text
         photo, upload = made.json()["id"], made.json()["image"]["upload"]
-        other = httpx.put(upload["url"], content=PNG, headers={"content-type": "text/html"})
+        other = s3.put(upload["url"], content=PNG, headers={"content-type": "text/html"})
         assert other.status_code == 403  # it was signed for an image
-        longer = httpx.put(upload["url"], content=PNG + b"x", headers={"content-type": "image/png"})
+        longer = s3.put(upload["url"], content=PNG + b"x", headers={"content-type": "image/png"})
         assert longer.status_code == 403  # and of another size
-        put = httpx.request("PUT", upload["url"], content=PNG, headers=upload["headers"])
+        put = s3.request("PUT", upload["url"], content=PNG, headers=upload["headers"])
         assert put.status_code == 200, put.text
+        told = api.get(f"/photos/{photo}", params={"upload": "true"}).json()["image"]["upload"]
+        for each in (upload, told):  # it is there, and stays what it is
+            again = httpx.request("PUT", each["url"], content=PNG, headers=each["headers"])
+            assert again.status_code == 412, again.text
         shown = api.get(f"/photos/{photo}").json()["image"]
-        got = httpx.get(shown["url"])
+        got = s3.get(shown["url"])
         assert (got.status_code, got.content) == (200, PNG)
         assert got.headers["content-type"] == "image/png"
         assert photo in [each["id"] for each in everything(api, "/photos")]
         assert globex.get(f"/photos/{photo}").status_code == 404
         assert globex.delete(f"/photos/{photo}").status_code == 404
         forged = shown["url"].replace("/acme/", "/globex/")
-        assert httpx.get(forged).status_code == 403
+        assert s3.get(forged).status_code == 403
         assert api.delete(f"/photos/{photo}").status_code == 204
         assert api.get(f"/photos/{photo}").status_code == 404
-        assert httpx.get(shown["url"]).status_code == 404
+        assert s3.get(shown["url"]).status_code == 404
     # It may still be put there for a quarter of an hour, so the sweep will look once more.
     functions = boto3.Session("test", "test", region_name=REGION).client(
         "lambda", endpoint_url=stack["endpoint"]

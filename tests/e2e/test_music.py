@@ -16,10 +16,9 @@ import pytest
 
 from daicho.search.normalise import fold
 from tests.chinook import ROOT, Chinook, ids
-from tests.e2e.api import client, eventually, everything
+from tests.e2e.api import client, delivered, everything
 
 SAMPLE = 50
-SECONDS_TO_DERIVE = 240
 
 
 @pytest.fixture(scope="module")
@@ -49,12 +48,7 @@ def api(stack: dict[str, Any], chinook: Chinook, tmp_path_factory: Any) -> Itera
             [*command, "--stack", str(stack_file)], check=True, cwd=ROOT, capture_output=True
         )
     with client(stack, "globex") as api:
-        last = chinook.songs[-1]
-        eventually(
-            lambda: api.get("/songs", params={"title": last["title"]}).json()["items"],
-            lambda found: last["id"] in {song["id"] for song in found},
-            SECONDS_TO_DERIVE,
-        )
+        delivered(api)
         yield api
 
 
@@ -132,10 +126,12 @@ def test_artists_by_the_beginning_of_a_word(api: httpx.Client, chinook: Chinook)
 def test_renaming_an_artist_changes_what_is_found(stack: dict[str, Any]) -> None:
     with client(stack, "acme") as api:
         api.put("/artists/renamed", json={"name": "Prince"}).raise_for_status()
-        eventually(lambda: names(api, "prin"), lambda found: "Prince" in found)
+        delivered(api)
+        assert "Prince" in names(api, "prin")
         answer = api.patch("/artists/renamed", json={"name": "The Artist"})
         assert answer.status_code == 200, answer.text
-        assert "The Artist" in eventually(lambda: names(api, "artist"), bool)
+        delivered(api)
+        assert "The Artist" in names(api, "artist")
         assert names(api, "prin") == []
         api.delete("/artists/renamed").raise_for_status()
 

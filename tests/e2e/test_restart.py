@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import httpx
@@ -10,8 +9,7 @@ import pytest
 
 from local import up as commands
 from local.place import REGION, Place
-
-SECONDS_TO_DELIVER = 60
+from tests.e2e.api import TIMEOUT, eventually, everything
 
 
 def test_a_stop_loses_neither_data_nor_a_stream_record(
@@ -20,7 +18,7 @@ def test_a_stop_loses_neither_data_nor_a_stream_record(
     if place is None:
         pytest.skip("it stops the local AWS, and this one is somebody's own")
     headers = {"authorization": f"Bearer {stack['tokens']['acme']}"}
-    with httpx.Client(base_url=stack["url"], headers=headers, timeout=60) as api:
+    with httpx.Client(base_url=stack["url"], headers=headers, timeout=TIMEOUT) as api:
         before = api.get("/songs/heroes").json()
         _switch_projector(place, stack, on=False)
         try:
@@ -29,13 +27,10 @@ def test_a_stop_loses_neither_data_nor_a_stream_record(
             commands.down(place, print)
             commands.up(place, print)
             assert api.get("/songs/heroes").json() == before
-            assert api.get("/artists?name=zadie").json()["items"] == []
+            assert everything(api, "/artists", name="zadie") == []
         finally:
             _switch_projector(place, stack, on=True)
-        until = time.monotonic() + SECONDS_TO_DELIVER
-        while not (found := api.get("/artists?name=zadie").json()["items"]):
-            assert time.monotonic() < until, "the record of the write before the stop is lost"
-            time.sleep(0.5)
+        found = eventually(lambda: everything(api, "/artists", name="zadie"), bool)
         assert [artist["id"] for artist in found] == ["undelivered"]
 
 

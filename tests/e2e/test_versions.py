@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.e2e.api import client, eventually, everything
+from tests.e2e.api import client, delivered, everything
 
 MOST = 12
 EDITORS = 4
@@ -52,8 +52,8 @@ def test_versions_of_both_kinds(stack: dict[str, Any], path: str) -> None:
         back = api.post(f"{url}/versions/{MOST}/restore")
         assert back.json()["version"] == MOST + EDITORS + 3
         listed = {"title": f"title {MOST}"} if path == "/articles" else {}
-        found = eventually(lambda: everything(api, path, **listed), bool)
-        assert found == [back.json()]
+        delivered(api)
+        assert everything(api, path, **listed) == [back.json()]
 
         forgotten = api.delete(f"{url}/versions").json()
         assert forgotten == {"removed": MOST + EDITORS + 2, "done": True}

@@ -238,6 +238,28 @@ def test_choices_are_listed(acme: Client) -> None:
             assert choice in answer.json["detail"]
 
 
+CHANGES = [each for each in ALL if each.method != "GET"]
+
+
+@pytest.mark.parametrize("operation", CHANGES, ids=named)
+def test_conditions_that_are_not_looked_at(acme: Client, operation: Operation) -> None:
+    taken = {each.name for each in operation.headers}
+    for name in {"If-Match", "If-None-Match"} - taken:
+        headers = headers_of(operation) | {name.replace("-", "_"): '"1"'}
+        answer = acme(operation.method, url_of(operation), body_of(operation), **headers)
+        refused(answer, 400, name)
+
+
+def test_what_would_have_no_address(acme: Client) -> None:
+    refused(acme("PUT", "/articles/count", {"title": "How many", "text": "…"}), 422, "id")
+    for url, field, body in (
+        ("/orders", "customer", {"date": "2026-11-21"}),
+        ("/devices/d/reports", "escalated_to", {}),
+        ("/songs", "artist", {"title": "t", "released": 1}),
+    ):
+        refused(acme("POST", url, {**body, field: "a/b"}), 422, field)
+
+
 def test_paths_that_lead_nowhere(acme: Client) -> None:
     for path in (
         *("/", "//", "/song", "/songs/", "/songs/1/", "/songs//playlists", "/artists/a%2Fb/x"),

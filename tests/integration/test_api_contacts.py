@@ -96,6 +96,17 @@ def test_a_lone_surrogate_is_no_text(acme: Client) -> None:
     assert acme("POST", "/contacts", raw='{"name": "\\ud800"}').status == 400
 
 
+def test_a_contact_has_a_name(acme: Client, people: dict[str, str]) -> None:
+    path = f"/contacts/{people['jose']}"
+    refused = (
+        acme("POST", "/contacts", {"company": "Acme"}),
+        acme("POST", "/contacts", {"name": ""}),
+        acme("PATCH", path, {"name": ""}),
+        acme("PATCH", path, {"name": None}),
+    )
+    assert [(answer.status, answer.fields) for answer in refused] == [(422, {"name"})] * 4
+
+
 def test_values_that_are_too_long(acme: Client) -> None:
     assert acme("POST", "/contacts", {"name": "x" * 257}).status == 422
     words = " ".join(f"{chr(0x4E00 + n)}{n}" for n in range(64))
@@ -125,6 +136,19 @@ def test_rows_come_with_what_is_shown_beside_them(
     assert acme("GET", "/contacts?q=hanako&include=others").status == 422
     for url in ("/contacts", f"/categories/{people['VIP']}/contacts"):
         assert all("category_names" in row for row in acme.everything(url))
+
+
+def test_a_call_is_with_a_contact_that_exists(
+    acme: Client, globex: Client, people: dict[str, str]
+) -> None:
+    gone = acme.good("POST", "/contacts", {"name": "Gone Soon"})["id"]
+    acme.good("POST", f"/contacts/{gone}/calls", {"note": "hello"})
+    acme.good("DELETE", f"/contacts/{gone}")
+    for client, contact in ((acme, gone), (acme, "nobody"), (globex, people["jose"])):
+        refused = client("POST", f"/contacts/{segment(contact)}/calls", {"note": "hello"})
+        assert (refused.status, refused.fields) == (422, {"contact"})
+        assert refused.json["type"].endswith("reference-not-found")
+    assert acme.everything(f"/contacts/{people['jose']}/calls") == []
 
 
 def test_all_contacts_and_their_count(acme: Client, people: dict[str, str]) -> None:

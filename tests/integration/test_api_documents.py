@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import Any
 
 import pytest
@@ -97,6 +98,17 @@ def test_a_repeat_under_a_key_does_nothing_twice(acme: Client, served: Served) -
     assert acme("GET", url).status == 404
 
 
+def test_a_repeat_shows_a_section_however_large_it_is(acme: Client) -> None:
+    noise = random.Random(1)
+    value = {"text": "".join(chr(noise.randrange(0x20, 0x7F)) for _ in range(600_000))}
+    acme.good("PUT", "/documents/noise", {"sections": {}})
+    first, again = (
+        acme("PUT", "/documents/noise/s", value, Idempotency_Key="noise") for _ in range(2)
+    )
+    assert (first.status, first.json) == (201, value)
+    assert (again.status, again.text, again.headers) == (201, first.text, first.headers)
+
+
 def test_a_document_larger_than_an_item_and_one_too_large(acme: Client) -> None:
     sections = {f"part {n}": "ü" * 400_000 for n in range(5)}
     acme.good("PUT", "/documents/large", {"sections": sections})
@@ -135,6 +147,8 @@ def test_documents_are_found_by_their_title_and_listed_without_sections(
         ("PUT", "/documents/b", {"sections": []}, 422, "sections"),
         ("PUT", "/documents/b", {"sections": {"": 1}}, 422, "sections"),
         ("PUT", "/documents/b", {"sections": {"n" * 256: 1}}, 422, "sections"),
+        ("PUT", "/documents/b", {"sections": {"a": 1, "a/b": 1}}, 422, "sections"),
+        ("POST", "/documents", {"sections": {"/": 1}}, 422, "sections"),
         ("PUT", "/documents/b", {"sections": {}, "more": 1}, 422, "more"),
         ("PUT", f"/documents/b/{'n' * 256}", 1, 422, "section"),
         ("GET", f"/documents/b/{'n' * 256}", None, 422, "section"),

@@ -20,7 +20,7 @@ from daicho.web.mounting import operations
 from daicho.web.operations import Operation
 from handlers import api
 from handlers.outside import Outside
-from tests.client import Client
+from tests.client import Answer, Client
 from tests.integration.test_api_bad_input import body_of, named, url_of
 from tests.pump import environment
 from tests.served import Served
@@ -95,7 +95,7 @@ def test_every_route_is_done_once(served: Served, operation: Operation) -> None:
     first = once(operation.method, url_of(operation), body, idempotency_key="k")
     after = state()
     again = once(operation.method, url_of(operation), body, idempotency_key="k")
-    assert (again.status, again.text) == (first.status, first.text), first.text
+    assert (again.status, told(again)) == (first.status, told(first)), first.text
     assert state() == after
     if first.status >= 400:
         assert after == before
@@ -104,6 +104,14 @@ def test_every_route_is_done_once(served: Served, operation: Operation) -> None:
         other = once(operation.method, f"{url_of(operation, 'y')}", body, idempotency_key="k")
         same = url_of(operation) == url_of(operation, "y")
         assert other.status == (first.status if same else 422)
+
+
+def told(answer: Answer) -> Any:
+    """An answer's body, without the URLs that are signed anew for each: good from then on."""
+    body = answer.json if answer.text else None
+    if isinstance(body, dict) and "image" in body:
+        return body | {"image": {name: body["image"][name] for name in ("type", "bytes")}}
+    return body
 
 
 def test_a_functions_changes_are_one(served: Served) -> None:

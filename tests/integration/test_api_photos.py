@@ -27,6 +27,7 @@ from tests.dynoxide import create_table
 from tests.pump import environment
 
 IMAGE = {"type": "image/png", "bytes": 1234}
+HEADERS = {"Content-Type": "image/png", "Content-Length": "1234", "If-None-Match": "*"}
 
 
 @dataclass
@@ -100,7 +101,7 @@ def test_a_photo_is_put_and_had_by_signed_requests(deployed: Deployed) -> None:
     photo = made.json
     upload, image = photo["image"].pop("upload"), photo["image"]
     assert upload["method"] == "PUT"
-    assert upload["headers"] == {"Content-Type": "image/png", "Content-Length": "1234"}
+    assert upload["headers"] == HEADERS
     assert upload["expires_at"] == "2026-11-21T12:15:00Z"
     assert (image["type"], image["bytes"]) == ("image/png", 1234)
     assert image["expires_at"] == "2026-11-21T13:00:00Z"
@@ -109,7 +110,7 @@ def test_a_photo_is_put_and_had_by_signed_requests(deployed: Deployed) -> None:
         assert unquote(parts.path).endswith(f"acme/Photo.image/{photo['id']}")
         assert parse_qs(parts.query)["X-Amz-Expires"] == [seconds]
     signed = parse_qs(urlsplit(upload["url"]).query)["X-Amz-SignedHeaders"]
-    assert signed == ["content-length;content-type;host"]
+    assert signed == ["content-length;content-type;host;if-none-match"]
     shown = acme.good("GET", f"/photos/{photo['id']}")
     assert "upload" not in shown["image"] and shown["image"]["url"]
     (listed,) = acme.everything("/photos")
@@ -118,6 +119,27 @@ def test_a_photo_is_put_and_had_by_signed_requests(deployed: Deployed) -> None:
     assert changed["title"] == "Edo" and changed["image"]["bytes"] == 1234
     known = acme("GET", f"/photos/{photo['id']}", If_None_Match='"2"')
     assert (known.status, known.text) == (304, "")
+
+
+def test_where_to_put_an_image_is_told_again_to_who_asks(deployed: Deployed) -> None:
+    acme = deployed.client()
+    id = acme.good("POST", "/photos", {"image": IMAGE})["id"]
+    deployed.now += dt.timedelta(days=2)
+    told = acme("GET", f"/photos/{id}?upload=true")
+    assert told.headers["Cache-Control"] == "no-store"
+    assert told.json["image"]["upload"]["headers"] == HEADERS
+    assert told.json["image"]["upload"]["expires_at"] == "2026-11-23T12:15:00Z"
+    assert "upload" not in acme.good("GET", f"/photos/{id}?upload=false")["image"]
+    for query, status in (("upload=true&fields=title", 400), ("upload=1", 422)):
+        refused = acme("GET", f"/photos/{id}?{query}")
+        assert (refused.status, refused.fields) == (status, {"upload"})
+    assert acme.good("GET", f"/photos/{id}?fields=image") == {"image": IMAGE}
+    assert acme("GET", "/photos?upload=true").status == 400
+    assert deployed.client("globex")("GET", f"/photos/{id}?upload=true").status == 404
+    # It may be put there until the URL is closed, though the photo is gone: the sweep sees to it.
+    assert acme("DELETE", f"/photos/{id}").status == 204
+    deployed.now += dt.timedelta(minutes=16, seconds=1)
+    assert deployed.sweep().objects == 1
 
 
 def test_a_repeat_under_a_key_is_given_urls_that_are_good_now(deployed: Deployed) -> None:
@@ -184,12 +206,12 @@ def test_a_deleted_photo_takes_its_image_along(deployed: Deployed) -> None:
         assert acme("DELETE", f"/photos/{id}").status == 204
         assert acme("GET", f"/photos/{id}").status == 404
     assert deployed.bucket.removed == names
-    # The new one may still be put to its URL: it is removed once more when that is closed.
-    assert deployed.items() == 1
+    # They may still be put to a URL: they are removed once more when that is closed.
+    assert deployed.items() == 2
     assert deployed.sweep().done == 0
     deployed.now += dt.timedelta(minutes=16, seconds=1)
-    assert deployed.sweep().objects == 1
-    assert deployed.bucket.removed == [*names, names[1]]
+    assert deployed.sweep().objects == 2
+    assert deployed.bucket.removed == [*names, *names]
     assert deployed.items() == 0
 
 

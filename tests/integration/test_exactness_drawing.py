@@ -70,7 +70,7 @@ def test_daicho_counts_what_lies_behind(dynamodb: DynamoDBClient, table_name: st
     projector = Projector(table, MemoryBucket(), LEDGER, dirty_shards=1)
 
     def write(numbers: Sequence[int]) -> None:
-        assert projector.project(batch(numbers), Patience.seconds(5)) is None
+        assert projector.project(batch(numbers), Patience.seconds(3_600)) is None
 
     def read() -> int:
         return live_amount(table, tally("Download", "alive", 1, "heroes")).items

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from daicho import split, split_reading, staging
+from daicho import split
 from daicho.book import Book
 from daicho.errors import NotFound, UnavailableError
 from daicho.plan import Ledger
@@ -92,13 +92,6 @@ class Client:
 
 def at(name: str | None) -> Any:
     return Document.split("d", section=name or "")
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However slow the machine is, nobody gives up."""
-    monkeypatch.setattr(staging, "RACE_SECONDS", 120.0)
-    monkeypatch.setattr(split_reading, "READ_SECONDS", 120.0)
 
 
 def together(table: Table, clients: int, calls: int, seed: int, padding: str = "") -> History:

@@ -108,8 +108,22 @@ def test_an_item_validates_its_values() -> None:
         Artist(name="x" * 257)
     with pytest.raises(ValidationError, match="at least 1"):
         Artist(id="", name="x")
+    with pytest.raises(ValidationError, match="at least 1"):
+        Artist(name="")  # it is searched, and must be given
     with pytest.raises(AttributeError, match="not been stored"):
         _ = item.created_at
+
+
+def test_what_is_searched_may_be_empty_where_it_need_not_be_given_or_says_so() -> None:
+    class Person(Entity):
+        id: str = uid()
+        name: str = field(min_length=0)
+        company: str = field(default="")
+
+        key = Key(id)
+        search = Search(name, company)
+
+    assert values_of(Person(id="p", name="")) == {"id": "p", "name": "", "company": ""}
 
 
 def test_ids_sort_by_the_time_they_were_made() -> None:

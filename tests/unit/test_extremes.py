@@ -48,6 +48,7 @@ from tests.delivery.memory import MemoryBucket, MemoryTable
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/daicho/stream/2026-11-21T00:00:00.000"
 HIGHEST = 10**19 - 1
+AMPLE = Patience.seconds(3_600)
 
 
 class Payment(Entity):
@@ -101,7 +102,7 @@ def event(*changes: tuple[Image | None, Image | None]) -> dict[str, Any]:
 def projected(table: MemoryTable, *items: Entity) -> None:
     batch = Batch.parse(event(*((None, image_of(item)) for item in items)))
     projector = Projector(table, MemoryBucket(), LEDGER, dirty_shards=1)
-    assert projector.project(batch, Patience.seconds(5)) is None
+    assert projector.project(batch, AMPLE) is None
 
 
 def test_a_sum_beyond_a_scores_width_stands_at_the_top() -> None:
@@ -114,7 +115,7 @@ def test_a_sum_beyond_a_scores_width_stands_at_the_top() -> None:
         Payment(id="4", payer="poor", amount=-HIGHEST),
         Payment(id="5", payer="other", amount=5),
     )
-    report = Rollup(table, LEDGER, dirty_shards=1).run(Patience.seconds(5))
+    report = Rollup(table, LEDGER, dirty_shards=1).run(AMPLE)
     assert (report.rolled, report.failed) == (3, 0)
     figures = Figures(table, LEDGER, "t")
     group = Group("t", PAYMENT.plan, PAYMENT.plan.aggregates[0], ())
@@ -134,7 +135,7 @@ def test_a_member_is_never_ahead_of_itself() -> None:
     table = MemoryTable()
     payments = [Payment(id=str(n), payer="a", amount=10) for n in range(3)]
     projected(table, *payments, Payment(id="9", payer="b", amount=1))
-    Rollup(table, LEDGER, dirty_shards=1).run(Patience.seconds(5))
+    Rollup(table, LEDGER, dirty_shards=1).run(AMPLE)
     tally = Group("t", PAYMENT.plan, PAYMENT.plan.aggregates[0], ())
     slot = slots.slot_key(tally.tally(("a",)), "s")
     table.items[slot] = {**table.items[slot], "items": {"N": "2"}, "total": {"N": "20"}}

@@ -60,6 +60,16 @@ def test_json_may_be_spelt_another_way() -> None:
     assert asked(body=deep) == asked(body=deep)
 
 
+def test_amounts_that_no_float_tells_apart_are_not_alike() -> None:
+    alike = ["0.50", "0.5", "5e-1"]
+    assert len({asked(body=f'{{"x": {each}}}') for each in alike}) == 1
+    numbers = ["0.1", "0.10000000000000000001", "1e400", "1e500", "-1e400", "1e9999999", '"0.1"']
+    assert len({asked(body=f'{{"x": {each}}}') for each in numbers}) == len(numbers)
+    assert asked(body='{"x": 1e99999999999999999999999}') == asked(
+        body='{"x": 1e99999999999999999999999}'
+    )
+
+
 @pytest.mark.parametrize(
     "key", ["a#b", "$23", "~request", " ", "/", "é😀", "\n", "k" * 255, "😀" * 255]
 )

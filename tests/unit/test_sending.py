@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import pytest
 
-from daicho import sending
 from daicho.derive import ItemKey
 from daicho.errors import (
     ContendedError,
@@ -17,6 +16,7 @@ from daicho.errors import (
     UnansweredError,
 )
 from daicho.memory import Memory
+from daicho.patience import Patience
 from daicho.requests import ConditionCheck, Delete, Put, Write
 from daicho.sending import Sender
 from daicho.table import Table
@@ -45,8 +45,18 @@ class Store:
 
 @pytest.fixture(autouse=True)
 def in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("daicho.patience.time.sleep", lambda _: None)
-    monkeypatch.setattr(sending, "CONTENDED_SECONDS", 0.2)
+    """Only pauses take time, and nobody waits for them."""
+    now = 0.0
+
+    def pause(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    def of(seconds: float) -> Patience:
+        until = now + seconds
+        return Patience(lambda: until - now, reserve=0, sleep=pause)
+
+    monkeypatch.setattr(Patience, "seconds", of)
 
 
 def sender(store: Store) -> Sender:
@@ -70,7 +80,7 @@ def test_it_is_sent_again_until_the_other_is_through() -> None:
     sent = sender(store)
     sent.send([Put(ITEM), Delete(KEY)])
     assert (len(store.asked), sent.sent) == (3, 1)
-    store = Store(*[ContendedError("x")] * 1_000_000)
+    store = Store(*[ContendedError("x")] * 1_000)
     sent = sender(store)
     with pytest.raises(Raced):
         sent.send([Put(ITEM)])

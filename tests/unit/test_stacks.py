@@ -8,8 +8,9 @@ from typing import Any
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, NoRegionError
 
+from cli.connection import Connection
 from cli.stacks import Stack, StackError
 
 LOCAL = {
@@ -45,12 +46,31 @@ def test_the_local_stack_is_what_its_file_says(file: Path) -> None:
         stack["FailureBucketName"]
 
 
-@pytest.mark.parametrize("content", [None, "{", "{}", '{"endpoint": "x"}'])
+@pytest.mark.parametrize("content", [None, "{", "{}", "[]", '{"endpoint": "x"}'])
 def test_a_file_that_says_nothing_is_said(file: Path, content: str | None) -> None:
     if content is not None:
         file.write_text(content)
     with pytest.raises(StackError, match="make up"):
         Stack.find(None, file)
+    with pytest.raises(StackError, match="make up"):
+        Connection.find(None, None, file)
+
+
+def test_a_table_is_that_of_the_local_stack_unless_one_is_named(file: Path) -> None:
+    file.write_text(json.dumps(LOCAL))
+    endpoint = LOCAL["endpoint"]
+    assert Connection.find(None, None, file) == Connection("local-table", endpoint, "us-east-1")
+    assert Connection.find("mine", None, file) == Connection("mine")
+    assert Connection.find("mine", "http://x", file) == Connection("mine", "http://x")
+
+
+def test_a_region_that_nobody_says_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_region(*_: Any, **__: Any) -> Any:
+        raise NoRegionError
+
+    monkeypatch.setattr(boto3, "client", no_region)
+    with pytest.raises(StackError, match="region"):
+        Connection("table").open(1)
 
 
 def test_a_stage_is_what_its_stack_puts_out(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:

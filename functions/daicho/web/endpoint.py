@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +13,8 @@ from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Body, Header, Path, Query
 from pydantic import BaseModel, RootModel, WrapValidator
 
-from daicho.web.conditions import IDEMPOTENCY_KEY
+from daicho.web.answers import LIMIT
+from daicho.web.conditions import CONDITIONS, IDEMPOTENCY_KEY
 from daicho.web.doing import done
 from daicho.web.incoming import Incoming
 from daicho.web.operations import REQUIRED, Call, Choice, Operation, Parameter, Reply
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from daicho.book import Book
 
 BODY = "body_"
+MOST_BYTES = 5_000_000
+"""Of a page as Lambda hands it on, a JSON string once more: it takes 6 MB."""
 KINDS = {"path": Path, "query": Query, "header": Header}
 Opener = Callable[[str], "Book"]
 Keyword = inspect.Parameter.KEYWORD_ONLY
@@ -57,6 +62,8 @@ class Endpoint:
         incoming, operation = self._current(), self.operation
         if operation.role and operation.role not in incoming.roles:
             raise HttpError(403, f"this takes the role {operation.role!r}")
+        self._check_conditions(incoming.headers)
+        self._check_free(values)
         choice = self._chosen(frozenset(incoming.query))
         parameters = (*operation.variables, *operation.parameters.values(), *operation.headers)
         named = {
@@ -69,11 +76,46 @@ class Endpoint:
         return response(
             done(
                 lambda: self._open_book(incoming.tenant),
-                lambda book: choice.answer(Call(book, named, values.get(BODY))),
+                lambda book: self._answer(choice, Call(book, named, values.get(BODY))),
                 asked,
                 lambda book, reply: choice.finish(Call(book, named, values.get(BODY)), reply),
             )
         )
+
+    def _check_conditions(self, headers: Mapping[str, str]) -> None:
+        """Refuse a change under a condition that would not be looked at.
+
+        Raises:
+            HttpError: 400, it takes none of that name.
+        """
+        operation = self.operation
+        taken = {each.name for each in operation.headers}
+        for name in CONDITIONS if operation.method != "GET" else ():
+            if name.lower() in headers and name not in taken:
+                said = f"{operation.method} {operation.path} takes no {name}"
+                raise HttpError(400, said, [(name, "is not taken here")])
+
+    def _check_free(self, values: Mapping[str, Any]) -> None:
+        """Refuse to write what could not be read where it is written.
+
+        Raises:
+            HttpError: 422, something else is at this path.
+        """
+        if self.operation.taken:
+            name = self.operation.variables[-1].name
+            if str(values[name]) in self.operation.taken:
+                said = f"{values[name]!r} has no address: GET of this path shows something else"
+                raise HttpError(422, said, [(name, "is taken")])
+
+    def _answer(self, choice: Choice, call: Call) -> Reply:
+        """The answer; where its items are so large that a page does not fit, a shorter page."""
+        lists = self.operation.method == "GET" and LIMIT in choice.optional
+        while True:
+            reply = choice.answer(call)
+            limit: int = call.values[LIMIT.name] if lists else 1
+            if limit == 1 or fits(reply.body or ""):
+                return reply
+            call = replace(call, values={**call.values, LIMIT.name: max(1, limit // 4)})
 
     def _chosen(self, given: frozenset[str]) -> Choice:
         choice = self.operation.meant(given)
@@ -87,6 +129,13 @@ class Endpoint:
             asked = " or ".join(str(each) if each.needed else "no parameter" for each in choices)
             detail += f"{'; ' if detail else ''}ask with {asked}"
         raise HttpError(400, detail, unknown)
+
+
+def fits(body: str) -> bool:
+    """Whether Lambda hands an answer on, which it writes as a JSON string."""
+    if len(body) * 4 <= MOST_BYTES:  # no character takes more, nor one that is escaped
+        return True
+    return len(json.dumps(body, ensure_ascii=False).encode()) <= MOST_BYTES
 
 
 def response(reply: Reply) -> Response[str]:

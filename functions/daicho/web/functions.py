@@ -79,7 +79,7 @@ def operation(tag: str, route: Route, homes: Homes) -> Operation:
         signature.body,
         status,
         also=tuple(sorted(also - {status})),
-        errors=(409, 413, 415) if signature.body else () if route.method == "GET" else (409,),
+        errors=_errors(route, signature),
         role=route.role,
     )
 
@@ -171,6 +171,12 @@ def _answerer(route: Route, signature: _Signature, homes: Homes) -> Callable[[Ca
         return replies.written(found, location=replies.location(where, keys, found))
 
     return answer
+
+
+def _errors(route: Route, signature: _Signature) -> tuple[int, ...]:
+    changes = (409,) if route.method != "GET" else ()
+    conditional = (412,) if IF_MATCH in signature.headers else ()
+    return (*changes, *conditional, *((413, 415) if signature.body else ()))
 
 
 def _creates(route: Route, returns: Any) -> bool:

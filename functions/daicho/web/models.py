@@ -7,18 +7,18 @@ what they do not know.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 from daicho.declarations import Key
 from daicho.entity import Entity, values_of
 from daicho.fields import MISSING, FieldSpec
 from daicho.splitting import split_of
 from daicho.views import View
-from daicho.web.wire import in_json, in_text, limited, shown
+from daicho.web.wire import ADDRESSABLE, addressable_names, in_json, in_text, limited, shown
 
 STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -35,8 +35,13 @@ def key_of(entity: type[Entity]) -> Key[Any]:
     return key
 
 
-def creation(entity: type[Entity], name: str, outside: Iterable[str]) -> type[BaseModel]:
-    """What POST and PUT take: all that the path (``outside``) does not say and nothing makes."""
+def creation(
+    entity: type[Entity], name: str, outside: Iterable[str], in_paths: Collection[str] = ()
+) -> type[BaseModel]:
+    """What POST and PUT take: all that the path (``outside``) does not say and nothing makes.
+
+    ``in_paths``: fields that something is asked by in a path, so that they hold no slash.
+    """
     fields: dict[str, Any] = {}
     for each, spec in _writable(entity, outside).items():
         if spec.factory is not None:
@@ -45,17 +50,17 @@ def creation(entity: type[Entity], name: str, outside: Iterable[str]) -> type[Ba
             default = Field(default=spec.default)
         else:
             default = Field()
-        fields[each] = (_typed(entity, each, in_json), default)
+        fields[each] = (_written(entity, each, in_paths), default)
     return create_model(name, __config__=STRICT, **fields)
 
 
-def change(entity: type[Entity]) -> type[BaseModel]:
+def change(entity: type[Entity], in_paths: Collection[str] = ()) -> type[BaseModel]:
     """What PATCH takes: any of what may change; null where the field admits None."""
     moves = key_of(entity).moves
     fixed = [name for name in key_names(entity) if moves is None or name != moves.name]
     # The default only says that a field may be left out: a null is still validated.
     fields: dict[str, Any] = {
-        each: (_typed(entity, each, in_json), Field(default=None))
+        each: (_written(entity, each, in_paths), Field(default=None))
         for each, spec in _writable(entity, fixed).items()
         if not spec.frozen and spec is not split_of(entity)
     }
@@ -122,6 +127,14 @@ def given(body: BaseModel) -> dict[str, Any]:
 def parameter_type(entity: type[Entity], name: str) -> Any:
     """The type of a field where it stands in a path or a query."""
     return _typed(entity, name, in_text)
+
+
+def _written(entity: type[Entity], name: str, in_paths: Collection[str]) -> Any:
+    """The type of a field in a body. What would have no address is refused."""
+    typed, held = _typed(entity, name, in_json), split_of(entity)
+    if held is not None and name == held.name:
+        return Annotated[typed, AfterValidator(addressable_names)]
+    return Annotated[typed, ADDRESSABLE] if name in in_paths else typed
 
 
 def _typed(entity: type[Entity], name: str, as_written: Callable[[Any], Any]) -> Any:

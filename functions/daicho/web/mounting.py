@@ -13,7 +13,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -52,6 +53,8 @@ def operations(daicho: Daicho) -> list[Operation]:
             objects.show(each)
         _ = each.parameters  # one name means one thing
         _under_a_key(each)
+        if each.method == "PUT":
+            each.taken = frozenset(_literals_beside(each, mounting.found))
     return sorted(mounting.found.values(), key=_literals_first)
 
 
@@ -59,6 +62,15 @@ def _besides(daicho: Daicho) -> list[Besides]:
     shown = [each for domain in daicho.domains for each in domain.besides]
     entities = dict.fromkeys(each.entity for each in shown)
     return [Besides(entity, [s for s in shown if s.entity is entity]) for entity in entities]
+
+
+def _literals_beside(operation: Operation, others: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """The literals that stand where a path ends in a variable, and are asked by GET."""
+    head, _, last = operation.shape[1].rpartition("/")
+    for method, shape in others:
+        beside, _, word = shape.rpartition("/")
+        if last == "{}" and (method, beside) == ("GET", head) and word != "{}":
+            yield word
 
 
 def _under_a_key(operation: Operation) -> None:
@@ -80,19 +92,17 @@ class _Mounting:
         self.found: dict[tuple[str, str], Operation] = {}
         self.paths: dict[str, str] = {}
         self.homes: dict[type[Entity], Resource] = {}
-        for domain in daicho.domains:
-            for resource in domain.resources:
-                self.homes.setdefault(resource.entity, resource)
-        self.answered = {
-            Mounted(answer.declaration).identity
-            for domain in daicho.domains
-            for answer in domain.answers
-        }
+        self.resources = [each for domain in daicho.domains for each in domain.resources]
+        self.answers = [each for domain in daicho.domains for each in domain.answers]
+        for resource in self.resources:
+            self.homes.setdefault(resource.entity, resource)
+        self.answered = {Mounted(answer.declaration).identity for answer in self.answers}
 
     def mount(self, domain: Domain) -> None:
         """Mount all that a domain says, its own functions last: they replace."""
         for resource in domain.resources:
-            for operation in resources.operations(domain.name, resource):
+            in_paths = self._in_paths_alone(resource.entity)
+            for operation in resources.operations(domain.name, resource, in_paths):
                 self._add(operation)
         for resource in domain.resources:
             self._free(domain.name, resource)
@@ -117,12 +127,7 @@ class _Mounting:
             raise DeclarationError(f"{operation.method} {operation.path} is mounted twice")
 
     def _free(self, tag: str, resource: Resource) -> None:
-        for each in _declared(resource.entity):
-            asked = resources.asked(resource.entity, each.name)
-            mounted = Mounted(asked.inverse if isinstance(each, Edge) else asked)
-            path = self._path_of(each, resource)
-            if path is None or mounted.identity in self.answered:
-                continue
+        for each, mounted, path in self._mounted_free(resource):
             if path.startswith(resource.collection) and variables_of(resource.collection):
                 raise DeclarationError(
                     f"{each} spans more than {path}: domain.answer(path, {each}) mounts it"
@@ -131,6 +136,29 @@ class _Mounting:
             operation = resources.listing(tag, path, mounted, fixed)
             if not self._found_by_search(operation):
                 self._add(operation)
+
+    def _mounted_free(self, resource: Resource) -> Iterator[tuple[Free, Mounted, str]]:
+        for each in _declared(resource.entity):
+            asked = resources.asked(resource.entity, each.name)
+            mounted = Mounted(asked.inverse if isinstance(each, Edge) else asked)
+            path = self._path_of(each, resource)
+            if path is not None and mounted.identity not in self.answered:
+                yield each, mounted, path
+
+    def _in_paths_alone(self, entity: type[Entity]) -> frozenset[str]:
+        """The fields of an entity that something is asked by, and always in a path."""
+        paths: dict[object, list[str]] = {}
+        for resource in self.resources:
+            if resource.entity is entity:
+                paths.setdefault("key", []).append(resource.path)
+                for _, mounted, path in self._mounted_free(resource):
+                    paths.setdefault(mounted.identity, []).append(path)
+        for answer in self.answers:
+            mounted = Mounted(answer.declaration)
+            if mounted.entity is entity:
+                paths.setdefault(mounted.identity, []).append(answer.path)
+        named = (map(set, map(variables_of, each)) for each in paths.values())
+        return frozenset(chain.from_iterable(set.intersection(*each) for each in named))
 
     def _found_by_search(self, operation: Operation) -> bool:
         """Whether a search takes the same parameters: by a whole value it finds it too."""

@@ -1,7 +1,8 @@
 """Items with objects over HTTP: their URLs stand where the object is told of.
 
 They are signed for each reply anew. What is kept of a reply under an Idempotency-Key has none, for
-it is kept longer than a URL is good: so who repeats the creation is told where to put the object.
+it is kept longer than a URL is good. Where to put an object is told with the creation of its item,
+and to who asks for it (``?upload=true``): S3 takes it as long as there is none.
 """
 
 from __future__ import annotations
@@ -18,9 +19,19 @@ from daicho.entity import Entity, stored
 from daicho.objects import Place, objects_of
 from daicho.questions import One
 from daicho.web import models
-from daicho.web.operations import Call, Choice, Operation, Reply
+from daicho.web.operations import Call, Choice, Operation, Parameter, Reply
+from daicho.web.problems import HttpError
+from daicho.web.wire import in_text
 
 CREATED = 201
+NOT_KEPT = {"Cache-Control": "no-store"}
+"""By a browser, which would show it when its URLs are good no more: the ETag is still the same."""
+UPLOAD = Parameter(
+    "upload",
+    in_text(bool),
+    "Tell where to put what was not put there yet; not with fields.",
+    default=False,
+)
 
 
 class Upload(BaseModel):
@@ -35,7 +46,7 @@ class Upload(BaseModel):
 class Located(BaseModel):
     """An object: what it is, and until when it may be had from where, once it was put there.
 
-    ``upload`` is where to put it, for who has just created its item, or repeats that.
+    ``upload`` is where to put it, once: for who has just created its item, or asks for it.
     """
 
     type: str
@@ -68,29 +79,35 @@ class Objects:
 
     def _shown(self, choice: Choice, *, repeats: bool) -> Choice:
         lists = choice.returns is not models.reading(self.entity)
+        asks = not repeats and not lists
 
         def finish(call: Call, reply: Reply) -> Reply:
             if reply.body is None:
                 return reply
             document = json.loads(reply.body)
-            items, new = reply.page[0], reply.status == CREATED
+            items, uploads = reply.page[0], reply.status == CREATED or call.values.get(UPLOAD.name)
             found = document["items"] if lists else [document]
             if repeats and not items:
                 items = [self._kept(each) for each in found]
-                new = new and all(self._stands(call, each) for each in items)
-            if not items:
+                uploads = uploads and all(self._stands(call, each) for each in items)
+            if not items:  # only some fields of it
+                if uploads:
+                    raise HttpError(400, "ask for upload without fields", [(UPLOAD.name, "fields")])
                 return reply
             for item, shown in zip(items, found, strict=True):
-                self._locate(call, item, shown, new=new)
-            return replace(reply, body=json.dumps(document, ensure_ascii=False))
+                self._locate(call, item, shown, uploads=bool(uploads))
+            headers = {**reply.headers, **NOT_KEPT}
+            return replace(reply, body=json.dumps(document, ensure_ascii=False), headers=headers)
 
-        return replace(choice, finish=finish, returns=self._models[choice.returns])
+        optional = (*choice.optional, UPLOAD) if asks else choice.optional
+        returns = self._models[choice.returns]
+        return replace(choice, finish=finish, returns=returns, optional=optional)
 
-    def _locate(self, call: Call, item: Entity, shown: dict[str, Any], *, new: bool) -> None:
+    def _locate(self, call: Call, item: Entity, shown: dict[str, Any], *, uploads: bool) -> None:
         for name in objects_of(self.entity):
             place = call.book.download(item, name)
             shown[name] |= {"url": place.url, "expires_at": _plain(place)["expires_at"]}
-            if new:
+            if uploads:
                 shown[name]["upload"] = _plain(call.book.upload(item, name))
 
     def _kept(self, document: Mapping[str, Any]) -> Entity:

@@ -34,7 +34,8 @@ ABOUT = """One DynamoDB table, over HTTP.
 - **Lists** answer `{"items": […], "cursor": …}`; hand the cursor on for the next page, null is the
   end. A page may come short, or empty, and still have a cursor.
 - **Versions**: each item has an `ETag`. `If-Match` makes a change conditional, `If-None-Match: *`
-  a PUT create only. Under an `Idempotency-Key` a change is done once, however often it is sent.
+  a PUT create only; a change that would look at neither refuses them. Under an `Idempotency-Key` a
+  change is done once, however often it is sent.
 - **Problems** are RFC 9457 documents. Their `type` is the address of a page that says what it means
   and what to do: all of them are at `/problems`.
 """

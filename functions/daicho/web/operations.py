@@ -112,6 +112,7 @@ class Operation:
     ``status`` is the one that success has, ``also`` others that are no error, ``errors`` those
     that this operation may answer besides 400, 403, 404, 422 and 429. ``once``: under an
     Idempotency-Key it is done once, and a repeat gives the answer. ``most_bytes``: of a body.
+    ``taken``: values of the path's last variable at which another operation answers GET.
     """
 
     method: str
@@ -127,6 +128,7 @@ class Operation:
     role: str | None = None
     once: bool = False
     most_bytes: int = MOST_BODY_BYTES
+    taken: frozenset[str] = frozenset()
 
     @property
     def shape(self) -> tuple[str, str]:

@@ -15,9 +15,6 @@ from daicho.web import models, selecting
 from daicho.web.conditions import IF_NONE_MATCH, etag_of, matches_any
 from daicho.web.operations import VARIABLE, Call, Reply, variables_of
 
-MOST_BYTES = 5_000_000
-"""Of an answer: Lambda hands on 6 MB, and an emoji of JSON is longer than one of UTF-8."""
-
 NOTHING = Reply(204)
 
 
@@ -52,21 +49,13 @@ def written(found: Entity, *, location: str | None = None, created: bool | None 
 
 
 def items(call: Call, *questions: Many[Entity]) -> Reply:
-    """A page of a list; shorter than asked for where its items are so large that it must be."""
-    limit: int = call.values["limit"]
-    names = selecting.asked(call)
-    while True:
-        if names:
-            seen = call.book.views(
-                *questions, names=names, limit=limit, cursor=call.values["cursor"]
-            )
-            reply = listed([models.text_of_view(each) for each in seen.items], seen.cursor)
-        else:
-            page = call.book.page(*questions, limit=limit, cursor=call.values["cursor"])
-            reply = page_of(page.items, page.cursor)
-        if len(reply.body or "") < MOST_BYTES // 2 or _fits(reply) or limit == 1:
-            return reply
-        limit = max(1, limit // 4)
+    """A page of a list."""
+    limit, cursor, names = call.values["limit"], call.values["cursor"], selecting.asked(call)
+    if names:
+        seen = call.book.views(*questions, names=names, limit=limit, cursor=cursor)
+        return listed([models.text_of_view(each) for each in seen.items], seen.cursor)
+    page = call.book.page(*questions, limit=limit, cursor=cursor)
+    return page_of(page.items, page.cursor)
 
 
 def page_of(found: Sequence[Entity], cursor: str | None) -> Reply:
@@ -111,7 +100,3 @@ def _plain(value: object) -> str:
             return value.isoformat()
         case _:
             return str(value)
-
-
-def _fits(reply: Reply) -> bool:
-    return len((reply.body or "").encode()) <= MOST_BYTES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -32,8 +32,10 @@ VERBS = {
 }
 
 
-def operations(tag: str, resource: Resource) -> Iterator[Operation]:
+def operations(tag: str, resource: Resource, in_paths: Collection[str] = ()) -> Iterator[Operation]:
     """The operations of a resource's verbs, of its sets of references, and of its versions.
+
+    ``in_paths``: the entity's fields that something is asked by in a path only.
 
     Raises:
         DeclarationError: the path names something that is no field of the key.
@@ -44,7 +46,7 @@ def operations(tag: str, resource: Resource) -> Iterator[Operation]:
                 f"{resource.path}: {name} is no key field of {resource.entity.__name__}"
             )
     for verb in resource.verbs:
-        yield _verb(tag, resource, verb)
+        yield _verb(tag, resource, verb, in_paths)
     if {"PUT", "PATCH"} & set(resource.verbs):
         yield from _members(tag, resource)
     yield from sections.operations(tag, resource, variables(resource.entity, resource.path))
@@ -67,12 +69,12 @@ def variables(entity: type[Entity], path: str) -> tuple[Parameter, ...]:
     )
 
 
-def _verb(tag: str, resource: Resource, verb: str) -> Operation:
+def _verb(tag: str, resource: Resource, verb: str, in_paths: Collection[str]) -> Operation:
     entity, path = resource.entity, resource.path
     if verb == "LIST":
         return listing(tag, resource.collection, Mounted(asked(entity, "key").all))
     if verb == "POST":
-        return _post(tag, resource)
+        return _post(tag, resource, in_paths)
     required, optional = _outside(entity, path)
     said, does = VERBS[verb]
     if verb == "GET":
@@ -84,13 +86,14 @@ def _verb(tag: str, resource: Resource, verb: str) -> Operation:
     match verb:
         case "PUT":
             made.headers = (IF_MATCH, CREATE_ONLY)
-            made.body = models.creation(entity, f"{entity.__name__}Write", models.key_names(entity))
+            outside = models.key_names(entity)
+            made.body = models.creation(entity, f"{entity.__name__}Write", outside, in_paths)
             made.also, made.errors = (201,), (409, 412, 413, 415)
             made.most_bytes = _most_bytes(entity)
         case "GET":
             made.headers, made.also = (IF_NONE_MATCH,), (304,)
         case "PATCH":
-            made.body, made.errors = models.change(entity), (409, 412, 413, 415)
+            made.body, made.errors = models.change(entity, in_paths), (409, 412, 413, 415)
         case "DELETE":
             made.status, made.errors = 204, (412,)
     return made
@@ -109,7 +112,7 @@ def _outside(
     return required, tuple(each for each in found if each.default is not MISSING)
 
 
-def _post(tag: str, resource: Resource) -> Operation:
+def _post(tag: str, resource: Resource, in_paths: Collection[str]) -> Operation:
     entity, collection = resource.entity, resource.collection
     name = entity.__name__
     said = f"Create one {name}; its id is made"
@@ -120,7 +123,7 @@ def _post(tag: str, resource: Resource) -> Operation:
         tag,
         [choice],
         variables(entity, collection),
-        body=models.creation(entity, f"New{name}", variables_of(collection)),
+        body=models.creation(entity, f"New{name}", variables_of(collection), in_paths),
         status=201,
         errors=(409, 413, 415),
         most_bytes=_most_bytes(entity),
@@ -143,7 +146,7 @@ def _members(tag: str, resource: Resource) -> Iterator[Operation]:
         for method, does in (("PUT", verbs.join), ("DELETE", verbs.leave)):
             said = f"{'Add to' if method == 'PUT' else 'Remove from'} {spec.name}"
             choice = Choice(f"{spec}.{method}", said, does(resource, spec.name, variable))
-            yield Operation(method, path, tag, [choice], inside, status=204, errors=(412,))
+            yield Operation(method, path, tag, [choice], inside, status=204)
 
 
 def listing(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import typing
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Annotated, Any
 
@@ -62,6 +63,7 @@ def operations(tag: str, resource: Resource, inside: tuple[Parameter, ...]) -> I
             case "GET":
                 made.headers, made.also = (IF_NONE_MATCH,), (304,)
             case "PUT":
+                made.choices = [replace(choice, finish=_echoed)]
                 made.body, made.also, made.errors = body, (201,), (409, 412, 413, 415)
                 made.most_bytes = MOST_SPLIT_BYTES
             case "DELETE":
@@ -90,7 +92,7 @@ def _get(entity: type[Entity]) -> Answerer:
         known = call.values.get(IF_NONE_MATCH.name)
         if known is not None and matches_any(known, _tag(held)):
             return Reply(304, headers={"ETag": _tag(held)})
-        return _shown(held)
+        return Reply(200, _text(held.value), {"ETag": _tag(held)})
 
     return answer
 
@@ -101,13 +103,19 @@ def _put(resource: Resource) -> Answerer:
         body: Any = call.body
         held = call.book.put_section(asked, body.root, if_match=_known_version(call, asked))
         if not held.new:
-            return _shown(held)
+            return Reply(200, headers={"ETag": _tag(held)})
         names = zip(models.key_names(resource.entity), asked.parts, strict=True)
         path = f"{resource.path}/{{{VARIABLE}}}"
         location = replies.filled(path, {**dict(names), VARIABLE: asked.name})
-        return _shown(held, 201, {"Location": location})
+        return Reply(201, headers={"ETag": _tag(held), "Location": location})
 
     return answer
+
+
+def _echoed(call: Call, reply: Reply) -> Reply:
+    """What was put is shown, and not kept under an Idempotency-Key: a repeat brings it again."""
+    body: Any = call.body
+    return replace(reply, body=_text(body.root))
 
 
 def _delete(entity: type[Entity]) -> Answerer:
@@ -119,9 +127,8 @@ def _delete(entity: type[Entity]) -> Answerer:
     return answer
 
 
-def _shown(held: Held, status: int = 200, headers: dict[str, str] | None = None) -> Reply:
-    text = json.dumps(held.value, ensure_ascii=False, separators=(",", ":"))
-    return Reply(status, text, {"ETag": _tag(held), **(headers or {})})
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _tag(held: Held) -> str:

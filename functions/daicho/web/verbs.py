@@ -7,14 +7,11 @@ from typing import Any
 
 from daicho.domain import Resource, count_of_all
 from daicho.entity import Entity
-from daicho.errors import Conflict, PreconditionFailed
+from daicho.errors import Conflict, PreconditionFailed, Raced
 from daicho.questions import Figure, One
 from daicho.web import models, replies
 from daicho.web.conditions import CREATE_ONLY, creates_only, version_asked
 from daicho.web.operations import Answerer, Call, Reply
-
-ATTEMPTS = 5
-"""How often a change of a set is tried where others change the item at the same time."""
 
 
 def post(resource: Resource) -> Answerer:
@@ -105,18 +102,14 @@ def _changed_set(
     entity: type[Entity], name: str, call: Call, change: Callable[[set[str]], set[str]]
 ) -> Reply:
     one = one_of(entity, call.values)
-    for attempt in range(1, ATTEMPTS + 1):
-        item = call.book.get(one)
-        members: set[str] = getattr(item, name)
-        wanted = change(members)
-        if wanted == members:
-            break
+    item = call.book.get(one)
+    members: set[str] = getattr(item, name)
+    wanted = change(members)
+    if wanted != members:
         try:
             call.book.change(one, {name: wanted}, if_match=item.version)
-            break
-        except PreconditionFailed:
-            if attempt == ATTEMPTS:
-                raise
+        except PreconditionFailed as error:  # of nobody's If-Match: it begins anew
+            raise Raced("others were faster, again and again; try again") from error
     return replies.NOTHING
 
 

@@ -99,6 +99,22 @@ def _truth_text(value: Any) -> Any:
     return value
 
 
+def _addressable(value: Any) -> Any:
+    if isinstance(value, str) and "/" in value:
+        raise PydanticCustomError("slash", "Input should have no slash: it stands in a path")
+    return value
+
+
+def addressable_names(sections: dict[str, Any]) -> dict[str, Any]:
+    """Refuse names that have no address: an HTTP API decodes ``%2F`` before it routes a path."""
+    for name in sections:
+        _addressable(name)
+    return sections
+
+
+ADDRESSABLE = AfterValidator(_addressable)
+"""Of text that is asked by in a path, and in nothing else."""
+Addressable = Annotated[str, ADDRESSABLE]
 _INSTANT_EXAMPLE = Field(examples=["2026-11-21T01:05:40.123456Z"])
 Instant = Annotated[
     dt.datetime, BeforeValidator(_instant_text), AfterValidator(_in_utc), _INSTANT_EXAMPLE

@@ -11,6 +11,7 @@ from daicho import Domain
 from daicho.errors import (
     BadCursor,
     Invalid,
+    PreconditionFailed,
     RefusedError,
     ThrottledError,
     UnavailableError,
@@ -78,8 +79,72 @@ def test_queries_that_are_none(client: Client, book: FakeBook, url: str, status:
 
 
 def test_a_count_stands_beside_the_items(client: Client) -> None:
-    client.good("PUT", "/contacts/count", {"name": "Countess"})
     assert client.good("GET", "/contacts/count") == {"count": 7}
+
+
+def test_an_item_that_could_not_be_shown_is_not_made(client: Client, book: FakeBook) -> None:
+    answer = client("PUT", "/contacts/count", {"name": "Countess"})
+    assert (answer.status, answer.fields) == (422, {"id"})
+    assert not book.items
+    client.good("PUT", "/contacts/counts", {"name": "Countess"})
+
+
+def test_what_is_asked_by_in_a_path_holds_no_slash(client: Client, book: FakeBook) -> None:
+    order = {"date": "2026-11-21", "customer": "a/b"}
+    answer = client("POST", "/orders", order)
+    assert (answer.status, answer.fields) == (422, {"customer"})
+    made = client("POST", "/orders", {**order, "customer": "a?b"})
+    assert made.status == 201
+    changed = client("PATCH", made.headers["Location"], {"customer": "/"})
+    assert (changed.status, changed.fields) == (422, {"customer"})
+    client.good("PUT", "/contacts/1", {"name": "n/a", "company": "A/S"})
+
+
+class Other(FakeBook):
+    """Another has changed each item that was read."""
+
+    def change(self, one: Any, changes: Any, *, if_match: int | None = None) -> Any:
+        if len(self.asked) < 5:
+            raise PreconditionFailed("other")
+        return super().change(one, changes, if_match=if_match)
+
+    untouched = True
+
+
+def test_of_two_who_change_a_set_one_comes_after_the_other() -> None:
+    book = Other()
+    client = serve(book=book)
+    book.create(Category(id="b", name="B"))
+    book.create(Contact(id="1", name="Ann"))
+    assert client("PUT", "/contacts/1/categories/b").status == 204
+    assert client.good("GET", "/contacts/1")["categories"] == ["b"]
+
+
+@pytest.mark.parametrize("name", ["If_Match", "If_None_Match"])
+def test_a_condition_that_nobody_would_look_at_is_refused(
+    client: Client, book: FakeBook, name: str
+) -> None:
+    client.good("PUT", "/contacts/1", {"name": "Ann"})
+    book.create(Category(id="b", name="B"))
+    for method, url, body in (
+        ("POST", "/contacts", {"name": "Ann"}),
+        ("PUT", "/contacts/1/categories/b", None),
+        *([("DELETE", "/contacts/1", None)] if name == "If_None_Match" else []),
+    ):
+        answer = client(method, url, body, **{name: "*"})
+        assert (answer.status, answer.fields) == (400, {name.replace("_", "-")}), answer.text
+    assert client.good("GET", "/contacts/1", **{name: '"9"'})["categories"] == []
+    assert len(book.items) == 2
+
+
+def test_a_page_that_lambda_would_not_hand_on_is_shorter(client: Client, book: FakeBook) -> None:
+    large = "\u0001" * 8_000  # of each character JSON makes six, and seven of a string in JSON
+    for number in range(100):
+        book.create(Contact(id=str(number), name=f"{number}", nickname=large))
+    answer = client("GET", "/contacts?q=x")
+    assert len(answer.json["items"]) == 25
+    assert answer.json["cursor"] == "more"
+    assert len(client("GET", "/contacts?q=x&limit=30").json["items"]) == 30
 
 
 def test_a_ranking_has_the_names_of_its_parts(client: Client, book: FakeBook) -> None:
