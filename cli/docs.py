@@ -196,7 +196,7 @@ class _Described:
     def _search(self, search: SearchPlan) -> tuple[str, str, str]:
         shards = f", of 0 or 1 also its shard of {search.shards}" if search.shards > 1 else ""
         lengths = ", ".join(map(str, search.steps))
-        for what in ("digits", "kana", "names"):
+        for what in ("digits", "kana"):
             if more_of := sorted(set(getattr(search, what)) - set(search.steps)):
                 lengths += f" (of {what} {', '.join(map(str, more_of))} too)"
         names = "".join(

@@ -89,6 +89,14 @@ AUDIT = Grants(
     archive_bucket=("ListBucket",),
 )
 
+# Rewrites objects without a tenant's rows, and removes older versions of them. An object that is
+# gone meanwhile is told apart from one that it may not read by who may list.
+FORGET = Grants(
+    table=("Query", "UpdateItem"),
+    archive=("GetObject", "GetObjectVersion", "PutObject", "DeleteObjectVersion"),
+    archive_bucket=("ListBucket", "ListBucketVersions"),
+)
+
 # The only one that may Scan: nothing else shows all that is a tenant's. It cuts the tenant's
 # records out of what was set aside, in every version of it.
 _OF_VERSIONS = ("GetObject", "GetObjectVersion", "DeleteObject", "DeleteObjectVersion")

@@ -26,6 +26,7 @@ FIVE = Duration.minutes(5)
 HOUR = Duration.hours(1)
 CONSUMERS = ("project", "archive")
 MOST_CLAIMS = 1000  # open ones of a shard; past that the projector waits for a fix
+FORGOTTEN_WITHIN = Duration.hours(24)  # of its time; a step is an hour away
 AUDITED_WITHIN = Duration.hours(30)  # a round a day, and some hours to come to its end
 LATE = {"project": Duration.minutes(10), "archive": Duration.minutes(30)}
 AT_LEAST = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
@@ -140,6 +141,19 @@ class Observability(Construct):
             missing=cloudwatch.TreatMissingData.BREACHING,
             why="No audit has come to its end for more than a day, or none runs.",
         )
+        self._alarm(
+            "a forgetting fails",
+            _own("ForgettingsFailed", "forget", "Maximum", HOUR),
+            why="Rows of a forgotten tenant may be left in the archive: see the log for objects.",
+        )
+        self._alarm(
+            "a forgetting is overdue",
+            _own("ForgettingOverdue", "forget", "Maximum", HOUR),
+            FORGOTTEN_WITHIN.to_seconds(),
+            periods=2,
+            missing=cloudwatch.TreatMissingData.BREACHING,
+            why="Rows of a forgotten tenant should have left the archive, or nothing runs.",
+        )
         for name, metric in self._throttled().items():
             self._alarm(
                 f"{name} throttled",
@@ -196,6 +210,7 @@ class Observability(Construct):
             ),
             graph("Archive audit: mismatches", _audited("ArchiveMismatches", "Maximum")),
             graph("Deleted by TTL, of all entities", self._deleted()),
+            graph("Archive rows forgotten", _own("ArchiveRowsForgotten", "forget", "Sum", HOUR)),
         )
         board.add_widgets(
             graph("Invocations", *(f.metric_invocations(label=name) for name, f in each)),

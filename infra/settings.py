@@ -44,6 +44,7 @@ class Memory:
     sweep: int = 512
     jobs: int = 1024
     audit: int = 3008
+    forget: int = 1024
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,6 @@ from daicho.plan import Ledger
 from infra.api import Api
 from infra.archive import Archive
 from infra.archive_catalog import ArchiveCatalog
-from infra.audit import Audit
 from infra.auth import Auth
 from infra.buckets import Buckets
 from infra.functions import Foundation, dependency_layer, function_code
@@ -19,9 +18,8 @@ from infra.key import customer_key
 from infra.observability import Observability
 from infra.projector import Projector
 from infra.redrive import Redrive
-from infra.rollup import Rollup
+from infra.scheduled import RECURRING, Scheduled
 from infra.settings import Settings
-from infra.sweep import Sweep
 from infra.table import LedgerTable
 
 
@@ -55,10 +53,13 @@ class DaichoStack(Stack):
         jobs = Jobs(self, "Jobs", foundation=foundation)
         api = Api(self, "Api", auth=auth, machine=jobs.machine.attr_arn, foundation=foundation)
         projector = Projector(self, "Projector", ledger=ledger, foundation=foundation)
-        rollup = Rollup(self, "Rollup", foundation=foundation)
         archive = Archive(self, "Archive", ledger=ledger, foundation=foundation)
-        audit = Audit(self, "Audit", foundation=foundation)
-        sweep = Sweep(self, "Sweep", foundation=foundation)
+        scheduled = {
+            each.name: Scheduled(
+                self, each.name.capitalize(), recurring=each, foundation=foundation
+            ).python.function
+            for each in RECURRING
+        }
         catalog = ArchiveCatalog(
             self,
             "Catalog",
@@ -81,12 +82,10 @@ class DaichoStack(Stack):
         functions = {
             "api": api.python.function,
             "project": projector.python.function,
-            "rollup": rollup.python.function,
             "archive": archive.python.function,
             "redrive": redrive.python.function,
-            "audit": audit.python.function,
-            "sweep": sweep.python.function,
             "jobs": jobs.python.function,
+            **scheduled,
         }
         Observability(
             self,

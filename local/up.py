@@ -17,6 +17,8 @@ from local.process import Background
 from local.server import alone, ministack, start, stop
 from local.users import admins, tokens
 
+FUNCTION = "FunctionName"
+"""How the outputs end that name functions."""
 SECONDS_BETWEEN_SWEEPS = 3
 SECONDS_TO_END_A_SWEEP = 60
 Say = Callable[[str], None]
@@ -51,8 +53,9 @@ def up(place: Place, say: Say, *, with_demo: bool = True, faults: float | None =
 def describe(place: Place, outputs: dict[str, str]) -> dict[str, object]:
     """The content of the stack file."""
     functions = {
-        name: outputs[f"{name.capitalize()}FunctionName"]
-        for name in ("api", "project", "rollup", "archive", "redrive", "audit", "jobs", "sweep")
+        output.removesuffix(FUNCTION).lower(): name
+        for output, name in outputs.items()
+        if output.endswith(FUNCTION)
     }
     return {
         "url": place.url,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -50,6 +51,7 @@ class Commanded:
     kept: Kept = dataclasses.field(default_factory=Kept)
     failures: MemoryBucket = dataclasses.field(default_factory=MemoryBucket)
     stack: Stack = STACK
+    columns: int = 300
 
     def __post_init__(self) -> None:
         self.failures.now = lambda: self.kept.now
@@ -68,7 +70,22 @@ class Commanded:
 
     def run(self, *arguments: str) -> Any:
         runner = CliRunner()
-        return runner.invoke(app, ["archive", *arguments], env={"COLUMNS": "300"})
+        return runner.invoke(app, ["archive", *arguments], env={"COLUMNS": str(self.columns)})
+
+    @contextmanager
+    def broken_off(self, reads: int) -> Iterator[None]:
+        """Who calls a command breaks it off once so many objects were read."""
+        left = itertools.count(reads, -1)
+        fetch = self.kept.bucket.fetch
+
+        def gone(*arguments: Any) -> Any:
+            if next(left) <= 0:
+                raise KeyboardInterrupt
+            return fetch(*arguments)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(self.kept.bucket, "fetch", gone)
+            yield
 
 
 @contextmanager

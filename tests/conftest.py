@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 
 # Before anything imports boto3: no test may find a real account.
 os.environ.update(
@@ -19,7 +19,10 @@ os.environ.update(
 os.environ.pop("AWS_PROFILE", None)
 os.environ.pop("AWS_SESSION_TOKEN", None)
 
-settings.register_profile("daicho", deadline=None, print_blob=True)
+# Neither a deadline nor a limit for drawing: how fast a machine is says nothing about a test.
+settings.register_profile(
+    "daicho", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile("thorough", parent=settings.get_profile("daicho"), max_examples=2_000)
 # Planted faults have only to be found.
 settings.register_profile(

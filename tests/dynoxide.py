@@ -37,7 +37,8 @@ REGION = "us-east-1"
 ROOT = Path(__file__).parent.parent
 KEYS = ("PK", "SK", "GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "GSI3PK", "GSI3SK")
 PORTS = range(20_000, 32_000)
-SECONDS_TO_START = 20
+WORKERS = 16
+SECONDS_TO_START = 60
 MEMORY = Path("/dev/shm")  # Linux only; elsewhere Dynoxide's own memory does
 BYTES_OF_ROOM = 1_000_000_000
 
@@ -58,10 +59,12 @@ def free_port() -> int:
     """A port that nothing listens on at this moment.
 
     Below those that systems give to outgoing connections (from 32,768 on Linux, 49,152 elsewhere):
-    of those, one may be somebody's when a server that was stopped wants its own again.
+    of those, one may be somebody's when a server that was stopped wants its own again. Test workers
+    begin at the same moment, so each has ports of its own.
     """
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     while True:
-        port = secrets.choice(PORTS)
+        port = secrets.choice(PORTS[worker % WORKERS :: WORKERS])
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

@@ -65,7 +65,7 @@ def ledger(mode: grams.Mode) -> Ledger:
 def _inside(search: SearchPlan) -> SearchPlan:
     """The same search by what is in the fields, as it would be declared."""
     steps, digits = grams.INSIDE_STEPS_WITH_DIGITS, grams.INSIDE_DIGIT_STEPS
-    return replace(search, mode="contains", steps=steps, digits=digits, kana=(), names=())
+    return replace(search, mode="contains", steps=steps, digits=digits, kana=())
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ from daicho.derive import ItemKey
 from daicho.keys import TENANT
 from daicho.plan import EntityPlan, Ledger
 
+YEARS = range(1970, 9999)
+"""Of a period: at the ends of the calendar there is no day before, or after."""
 _DAY = 10
 """The length of a day without a time."""
 
@@ -81,8 +83,8 @@ def selected(
     names = named(ledger, entities)
     if tenant is not None and not TENANT.fullmatch(tenant):
         raise OptionError(f"--tenant {tenant!r}: a-z, 0-9 and -, at most 63 characters")
-    begin = moment(since, "--since")
-    end = moment(until, "--until", whole=True)
+    begin = _bound(since, "--since")
+    end = _bound(until, "--until", whole=True)
     if begin and end and begin >= end:
         raise OptionError(f"--since {since} is not before --until {until}")
     item = None
@@ -108,7 +110,7 @@ def named(ledger: Ledger, entities: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def moment(text: str | None, option: str, *, whole: bool = False) -> dt.datetime | None:
-    """A time with its zone, or a day (UTC): its begin, or, if it is meant ``whole``, its end.
+    """A time (UTC), or a day: its begin, or, if it is meant ``whole``, its end.
 
     Raises:
         OptionError: it is neither.
@@ -120,12 +122,29 @@ def moment(text: str | None, option: str, *, whole: bool = False) -> dt.datetime
             day = dt.date.fromisoformat(text) + dt.timedelta(days=int(whole))
             return dt.datetime(day.year, day.month, day.day, tzinfo=dt.UTC)
         found = dt.datetime.fromisoformat(text)
+        if found.tzinfo is not None:
+            return found.astimezone(dt.UTC)
     except (ValueError, OverflowError) as error:
         raise OptionError(
             f"{option} {text!r} is no day (2026-11-21) and no time (2026-11-21T09:30:00Z)"
         ) from error
-    if found.tzinfo is None:
-        raise OptionError(f"{option} {text!r} names no time zone: end it with Z or +09:00")
+    raise OptionError(f"{option} {text!r} names no time zone: end it with Z or +09:00")
+
+
+def in_reach(day: dt.date, option: str) -> None:
+    """Check that a day is one that can be reckoned with.
+
+    Raises:
+        OptionError: it is not.
+    """
+    if day.year not in YEARS:
+        raise OptionError(f"{option} {day}: from {YEARS[0]} to {YEARS[-1]}")
+
+
+def _bound(text: str | None, option: str, *, whole: bool = False) -> dt.datetime | None:
+    found = moment(text, option, whole=whole)
+    if found is not None:
+        in_reach(found, option)
     return found
 
 

@@ -25,7 +25,7 @@ from cli.archive.state import StateError
 from cli.declared import discovered
 from cli.stacks import Stack, StackError
 from daicho.archive.reading import Archive
-from daicho.bucket import Bucket, Fetched, Listed, Version, open_bucket
+from daicho.bucket import GZIP, Bucket, Fetched, Listed, Version, open_bucket
 from daicho.clock import utc_now
 from daicho.domain import Daicho
 from daicho.errors import DaichoError
@@ -78,13 +78,15 @@ class Metered:
         """As the bucket's."""
         return self.bucket.versions(prefix, behind=behind)
 
-    def replace(self, key: str, body: bytes, metadata: Mapping[str, str], etag: str) -> bool:
+    def replace(
+        self, key: str, body: bytes, metadata: Mapping[str, str], etag: str, kind: str = GZIP
+    ) -> bool:
         """As the bucket's."""
-        return self.bucket.replace(key, body, metadata, etag)
+        return self.bucket.replace(key, body, metadata, etag, kind)
 
-    def remove_version(self, key: str, version: str) -> None:
+    def remove_versions(self, versions: Sequence[Version]) -> None:
         """As the bucket's."""
-        self.bucket.remove_version(key, version)
+        self.bucket.remove_versions(versions)
 
     def fetch(self, key: str, version: str | None = None) -> Fetched | None:
         """As the bucket's."""

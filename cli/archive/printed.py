@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, Literal
 
 from rich.console import Console
+from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
@@ -155,7 +156,10 @@ def _csv(answer: Answer) -> int:
 
 
 def _table(answer: Answer) -> int:
-    """A table of the columns that hold anything; a person does not look at keys."""
+    """A table of the columns that hold anything; a person does not look at keys.
+
+    Where the terminal is too narrow for it, a block a row.
+    """
     rows = [[_cell(each).translate(_CONTROLS) for each in row] for row in answer.rows]
     if not rows:
         return 0
@@ -164,14 +168,50 @@ def _table(answer: Answer) -> int:
         for place, column in enumerate(answer.columns)
         if any(row[place] for row in rows) and column not in {"pk", "sk"}
     ]
-    table = Table()
-    for place in shown:
-        table.add_column(answer.columns[place], overflow="fold", max_width=_WIDEST)
-    for row in rows:
-        # As it is: brackets in a value are no markup, and control characters no commands.
-        table.add_row(*(Text(row[place]) for place in shown))
-    Console().print(table)
+    names = [answer.columns[place] for place in shown]
+    # As it is: brackets in a value are no markup, and control characters no commands.
+    texts = [[Text(row[place]) for place in shown] for row in rows]
+    console = Console()
+    table = _as_table(names, texts)
+    fits = _widths(names, texts) <= console.width
+    for each in [table] if fits else _as_blocks(names, texts):
+        console.print(each)
     return len(rows)
+
+
+def _as_table(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> Table:
+    table = Table()
+    for name in names:
+        table.add_column(name, overflow="fold", max_width=_WIDEST)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _widths(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> int:
+    """How wide a table is in which no value is folded that is not wider than `_WIDEST`."""
+    widths = [
+        max(Text(name).cell_len, *(min(_widest_line(row[place]), _WIDEST) for row in rows))
+        for place, name in enumerate(names)
+    ]
+    return sum(widths) + 3 * len(widths) + 1
+
+
+def _widest_line(text: Text) -> int:
+    return max((line.cell_len for line in text.split(allow_blank=True)), default=0)
+
+
+def _as_blocks(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> Iterator[Rule | Table]:
+    """A row under the other, a value a line; what is empty is left out."""
+    for number, row in enumerate(rows, 1):
+        yield Rule(str(number), align="left", style="dim")
+        block = Table.grid(padding=(0, 2))
+        block.add_column(style="bold", no_wrap=True)
+        block.add_column(overflow="fold")
+        for name, text in zip(names, row, strict=True):
+            if text:
+                block.add_row(name, text)
+        yield block
 
 
 def limited(answer: Answer, limit: int | None, more: list[bool]) -> Answer:

@@ -77,10 +77,14 @@ def _days(since: str | None, until: str | None, today: dt.date) -> Days:
 
 
 def _day(text: str | None, option: str) -> dt.date | None:
+    if text is None:
+        return None
     try:
-        return None if text is None else dt.date.fromisoformat(text)
+        day = dt.date.fromisoformat(text)
     except ValueError as error:
         raise OptionError(f"{option} {text!r} is no day: 2026-11-21") from error
+    chosen.in_reach(day, option)
+    return day
 
 
 def _within(entities: tuple[str, ...], days: Days) -> Selection:

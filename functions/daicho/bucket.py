@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 
+GZIP = "application/gzip"
 EXISTS, ABSENT = 412, 404
 REMOVED_AT_ONCE = 1_000
 
@@ -58,9 +59,7 @@ class Bucket:
         self._client = client
         self.name = name
 
-    def create(
-        self, key: str, body: bytes, metadata: Mapping[str, str], kind: str = "application/gzip"
-    ) -> bool:
+    def create(self, key: str, body: bytes, metadata: Mapping[str, str], kind: str = GZIP) -> bool:
         """Create an object; False if one of that name exists.
 
         False may be the answer to the SDK's repeat of a request of ours that went through: who
@@ -101,7 +100,7 @@ class Bucket:
         body: bytes,
         metadata: Mapping[str, str],
         etag: str,
-        kind: str = "application/gzip",
+        kind: str = GZIP,
     ) -> bool:
         """Put another object in the place of the very one that ``etag`` is of; False if it is not.
 
@@ -153,11 +152,6 @@ class Bucket:
             after = {"KeyMarker": page["NextKeyMarker"]}
             if page.get("NextVersionIdMarker"):
                 after["VersionIdMarker"] = page["NextVersionIdMarker"]
-
-    def remove_version(self, key: str, version: str) -> None:
-        """Remove one version for good; nothing happens if there is none any more."""
-        with translated(f"remove a version of {key}"):
-            self._client.delete_object(Bucket=self.name, Key=key, VersionId=version)
 
     def remove(self, key: str) -> None:
         """Remove an object; nothing happens if there is none."""

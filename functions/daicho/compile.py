@@ -116,7 +116,6 @@ class _Compiler:
             steps=search.steps,
             digits=search.digits,
             kana=search.kana,
-            names=search.names,
             shards=search.shards,
             mode=search.mode,
             companies=tuple(name for name in fields if kinds[name] == "company"),

@@ -24,6 +24,8 @@ from daicho.requests import Put, key_image
 from daicho.stores import Gets, Puts
 
 State = Literal["running", "succeeded", "failed"]
+Archive = Literal["keep", "forget"]
+"""What is to become of a deleted tenant's archived rows."""
 Phase = Literal["items", "objects", "payloads", "recounts"]
 PHASES: tuple[Phase, ...] = ("items", "objects", "payloads", "recounts")
 CLOSED = "closed"
@@ -44,13 +46,15 @@ class Job:
     It goes in ``passes``, each through all phases. ``began``: when the last did; ``found``: which
     was the last that found anything to remove; ``waits``: until when the next one waits.
     ``segments`` and ``behind`` are where the phase goes on. ``counts`` are of all passes, ``seen``
-    of this one. ``starts``: how often a state machine was started for it.
+    of this one. ``starts``: how often a state machine was started for it. ``archive``: whether it
+    ends with asking for the tenant's archived rows to be forgotten.
     """
 
     id: str
     tenant: str
     asked_by: str
     asked_at: str
+    archive: Archive = "keep"
     state: State = "running"
     passes: int = 1
     phase: Phase = "items"

@@ -82,9 +82,8 @@ class Through:
 class SearchPlan:
     """Postings by gram: of the fields' words, or (``contains``) of all that is in them.
 
-    ``steps`` are the lengths of the grams, ``digits`` and ``kana`` of those that begin so,
-    ``names`` of those that begin with a common name, where they are others. ``companies`` and
-    ``phones`` are those of the fields that are read as such.
+    ``steps`` are the lengths of the grams, ``digits`` and ``kana`` of those that begin so, where
+    they are others. ``companies`` and ``phones`` are those of the fields that are read as such.
     """
 
     name: str
@@ -93,7 +92,6 @@ class SearchPlan:
     steps: tuple[int, ...]
     digits: tuple[int, ...] = ()
     kana: tuple[int, ...] = ()
-    names: tuple[int, ...] = ()
     shards: int = 1
     mode: Literal["prefix", "contains"] = "prefix"
     companies: tuple[str, ...] = ()

@@ -38,8 +38,7 @@ class Search(Declaration):
         fields: those that are searched, or ``through(categories, Category.name)``.
         mode: ``contains`` finds what has the keyword anywhere in it, at three times the writes.
         steps: the lengths of the grams; those in between come through the lower one. Unless they
-            are given, what tells less has more of them: kana, common names, and the digits of
-            phone numbers.
+            are given, what tells less has more of them: kana, and the digits of phone numbers.
         shards: spreads the hot lists (grams of 0 and 1) where a tenant's items are written faster
             than 1,000 a second; each shard is a request more for a page of them.
     """
@@ -55,8 +54,8 @@ class Search(Declaration):
         self.through = tuple(each for each in given if isinstance(each, ThroughSpec))
         self.fields = tuple(spec_of(each) for each in given if not isinstance(each, ThroughSpec))
         self.mode, self.shards = mode, shards
-        self.steps, self.digits, self.kana, self.names = (
-            self._default_steps() if steps is None else (tuple(steps), (), (), ())
+        self.steps, self.digits, self.kana = (
+            self._default_steps() if steps is None else (tuple(steps), (), ())
         )
         if not self.fields:
             raise DeclarationError("a Search takes at least one field")
@@ -76,15 +75,14 @@ class Search(Declaration):
         own = tuple(spec.name for spec in self.fields)
         return (*own, *(str(each.target) for each in self.through))
 
-    def _default_steps(self) -> tuple[tuple[int, ...], ...]:
-        """Lengths of grams; where they differ, of digits, of kana, and of common names."""
+    def _default_steps(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        """Lengths of grams; of those that begin with digits, and with kana, where they differ."""
         phones = any(spec.reads_as == "phone" for spec in self.fields)
         if self.mode == "prefix":
-            digits = grams.DIGIT_STEPS if phones else ()
-            return grams.STEPS, digits, grams.KANA_STEPS, grams.NAME_STEPS
+            return grams.STEPS, grams.DIGIT_STEPS if phones else (), grams.KANA_STEPS
         if phones:
-            return grams.INSIDE_STEPS_WITH_DIGITS, grams.INSIDE_DIGIT_STEPS, (), ()
-        return grams.INSIDE_STEPS, (), (), ()
+            return grams.INSIDE_STEPS_WITH_DIGITS, grams.INSIDE_DIGIT_STEPS, ()
+        return grams.INSIDE_STEPS, (), ()
 
 
 class SearchOf(Generic[E]):

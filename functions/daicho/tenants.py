@@ -18,7 +18,7 @@ from ulid import ULID
 from daicho import images, keys
 from daicho.errors import ConditionFailedError, NotFound, TenantClosed, UnavailableError
 from daicho.images import Image
-from daicho.jobs import Job, Jobs, OvertakenError, mark_key
+from daicho.jobs import Archive, Job, Jobs, OvertakenError, mark_key
 from daicho.jobs import Store as JobStore
 from daicho.memory import Memory
 from daicho.requests import Put, Write, key_image
@@ -29,6 +29,7 @@ ID = re.compile("[0-9A-Z]{26}")
 """A job's id, a ULID: of anything else there is no job, and of some not even a key."""
 STALLED = dt.timedelta(hours=1)
 """A job that nobody has written to for so long, beyond its wait, is taken up anew."""
+ATTEMPTS = 4
 
 
 class Store(JobStore, Protocol):
@@ -84,17 +85,18 @@ class Desk:
     tenant: str
     by: str
 
-    def delete(self) -> Job:
+    def delete(self, archive: Archive = "keep") -> Job:
         """Close the tenant for good, and let a job remove everything of it.
 
         Asked again it is the same job; one that has failed or stalled is taken up anew, and one
-        that is done goes through everything once more.
+        that is done goes through everything once more. That its archived rows are to be forgotten
+        may be said later too, and is not taken back.
 
         Raises:
             UnavailableError: it may be closed already; to be asked again.
         """
         mark = self.tenants.mark(self.tenant)
-        job = self._again(str(mark["job"]["S"])) if mark is not None else self._closed()
+        job = self._closed(archive) if mark is None else self._again(_job_of(mark), archive)
         self.tenants.memory.forget(mark_key(self.tenant))
         given = {"tenant": job.tenant, "job": job.id}
         self.tenants.machine.start(f"{job.id}-{job.starts}", given)
@@ -111,10 +113,10 @@ class Desk:
             raise NotFound(f"no job {id}")
         return found
 
-    def _closed(self) -> Job:
+    def _closed(self, archive: Archive) -> Job:
         now = self.tenants.now()
         at = keys.instant(now)
-        job = Job(str(ULID.from_datetime(now)), self.tenant, self.by, at)
+        job = Job(str(ULID.from_datetime(now)), self.tenant, self.by, at, archive)
         values = images.to_image({"job": job.id, "at": at, "by": self.by or None})
         mark = {**key_image(mark_key(self.tenant)), **values}
         writes = [Put(mark, "attribute_not_exists(PK)"), self.jobs.saving(job)]
@@ -124,21 +126,32 @@ class Desk:
             stands = self.tenants.mark(self.tenant)
             if stands is None:
                 raise UnavailableError("the tenant's mark is neither there nor not") from None
-            return self.job(str(stands["job"]["S"]))
+            return self._again(_job_of(stands), archive)
         return job
 
-    def _again(self, id: str) -> Job:
-        job = self.job(id)
-        since = max(job.waits, job.updated_at)
-        stalled = dt.datetime.fromisoformat(since) + STALLED < self.tenants.now()
-        if job.state == "running" and not stalled:
+    def _again(self, id: str, archive: Archive) -> Job:
+        for _ in range(ATTEMPTS):
+            job = self.job(id)
+            since = max(job.waits, job.updated_at)
+            stalled = dt.datetime.fromisoformat(since) + STALLED < self.tenants.now()
+            works = job.state == "running" and not stalled
+            if works and archive in ("keep", job.archive):
+                return job
+            if archive == "forget":
+                job.archive = archive
+            if not works:
+                if job.state == "succeeded":
+                    job.passes, job.began, job.finished_at, job.seen = job.passes + 1, "", "", {}
+                job.state, job.error = "running", ""
+                job.starts += 1
+            try:
+                self.jobs.save(job)
+            except OvertakenError:
+                continue  # another request has, or a step: it is looked at as it is now
             return job
-        if job.state == "succeeded":
-            job.passes, job.began, job.finished_at, job.seen = job.passes + 1, "", "", {}
-        job.state, job.error = "running", ""
-        job.starts += 1
-        try:
-            self.jobs.save(job)
-        except OvertakenError:
-            return self.job(id)  # another request has, or a step that was thought dead
-        return job
+        raise UnavailableError(f"job {id} moves on, again and again")
+
+
+def _job_of(mark: Image) -> str:
+    """The job that closed a tenant, by its mark."""
+    return str(mark["job"]["S"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from functools import cache, partial
 
@@ -18,6 +17,7 @@ from daicho.web.api import Api
 from handlers.consumer import Handler
 from handlers.observed import observed
 from handlers.outside import AWS, Outside
+from handlers.wiring import on_demand
 
 
 def build(
@@ -37,9 +37,4 @@ def build(
     return observed(api, traced=settings.stage != "local")
 
 
-@cache
-def __getattr__(name: str) -> Handler:
-    """Build ``handler`` when it is asked for: Lambda does so at its init, an import does not."""
-    if name != "handler":
-        raise AttributeError(name)
-    return build(os.environ)
+__getattr__ = on_demand(build)

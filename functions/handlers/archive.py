@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from functools import cache
 
 from daicho.archive.archiver import Archiver
 from daicho.plan import Ledger
 from daicho.settings import Settings
 from handlers.consumer import Handler, consuming
 from handlers.outside import AWS, Outside
+from handlers.wiring import on_demand
 
 
 def build(
@@ -24,9 +23,4 @@ def build(
     return consuming(archiver.archive, settings, outside)
 
 
-@cache
-def __getattr__(name: str) -> Handler:
-    """Build ``handler`` when it is asked for: Lambda does so at its init, an import does not."""
-    if name != "handler":
-        raise AttributeError(name)
-    return build(os.environ)
+__getattr__ = on_demand(build)

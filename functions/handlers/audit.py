@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from daicho.archive.auditing import Auditor
@@ -14,6 +12,7 @@ from daicho.settings import Settings
 from handlers.consumer import Context, Handler, patience_of
 from handlers.outside import AWS, Outside
 from handlers.telemetry import emit
+from handlers.wiring import on_demand
 
 
 def build(
@@ -37,9 +36,4 @@ def build(
     return handler
 
 
-@cache
-def __getattr__(name: str) -> Handler:
-    """Build ``handler`` when it is asked for: Lambda does so at its init, an import does not."""
-    if name != "handler":
-        raise AttributeError(name)
-    return build(os.environ)
+__getattr__ = on_demand(build)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from daicho.deletion.deleting import Deleting
 from daicho.settings import Settings
 from handlers.consumer import Context, Handler, patience_of
 from handlers.outside import AWS, Outside
+from handlers.wiring import on_demand
 
 
 def build(environ: Mapping[str, str], outside: Outside = AWS) -> Handler:
@@ -32,9 +31,4 @@ def build(environ: Mapping[str, str], outside: Outside = AWS) -> Handler:
     return handler
 
 
-@cache
-def __getattr__(name: str) -> Handler:
-    """Build ``handler`` when it is asked for: Lambda does so at its init, an import does not."""
-    if name != "handler":
-        raise AttributeError(name)
-    return build(os.environ)
+__getattr__ = on_demand(build)

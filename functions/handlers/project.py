@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import partial
 
 from daicho.plan import Ledger
 from daicho.settings import Settings
@@ -12,6 +12,7 @@ from handlers.consumer import Handler, consuming
 from handlers.faulty import faulty
 from handlers.outside import AWS, Outside
 from handlers.telemetry import emit
+from handlers.wiring import on_demand
 
 SECONDS_OF_S3 = 5.0
 
@@ -34,9 +35,4 @@ def build(
     return consuming(projector.project, settings, outside)
 
 
-@cache
-def __getattr__(name: str) -> Handler:
-    """Build ``handler`` when it is asked for: Lambda does so at its init, an import does not."""
-    if name != "handler":
-        raise AttributeError(name)
-    return faulty(build)
+__getattr__ = on_demand(partial(faulty, build))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from functools import cache
 
 from daicho.archive.rejoining import Rejoiner
 from daicho.plan import Ledger
@@ -13,6 +11,7 @@ from daicho.stream.redrive import Redrive
 from daicho.stream.report import Asked
 from handlers.consumer import Handler, patience_of
 from handlers.outside import AWS, Outside
+from handlers.wiring import on_demand
 
 BUCKETS = ("FAILURE_BUCKET", "ARCHIVE_BUCKET")
 FUNCTIONS = ("PROJECT_FUNCTION", "ARCHIVE_FUNCTION")
@@ -35,9 +34,4 @@ def build(
     ).to_json()
 
 
-@cache
-def __getattr__(name: str) -> Handler:
-    """Build ``handler`` when it is asked for: Lambda does so at its init, an import does not."""
-    if name != "handler":
-        raise AttributeError(name)
-    return build(os.environ)
+__getattr__ = on_demand(build)

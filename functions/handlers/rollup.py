@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from daicho.plan import Ledger
@@ -13,6 +11,7 @@ from daicho.tally.rollup import Rollup
 from handlers.consumer import Context, Handler, patience_of
 from handlers.outside import AWS, Outside
 from handlers.telemetry import emit
+from handlers.wiring import on_demand
 
 
 def build(
@@ -32,9 +31,4 @@ def build(
     return handler
 
 
-@cache
-def __getattr__(name: str) -> Handler:
-    """Build ``handler`` when it is asked for: Lambda does so at its init, an import does not."""
-    if name != "handler":
-        raise AttributeError(name)
-    return build(os.environ)
+__getattr__ = on_demand(build)

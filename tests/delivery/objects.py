@@ -109,6 +109,12 @@ class Objects:
                 self.older.setdefault(key, []).append(gone)
         return {}
 
+    def delete_objects(self, **request: Any) -> Answer:
+        """Remove several; what is not there is no error."""
+        for each in request["Delete"]["Objects"]:
+            self.delete_object(**each)
+        return {}
+
     def list_object_versions(self, **request: Any) -> Answer:
         """All versions, in order of name, the newest first."""
         found = []

@@ -35,6 +35,9 @@ BUCKET = {
     "metadata": "GetObject",
     "fetch": "GetObject",
     "listed": "ListBucket",
+    "versions": "ListBucketVersions",
+    "replace": "PutObject",
+    "remove_versions": "DeleteObjectVersion",
 }
 
 
@@ -125,6 +128,17 @@ def test_the_audit_is_granted_what_it_needs_and_changes_no_object() -> None:
     assert grants.AUDIT.indexes == {"GSI2": ("Query",)}
 
 
+def test_forgetting_is_granted_what_it_needs_of_the_archive_and_nothing_elsewhere() -> None:
+    assert set(grants.FORGET.table) == needed("daicho.archive.due:Store", TABLE)
+    needs = needed("daicho.archive.forgetting:Objects", BUCKET)
+    # An older version is read by an action of its own, and one that is gone is a 404 only to
+    # whoever may list.
+    more = {"GetObjectVersion", "ListBucket"}
+    assert {*grants.FORGET.archive, *grants.FORGET.archive_bucket} == needs | more
+    assert set(grants.FORGET.archive_bucket) == {"ListBucket", "ListBucketVersions"}
+    assert not (grants.FORGET.indexes or grants.FORGET.failures or grants.FORGET.objects)
+
+
 def test_redrive_is_granted_what_it_needs_and_moves_what_it_has_applied() -> None:
     transacted = {"PutItem", "UpdateItem"}
     assert set(grants.REDRIVE.table) == needed("daicho.stream.redrive:Store", TABLE) | transacted
@@ -144,6 +158,8 @@ def test_the_api_is_granted_what_its_code_calls() -> None:
 
 
 def test_an_index_is_only_queried() -> None:
-    for each in (grants.API, grants.PROJECT, grants.ROLLUP, grants.ARCHIVE, grants.AUDIT):
+    every = [each for each in vars(grants).values() if isinstance(each, grants.Grants)]
+    assert len(every) > 8
+    for each in every:
         assert set(each.indexes) <= set(grants.INDEXES)
         assert set(each.indexes.values()) <= {("Query",)}

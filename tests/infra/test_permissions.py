@@ -17,10 +17,11 @@ GRANTED = {
     "archive": grants.ARCHIVE,
     "redrive": grants.REDRIVE,
     "audit": grants.AUDIT,
+    "forget": grants.FORGET,
     "sweep": grants.SWEEP,
     "jobs": grants.JOBS,
 }
-SCHEDULED = ("rollup", "audit", "sweep")
+SCHEDULED = ("rollup", "audit", "forget", "sweep")
 Allowed = dict[str, set[str]]  # resource, as text, to actions
 
 

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from daicho.archive.auditing import AuditReport
+from daicho.archive.due import DueReport
 from daicho.stream.claims import MOST_OPEN
 from tests.infra.synthesis import API_URL, Synthesis, synthesise
 
-FUNCTIONS = ("api", "project", "rollup", "archive", "redrive", "audit", "jobs", "sweep")
+FUNCTIONS = ("api", "project", "rollup", "archive", "redrive", "audit", "forget", "jobs", "sweep")
 OUTPUTS = {
     "ApiUrl",
     "TableName",
@@ -28,6 +29,7 @@ OUTPUTS = {
     "ArchiveFunctionName",
     "RedriveFunctionName",
     "AuditFunctionName",
+    "ForgetFunctionName",
     "SweepFunctionName",
     "JobsFunctionName",
 }
@@ -150,14 +152,17 @@ def test_the_rollup_runs_each_minute_and_is_not_repeated(any_stage: Synthesis) -
     assert repeats(any_stage, "rollup") == 0
 
 
-def test_the_audit_runs_each_hour_and_has_its_time(any_stage: Synthesis) -> None:
-    schedule = any_stage.schedule("audit")
+@pytest.mark.parametrize("name", ["audit", "forget"])
+def test_who_sees_to_the_archive_runs_each_hour_and_has_its_time(
+    any_stage: Synthesis, name: str
+) -> None:
+    schedule = any_stage.schedule(name)
     assert schedule["ScheduleExpression"] == "rate(60 minutes)"
     assert schedule["Target"]["Input"] == "{}"
-    assert repeats(any_stage, "audit") == 0
-    assert any_stage.function("audit")["Properties"]["Timeout"] == 900
+    assert repeats(any_stage, name) == 0
+    assert any_stage.function(name)["Properties"]["Timeout"] == 900
     archive = {"Ref": any_stage.bucket_id("Archive")}
-    assert any_stage.environment("audit")["ARCHIVE_BUCKET"] == archive
+    assert any_stage.environment(name)["ARCHIVE_BUCKET"] == archive
 
 
 def repeats(stage: Synthesis, name: str) -> Any:
@@ -285,5 +290,18 @@ def test_an_audit_that_does_not_run_or_end_raises_an_alarm(any_stage: Synthesis)
     assert alarm["Period"] * alarm["EvaluationPeriods"] <= 604_800
 
 
+def test_a_forgetting_that_fails_or_is_overdue_raises_an_alarm(any_stage: Synthesis) -> None:
+    (failed,), (late,) = (
+        watched(any_stage, name) for name in ("ForgettingsFailed", "ForgettingOverdue")
+    )
+    for alarm in (failed, late):
+        assert (about(alarm, "service"), alarm["Statistic"]) == ("forget", "Maximum")
+        assert alarm["Period"] == 3600
+    assert (failed["Threshold"], failed["EvaluationPeriods"]) == (1, 1)
+    # No news is bad news: it is told each hour, also that nothing is due.
+    assert (late["Threshold"], late["TreatMissingData"]) == (24 * 3600, "breaching")
+
+
 def test_the_metrics_that_are_watched_are_those_that_are_written() -> None:
     assert "ArchiveMismatches" in AuditReport().counted
+    assert {"ForgettingsFailed", "ArchiveRowsForgotten"} <= DueReport().counted.keys()

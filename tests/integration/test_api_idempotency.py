@@ -30,6 +30,7 @@ KEYED = [each for each in CHANGING if each.once]
 MAKING = [each for each in CHANGING if each.method == "PUT"]
 NEEDING = {
     "post_carts_by_user_checkout",
+    "post_contacts_by_contact_calls",
     "post_sales",
     "put_contacts_by_id_categories_by_category",
     "put_polls_by_poll_votes_by_voter",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import random
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -331,11 +332,13 @@ def test_no_vote_is_lost_in_silence_while_its_poll_is_deleted(
     with ThreadPoolExecutor(THREADS + 1) as pool:
         voting = [pool.submit(vote, thread) for thread in range(THREADS)]
         began.wait()
-        while len(answers) < 20:
-            pass
-        assert here.client("DELETE", poll).status == 204
-        there.tick(POLL_SECONDS)
-        deleted.set()
+        while len(answers) < 20 and not any(each.done() for each in voting):
+            time.sleep(0.001)
+        try:
+            assert here.client("DELETE", poll).status == 204
+            there.tick(POLL_SECONDS)
+        finally:
+            deleted.set()
         for each in voting:
             each.result()
     counted = Counter(answers.values())

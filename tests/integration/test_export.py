@@ -304,7 +304,7 @@ def test_a_killed_export_goes_on(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    until = time.monotonic() + 60
+    until = time.monotonic() + 120
 
     def scanned() -> int:
         state = State.beside(file)

@@ -156,7 +156,9 @@ def archive_key() -> str:
     return f"#archive#{event('expiry')['shardId']}#Download"
 
 
-@pytest.mark.parametrize("name", ["project", "rollup", "archive", "redrive"])
+@pytest.mark.parametrize(
+    "name", ["project", "rollup", "archive", "redrive", "audit", "forget", "sweep", "jobs", "api"]
+)
 def test_an_import_reads_no_environment_and_asking_for_the_handler_does(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,10 +13,11 @@ import pytest
 from moto import mock_aws
 from mypy_boto3_dynamodb import DynamoDBClient
 
+from daicho.archive.marks import Mark, forgotten_key
 from daicho.deletion.fate import Fate, fate_of
 from daicho.derive import ItemKey
 from daicho.errors import UnansweredError
-from daicho.jobs import Jobs, OvertakenError
+from daicho.jobs import Job, Jobs, OvertakenError
 from daicho.stream.claims import Shard, shard_key
 from daicho.tenants import CLOSED_SECONDS
 from tests.client import Client
@@ -231,6 +232,92 @@ def test_what_failed_or_stalled_is_taken_up_again(deployment: Deployment) -> Non
     assert admin.good("GET", where)["state"] == "succeeded"
     deployment.handle({**given, "failed": "too late"})
     assert admin.good("GET", where)["state"] == "succeeded"
+
+
+def mark_of(deployment: Deployment) -> Mark | None:
+    """What there is left to forget of the archive."""
+    item = deployment.table.get(forgotten_key(LEAVES), consistent=True)
+    return Mark.of(item) if item else None
+
+
+def test_the_archive_is_kept_unless_it_is_said(deployment: Deployment) -> None:
+    admin = deployment.client(LEAVES, "admin")
+    where = admin("DELETE", "/tenant").headers["Location"]
+    worked_off(deployment, [], random.Random(1))
+    assert admin.good("GET", where)["archive"] == "keep"
+    assert mark_of(deployment) is None
+    # Said later, it goes through everything once more, and then asks for it.
+    assert admin.good("DELETE", "/tenant?archive=forget")["archive"] == "forget"
+    assert mark_of(deployment) is None
+    worked_off(deployment, [], random.Random(1))
+    assert admin.good("GET", where)["state"] == "succeeded"
+    mark = mark_of(deployment)
+    assert mark is not None
+    assert mark.is_due(deployment.now)
+    assert mark.until == deployment.now
+
+
+def test_the_archive_is_forgotten_if_it_is_said_at_once_or_meanwhile(
+    deployment: Deployment,
+) -> None:
+    filled(deployment, 1, 0, random.Random(1))
+    admin = deployment.client(LEAVES, "admin")
+    for value in ("", "no", "FORGET", "keep,forget", "%00"):
+        assert admin("DELETE", f"/tenant?archive={value}").status in {400, 422}
+    assert admin("DELETE", "/tenant?archive=keep&archive=forget").status == 400
+    assert not deployment.machine.started
+    where = admin("DELETE", "/tenant?archive=keep").headers["Location"]
+    deployment.step()
+    assert admin.good("DELETE", "/tenant?archive=forget")["archive"] == "forget"
+    # It is not taken back, and the machine is not started anew for it.
+    assert admin.good("DELETE", "/tenant?archive=keep")["archive"] == "forget"
+    assert admin.good("DELETE", "/tenant")["archive"] == "forget"
+    assert len(deployment.machine.started) == 1
+    worked_off(deployment, [3, 30, 40], random.Random(1))
+    assert admin.good("GET", where)["archive"] == "forget"
+    assert mark_of(deployment) is not None
+    assert left_of(deployment, LEAVES) == []
+
+
+def test_it_asks_for_the_archive_before_it_says_that_it_is_done(deployment: Deployment) -> None:
+    """Killed at any call of the last step, it has asked if the job is done."""
+    admin = deployment.client(LEAVES, "admin")
+    where = admin("DELETE", "/tenant?archive=forget").headers["Location"]
+    while not (said := deployment.step())["wait"]:
+        assert not said["done"]
+    deployment.now += dt.timedelta(seconds=said["wait"])
+    for lives in range(1, 500):
+        with suppress(Killed):
+            if deployment.step(lives)["done"]:
+                break
+        if admin.good("GET", where)["state"] == "succeeded":
+            break
+        assert lives < 499
+    assert admin.good("GET", where)["state"] == "succeeded"
+    assert mark_of(deployment) is not None
+
+
+def test_a_step_meanwhile_does_not_lose_what_was_said(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admin = deployment.client(LEAVES, "admin")
+    admin("DELETE", "/tenant")
+    given = list(deployment.machine.started.values())[-1]
+    jobs = Jobs(deployment.table, lambda: deployment.now)
+    save, once = Jobs.save, iter([True])
+
+    def late(self: Jobs, job: Job) -> None:
+        if next(once, False):
+            other = jobs.find(LEAVES, given["job"])
+            assert other is not None
+            save(jobs, other)
+        save(self, job)
+
+    monkeypatch.setattr(Jobs, "save", late)
+    assert admin.good("DELETE", "/tenant?archive=forget")["archive"] == "forget"
+    found = jobs.find(LEAVES, given["job"])
+    assert found is not None
+    assert found.archive == "forget"
 
 
 def test_of_two_who_work_on_one_job_one_gives_up(deployment: Deployment) -> None:

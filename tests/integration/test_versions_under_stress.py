@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -66,11 +67,15 @@ def test_editors_who_name_what_they_know_build_on_it(kept: Kept, entity: Any) ->
     kept.book().create(entity(id="m", text="0", tags=[]))
     refused: Counter[int] = Counter()
 
+    began = Barrier(EDITORS, timeout=120)
+
     def edit(editor: int) -> None:
         for number in range(EDITS):
             while True:
                 book = kept.book()
                 known = book.get(entity.key("m"))
+                if known.version == 1:
+                    began.wait()  # all know the first version, so of the first edits one holds
                 changes = {"tags": [*known.tags, f"{editor}:{number}"]}
                 try:
                     book.change(entity.key("m"), changes, if_match=known.version)
@@ -86,7 +91,7 @@ def test_editors_who_name_what_they_know_build_on_it(kept: Kept, entity: Any) ->
     for version in range(1, 2 + EDITORS * EDITS):  # each holds the one before it, and one more
         at = kept.book().get(entity.versions.at("m", version=version))
         assert at.tags == tags[: version - 1]
-    assert refused.total()  # they did meet
+    assert refused.total() >= EDITORS - 1
 
 
 def test_of_all_who_create_one_does(kept: Kept, entity: Any) -> None:

@@ -73,7 +73,7 @@ def test_versions_are_listed_read_and_removed(objects: Objects, bucket: Bucket) 
     found = bucket.fetch("a", old.id)
     assert found is not None
     assert found.body == b"1"
-    bucket.remove_version("a", old.id)
+    bucket.remove_versions([old])
     assert [each.id for each in bucket.versions("a")] == [new.id]
     assert bucket.fetch("a", old.id) is None
     assert [each.name for each in bucket.versions("", behind="a")] == ["b"]

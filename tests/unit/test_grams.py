@@ -10,17 +10,15 @@ from daicho.search.grams import (
     INSIDE_STEPS,
     INSIDE_STEPS_WITH_DIGITS,
     KANA_STEPS,
-    NAME,
-    NAME_STEPS,
     STEPS,
     Probe,
     Steps,
     forms,
 )
 from daicho.search.keyword import Keyword, KeywordError
-from daicho.search.spelling import COMMON_NAMES, readings
+from daicho.search.spelling import readings
 
-PREFIX = Steps("prefix", STEPS, DIGIT_STEPS, KANA_STEPS, NAME_STEPS)
+PREFIX = Steps("prefix", STEPS, DIGIT_STEPS, KANA_STEPS)
 INSIDE = Steps("contains", INSIDE_STEPS_WITH_DIGITS, INSIDE_DIGIT_STEPS)
 
 
@@ -77,22 +75,6 @@ def test_digits_and_kana_have_more_steps() -> None:
     assert ("012", "") in INSIDE.postings(["01234"])
 
 
-def test_common_names_have_one_list_more() -> None:
-    assert {gram for gram, *_ in PREFIX.postings(["佐々木健一郎"])} == {
-        "", "佐", "佐々", "佐々木", "佐々木健", "佐々木健一",
-    }  # fmt: skip
-    assert ("佐々木", "") in PREFIX.postings(["佐々木健"])
-    assert PREFIX.probes("佐々木健") == [(Probe("佐々木健"),)]
-    assert PREFIX.probes("佐々木") == [(Probe("佐々木"),)]
-    assert PREFIX.probes("佐藤健一") == [(Probe("佐藤健", "一"),)]
-    assert Steps("prefix", STEPS).probes("佐々木健") == [(Probe("佐々木", "健"),)]
-
-
-def test_common_names_are_of_one_length_and_share_the_lists_up_to_it() -> None:
-    assert {len(name) for name in COMMON_NAMES} == {NAME}
-    assert [step for step in NAME_STEPS if step <= NAME] == [s for s in STEPS if s <= NAME]
-
-
 def test_the_list_of_all_phone_numbers_is_spread_over_their_second_digits() -> None:
     found = PREFIX.probes("0")
     assert len(found) == 11
@@ -147,7 +129,6 @@ def test_every_list_of_a_keyword_holds_what_begins_with_it(steps: Steps) -> None
         "合同会",
         "東京",
         "クリエイト",
-        "佐々木",
         "0",
         "090",
         "12",

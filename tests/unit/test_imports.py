@@ -24,7 +24,7 @@ PURE = (
     *("search.grams", "search.normalise", "search.unicode14", "stream.fold", "tally.slots"),
 )
 WITHOUT_PYDANTIC = ("keys", "plan", "images", "derive", "stream.fold", "tally.slots", "table")
-STREAM_HANDLERS = ("project", "rollup", "archive", "redrive", "audit", "jobs", "sweep")
+STREAM_HANDLERS = ("project", "rollup", "archive", "redrive", "audit", "jobs", "forget", "sweep")
 NOT_IN_STREAM = ("pydantic", "domains", "daicho.entity", "daicho.domain", "daicho.book")
 ONE_PLACE = {"boto3": {"daicho.table", "daicho.bucket", "daicho.machine"}}
 MOST_LINES = 400

@@ -10,7 +10,7 @@ on the number that the one before it left. The item stays: it is what a removed 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,6 +22,7 @@ from daicho.archive.rows import Row
 from daicho.clock import utc_now
 from daicho.errors import ConditionFailedError, StoreError
 from daicho.images import Image
+from daicho.object_stores import Creates
 from daicho.plan import Ledger
 from daicho.stores import Updates
 from daicho.stream.records import StreamRecord
@@ -31,14 +32,8 @@ class Store(Updates, Protocol):
     """What this needs of the table."""
 
 
-class Objects(Protocol):
+class Objects(Creates, Protocol):
     """What this needs of the bucket."""
-
-    def create(self, key: str, body: bytes, metadata: Mapping[str, str]) -> bool:
-        """Create an object; False if one of that name exists."""
-
-    def metadata(self, key: str) -> Mapping[str, str]:
-        """The metadata that an object was created with."""
 
 
 class BrokenChainError(StoreError):

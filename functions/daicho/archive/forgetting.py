@@ -2,53 +2,42 @@
 
 An object is rewritten in place, under its name and with its last number, so that its chain holds;
 its metadata says how many rows are gone. Then every older version that holds any is removed. A
-mark in the table keeps out what comes late (EXACTNESS rule 22). Stopped anywhere it can be done
-again: what is done has nothing left to do.
+mark in the table keeps out what comes late (EXACTNESS rule 22), and says what is left to do: in
+objects that are younger than 72 hours, and with what was deleted before but is archived only now
+(`daicho.archive.due`). Stopped anywhere it can be done again: what is done has nothing left to do.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Protocol
 
 from daicho import keys
-from daicho.archive import objects
-from daicho.archive.marks import FORGOTTEN, forgotten_key
+from daicho.archive import marks, objects
+from daicho.archive.marks import SETTLED, Mark
 from daicho.archive.objects import CorruptObjectError
 from daicho.archive.reading import PREFIX
 from daicho.archive.rows import Row
-from daicho.bucket import Fetched, Version
+from daicho.bucket import Version
 from daicho.clock import utc_now
-from daicho.errors import ConditionFailedError, UnavailableError
-from daicho.requests import Query
-from daicho.stores import Pages, Updates
+from daicho.errors import UnavailableError
+from daicho.object_stores import RewritesVersions
+from daicho.stores import Updates, try_change
 
 REWRITTEN_AFTER = dt.timedelta(hours=72)
 """No attempt and no repeat looks at an object that is so old: the stream keeps a day."""
 ATTEMPTS = 4
 
 
-class Store(Pages, Updates, Protocol):
+class Store(Updates, Protocol):
     """What this needs of the table."""
 
 
-class Objects(Protocol):
+class Objects(RewritesVersions, Protocol):
     """What this needs of the bucket."""
-
-    def versions(self, prefix: str, *, behind: str = "") -> Iterator[Version]:
-        """Every version of every object whose name begins with ``prefix``, in order of name."""
-
-    def fetch(self, key: str, version: str | None = None) -> Fetched | None:
-        """An object, or one version of it, with its metadata."""
-
-    def replace(self, key: str, body: bytes, metadata: Mapping[str, str], etag: str) -> bool:
-        """Put another object in the place of the very one that ``etag`` is of."""
-
-    def remove_version(self, key: str, version: str) -> None:
-        """Remove one version for good."""
 
 
 @dataclass
@@ -57,7 +46,8 @@ class ForgetReport:
 
     ``rows`` of ``objects`` were taken out, ``versions`` that held any were removed. ``younger``
     objects still hold ``younger_rows``: to be run again at ``again_at``. ``broken`` objects could
-    not be read, so that nobody knows what they hold. ``cursor``: the next run may go on behind it.
+    not be read, so that nobody knows what they hold. ``latest``: when the last of the rows was
+    deleted. ``cursor``: the next run may go on behind it.
     """
 
     tenant: str
@@ -68,9 +58,14 @@ class ForgetReport:
     younger: int = 0
     younger_rows: int = 0
     again_at: dt.datetime | None = None
+    latest: dt.datetime | None = None
     broken: dict[str, str] = field(default_factory=dict)
     cursor: str = ""
     finished: bool = False
+
+    def found(self, rows: Iterable[Row]) -> None:
+        """Note rows of the tenant, wherever they stand."""
+        self.latest = max([*(row.deleted_at for row in rows), *filter(None, [self.latest])])
 
     @property
     def complete(self) -> bool:
@@ -79,8 +74,9 @@ class ForgetReport:
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain JSON values."""
-        again = keys.instant(self.again_at) if self.again_at else None
-        return {**vars(self), "again_at": again, "complete": self.complete}
+        moments = {"again_at": self.again_at, "latest": self.latest}
+        told = {name: each and keys.instant(each) for name, each in moments.items()}
+        return {**vars(self), **told, "complete": self.complete}
 
 
 class Forgetter:
@@ -110,60 +106,62 @@ class Forgetter:
             UnavailableError: the table or the bucket does not do it; run it again.
         """
         report = ForgetReport(tenant, dry_run, again_at=again_at, cursor=resume)
+        asked = self._now()
         if not dry_run:
-            self._mark(tenant)
-        every = self._bucket.versions(PREFIX, behind=resume)
-        for name, group in groupby(every, key=lambda version: version.name):
-            self._object(name, [each for each in group if not each.removal], report)
-            report.cursor = name
+            # Whatever becomes of this run, another looks at what comes up to then.
+            try_change(self._store, marks.asking(tenant, asked, asked + SETTLED))
+        for _ in self.through(report):
             tell(report)
-        report.finished = True
         if not dry_run:
-            self._note(report)
+            report.again_at = max(asked + SETTLED, report.again_at or asked)
+            until = max(asked, report.latest or asked)
+            whole = not (resume or report.broken)
+            clean = asked - REWRITTEN_AFTER if whole else None
+            # Not if another has asked since: then that is what there is to do.
+            try_change(self._store, marks.noted(Mark(tenant, asked, until, report.again_at, clean)))
         return report
 
-    def waiting(self) -> list[tuple[str, dt.datetime]]:
-        """The tenants of whom younger objects were left, and when those may be rewritten."""
-        found = []
-        for page in self._store.pages(Query(FORGOTTEN, consistent=True)):
-            for mark in page.items:
-                if again := mark.get("again"):
-                    (tenant,) = keys.parse(mark["SK"]["S"])
-                    found.append((tenant, dt.datetime.fromisoformat(again["S"])))
-        return found
+    def through(
+        self,
+        report: ForgetReport,
+        *,
+        until: dt.datetime | None = None,
+        since: dt.datetime | None = None,
+    ) -> Iterator[None]:
+        """Go through the archive's objects behind the report's cursor, as they are asked for.
 
-    def _mark(self, tenant: str) -> None:
-        until = {":until": {"S": keys.instant(self._now())}}
-        try:
-            self._store.update(
-                forgotten_key(tenant),
-                "SET #until = :until",
-                condition="attribute_not_exists(#until) OR #until < :until",
-                names={"#until": "until"},
-                values=until,
-            )
-        except ConditionFailedError:
-            return  # marked by another, or by this very request
+        ``until``: what was deleted later stays. ``since``: older objects are not looked at.
 
-    def _note(self, report: ForgetReport) -> None:
-        """Write down whether there is more to do, and when."""
-        change, values = "REMOVE again", {}
-        if report.again_at is not None:
-            change, values = "SET again = :at", {":at": {"S": keys.instant(report.again_at)}}
-        self._store.update(forgotten_key(report.tenant), change, names={}, values=values)
+        Raises:
+            UnavailableError: the bucket does not do it.
+        """
+        every = self._bucket.versions(PREFIX, behind=report.cursor)
+        for name, group in groupby(every, key=lambda version: version.name):
+            versions = [each for each in group if since is None or each.modified >= since]
+            self._object(name, versions, until, report)
+            # A page's marks of deletion come behind all its versions.
+            report.cursor = max(name, report.cursor)
+            yield
+        report.finished = True
 
-    def _object(self, name: str, versions: list[Version], report: ForgetReport) -> None:
-        newest = next((each for each in versions if each.newest), None)
+    def _object(
+        self,
+        name: str,
+        versions: list[Version],
+        until: dt.datetime | None,
+        report: ForgetReport,
+    ) -> None:
+        newest = next((each for each in versions if each.newest and not each.removal), None)
         if newest is not None:
-            done = self._newest(newest, report)
+            done = self._newest(newest, until, report)
             if not done:
                 return
             versions = [each for each in self._bucket.versions(name) if each.name == name]
         for each in versions:
             if not each.newest and not each.removal:
-                self._older(each, report)
+                self._older(each, until, report)
 
-    def _newest(self, newest: Version, report: ForgetReport) -> bool:
+    def _newest(self, newest: Version, until: dt.datetime | None, report: ForgetReport) -> bool:
         """Rewrite what is read under a name; False if that is not to be yet."""
         name, tenant = newest.name, report.tenant
         for _ in range(ATTEMPTS):
@@ -175,9 +173,10 @@ class Forgetter:
             except CorruptObjectError as error:
                 report.broken[name] = str(error)
                 return True
-            gone = _of(tenant, contents.rows)
+            gone = _of(tenant, contents.rows, until)
             if not gone:
                 return True
+            report.found(gone)
             ripe = newest.modified + REWRITTEN_AFTER
             if ripe > self._now() and not contents.forgotten:
                 report.younger += 1
@@ -193,21 +192,22 @@ class Forgetter:
                 return True
         raise UnavailableError(f"others are at {name}, again and again")
 
-    def _older(self, version: Version, report: ForgetReport) -> None:
+    def _older(self, version: Version, until: dt.datetime | None, report: ForgetReport) -> None:
         """Remove a version that holds the tenant's rows."""
         found = self._bucket.fetch(version.name, version.id)
         if found is None:
             return
         try:
-            gone = _of(report.tenant, objects.unpack(found).rows)
+            gone = _of(report.tenant, objects.unpack(found).rows, until)
         except CorruptObjectError as error:
             report.broken[f"{version.name}?versionId={version.id}"] = str(error)
             return
         if gone:
             report.versions += 1
             if not report.dry_run:
-                self._bucket.remove_version(version.name, version.id)
+                self._bucket.remove_versions([version])
 
 
-def _of(tenant: str, rows: tuple[Row, ...]) -> list[Row]:
-    return [row for row in rows if row.tenant == tenant]
+def _of(tenant: str, rows: tuple[Row, ...], until: dt.datetime | None) -> list[Row]:
+    mine = (row for row in rows if row.tenant == tenant)
+    return [row for row in mine if until is None or row.deleted_at <= until]

@@ -17,25 +17,19 @@ from daicho.archive import objects
 from daicho.archive.chain import Link
 from daicho.archive.objects import Contents, CorruptObjectError
 from daicho.archive.rows import Row
-from daicho.bucket import Fetched, Listed
 from daicho.derive import ItemKey
+from daicho.object_stores import Fetches, Lists
 from daicho.patience import Patience
 from daicho.stream.effort import insist
 
 PREFIX = "entity="
-END = "~"
-"""Behind every name of a folder."""
+END = chr(ord("/") + 1)
+"""After a folder's name: behind all that is in it, whatever somebody has called it."""
 _DAY_AT = slice(3, 13)
 
 
-class Objects(Protocol):
+class Objects(Lists, Fetches, Protocol):
     """What this needs of the bucket."""
-
-    def listed(self, prefix: str, *, behind: str = "", most: int = 1000) -> Iterator[Listed]:
-        """The objects whose names begin with ``prefix`` and sort behind ``behind``, in order."""
-
-    def fetch(self, key: str) -> Fetched | None:
-        """An object with its metadata; None if there is none of that name."""
 
 
 @dataclass(frozen=True)
@@ -128,15 +122,15 @@ class Archive:
         while found := next(self.bucket.listed(PREFIX, behind=behind, most=1), None):
             head = found.name.partition("/")[0]
             yield head.removeprefix(PREFIX)
-            behind = f"{head}/{END}"
+            behind = f"{head}{END}"
 
     def stored(self, entity: str, days: Days = EVER) -> Iterator[Stored]:
         """The objects of an entity and some days of deletion, in order; foreign ones too."""
         home = f"{PREFIX}{entity}/"
         begin = "" if days.first == dt.date.min else f"{home}dt={days.first.isoformat()}"
-        end = f"{home}dt={days.last.isoformat()}/{END}" if days.last < dt.date.max else None
+        end = f"{home}dt={days.last.isoformat()}{END}" if days.last < dt.date.max else None
         found = self.bucket.listed(home, behind=begin)
-        for each in takewhile(lambda each: end is None or each.name <= end, found):
+        for each in takewhile(lambda each: end is None or each.name < end, found):
             day = _day_of(each.name.removeprefix(home))
             yield Stored(each.name, each.size, each.modified, entity, day, Link.parse(each.name))
 

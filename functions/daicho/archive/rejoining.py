@@ -9,7 +9,7 @@ what it spans, so whoever asks again finds the same.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -22,9 +22,9 @@ from daicho.archive.chain import START, Chain, Link
 from daicho.archive.marks import forgotten_key, is_forgotten
 from daicho.archive.objects import CorruptObjectError
 from daicho.archive.rows import Row
-from daicho.bucket import Fetched
 from daicho.clock import utc_now
 from daicho.images import Image
+from daicho.object_stores import Creates, Fetches, Names
 from daicho.patience import Patience
 from daicho.plan import Ledger
 from daicho.stores import Gets
@@ -39,14 +39,8 @@ class Store(appending.Store, Gets, Protocol):
         """Write a whole item."""
 
 
-class Objects(appending.Objects, Protocol):
+class Objects(Creates, Names, Fetches, Protocol):
     """What this needs of the bucket."""
-
-    def names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
-        """The names that begin with ``prefix`` and sort behind ``behind``, in order."""
-
-    def fetch(self, key: str) -> Fetched | None:
-        """An object with its metadata; None if there is none of that name."""
 
 
 @dataclass(frozen=True)
@@ -87,15 +81,17 @@ class Rejoiner:
 
     def _rejoin(self, stretch: Stretch) -> int:
         chain = stretch.chain
-        gone = [record for record in stretch.records if self._is_forgotten(record)]
-        kept = [record for record in stretch.records if record not in gone]
+        marks: dict[str, Image | None] = {}
+        out = {each.seq for each in stretch.records if self._is_forgotten(each, marks)}
+        kept = [record for record in stretch.records if record.seq not in out]
+        gone = [record for record in stretch.records if record.seq in out]
         written = self._appender.append(chain, kept, redriven=True) if kept else frozenset()
         passed = [record for record in kept if record.seq not in written]
         absent = self._absent(chain, passed) if passed else []
         if found := len(stretch.records) - len(written) - len(absent):
             self._note(chain, stretch.records[0].seq, found)
         beside = [*absent, *gone]
-        return len(written) + sum(self._beside(chain, record, record in gone) for record in beside)
+        return len(written) + sum(self._beside(chain, each, each.seq in out) for each in beside)
 
     def _note(self, chain: Chain, first: str, found: int) -> None:
         """Note how many rows are there already, for those who count.
@@ -141,11 +137,13 @@ class Rejoiner:
         self._store.put(named)
         return created and not forgotten
 
-    def _is_forgotten(self, record: StreamRecord) -> bool:
+    def _is_forgotten(self, record: StreamRecord, marks: dict[str, Image | None]) -> bool:
         """Whether its tenant was forgotten after it was deleted: then it stays out.
 
         Its link may have been rewritten without it, so that it would be taken for absent.
+        ``marks``: those that were read before.
         """
-        row = Row.of(record, self._ledger)
-        mark = self._store.get(forgotten_key(row.tenant), consistent=True)
-        return is_forgotten(mark, record.at)
+        tenant = Row.of(record, self._ledger).tenant
+        if tenant not in marks:
+            marks[tenant] = self._store.get(forgotten_key(tenant), consistent=True)
+        return is_forgotten(marks[tenant], record.at)

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Protocol
 
-from daicho.bucket import Fetched, Version
+from daicho.bucket import Version
 from daicho.clock import utc_now
 from daicho.deletion.payloads import JSON, parted
 from daicho.errors import UnavailableError
+from daicho.object_stores import RewritesVersions
 from daicho.stores import Gets
 from daicho.stream import claims
 from daicho.stream.claims import DONE_LIVES, Shard
@@ -27,22 +28,8 @@ from daicho.stream.discarded import DONE
 _PAYLOAD = re.compile(r"quarantine/(?P<shard>[^/]+)/(?P<label>[^/]+)_(?P<number>\d+)\.json")
 
 
-class Objects(Protocol):
+class Objects(RewritesVersions, Protocol):
     """What this needs of the bucket."""
-
-    def versions(self, prefix: str, *, behind: str = "") -> Iterator[Version]:
-        """Every version of every object whose name begins with ``prefix``, in order of name."""
-
-    def fetch(self, key: str, version: str | None = None) -> Fetched | None:
-        """An object, or one version of it."""
-
-    def replace(
-        self, key: str, body: bytes, metadata: Mapping[str, str], etag: str, kind: str
-    ) -> bool:
-        """Put another object in the place of the very one that ``etag`` is of."""
-
-    def remove_version(self, key: str, version: str) -> None:
-        """Remove one version for good."""
 
 
 @dataclass
@@ -123,7 +110,7 @@ class Remains:
             if not self.bucket.replace(*rest):
                 raise UnavailableError(f"another is at {name}")
         # The version that was read, whether it is the newest still or has become an older one.
-        self.bucket.remove_version(name, version.id)
+        self.bucket.remove_versions([version])
 
     def _is_applied(self, version: Version) -> bool:
         """Whether nobody will ever ask for an object that is there to be applied."""

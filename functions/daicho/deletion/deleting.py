@@ -5,7 +5,8 @@ first one begins when the tenant is closed; each further one waits until whateve
 writing for the tenant has come to its end (``settle``): requests that were let in before, batches
 of the projector, a rollup, a redrive, an upload by a presigned URL. What the first pass leaves to
 the projector it has done by then, and the second finds what it does not do. The pass that finds
-nothing but tombstones is the proof.
+nothing but tombstones is the proof. Then, if that was wished, the tenant's archived rows are asked
+to be forgotten (`daicho.archive.due`).
 
 Killed anywhere, the next step goes on from the job's item. That a pass has found something is
 written down before anything of it is removed: else the rest of it might pass for the proof.
@@ -21,6 +22,7 @@ from threading import Lock
 from typing import Protocol
 
 from daicho import keys
+from daicho.archive import marks
 from daicho.bucket import Version
 from daicho.deletion.payloads import Objects as Failures
 from daicho.deletion.payloads import Payloads
@@ -35,7 +37,7 @@ from daicho.patience import Patience
 from daicho.requests import Query
 from daicho.scanning import ParallelScan, Round, Segments
 from daicho.settings import Settings
-from daicho.stores import Pages, Scans
+from daicho.stores import Pages, Scans, try_change
 from daicho.stream.recount import LIST
 from daicho.units import Units
 
@@ -175,6 +177,9 @@ class _Deletion:
         job.phase = PHASES[0]
         # The first pass began before the last writers were through.
         if job.passes > 1 and job.found < job.passes:
+            if job.archive == "forget":
+                # All that was ever deleted of it by TTL: nothing is left that could be.
+                try_change(self._on.store, marks.asking(job.tenant, now, again=now))
             job.state, job.finished_at = "succeeded", keys.instant(now)
             self._save()
             return Step(done=True)

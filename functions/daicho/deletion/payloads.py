@@ -17,8 +17,9 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from daicho import keys
-from daicho.bucket import Fetched, Version
+from daicho.bucket import Version
 from daicho.errors import UnavailableError
+from daicho.object_stores import RewritesVersions
 from daicho.stores import Gets, Updates, try_change
 from daicho.stream import claims
 from daicho.stream.claims import Shard
@@ -34,22 +35,8 @@ class Store(Gets, Updates, Protocol):
     """What this needs of the table."""
 
 
-class Objects(Protocol):
+class Objects(RewritesVersions, Protocol):
     """What this needs of the bucket."""
-
-    def versions(self, prefix: str, *, behind: str = "") -> Iterator[Version]:
-        """Every version of every object whose name begins with ``prefix``, in order of name."""
-
-    def fetch(self, key: str, version: str | None = None) -> Fetched | None:
-        """An object, or one version of it, with its metadata."""
-
-    def replace(
-        self, key: str, body: bytes, metadata: Mapping[str, str], etag: str, kind: str
-    ) -> bool:
-        """Put another object in the place of the very one that ``etag`` is of."""
-
-    def remove_versions(self, versions: Sequence[Version]) -> None:
-        """Remove versions for good."""
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ code point; always without spaces. Its grams are the forms' prefixes at certain 
 with stands behind the gram in the posting's sort key, or the whole value where that is searched
 inside: what a keyword excludes is excluded on index rows, without reading an item.
 
-Ten digits and ninety kana tell less than thousands of ideographs, so they have more steps; and so
-have a few names that many bear.
+Ten digits and ninety kana tell less than thousands of ideographs, so they have more steps.
 """
 
 from __future__ import annotations
@@ -18,16 +17,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from daicho.search.spelling import COMMON_NAMES, DESIGNATORS, DIGITS, KINDRED, KINDRED_INSIDE
+from daicho.search.spelling import DESIGNATORS, DIGITS, KINDRED, KINDRED_INSIDE
 
 STEPS = (1, 2, 3, 5, 8)
 """Lengths of grams in a search by the beginning of words..."""
 
 KANA_STEPS = DIGIT_STEPS = (1, 2, 3, 4, 5, 6, 8)
 """...of those that begin with kana; and with a digit, where phone numbers are searched."""
-
-NAME_STEPS = (1, 2, 3, 4, 5, 8)
-"""...of those that begin with one of the `COMMON_NAMES`."""
 
 INSIDE_STEPS = (1, 2)
 """Lengths in a search that finds what contains the keyword..."""
@@ -51,9 +47,6 @@ MOST_PROBED, MOST_PROBED_DIGITS = 4, 2
 TRUNK = "0"
 """Phone numbers begin with it. Its list would be nearly that of everything, so a form that goes on
 with a digit stands in that one's list alone, and these ten are merged."""
-
-NAME = 3
-"""Code points of each of the `COMMON_NAMES`."""
 
 _KANA = range(0x30A0, 0x3100)
 
@@ -82,17 +75,12 @@ Alternatives = tuple[Probe, ...]
 
 @dataclass(frozen=True)
 class Steps:
-    """The lengths of a search's grams.
-
-    ``digits`` and ``kana`` of those that begin so, ``names`` of those that begin with a common
-    name, where they are others. All hold the same up to the length of such a name.
-    """
+    """The lengths of a search's grams: ``digits`` and ``kana`` of those that begin so, if any."""
 
     mode: Mode
     others: tuple[int, ...]
     digits: tuple[int, ...] = ()
     kana: tuple[int, ...] = ()
-    names: tuple[int, ...] = ()
 
     def postings(self, readings: Iterable[str]) -> set[Posted]:
         """Of the readings of an item's values (folded, with single spaces)."""
@@ -126,8 +114,6 @@ class Steps:
             return self.digits
         if self.kana and text and ord(text[0]) in _KANA:
             return self.kana
-        if self.names and text[:NAME] in COMMON_NAMES:
-            return self.names
         return self.others
 
     def posted(self, form: str) -> list[int]:

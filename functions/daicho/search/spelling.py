@@ -47,14 +47,6 @@ KINDRED = {"株式": "株", "株式会": "株", "有限": "有", "有限会": "�
 KINDRED_INSIDE = {"株式": "株", "株式会": "株", "式会": "式", "式会社": "式"}
 """The same inside values."""
 
-COMMON_NAMES = frozenset(
-    (
-        *("佐々木", "長谷川", "五十嵐", "久保田", "大久保", "小野寺", "佐久間", "小笠原"),
-        *("北海道", "名古屋", "神奈川", "鹿児島", "和歌山"),
-    )
-)
-"""Names of three ideographs that many people and companies bear: a fourth tells a lot more."""
-
 DIGITS = frozenset("0123456789")
 _DASHES = "-\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u30fc\u30fb\ufe63\uff0d"
 _PHONE = frozenset(f"{''.join(sorted(DIGITS))}{_DASHES}+().,/* \u00b7\u2043~")

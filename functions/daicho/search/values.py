@@ -15,7 +15,7 @@ from daicho.search.spelling import readings
 @lru_cache(maxsize=256)
 def steps_of(search: SearchPlan) -> Steps:
     """The lengths of a search's grams."""
-    return Steps(search.mode, search.steps, search.digits, search.kana, search.names)
+    return Steps(search.mode, search.steps, search.digits, search.kana)
 
 
 def postings_of(search: SearchPlan, image: Image) -> set[Posted]:

@@ -12,13 +12,20 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from daicho.jobs import Job
+from daicho.jobs import Archive, Job
 from daicho.stream.derived import TOMBSTONE
 from daicho.web.operations import Call, Choice, Operation, Parameter, Reply
 
 if TYPE_CHECKING:
     from daicho.tenants import Desk
 
+ARCHIVE = Parameter(
+    "archive",
+    Archive,
+    "What is to become of the tenant's archived rows: `forget` takes them out for good, within "
+    "days after the job is done. Later it may be said too, but not taken back.",
+    default="keep",
+)
 ADMIN = "admin"
 """The role that this takes: a group of the user pool."""
 TAG = "tenant"
@@ -69,6 +76,7 @@ class JobView(BaseModel):
                     "write_units": 31_236,
                     "asked_at": "2026-11-21T01:05:40.123456Z",
                     "updated_at": "2026-11-21T01:22:31.000000Z",
+                    "archive": "keep",
                     "waits_until": None,
                     "error": None,
                     "proof": None,
@@ -87,6 +95,9 @@ class JobView(BaseModel):
     write_units: float
     asked_at: dt.datetime
     updated_at: dt.datetime
+    archive: Archive = Field(
+        description="Whether its archived rows are to be forgotten when this is done, or kept."
+    )
     waits_until: dt.datetime | None = Field(
         None, description="When the next pass begins: until then others may still be writing."
     )
@@ -101,6 +112,7 @@ def administration() -> list[Operation]:
         "Close the tenant for good, and remove everything of it by a job",
         _delete,
         JobView,
+        optional=(ARCHIVE,),
     )
     show = Choice("Job.GET", "Show how far a job has come", _show, JobView)
     variable = Parameter("id", str, place="path")
@@ -111,7 +123,7 @@ def administration() -> list[Operation]:
 
 
 def _delete(call: Call) -> Reply:
-    job = _desk(call).delete()
+    job = _desk(call).delete(call.values["archive"])
     return Reply(202, view(job).model_dump_json(), {"Location": f"/jobs/{job.id}"})
 
 
@@ -142,6 +154,7 @@ def view(job: Job) -> JobView:
         write_units=counts.get("write_units", 0),
         asked_at=_instant(job.asked_at),
         updated_at=_instant(job.updated_at),
+        archive=job.archive,
         waits_until=_instant(job.waits) if job.waits else None,
         error=job.error or None,
         proof=_proof(job) if done else None,

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.archiving import WEEK_LATER
-from tests.commanded import Commanded, commanded
+from tests.commanded import Commanded
 from tests.unit.archive.test_remains import body, raw
-
-
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Commanded]:
-    monkeypatch.chdir(tmp_path)
-    with commanded(monkeypatch) as made:
-        made.kept.append(1, 2)
-        made.kept.append(3, tenant="u")
-        made.kept.append(4)
-        yield made
 
 
 @pytest.fixture
@@ -86,19 +74,8 @@ def test_what_waits_for_a_redrive_is_named(made: Commanded) -> None:
     assert name in made.failures.objects
 
 
-def test_one_that_was_cut_off_goes_on_and_forgets_nothing_that_is_young(
-    made: Commanded, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reads = iter(range(100))
-    fetch = made.kept.bucket.fetch
-
-    def gone(*arguments: Any) -> Any:
-        if next(reads) == 2:
-            raise KeyboardInterrupt
-        return fetch(*arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(made.kept.bucket, "fetch", gone)
+def test_one_that_was_cut_off_goes_on_and_forgets_nothing_that_is_young(made: Commanded) -> None:
+    with made.broken_off(2):
         assert made.run("forget", "--tenant", "t", "--apply").exit_code == 130
     assert len(list(Path.cwd().iterdir())) == 1
     result = made.run("forget", "--tenant", "t", "--apply", "--json")

@@ -5,27 +5,24 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 from typer.testing import CliRunner
 
 from cli.main import app
-from tests.archiving import DAY, MIDNIGHT, name_after
+from tests.archiving import name_after
 from tests.commanded import LOCAL_STACK, Commanded, commanded
 
 HEAD = ["deleted_at", "tenant", "entity", "pk", "sk"]
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[Commanded]:
-    with commanded(monkeypatch) as made:
-        made.stack = LOCAL_STACK
-        made.kept.append(1, 2)
-        made.kept.append(3, tenant="u")
-        made.kept.append(4, at=MIDNIGHT + DAY)
-        yield made
+def made(made: Commanded) -> Commanded:
+    """DuckDB is asked: the stack is the local one."""
+    made.stack = LOCAL_STACK
+    return made
 
 
 def ids(made: Commanded, *arguments: str) -> list[str]:
@@ -98,6 +95,53 @@ def test_a_table_shows_values_as_they_are(made: Commanded) -> None:
     assert result.exit_code == 0
     cut = made.run("query", "--limit", "2")
     assert "2 rows (there are more: --limit 2 is over)" in cut.stderr
+
+
+NARROW = """\
+1 ──────────────────────────────────────────────────────────────────────────────
+deleted_at  2026-11-21T00:00:00.000000Z
+tenant      u
+entity      Download
+song        1
+id          3
+created_at  2026-11-21T01:05:40.123456Z
+more        {"at": "2026-11-01T00:00:00.000000Z"}
+"""
+
+
+def lines(made: Commanded, *arguments: str) -> list[str]:
+    printed: str = made.run("query", *arguments).stdout
+    return [line.rstrip() for line in printed.splitlines()]
+
+
+def test_a_table_that_is_too_wide_becomes_blocks(made: Commanded) -> None:
+    made.columns = 80
+    assert lines(made, "--tenant", "u") == NARROW.splitlines()
+    made.kept.append(8, tenant="u", song={"S": "[b]長い\x1b[2J" + "い" * 60})
+    shown = lines(made, "--tenant", "u")
+    assert [line[0] for line in shown if line.endswith("─")] == ["1", "2"]
+    assert all(cell_len(line) <= 80 for line in shown)
+    assert sum(line.count("い") for line in shown) == 61
+    assert "[b]長い[2J" in "".join(shown)
+
+
+def test_a_table_stays_one_as_long_as_its_values_fit(made: Commanded) -> None:
+    tables = []
+    for made.columns in range(60, 240, 20):
+        shown = lines(made, "--tenant", "u")
+        assert all(cell_len(line) <= made.columns for line in shown)
+        tables.append(shown[0].startswith("┏"))
+        if tables[-1]:
+            # Nothing is folded: head, rule and foot, and a line a row.
+            assert len(shown) == 5
+            assert made.columns >= cell_len(shown[0])
+        else:
+            assert shown[1:] == NARROW.splitlines()[1:]
+    assert tables == sorted(tables)
+    assert set(tables) == {False, True}
+    sql = "SELECT tenant, count(*) AS rows FROM archive GROUP BY 1 ORDER BY 1"
+    made.columns = 40
+    assert lines(made, "--sql", sql)[0].startswith("┏")
 
 
 def test_what_was_read_is_said(made: Commanded) -> None:
@@ -189,6 +233,10 @@ def test_what_the_model_cannot_read_is_shown_all_the_same(made: Commanded) -> No
         (("--engine", "athena"), "the local AWS's takes no parameters"),
         (("--since", "yesterday"), "is no day"),
         (("--since", "2026-13-01"), "is no day"),
+        (("--since", "0001-01-01T00:00:00+09:00"), "is no day"),
+        (("--until", "0001-01-01T00:00:00Z"), "from 1970 to 9998"),
+        (("--until", "9998-12-31"), "from 1970 to 9998"),
+        (("--until", "9999-12-31"), "is no day"),
         (("--since", "2026-11-21T10:00:00"), "names no time zone"),
         (("--since", "2026-11-22", "--until", "2026-11-21"), "is not before"),
         (("--key", "id=1"), "needs --tenant and one --entity"),

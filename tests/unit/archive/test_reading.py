@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -87,6 +88,13 @@ def test_only_the_partitions_that_can_hold_it_are_read() -> None:
     assert isinstance(bucket, Counting)
     assert numbers(kept, since=at(3)) == [4, 5]
     assert [name.split("/")[1] for name in bucket.read_names] == ["dt=2026-11-24", "dt=2026-11-25"]
+
+
+@pytest.mark.parametrize("name", ["写し", "~~", "\U0010ffff", "dt=~", "0", ""])
+def test_an_entity_is_listed_once_whatever_lies_in_its_folder(kept: Kept, name: str) -> None:
+    kept.bucket.create(f"entity=Download/{name}", b"", {})
+    found = islice(kept.archive.entities(), 5)
+    assert list(found) == ["Download", "Gone"]
 
 
 def test_objects_are_listed_by_entity_and_day(kept: Kept) -> None:

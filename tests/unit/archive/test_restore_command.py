@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +12,8 @@ import pytest
 from cli.archive.state import State, StateError, summed
 from daicho import derive
 from daicho.errors import UnavailableError
-from tests.archiving import DAY, MIDNIGHT, download, name_after
-from tests.commanded import Commanded, commanded
-
-
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Commanded]:
-    monkeypatch.chdir(tmp_path)
-    with commanded(monkeypatch) as made:
-        made.kept.append(1, 2)
-        made.kept.append(3, tenant="u")
-        made.kept.append(4, at=MIDNIGHT + DAY)
-        yield made
+from tests.archiving import download, name_after
+from tests.commanded import Commanded
 
 
 def back(made: Commanded) -> list[str]:
@@ -96,19 +85,10 @@ def test_a_row_of_which_no_item_can_be_made_is_named(made: Commanded) -> None:
     assert "1 of which no item of today's declarations can be made" in result.stdout
 
 
-def test_one_that_was_cut_off_goes_on(made: Commanded, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_was_cut_off_goes_on(made: Commanded) -> None:
     """The connection is gone behind the first object: read for the plan, then for the writes."""
-    reads = iter(range(100))
-    fetch = made.kept.bucket.fetch
-
-    def gone(*arguments: Any) -> Any:
-        if next(reads) == 4:
-            raise KeyboardInterrupt
-        return fetch(*arguments)
-
     asked = ("restore", "--apply", "--since", "2026-11-21")
-    with monkeypatch.context() as patch:
-        patch.setattr(made.kept.bucket, "fetch", gone)
+    with made.broken_off(4):
         cut = made.run(*asked)
         assert (cut.exit_code, cut.stderr) == (130, "archive restore was broken off\n")
     (state,) = Path.cwd().iterdir()

@@ -98,7 +98,10 @@ def test_an_entity_that_is_declared_no_more_is_verified_too(made: Commanded) -> 
     [
         (("--since", "yesterday"), "is no day"),
         (("--since", "2026-11-22", "--until", "2026-11-21"), "is behind --until"),
-        (("--since", "1900-01-01"), "verify them by parts"),
+        (("--since", "1970-01-01"), "verify them by parts"),
+        (("--since", "1900-01-01"), "from 1970 to 9998"),
+        (("--since", "9999-12-31"), "from 1970 to 9998"),
+        (("--until", "0001-01-01"), "from 1970 to 9998"),
         (("--entity", "Song"), "is not archived"),
     ],
 )

@@ -77,6 +77,8 @@ def test_a_removed_side_object_is_found(kept: Kept) -> None:
         (side_name(2), {"doubled"}),
         (f"{HOME}copy.json.gz", {"foreign"}),
         (f"{name_after(2)}.bak", {"foreign"}),
+        (f"{HOME.removesuffix('s_')}写し.json.gz", {"foreign"}),
+        (f"{HOME.removesuffix('s_')}~/x", {"foreign"}),
         (name_after(0).replace("11-21", "11-22"), {"misplaced"}),
         (name_after(0).replace("/s_", "/other_"), {"doubled"}),
     ],
