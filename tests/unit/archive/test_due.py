@@ -15,11 +15,10 @@ from daicho.archive.due import BROKEN_AGAIN, Due, DueReport
 from daicho.archive.forgetting import REWRITTEN_AFTER, Forgetter
 from daicho.archive.marks import FORGOTTEN, SETTLED, Mark, forgotten_key
 from daicho.bucket import Fetched
-from daicho.clock import utc_now
 from daicho.errors import UnavailableError
 from daicho.patience import Patience
 from daicho.stores import try_change
-from tests.archiving import Kept, name_after
+from tests.archiving import WEEK_LATER, Kept, name_after
 from tests.delivery.memory import MemoryBucket
 
 HOUR = dt.timedelta(hours=1)
@@ -34,7 +33,7 @@ class House:
     """An archive whose objects were made just now, and whoever goes on with what is due."""
 
     kept: Kept = field(default_factory=Kept)
-    began: dt.datetime = field(default_factory=utc_now)
+    began: dt.datetime = WEEK_LATER
     left: float = 900.0
     read: list[str] = field(default_factory=list)
     reading: Callable[[str], object] = len

@@ -141,6 +141,7 @@ def test_more_rows_than_deletions_are_found(kept: Kept) -> None:
 
 def test_what_was_forgotten_is_no_finding(kept: Kept) -> None:
     kept.append(7, tenant="other")
+    kept.grow_old()
     Forgetter(kept.table, kept.bucket, now=lambda: kept.now).forget("t")
     report = kept.verify()
     assert report.sound
