@@ -53,6 +53,7 @@ class Settings:
 
     ``retain``: data outlives the stack. ``replica_index``: a fourth index with the table's own
     keys and all attributes, for reading much without touching the table; it doubles every write.
+    ``dirty_shards``: over so many partitions of GSI2 dirty marks of tallies are spread.
     ``archive_window_seconds``: how long the archive gathers before it writes an object.
     ``glacier_after_days``: a class that is still read at once, so that queries over old days go on
     working. ``query_gigabytes``: what a single query may read before it is ended;

@@ -40,14 +40,19 @@ def sweep(dynamodb: DynamoDBClient, table: str, now: float | None = None) -> int
 
 
 def play(
-    dynamodb: DynamoDBClient, table: str, days: int, entities: Collection[str] = ()
+    dynamodb: DynamoDBClient,
+    table: str,
+    days: int,
+    entities: Collection[str] = (),
+    now: float | None = None,
 ) -> Iterator[int]:
     """Play so many days ahead, one after the other; gives how many items each of them deleted.
 
     Items of entities alone, of ``entities`` if any are named: what the library itself lets expire
-    waits for that much time to have passed, and it has not.
+    waits for that much time to have passed, and it has not. ``now``: what they are ahead of, in
+    epoch seconds.
     """
-    began = int(time.time())
+    began = int(time.time() if now is None else now)
     for day in range(1, days + 1):
         moment = began + day * DAY
         found = _expired(dynamodb, table, moment)

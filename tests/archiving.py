@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from daicho.archive.archiver import Archiver
+from daicho.archive.forgetting import REWRITTEN_AFTER
 from daicho.archive.reading import Archive, Days
 from daicho.archive.rejoining import Rejoined, Rejoiner
 from daicho.archive.report import VerifyReport
@@ -71,11 +72,18 @@ def side_name(number: int) -> str:
 
 @dataclass
 class Kept:
-    """A table and a bucket with an archive in it."""
+    """A table and a bucket with an archive in it, by one clock, which stands."""
 
     table: MemoryTable = field(default_factory=MemoryTable)
     bucket: MemoryBucket = field(default_factory=MemoryBucket)
     now: dt.datetime = WEEK_LATER
+
+    def __post_init__(self) -> None:
+        self.bucket.now = lambda: self.now
+
+    def grow_old(self) -> None:
+        """Let time pass, until its objects may be rewritten."""
+        self.now += REWRITTEN_AFTER
 
     @property
     def archive(self) -> Archive:

@@ -53,6 +53,9 @@ class Commanded:
     stack: Stack = STACK
     columns: int = 300
 
+    def __post_init__(self) -> None:
+        self.failures.now = lambda: self.kept.now
+
     def opened(self) -> Opened:
         return Opened(
             self.stack,
@@ -62,6 +65,7 @@ class Commanded:
             self.failures,
             Metered(self.kept.bucket),
             lambda: Daicho(Domain("test", Download)),
+            lambda: self.kept.now,
         )
 
     def run(self, *arguments: str) -> Any:

@@ -17,7 +17,6 @@ from daicho.archive.due import Due
 from daicho.archive.forgetting import ForgetReport, Forgetter
 from daicho.archive.marks import Mark
 from daicho.archive.remains import Remains
-from daicho.clock import utc_now
 from daicho.keys import TENANT
 from daicho.patience import Patience
 
@@ -56,7 +55,7 @@ def forget(  # the command's options
         if tenant is not None and not TENANT.fullmatch(tenant):
             raise OptionError(f"--tenant {tenant!r}: a-z, 0-9 and -, at most 63 characters")
         opened = Opened.find(stage, stack)
-        now, waiting = utc_now(), _due(opened).waiting() if due else []
+        now, waiting = opened.now(), _due(opened).waiting() if due else []
         if tenant is not None:
             reports = [_forgotten(opened, tenant, apply, state)]
         else:
@@ -76,14 +75,16 @@ def forget(  # the command's options
 
 
 def _due(opened: Opened) -> Due:
-    return Due(opened.table, opened.metered, now=utc_now)
+    return Due(opened.table, opened.metered, now=opened.now)
 
 
 def _looked_for(opened: Opened, tenant: str) -> Report:
     """What there is of a tenant."""
     with progress(opened, f"looking for {tenant}"):
-        found = Forgetter(opened.table, opened.metered).forget(tenant, dry_run=True)
-        failures = Remains(opened.table, opened.failures).forget(tenant, dry_run=True)
+        found = Forgetter(opened.table, opened.metered, now=opened.now).forget(tenant, dry_run=True)
+        failures = Remains(opened.table, opened.failures, now=opened.now).forget(
+            tenant, dry_run=True
+        )
     return {**found.to_json(), "failures": failures.to_json()}
 
 
@@ -94,7 +95,7 @@ def _gone_on(opened: Opened, mark: Mark, apply: bool) -> Report:
     report = ForgetReport(mark.tenant)
     with progress(opened, f"forgetting {mark.tenant}"):
         _due(opened).go_on(mark, Patience.seconds(SECONDS), report)
-        failures = Remains(opened.table, opened.failures).forget(mark.tenant)
+        failures = Remains(opened.table, opened.failures, now=opened.now).forget(mark.tenant)
     done = {**report.to_json(), "failures": failures.to_json()}
     return {**done, "complete": report.complete and failures.complete}
 
@@ -114,13 +115,13 @@ def _forgotten(opened: Opened, tenant: str, apply: bool, file: Path | None) -> R
         return {**both, "again_at": now["again_at"]}
 
     with progress(opened, f"forgetting {tenant}"):
-        report = Forgetter(opened.table, opened.metered).forget(
+        report = Forgetter(opened.table, opened.metered, now=opened.now).forget(
             tenant,
             resume=state.cursor,
             again_at=dt.datetime.fromisoformat(again) if again else None,
             tell=lambda each: state.save(each.cursor, whole(each)),
         )
-        failures = Remains(opened.table, opened.failures).forget(tenant)
+        failures = Remains(opened.table, opened.failures, now=opened.now).forget(tenant)
     state.close()
     done = {**report.to_json(), **whole(report), "failures": failures.to_json()}
     left = done["younger"] or done["broken"] or not failures.complete

@@ -5,6 +5,7 @@ The commands run with the caller's own rights: see the table in docs/archive.md.
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ from cli.declared import discovered
 from cli.stacks import Stack, StackError
 from daicho.archive.reading import Archive
 from daicho.bucket import GZIP, Bucket, Fetched, Listed, Version, open_bucket
+from daicho.clock import utc_now
 from daicho.domain import Daicho
 from daicho.errors import DaichoError
 from daicho.plan import Ledger
@@ -108,6 +110,7 @@ class Opened:
     failures: Bucket
     metered: Metered
     declared: Callable[[], Daicho] = discovered
+    now: Callable[[], dt.datetime] = utc_now
 
     @classmethod
     def find(cls, stage: str | None, stack_file: Path) -> Opened:

@@ -88,7 +88,7 @@ def restore(  # noqa: PLR0913, PLR0917  # the command's options
 def _restored(
     opened: Opened, selection: Selection, apply: bool, over_newer: bool, file: Path | None
 ) -> dict[str, Any]:
-    restorer = Restorer(opened.table, opened.archive, opened.ledger)
+    restorer = Restorer(opened.table, opened.archive, opened.ledger, now=opened.now)
     total = sum(1 for _ in opened.archive.selected(selection))
     if not apply:
         with progress(opened, "looking", 2 * total):

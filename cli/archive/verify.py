@@ -17,7 +17,6 @@ from cli.archive.opened import FOUND, SOUND, Opened, ending, progress, said
 from daicho.archive.reading import Days, Selection
 from daicho.archive.report import KINDS, VerifyReport
 from daicho.archive.verifying import Verifier
-from daicho.clock import utc_now
 
 DAYS = 3
 MOST_DAYS = 3660
@@ -44,15 +43,16 @@ def verify(  # the command's options
     all is sound. 1: something was found; the table says where. 2: it could not run.
     """
     with ending("verify"):
-        days = _days(since, until)
         opened = Opened.find(stage, stack)
+        days = _days(since, until, opened.now().date())
         names = chosen.named(opened.ledger, entity)
         if not names:
             # Also what was archived under an entity that the declarations do not know any more.
             names = tuple(sorted({*opened.ledger.archived_types, *opened.archive.entities()}))
         total = sum(1 for _ in opened.archive.selected(_within(names, days)))
         with progress(opened, "verifying", total):
-            report = Verifier(opened.table, opened.archive).verify(days, names)
+            verifier = Verifier(opened.table, opened.archive, now=opened.now)
+            report = verifier.verify(days, names)
     if as_json:
         period = {"since": days.first.isoformat(), "until": days.last.isoformat()}
         typer.echo(json.dumps({**period, **report.to_json()}, indent=2, ensure_ascii=False))
@@ -62,9 +62,8 @@ def verify(  # the command's options
     raise typer.Exit(SOUND if report.sound else FOUND)
 
 
-def _days(since: str | None, until: str | None) -> Days:
+def _days(since: str | None, until: str | None, today: dt.date) -> Days:
     """The days that are meant: from the first to the last, both whole."""
-    today = utc_now().date()
     first, last = _day(since, "--since"), _day(until, "--until")
     if last is None:
         last = max(today, first or today)

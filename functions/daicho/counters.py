@@ -12,11 +12,12 @@ from daicho import keys
 from daicho.asking import fitting
 from daicho.derive import Amount
 from daicho.entity import Entity
-from daicho.errors import Invalid, NotFound
+from daicho.errors import Invalid, NotFound, UnansweredError
 from daicho.figures import MOST_LIVE, Group
 from daicho.images import integer
 from daicho.places import Places
 from daicho.plan import CounterPlan
+from daicho.questions import Counted
 from daicho.table import Table
 from daicho.tally import fast, fast_slots
 
@@ -45,8 +46,8 @@ class Counters:
     adding: Adding | None
     clock: Callable[[], dt.datetime]
 
-    def add(self, entity: type[Entity], group: Group, by: tuple[str, ...]) -> None:
-        """See `Book.add`."""
+    def add(self, entity: type[Entity], group: Group, by: tuple[str, ...]) -> Counted:
+        """See `Book.add`: ``unknown`` is of the vote alone, not of what is read before."""
         counter = _counter(group)
         if self.adding is None:
             raise TypeError(f"this Book was made without Adding: it cannot add to {counter.name}")
@@ -60,15 +61,20 @@ class Counters:
         head = self.places.memory.get(
             name.head, HEAD_SECONDS, lambda: self.table.get(name.head), absence=True
         )
-        fast_slots.add(
-            self.adding.once,
-            name,
-            by,
-            slots=fast.slots_said(head) or self._at_first(entity, group),
-            dirty_shards=self.adding.dirty_shards,
-            now=self.clock(),
-            random=self.adding.random,
-        )
+        slots = fast.slots_said(head) or self._at_first(entity, group)
+        try:
+            fast_slots.add(
+                self.adding.once,
+                name,
+                by,
+                slots=slots,
+                dirty_shards=self.adding.dirty_shards,
+                now=self.clock(),
+                random=self.adding.random,
+            )
+        except UnansweredError:
+            return Counted("unknown")
+        return Counted("yes")
 
     def live(self, entity: type[Entity], group: Group) -> dict[tuple[str, ...], Amount]:
         """All groups, their slots summed up now: every vote that was answered before is in it.

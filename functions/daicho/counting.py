@@ -5,7 +5,7 @@ from __future__ import annotations
 from daicho.counters import Counters
 from daicho.cursor import Binding, Position
 from daicho.derive import Amount
-from daicho.errors import Invalid, UnansweredError
+from daicho.errors import Invalid
 from daicho.figures import Figures
 from daicho.idempotency import HEADER
 from daicho.pages import MOST_AT_ONCE, check_limit
@@ -38,11 +38,9 @@ class Counting:
         if self._writer.open is not None:
             raise Invalid("a fast counter cannot tell a repeat", field=HEADER)
         group = self._figures.group(figure.entity, figure.aggregate, figure.within)
-        try:
-            self._counters.add(figure.entity, group, group.by(figure))
-        except UnansweredError:
-            return Counted("unknown")
-        return Counted("yes")
+        counted = self._counters.add(figure.entity, group, group.by(figure))
+        self._writer.sender.sent += 1  # begun anew, the request would count it twice
+        return counted
 
     def read(self, figure: Figure, *, live: bool = False, ranked: bool = False) -> Score:
         """A group's tally, as rolled up last; or ``live``, all that was counted up to now.

@@ -14,6 +14,9 @@ from daicho.fields import MISSING, DeclarationError, FieldSpec
 from daicho.plan import Bucket, RolledUp
 from daicho.questions import E, Figure, Many, One, Ranking
 
+MOST_SHARDS = 100
+"""Of a listing or a ranking: each is read for a page."""
+
 Ts = TypeVarTuple("Ts")
 T = TypeVar("T")
 
@@ -230,7 +233,7 @@ class Aggregate(Tally):
             Must be said where the entity expires.
         shards: how many partitions of the index one ranking is spread over. Each takes 1,000
             writes a second, and a rollup writes each member that changed once a minute: 30,000
-            busy members fit one. A page costs a query a shard.
+            busy members fit one. A page costs a query a shard; 100 at most.
         rolled_up: when totals and ranking follow: ``"by schedule"``, within a minute, or
             ``"at once"``, after each batch of the stream too, which costs every batch a few
             units a group. For groups that people watch, not for those that many write at once.
@@ -256,8 +259,10 @@ class Aggregate(Tally):
         self.shards = shards
         if ranked and not self.by:
             raise DeclarationError("a ranked Aggregate needs members: group it by a field")
-        if shards < 1:
-            raise DeclarationError(f"a ranking's shards are a number from 1, not {shards!r}")
+        if shards not in range(1, MOST_SHARDS + 1):
+            raise DeclarationError(
+                f"a ranking's shards are a number from 1 to {MOST_SHARDS}, not {shards!r}"
+            )
         if shards > 1 and not ranked:
             raise DeclarationError("shards spread a ranking, and this Aggregate is not ranked")
         if rolled_up not in get_args(RolledUp):

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVarTuple
 
-from daicho.declarations import Declaration, PartSpec, condition, counted, spec_of
+from daicho.declarations import (
+    MOST_SHARDS,
+    Declaration,
+    PartSpec,
+    condition,
+    counted,
+    spec_of,
+)
 from daicho.fields import DeclarationError, FieldSpec
 from daicho.questions import E, Many
-
-MOST_SHARDS = 100
-"""Of a listing: each is read for a page."""
 
 Ts = TypeVarTuple("Ts")
 

@@ -73,11 +73,12 @@ def result(book: Book, id: str, live: bool = False) -> Result:
     else:
         scores = book.top(Ballot.votes.top(id)).items
     votes = {score.by[0]: score.items for score in scores}
-    names = sorted(poll.candidates, key=lambda name: (-votes.get(name, 0), name))
+    totals = {name: votes.get(name, 0) for name in poll.candidates}
+    names = sorted(totals, key=lambda name: (-totals[name], name))
     return Result(
-        totals={name: votes.get(name, 0) for name in names},
-        votes=sum(votes.values()),
-        leader=names[0] if votes.get(names[0]) else None,
+        totals={name: totals[name] for name in names},
+        votes=sum(totals.values()),
+        leader=names[0] if totals[names[0]] else None,
         counting=poll.counting,
         open=poll.state == "open",
     )

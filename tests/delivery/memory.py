@@ -30,12 +30,16 @@ class MemoryTable(Table):
 
 
 class MemoryBucket(Bucket):
-    """A bucket whose objects can be seen."""
+    """A bucket whose objects can be seen. ``now``: the clock by which they are laid down."""
 
     def __init__(self, now: Callable[[], dt.datetime] = utc_now) -> None:
-        self._stored = Objects(now)
+        self.now = now
+        self._stored = Objects(self._at)
         client: Any = self._stored
         super().__init__(client, "bucket")
+
+    def _at(self) -> dt.datetime:
+        return self.now()
 
     @property
     def objects(self) -> Mapping[str, tuple[bytes, Mapping[str, str]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -10,8 +11,10 @@ import httpx
 import pytest
 
 from daicho import keys
+from daicho.archive.marks import Mark, forgotten_key
 from daicho.deletion.fate import Fate, fate_of
 from daicho.images import Image
+from daicho.requests import key_image
 from local.place import REGION
 from local.users import ADMIN, token
 from tests.deriving import items_of
@@ -43,6 +46,19 @@ def items(stack: dict[str, Any], tenant: str) -> list[Image]:
     ]
 
 
+def forgotten(stack: dict[str, Any]) -> Mark:
+    """How far the tenant's forgetting is, once the function that goes on with it was called."""
+    session = boto3.Session("test", "test", region_name=REGION)
+    functions = session.client("lambda", endpoint_url=stack["endpoint"])
+    answer: Any = functions.invoke(FunctionName=stack["functions"]["forget"], Payload=b"{}")
+    said: dict[str, Any] = json.loads(answer["Payload"].read())
+    assert "FunctionError" not in answer, said
+    assert said["failed"] == {}
+    table = session.client("dynamodb", endpoint_url=stack["endpoint"])
+    key = key_image(forgotten_key(TENANT))
+    return Mark.of(table.get_item(TableName=stack["table"], Key=key, ConsistentRead=True)["Item"])
+
+
 def test_a_tenant_is_deleted(stack: dict[str, Any], tokens: dict[str, str]) -> None:
     def asked(who: str, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
         bearer = {"authorization": f"Bearer {tokens[who]}", **headers}
@@ -70,7 +86,7 @@ def test_a_tenant_is_deleted(stack: dict[str, Any], tokens: dict[str, str]) -> N
         before = other.get("/artists?name=d").json()
 
     assert asked("member", "DELETE", "/tenant").status_code == 403
-    accepted = asked("admin", "DELETE", "/tenant")
+    accepted = asked("admin", "DELETE", "/tenant?archive=forget")
     assert accepted.status_code == 202, accepted.text
     where = accepted.headers["location"]
     refused = eventually(
@@ -94,6 +110,10 @@ def test_a_tenant_is_deleted(stack: dict[str, Any], tokens: dict[str, str]) -> N
     assert {fate_of(each) for each in left} == {Fate.STAYS}
     soon = time.time() + 73 * 3600
     assert all(time.time() < int(each["ttl"]["N"]) < soon for each in left)
+
+    assert job["archive"] == "forget"
+    # Whether it was this call or the schedule's: the archive was gone through once.
+    assert eventually(lambda: forgotten(stack), lambda mark: mark.clean is not None).again
 
     assert asked("admin", "DELETE", "/tenant").headers["location"] == where
     assert asked("member", "GET", where).status_code == 403

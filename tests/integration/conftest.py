@@ -13,6 +13,7 @@ from tests.client import Client
 from tests.revised import BOTH, Kept
 from tests.served import Served, serving_on
 from tests.shelf import Shelf
+from tests.voting import Instance
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +30,16 @@ def acme(served: Served) -> Client:
 @pytest.fixture(scope="module")
 def globex(served: Served) -> Client:
     return served.client("globex")
+
+
+@pytest.fixture
+def here(served: Served) -> Instance:
+    return Instance(served)
+
+
+@pytest.fixture
+def there(served: Served) -> Instance:
+    return Instance(served)
 
 
 @pytest.fixture

@@ -149,6 +149,7 @@ def test_documents_are_found_by_their_title_and_listed_without_sections(
         ("PUT", "/documents/b", {"sections": {"n" * 256: 1}}, 422, "sections"),
         ("PUT", "/documents/b", {"sections": {"a": 1, "a/b": 1}}, 422, "sections"),
         ("POST", "/documents", {"sections": {"/": 1}}, 422, "sections"),
+        ("POST", "/documents", {"sections": {"..": 1}}, 422, "sections"),
         ("PUT", "/documents/b", {"sections": {}, "more": 1}, 422, "more"),
         ("PUT", f"/documents/b/{'n' * 256}", 1, 422, "section"),
         ("GET", f"/documents/b/{'n' * 256}", None, 422, "section"),

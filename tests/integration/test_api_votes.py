@@ -1,120 +1,20 @@
-"""Polls that end, and fast votes, over the real handlers: instances, lost answers, throttling."""
+"""Polls that end, and what exact and fast votes share, over the real handlers' instances."""
 
 from __future__ import annotations
 
-import datetime as dt
-import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 
-from daicho.derive import ItemKey
-from daicho.errors import ThrottledError, UnansweredError, UnavailableError
-from daicho.images import Image
-from daicho.keys import parse
-from daicho.plan import Ledger
-from daicho.table import Table
-from daicho.tally import fast
 from domains.votes import POLL_SECONDS
-from handlers import api, rollup
-from handlers.outside import Outside
 from tests.client import Client
-from tests.pump import Context, environment
 from tests.served import Served
+from tests.voting import Instance, items_of, like, opened
 
-NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 THREADS = 8
-
-
-class Once(Table):
-    """The table that votes are added by; ``before`` and ``after`` a request it may fail."""
-
-    def __init__(self, client: Any, name: str) -> None:
-        super().__init__(client, name)
-        self.before: Callable[[ItemKey], None] = lambda key: None
-        self.after: Callable[[ItemKey], None] = lambda key: None
-
-    def update(self, key: ItemKey, update: str, **named: Any) -> Image | None:
-        self.before(key)
-        found = super().update(key, update, **named)
-        self.after(key)
-        return found
-
-
-@dataclass
-class Instance:
-    """One instance of the API's function, with a clock of its own and what it reads."""
-
-    served: Served
-    now: dt.datetime = NOON
-    reads: Counter[str] = field(default_factory=Counter)
-
-    def __post_init__(self) -> None:
-        name = self.served.table.name
-        self.once = Once(self.served.dynamodb, name)
-        instance = self
-
-        class Counting(Table):
-            def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
-                instance.reads[key.pk] += 1
-                return super().get(key, consistent=consistent)
-
-        usual = Counting(self.served.dynamodb, name)
-
-        def table(_name: str, attempts: int = 3, **_: Any) -> Table:
-            return self.once if attempts == 1 else usual
-
-        outside = Outside(table=table, now=lambda: self.now, random=random.Random(7).random)
-        self.client = Client(api.build(environment(name), outside=outside))
-
-    def tick(self, seconds: float) -> None:
-        self.now += dt.timedelta(seconds=seconds)
-
-
-@pytest.fixture
-def here(served: Served) -> Instance:
-    return Instance(served)
-
-
-@pytest.fixture
-def there(served: Served) -> Instance:
-    return Instance(served)
-
-
-def opened(client: Client, counting: str = "exact", expected: int = 0) -> str:
-    asked = {"candidates": ["red", "blue"], "counting": counting}
-    made = client.good("POST", "/polls", asked | {"expected_votes_per_second": expected})
-    return f"/polls/{made['id']}"
-
-
-def like(client: Client, poll: str, candidate: str = "red") -> Any:
-    return client("POST", f"{poll}/votes", {"candidate": candidate})
-
-
-def items_of(served: Served, poll: str) -> Iterator[Image]:
-    """Everything in the table that is the poll's."""
-    id = poll.rsplit("/", 1)[1]
-    for page in served.dynamodb.get_paginator("scan").paginate(TableName=served.table.name):
-        yield from (item for item in page["Items"] if id in parse(item["PK"]["S"]))
-
-
-def slot_items(served: Served, poll: str) -> list[Image]:
-    return [
-        item
-        for item in items_of(served, poll)
-        if fast.is_fast(item["PK"]["S"]) and item["SK"]["S"] != fast.HEAD
-    ]
-
-
-def roll_up(served: Served, now: dt.datetime) -> None:
-    outside = Outside(now=lambda: now)
-    rollup.build(environment(served.table.name), Ledger.load(), outside)({}, Context())
 
 
 @pytest.mark.parametrize(
@@ -127,109 +27,6 @@ def test_its_size_follows_from_the_votes_that_it_expects(
     asked = {"candidates": ["a", "b"], "counting": counting, "expected_votes_per_second": expected}
     made = acme.good("POST", "/polls", asked)
     assert (made["shards"], made["counting"], made["state"]) == (shards, counting, "open")
-
-
-def test_fast_votes_are_counted_live_and_by_the_rollup(served: Served, here: Instance) -> None:
-    acme, poll = here.client, opened(here.client, "fast", 5_000)
-    nothing = {"totals": {"blue": 0, "red": 0}, "votes": 0, "leader": None}
-    assert acme.good("GET", poll) == nothing | {"counting": "fast", "open": True}
-    for number in range(60):
-        answer = like(acme, poll, "blue" if number % 3 else "red")
-        assert (answer.status, answer.json) == (200, {"counted": "yes"})
-    slots = {fast.slot_number(item["PK"]["S"]) for item in slot_items(served, poll)}
-    assert slots <= set(range(10)) and len(slots) > 5
-    assert acme.good("GET", poll)["votes"] == 0
-    totals = {"blue": 40, "red": 20}
-    assert acme.good("GET", f"{poll}?live=true")["totals"] == totals
-    served.catch_up()
-    found = acme.good("GET", poll)
-    assert (found["totals"], found["leader"], found["votes"]) == (totals, "blue", 60)
-    like(acme, poll, "red")
-    assert acme.good("GET", poll)["totals"] == totals
-    assert acme.good("GET", f"{poll}?live=true")["totals"] == totals | {"red": 21}
-    served.catch_up()
-    assert acme.good("GET", poll)["totals"] == totals | {"red": 21}
-    assert not [item for item in items_of(served, poll) if "GSI2PK" in item]
-
-
-def test_of_a_lost_answer_the_caller_is_told(here: Instance) -> None:
-    acme, poll = here.client, opened(here.client, "fast")
-
-    def silence(_key: ItemKey) -> None:
-        raise UnansweredError("silence")
-
-    here.once.after = silence
-    answer = like(acme, poll)
-    assert (answer.status, answer.json) == (202, {"counted": "unknown"})
-    assert acme.good("GET", f"{poll}?live=true")["votes"] == 1
-    here.once.before = silence
-    answer = like(acme, poll)
-    assert (answer.status, answer.json) == (202, {"counted": "unknown"})
-    assert acme.good("GET", f"{poll}?live=true")["votes"] == 1
-
-
-def test_a_slot_that_throttles_is_passed_by(served: Served, here: Instance) -> None:
-    acme, poll = here.client, opened(here.client, "fast")
-    tried: list[str] = []
-
-    def throttle(key: ItemKey) -> None:
-        tried.append(key.pk)
-        if len(tried) < 3:
-            raise ThrottledError("slow down")
-
-    here.once.before = throttle
-    assert like(acme, poll).status == 200
-    assert len(set(tried)) == 3
-    tried.clear()
-
-    def always(key: ItemKey) -> None:
-        tried.append(key.pk)
-        raise ThrottledError("slow down")
-
-    here.once.before = always
-    answer = like(acme, poll)
-    assert (answer.status, len(set(tried))) == (429, 3)
-    assert answer.headers["Retry-After"] == "1"
-
-    def unreachable(_key: ItemKey) -> None:
-        raise UnavailableError("no connection")
-
-    here.once.before = unreachable
-    assert like(acme, poll).status == 503
-    assert acme.good("GET", f"{poll}?live=true")["votes"] == 1
-
-
-def test_slots_that_throttle_become_more_while_votes_go_on(
-    served: Served, here: Instance, there: Instance
-) -> None:
-    poll = opened(here.client, "fast")
-    throttles = iter([True] * 2)
-
-    def throttle(_key: ItemKey) -> None:
-        if next(throttles, False):
-            raise ThrottledError("slow down")
-
-    def used() -> set[int]:
-        return {fast.slot_number(item["PK"]["S"]) for item in slot_items(served, poll)}
-
-    def slots() -> str:
-        heads = (item for item in items_of(served, poll) if item["SK"]["S"] == fast.HEAD)
-        return str(next(heads)["slots"]["N"])
-
-    here.once.before = throttle
-    for turn, known in ((1, 8), (2, 16), (3, 16)):
-        for instance in (here, there):
-            for _ in range(40):
-                assert like(instance.client, poll).status == 200
-        assert max(used()) in range(known // 2, known)
-        for live in ("", "?live=true") if turn > 1 else ("?live=true",):
-            votes = here.client.good("GET", f"{poll}{live}")["votes"]
-            assert votes == 80 * (turn if live else turn - 1)
-        roll_up(served, here.now)
-        assert slots() == "16"
-        here.tick(11)  # `there` does not look again: it votes over the slots that it knows
-    assert here.client.good("GET", poll)["votes"] == 240
-    assert used() == set(range(16))
 
 
 def test_exact_and_fast_take_different_requests(here: Instance) -> None:

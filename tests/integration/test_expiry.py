@@ -115,16 +115,25 @@ def test_more_than_a_page_expires(dynamodb: DynamoDBClient, table_name: str) -> 
 def test_days_are_played_ahead_one_after_the_other(
     dynamo: str, dynamodb: DynamoDBClient, table_name: str
 ) -> None:
-    now = int(time.time())
     for name, kind, days in (("a", "Message", 0.5), ("b", "Message", 2.5), ("c", "Download", 2.5)):
-        put(dynamodb, table_name, name, now + int(days * DAY), type=kind)
-    put(dynamodb, table_name, "tombstone", now + DAY)
-    put(dynamodb, table_name, "later", now + 9 * DAY, type="Message")
-    assert list(play(dynamodb, table_name, 3, ["Message"])) == [1, 0, 1]
+        put(dynamodb, table_name, name, NOW + int(days * DAY), type=kind)
+    put(dynamodb, table_name, "tombstone", NOW + DAY)
+    put(dynamodb, table_name, "later", NOW + 9 * DAY, type="Message")
+    assert list(play(dynamodb, table_name, 3, ["Message"], NOW)) == [1, 0, 1]
     assert names(dynamodb, table_name) == {"c", "tombstone", "later"}
-    assert list(play(dynamodb, table_name, 3)) == [0, 0, 1]
+    assert list(play(dynamodb, table_name, 3, now=NOW)) == [0, 0, 1]
     told = [
-        (old["PK"]["S"], round((int(old[AT_MARK]["N"]) - now) / DAY))
+        (old["PK"]["S"], int(old[AT_MARK]["N"]) - NOW)
         for old in removals(dynamo, dynamodb, table_name)
     ]
-    assert told == [("a", 1), ("b", 3), ("c", 3)]
+    assert told == [("a", DAY), ("b", 3 * DAY), ("c", 3 * DAY)]
+
+
+def test_days_are_played_ahead_of_now_if_nothing_else_is_said(
+    dynamodb: DynamoDBClient, table_name: str
+) -> None:
+    now = int(time.time())
+    put(dynamodb, table_name, "soon", now + DAY // 2, type="Message")
+    put(dynamodb, table_name, "later", now + 2 * DAY, type="Message")
+    assert list(play(dynamodb, table_name, 1)) == [1]
+    assert names(dynamodb, table_name) == {"later"}

@@ -57,11 +57,11 @@ class Shelf(Table):
         else:
             self.items[key] = image
 
-    def catch_up(self, keys: Iterable[ItemKey]) -> None:
-        """The index shows these items as they are."""
+    def catch_up(self, keys: Iterable[ItemKey], *, wholly: bool = True) -> None:
+        """The index shows these items as they are; unless ``wholly``, also as they were."""
         for key in keys:
             gone = [row for row in self.rows if derive.base_of_derived(row.pk) == key]
-            for row in gone:
+            for row in gone if wholly else ():
                 del self.rows[row]
             if (image := self.items.get(key)) is not None:
                 plan = self.ledger.current(image["type"]["S"]).plan

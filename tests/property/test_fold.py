@@ -100,6 +100,20 @@ def test_no_two_writes_of_a_batch_touch_one_item(history: tuple[World, list[Batc
 
 
 @given(histories())
+def test_an_item_is_put_where_it_stands_now_before_it_is_removed_elsewhere(
+    history: tuple[World, list[Batch]],
+) -> None:
+    _, batches = history
+    for batch in batches:
+        removing: set[ItemKey] = set()
+        for write in fold(computed(batch)):
+            if isinstance(write, DerivedWrite):
+                base = derive.base_of_derived(write.key.pk)
+                assert write.row is None or base not in removing
+                removing |= {base} if write.row is None else set()
+
+
+@given(histories())
 def test_a_write_stands_for_records_of_its_batch(history: tuple[World, list[Batch]]) -> None:
     _, batches = history
     for batch in batches:

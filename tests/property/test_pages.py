@@ -207,7 +207,10 @@ def test_a_walk_while_items_change(
                 created = item_of(Doc, known).created_at if known else NOON
                 shelf.write(edit, created)
             if draw.random() < 0.5:
-                shelf.catch_up(draw.sample(sorted(shelf.before), len(shelf.before) // 2))
+                shelf.catch_up(
+                    draw.sample(sorted(shelf.before), len(shelf.before) // 2),
+                    wholly=draw.random() < 0.7,
+                )
     assert orders == sorted(set(orders), reverse=True)
     for id in steady.values():
         assert seen.count(id) == (id in there)

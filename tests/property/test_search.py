@@ -303,7 +303,7 @@ def change(shelf: Shelf, edit: Any, draw: random.Random) -> set[str]:
         shelf.write(edit, anew if known is None or gone else item_of(Person, known).created_at)
     if draw.random() < 0.5:
         late = sorted(key for key in shelf.before if "Person" in key.pk)
-        shelf.catch_up(draw.sample(late, len(late) // 2))
+        shelf.catch_up(draw.sample(late, len(late) // 2), wholly=draw.random() < 0.7)
     return {edit.id} if gone else set()
 
 

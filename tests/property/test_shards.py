@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from daicho import Domain, Entity, Key, Listing, Page, derive, field, keys
 from daicho.book import Book
+from daicho.declarations import MOST_SHARDS
 from daicho.domain import Daicho
 from daicho.fields import DeclarationError
-from daicho.listings import MOST_SHARDS
 from daicho.plan import Ledger
 from daicho.questions import Many
 from daicho.reading import MOST_MERGED

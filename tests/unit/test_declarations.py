@@ -328,8 +328,10 @@ def test_only_a_ranking_is_spread_over_shards() -> None:
         key = Key(id)
         chart = Aggregate(Count(), song, ranked=True, shards=3)
 
-        with refused("a ranking's shards are a number from 1, not 0"):
+        with refused("a ranking's shards are a number from 1 to 100, not 0"):
             Aggregate(Count(), song, ranked=True, shards=0)
+        with refused("a ranking's shards are a number from 1 to 100, not 101"):
+            Aggregate(Count(), song, ranked=True, shards=101)
         with refused("shards spread a ranking, and this Aggregate is not ranked"):
             Aggregate(Count(), song, shards=3)
 

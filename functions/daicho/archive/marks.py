@@ -21,8 +21,8 @@ from daicho.requests import Update
 
 FORGOTTEN = keys.render("", "forgotten")
 """The partition that holds the marks."""
-SETTLED = dt.timedelta(hours=24)
-"""A deletion may reach the archive for so long: as long as the stream keeps it."""
+SETTLED = dt.timedelta(hours=72)
+"""After so long no deletion reaches the archive: the stream's 24 hours, with room to spare."""
 _MOMENTS = ("asked", "until", "again", "clean", "began", "ripe")
 _OF_COURSE = ("began", "cursor", "ripe", "broken")
 

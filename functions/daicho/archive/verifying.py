@@ -93,24 +93,16 @@ class Verifier:
     ) -> None:
         self._store, self._archive, self._now = store, archive, now
 
-    def verify(
-        self,
-        days: Days,
-        entities: Sequence[str],
-        tell: Callable[[VerifyReport], None] | None = None,
-    ) -> VerifyReport:
+    def verify(self, days: Days, entities: Sequence[str]) -> VerifyReport:
         """Verify what was deleted on some days, of some entities.
 
         Both must be said: a chain of which every object is gone is found by the table alone.
-        ``tell`` hears of the report after each day.
         """
         report = VerifyReport()
         for entity in entities:
             day = days.first
             while day in days:
                 self._day(entity, day, report)
-                if tell:
-                    tell(report)
                 day += dt.timedelta(days=1)
         return report
 
@@ -265,13 +257,3 @@ class Verifier:
                 counts.under_way += deletions - rows
             else:
                 report.find("lost", chain.prefix, f"{rows} rows of {deletions} deletions")
-
-
-def audit(
-    verifier: Verifier, entities: Sequence[str], today: dt.date, days: int = 3
-) -> VerifyReport:
-    """Verify the last days: what a schedule does.
-
-    A record is archived, or given up by Lambda, before it is a day old.
-    """
-    return verifier.verify(Days(today - dt.timedelta(days=days - 1), today), entities)

@@ -85,7 +85,8 @@ def _derived(batch: Sequence[Computed]) -> Iterable[DerivedWrite]:
         lowest, last = records[0].record.seq, records[-1]
         all_images = [rows for each in records for rows in (each.before, each.after)]
         derived = {key for rows in all_images for key in rows}
-        for key in sorted(derived):
+        # Puts first: an item that stays in a list must not be missing from it in between.
+        for key in sorted(derived, key=lambda key: (key not in last.after, key)):
             row = last.after.get(key)
             if row is None or any(rows.get(key) != row for rows in all_images):
                 yield DerivedWrite(key, row, last.record.seq, lowest)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import MethodType
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le
 from pydantic import BaseModel, Field, create_model
@@ -240,7 +240,7 @@ def _listed(fields: Sequence[FieldSpec]) -> str:
 
 def only(value: str) -> Any:
     """The type of a parameter that has one value."""
-    return Annotated[str, Field(pattern=f"^{value}$")]
+    return Literal[value]
 
 
 def _ranking(asked: Any, names: tuple[str, ...], declared: Tally) -> Callable[[Call], Reply]:

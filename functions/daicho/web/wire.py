@@ -100,13 +100,16 @@ def _truth_text(value: Any) -> Any:
 
 
 def _addressable(value: Any) -> Any:
-    if isinstance(value, str) and "/" in value:
-        raise PydanticCustomError("slash", "Input should have no slash: it stands in a path")
+    if isinstance(value, str) and ("/" in value or value in (".", "..")):
+        raise PydanticCustomError("path", "Input stands in paths: it has no slash, nor is . or ..")
     return value
 
 
 def addressable_names(sections: dict[str, Any]) -> dict[str, Any]:
-    """Refuse names that have no address: an HTTP API decodes ``%2F`` before it routes a path."""
+    """Refuse names that have no address.
+
+    An HTTP API decodes ``%2F`` before it routes a path, and most clients take dots out of it.
+    """
     for name in sections:
         _addressable(name)
     return sections

@@ -8,17 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from cli.archive import forget
-from daicho.archive import forgetting
-from daicho.clock import utc_now
+from tests.archiving import WEEK_LATER
 from tests.commanded import Commanded
 from tests.unit.archive.test_remains import body, raw
 
 
 @pytest.fixture
-def old(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every object is older than it must be."""
-    monkeypatch.setattr(forgetting, "REWRITTEN_AFTER", dt.timedelta(0))
+def old(made: Commanded) -> None:
+    """Every object is as old as it must be."""
+    made.kept.grow_old()
 
 
 @pytest.mark.usefixtures("old")
@@ -46,20 +44,15 @@ def test_a_tenant_goes_and_the_rest_stays(made: Commanded) -> None:
     assert list(Path.cwd().iterdir()) == []
 
 
-def test_younger_objects_go_when_their_time_has_come(
-    made: Commanded, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_younger_objects_go_when_their_time_has_come(made: Commanded) -> None:
     result = made.run("forget", "--tenant", "t", "--apply", "--json")
     told = json.loads(result.stdout)
     assert result.exit_code == 1
     assert (told["younger"], told["younger_rows"], told["complete"]) == (2, 3, False)
-    assert dt.datetime.fromisoformat(told["again_at"]) > utc_now() + dt.timedelta(hours=71)
+    assert dt.datetime.fromisoformat(told["again_at"]) == WEEK_LATER + dt.timedelta(hours=72)
     due = made.run("forget", "--due", "--apply")
     assert (due.exit_code, due.stdout) == (0, f"t: not before {told['again_at']}\n")
-    # Three days later.
-    later = utc_now() + dt.timedelta(days=4)
-    monkeypatch.setattr(forget, "utc_now", lambda: later)
-    monkeypatch.setattr(forgetting, "REWRITTEN_AFTER", dt.timedelta(0))
+    made.kept.grow_old()
     assert made.run("forget", "--due").exit_code == 1
     due = made.run("forget", "--due", "--apply")
     assert due.exit_code == 0

@@ -23,12 +23,8 @@ def kept() -> Kept:
     made.append(4, tenant="u")
     made.append(5)
     made.rejoin(3)
-    made.now = in_days(4)
+    made.grow_old()
     return made
-
-
-def in_days(days: float) -> dt.datetime:
-    return dt.datetime.now(dt.UTC) + dt.timedelta(days=days)
 
 
 def forget(kept: Kept, tenant: str = "t", **more: Any) -> ForgetReport:
@@ -65,12 +61,12 @@ def test_a_dry_run_changes_nothing(kept: Kept) -> None:
 
 
 def test_younger_objects_wait_for_their_time(kept: Kept) -> None:
-    kept.now = in_days(1)
+    kept.now -= dt.timedelta(seconds=1)
     report = forget(kept)
     assert (report.objects, report.younger, report.younger_rows) == (0, 3, 4)
     assert not report.complete
     assert report.again_at is not None
-    kept.now = report.again_at + dt.timedelta(seconds=1)
+    kept.now = report.again_at
     assert forget(kept).complete
     assert kept.numbers() == [4]
 
@@ -100,6 +96,7 @@ def test_another_tenants_rows_stay_as_they_were(kept: Kept) -> None:
 
 def test_what_is_rewritten_by_another_meanwhile_is_read_again(kept: Kept) -> None:
     kept.append(6, 7, tenant="u")
+    kept.grow_old()
     real = kept.bucket.replace
     once = iter([True])
 
@@ -120,7 +117,7 @@ def test_stopped_anywhere_it_is_done_by_the_next_run() -> None:
         kept.append(1, 2)
         kept.append(4, tenant="u")
         kept.rejoin(3)
-        kept.now = in_days(4)
+        kept.grow_old()
         left = itertools.count(stop, -1)
 
         class Fragile:

@@ -79,6 +79,7 @@ def test_a_link_that_cannot_be_read_decides_nothing() -> None:
 def test_a_forgotten_tenants_record_stays_out() -> None:
     kept = Kept()
     kept.append(1, 3)
+    kept.grow_old()
     Forgetter(kept.table, kept.bucket, now=lambda: kept.now).forget("t")
     assert kept.numbers() == []
     assert kept.rejoin(1, 2) == Rejoined(already=2)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from daicho.archive.remains import Remains, RemainsReport
-from daicho.clock import utc_now
 from daicho.errors import UnavailableError
 from daicho.stream import claims
 from daicho.stream.claims import Claim
@@ -17,6 +16,7 @@ from daicho.stream.records import StreamRecord
 from tests.archiving import batch, seq
 from tests.delivery.memory import MemoryBucket, MemoryTable
 
+NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 LATER = dt.timedelta(hours=73)
 GIVEN_UP = "aws/lambda/m/s/2026/11/21/2026-11-21T10.11.12-1-2-3-4-5"
 
@@ -25,8 +25,8 @@ class House:
     """A table with claims and a failure bucket."""
 
     def __init__(self) -> None:
-        self.table, self.bucket = MemoryTable(), MemoryBucket()
-        self.now = utc_now()
+        self.now = NOON
+        self.table, self.bucket = MemoryTable(), MemoryBucket(lambda: self.now)
 
     def set_aside(self, number: int, tenant: str) -> str:
         """A payload; its name."""

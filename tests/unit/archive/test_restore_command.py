@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,7 @@ def test_what_is_chosen_comes_back(
     result = made.run("restore", "--apply", *arguments)
     assert (result.exit_code, back(made)) == (0, list(expected))
     assert f"{len(expected)} restored" in result.stdout
+    made.kept.now += dt.timedelta(seconds=1)
     again = made.run("restore", "--apply", "--json", *arguments)
     told = json.loads(again.stdout)
     assert (told["restored"], told["already"]) == (0, len(expected))
