@@ -53,7 +53,7 @@ class Preparer:
     def __post_init__(self) -> None:
         started = self._started = dt.datetime.fromisoformat(self.state.started)
         places = _RememberingPlaces(self.table, self.ledger, self.tenant, lambda: started)
-        self._writer = Writer(self.table, self.ledger, self.tenant, places, lambda: started)
+        self._writer = Writer(self.ledger, self.tenant, places, self.table, lambda: started)
 
     def check_open(self) -> None:
         """Refuse a tenant that was deleted: what came of it nobody could read or remove.

@@ -61,7 +61,7 @@ class Book(Counting, Sections):
         self._table, self._ledger, self._clock = table, ledger, clock
         self._places = Places(table, ledger, tenant, clock, memory)
         self._counters = Counters(table, self._places, adding, clock)
-        self._writer = Writer(table, ledger, tenant, self._places, clock)
+        self._writer = Writer(ledger, tenant, self._places, table, clock)
         self._splits = Splits.of(table, self._writer, clock, at_once)
         self._objects = Objects(self._writer, clock, bucket)
         self._history = self._writer.history

@@ -13,38 +13,30 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
-
 from daicho import derive, images, writing
 from daicho.derive import ItemKey
-from daicho.entity import Entity, values_of
+from daicho.drafting import Drafting
+from daicho.entity import Entity
 from daicho.errors import (
     ConditionFailedError,
     Conflict,
-    Invalid,
     NotFound,
     PreconditionFailed,
     Raced,
-    ReferenceNotFound,
     RefusedError,
 )
 from daicho.history import History
 from daicho.images import AttributeValue, Image
-from daicho.objects import check_place
 from daicho.patience import Patience
-from daicho.places import Places, described
-from daicho.plan import Generation, Ledger
+from daicho.places import described
 from daicho.questions import One
 from daicho.requests import Write
 from daicho.sending import Sender
-from daicho.split import MANIFEST
-from daicho.splitting import split_of
 from daicho.table import Table
 from daicho.transactions import Transaction
 
 E = TypeVar("E", bound=Entity)
 T = TypeVar("T")
-Fields = dict[str, AttributeValue]
 ATTEMPTS = 8
 """How often a PUT is tried, each time on what was found there."""
 RACING_SECONDS = 3.0
@@ -54,13 +46,10 @@ WAITING = "an expired item of this key waits for the archive; try again later"
 
 
 @dataclass
-class Writer:
+class Writer(Drafting):
     """Writes a tenant's items. ``open``: the transaction that they are parts of."""
 
     table: Table
-    ledger: Ledger
-    tenant: str
-    places: Places
     clock: Callable[[], dt.datetime]
     sender: Sender = field(init=False)
     open: Transaction | None = field(default=None, init=False)
@@ -223,39 +212,6 @@ class Writer:
                 return done
         raise Raced("others were faster, again and again; try again")
 
-    def fields(self, item: Entity) -> Fields:
-        """The attribute values of a new item, with what is copied into it.
-
-        Raises:
-            ReferenceNotFound: names the field that refers to nothing.
-        """
-        entity, values = type(item), values_of(item)
-        copies = [spec for spec in entity.fields_.values() if spec.role == "copied"]
-        fields = writing.values_image(entity, values | {spec.name: None for spec in copies})
-        for spec in copies:
-            through: str = spec.target.name
-            value = fields.get(through, writing.NULL)
-            if spec.source is None or value == writing.NULL:
-                continue
-            image = self.places.reference(spec, value)
-            if image is None:
-                target = spec.target.target.__name__
-                raise ReferenceNotFound(f"there is no {target} {values[through]}", field=through)
-            fields[spec.name] = image.get(spec.source.name, writing.NULL)
-        return fields | writing.manifest_image(item)
-
-    def drafted(self, entity: type[Entity], fields: Fields, created: dt.datetime) -> Fields:
-        """The whole image of an item of version 1, checked.
-
-        Raises:
-            Invalid: it cannot be stored, or not be derived.
-        """
-        current = self.current(entity)
-        image = writing.complete(self.tenant, current, fields, created)
-        writing.check(current.plan, image)
-        check_place(entity, derive.key_of(image), writing.key_fields(current.plan)[-1])
-        return image
-
     def _create(self, entity: type[Entity], image: Image, now: dt.datetime) -> None:
         """Put a new item; a refusal by what this very write put there is none.
 
@@ -280,7 +236,7 @@ class Writer:
         if_match: int | None,
     ) -> E:
         """Write ``image`` on what is there, or on nothing unless it was made for ``onto``."""
-        frozen, seen = self._frozen(entity), image if onto is None else onto
+        frozen, seen = self.frozen(entity), image if onto is None else onto
         kept = {name: seen.get(name) for name in frozen}
         if onto is not None:
             kept["created_at"] = onto["created_at"]
@@ -289,15 +245,6 @@ class Writer:
         if onto is not None and if_match is None:
             write.condition = f"attribute_exists({write.name('PK')}) AND ({write.condition})"
         return writing.item_of(entity, self._update(entity, image, write))
-
-    def kept(self, entity: type[Entity], image: Image, there: Image) -> Fields:
-        """The fields of ``image`` in place of an item that is there: what is set once stays."""
-        names = (*entity.fields_, MANIFEST)
-        fields = {name: dict(image[name]) for name in names if name in image}
-        return fields | {name: dict(there[name]) for name in self._frozen(entity) if name in there}
-
-    def _frozen(self, entity: type[Entity]) -> tuple[str, ...]:
-        return writing.frozen_fields(entity, self.current(entity).plan)
 
     def _replacement(
         self,
@@ -351,39 +298,6 @@ class Writer:
         if there is not None and writing.expired(there, _seconds(now)):
             return WAITING
         return f"there is such an item of {entity.__name__} already"
-
-    def changed(self, entity: type[E], there: Image, changes: Mapping[str, Any]) -> Fields:
-        """The fields of an item with some of them changed.
-
-        Raises:
-            Invalid: names the field.
-        """
-        before, apart = writing.item_of(entity, there), split_of(entity)
-        values = values_of(before) | dict(changes)
-        if apart is not None:
-            values[apart.name] = {}  # not changed here: what it stands for stays, below
-        try:
-            after = values_of(entity(**values))
-        except ValidationError as error:
-            first = error.errors()[0]
-            raise Invalid(first["msg"], field=".".join(map(str, first["loc"]))) from error
-        plan = self.current(entity).plan
-        inside = writing.key_fields(plan)
-        fields = writing.values_image(entity, after)
-        for name, spec in entity.fields_.items():
-            if spec.frozen or (name in inside and name != plan.key.moves):
-                if name in changes and after[name] != values_of(before)[name]:
-                    raise Invalid("is set once, when the item is created", field=name)
-                if name in there:
-                    fields[name] = dict(there[name])
-        for name in (MANIFEST, apart.name) if apart is not None else ():
-            if name in there:
-                fields[name] = dict(there[name])
-        return fields
-
-    def current(self, entity: type[Entity]) -> Generation:
-        """The newest generation of an entity's declarations."""
-        return self.ledger.current(entity.__name__)
 
     def _expiring(self, entity: type[Entity]) -> bool:
         generations = self.ledger.entities[entity.__name__]

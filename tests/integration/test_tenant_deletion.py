@@ -17,7 +17,7 @@ from daicho.archive.marks import Mark, forgotten_key
 from daicho.deletion.fate import Fate, fate_of
 from daicho.derive import ItemKey
 from daicho.errors import UnansweredError
-from daicho.jobs import Job, Jobs, OvertakenError
+from daicho.jobs import Job, Jobs, OvertakenError, mark_key
 from daicho.stream.claims import Shard, shard_key
 from daicho.tenants import CLOSED_SECONDS
 from tests.client import Client
@@ -211,6 +211,21 @@ def test_who_may_and_what_is_answered(deployment: Deployment) -> None:
     worked_off(deployment, [], random.Random(1))
     assert admin.good("GET", where)["state"] == "succeeded"
     assert left_of(deployment, LEAVES) == []
+
+
+def test_a_name_that_nothing_bears_any_more_may_be_opened_by_hand(deployment: Deployment) -> None:
+    filled(deployment, 2, 0, random.Random(3))
+    deployment.client(LEAVES, "admin")("DELETE", "/tenant")
+    worked_off(deployment, [], random.Random(3))
+    deployment.table.batch_write(deletes=deployment.of(LEAVES))  # tombstones expire
+    assert mark_key(LEAVES).pk == f"#tenant#{LEAVES}"  # as docs/tenants.md has it
+    assert deployment.table.delete(mark_key(LEAVES))
+    deployment.now += dt.timedelta(days=5)
+    good = deployment.client(LEAVES).good
+    made = good("POST", "/contacts", {"name": "Mika"})
+    deployment.catch_up()
+    assert good("GET", "/contacts/count?live=true")["count"] == 1
+    assert [each["id"] for each in good("GET", "/contacts?q=mik")["items"]] == [made["id"]]
 
 
 def test_what_failed_or_stalled_is_taken_up_again(deployment: Deployment) -> None:
