@@ -21,7 +21,7 @@ from local.place import Place, Trouble
 
 HERE = Path(__file__).parent
 PARALLEL = 6
-SECONDS_TO_SETTLE = 60
+SECONDS_TO_SETTLE = 180
 THERE_ALREADY = 412
 CLOSED = 410
 SHOWN = "all of it was shown"
