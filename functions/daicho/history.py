@@ -106,7 +106,8 @@ class History:
     def forget(self, one: One[Any]) -> Forgotten:
         """Remove the versions before the newest one, oldest first, a thousand at most.
 
-        Of a deleted item nothing stays but the mark that it was deleted, with its number.
+        Of a deleted item nothing stays but the mark that it was deleted, with its number; of what
+        is forgotten its number, for an hour.
 
         Raises:
             NotFound: there never was such an item.
@@ -117,12 +118,13 @@ class History:
             raise NotFound(f"no {described(one)}")
         older = versions.number_key(last - 1)
         partition = versions.history(base, one.entity.__name__)
-        keys = ("PK", "SK")
-        query = Query(partition, high=older, attributes=keys, limit=BLOCK, consistent=True)
+        needed = ("PK", "SK", "version", "ttl")
+        query = Query(partition, high=older, attributes=needed, limit=BLOCK, consistent=True)
         removed = 0
         for page in self.table.pages(query):
-            self.table.batch_write(deletes=[derive.key_of(each) for each in page.items])
-            removed += len(page.items)
+            still = [each for each in page.items if not versions.is_forgotten(each)]
+            self.table.batch_write([versions.forgotten(each, self.now()) for each in still])
+            removed += len(still)
             if removed >= MOST_FORGOTTEN:
                 return Forgotten(removed, done=page.last is None)
         return Forgotten(removed, done=True)
@@ -187,8 +189,10 @@ def contents(
     items = table.batch_get(pointed.values(), consistent=True).whole()
     content = dict(found)
     for base, key in pointed.items():
-        # Forgotten since the base item was read: then there is a newer one.
-        item = items.get(key) or newest_of(table, key.pk)
+        item = items.get(key)
+        if item is None or versions.is_mark(item):
+            # Forgotten since the base item was read: then there is a newer one.
+            item = newest_of(table, key.pk)
         del content[base]
         if item is not None and not versions.is_mark(item):
             content[base] = item

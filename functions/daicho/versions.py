@@ -10,7 +10,8 @@ holds its key and the number, and the newest version is the last item of that pa
 too, by a query that reads one item backward.
 
 Numbers are never given twice. A deletion takes one as well, for the mark that it leaves in the
-partition: so what is created in the same place later goes on counting behind it.
+partition: so what is created in the same place later goes on counting behind it. And a version
+that is forgotten keeps its number for an hour, for who has read what stood before it and writes.
 
 Source: seed 002 (version control by sort key prefixes).
 """
@@ -36,7 +37,10 @@ POINTED = "_bytes"
 """On base items that are pointers: how large the content is that they point at."""
 
 DELETED = "_deleted"
-"""On the mark that a deletion leaves."""
+"""On the mark that a deletion leaves, and on what is forgotten."""
+
+FORGOTTEN_SECONDS = 3_600
+"""So long a forgotten version keeps its number: no request lives that long."""
 
 _OF_BASE_ONLY = ("PK", "SK", "GSI1PK", "GSI1SK", "type", "ttl", KEPT_UP_TO)
 
@@ -99,8 +103,23 @@ def is_kept(base: Image) -> bool:
 
 
 def is_mark(version: Image) -> bool:
-    """Whether a version item only says that the item was deleted."""
+    """Whether a version item is a number alone: of a deletion, or of what was forgotten."""
     return DELETED in version
+
+
+def is_forgotten(version: Image) -> bool:
+    """Whether a version item stays only until its number cannot be given again."""
+    return "ttl" in version
+
+
+def forgotten(version: Image, now: int) -> Values:
+    """What is left of a version that is forgotten: its number, until DynamoDB removes it.
+
+    ``now`` is in epoch seconds.
+    """
+    kept = {name: version[name] for name in ("PK", "SK", "version")}
+    ttl: AttributeValue = {"N": str(now + FORGOTTEN_SECONDS)}
+    return {**kept, DELETED: {"BOOL": True}, "ttl": ttl}
 
 
 def versioned(image: Image, number: int, at: dt.datetime) -> Values:

@@ -129,7 +129,7 @@ class Callers:
             "delete": lambda book: book.delete(one, if_match=match),
             "create": lambda book: book.create(entity(id=id, title=title, text=text)),
             "restore": lambda book: book.restore(old),
-            # Not forgotten: a number that is free again may be given twice, by who read before.
+            # Not forgotten: numbers of the forgotten expire in any order, which is no gap.
             "read": lambda book: (book.find(one), book.page(entity.versions(id))),
         }
         verb = pick(("put", "put", "change", "change", "delete", *asked))

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from daicho import keys
-from daicho.archive.marks import Mark, forgotten_key
+from daicho.archive.marks import SETTLED, Mark, forgotten_key
 from daicho.deletion.fate import Fate, fate_of
 from daicho.images import Image
 from daicho.requests import key_image
@@ -112,8 +112,10 @@ def test_a_tenant_is_deleted(stack: dict[str, Any], tokens: dict[str, str]) -> N
     assert all(time.time() < int(each["ttl"]["N"]) < soon for each in left)
 
     assert job["archive"] == "forget"
-    # Whether it was this call or the schedule's: the archive was gone through once.
-    assert eventually(lambda: forgotten(stack), lambda mark: mark.clean is not None).again
+    # Whether it was this call or the schedule's: the archive was gone through once, and is again
+    # when nothing is on its way any more.
+    mark = eventually(lambda: forgotten(stack), lambda mark: mark.again != mark.asked)
+    assert (mark.again, mark.course) == (mark.asked + SETTLED, None)
 
     assert asked("admin", "DELETE", "/tenant").headers["location"] == where
     assert asked("member", "GET", where).status_code == 403

@@ -199,3 +199,33 @@ def test_who_meets_another_transaction_goes_on(kept: Kept, entity: Any) -> None:
     table.when = "conflict"
     assert book.change(entity.key("m"), {"text": "two"}).version == 2
     assert histories(kept, entity) == ["one", "two"]
+
+
+class Overtaken(Table):
+    """Others are at work between what a write has read and its transaction."""
+
+    others: Callable[[], object] | None = None
+
+    def transact(self, writes: Any, **options: Any) -> None:
+        others, self.others = self.others, None
+        if others is not None:
+            others()
+        super().transact(writes, **options)
+
+
+def test_a_number_is_not_free_again_when_its_version_is_forgotten(kept: Kept, entity: Any) -> None:
+    other = kept.book()
+    kept.table = table = Overtaken(kept.dynamodb, kept.table_name)
+
+    def others() -> None:
+        other.create(entity(id="m", text="made"))
+        other.delete(entity.key("m"))
+        assert other.forget(entity.key("m")).removed == 1
+
+    table.others = others
+    book = kept.book()
+    assert book.put(entity(id="m", text="late")).version == 3
+    assert book.change(entity.key("m"), {"text": "later"}).version == 4
+    assert numbers(book, entity.versions("m")) == [4, 3]
+    left = [item for item in kept.stands().values() if "_deleted" in item]
+    assert [("text" in item, "ttl" in item) for item in left] == [(False, True), (False, False)]
