@@ -208,7 +208,8 @@ class SectionWriter:
         elif before is not None:
             writes.append(Delete(key_of(before)))
         replaced = None if before is None else images.text(before, "piece")
-        marked = piece or replaced
+        # Not by the name of what is replaced: who wrote that may still take its own mark away.
+        marked = piece or (new_id() if replaced else None)
         if marked is not None:
             writes.append(self.staging.due(partition, marked))
         after = Document(head, partition, version, manifest, {**document.changes, name: change})

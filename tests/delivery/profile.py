@@ -36,7 +36,7 @@ HABITS: Mapping[str, tuple[int, ...]] = {
 
 @dataclass(frozen=True)
 class Profile:
-    """A named class of schedules. ``share``: how many of a hundred it gets.
+    """A named class of schedules. ``share``: how many it gets, beside the others' shares.
 
     ``retries`` are the projector's: in practice 300; few of them show what is discarded, and
     the same of the archive's.

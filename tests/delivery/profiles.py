@@ -53,7 +53,7 @@ PROFILES = (
     ),
     Profile(
         "deploy",
-        21,
+        30,
         entities=(("Song",), ("Song", "Order")),
         actions=("put", "put", "touch", "touch", "delete"),
         habits={"deploy": (8, 20)},
@@ -107,7 +107,7 @@ PROFILES = (
     Profile("load", 4, habits={"load": (10, 25)}, writes=(2, 3)),
     Profile(
         "expiry",
-        26,
+        32,
         entities=(("Order",), ("Song",), ("Order", "Song", "Download")),
         actions=("put", "put", "delete", "delete", "expire"),
         levels=(0.0, 0.0, 0.1),
