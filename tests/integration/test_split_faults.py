@@ -144,6 +144,45 @@ def test_a_write_that_fails_anywhere_is_done_wholly_or_not_at_all(
     assert outcomes >= {(True, True), (False, False)}
 
 
+class Interrupted(Table):
+    """Somebody else is at work before it removes its first mark."""
+
+    other: Callable[[], None] | None = None
+
+    def delete(self, key: Any, **named: Any) -> Any:
+        other, self.other = self.other, None
+        if other is not None:
+            other()
+        return super().delete(key, **named)
+
+
+class Dying(Table):
+    """The process ends when it is to remove what it has replaced."""
+
+    def batch_write(self, *_given: Any, **_named: Any) -> None:
+        raise Died
+
+
+def test_nobody_takes_away_the_mark_of_who_replaces_what_he_has_just_written(
+    dynamodb: DynamoDBClient, table_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(split, "PIECE_BYTES", 32)
+    table = Interrupted(dynamodb, table_name)
+    book = Book(table, LEDGER, "acme")
+    book.put(Document(id="d", title="old", sections=OLD))
+
+    def other() -> None:
+        with pytest.raises(Died):
+            put_a_smaller_section(Book(Dying(dynamodb, table_name), LEDGER, "acme"))
+
+    table.other = other
+    put_section(book)
+    assert book.get(ONE).sections == {**OLD, "b": "c"}
+    assert left_over(dynamodb, table_name) > 0
+    swept(Table(dynamodb, table_name))
+    assert left_over(dynamodb, table_name) == 0
+
+
 def swept(table: Table) -> None:
     """An hour later."""
 
