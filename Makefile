@@ -96,8 +96,8 @@ format: $(VENV)/.requirements ## Let ruff format and fix
 
 run_tests = $(PYTEST) tests/$(1) -q $(2)
 
-unit: $(VENV)/.requirements ## The pure parts
-	$(call run_tests,unit)
+unit: $(VENV)/.requirements ## The pure parts, and what was recorded of all routes
+	$(call run_tests,unit tests/golden)
 
 property: $(VENV)/.requirements ## Laws of the pure parts
 	$(call run_tests,property,-n 2)
@@ -123,11 +123,14 @@ e2e: $(TOOLS) .local/.ministack .local/.layer ## Over HTTP, on a local stack of 
 	$(call run_tests,e2e)
 
 ##@ Build and deploy
-.PHONY: layer snapshot synth bootstrap deploy
+.PHONY: layer snapshot golden synth bootstrap deploy
 layer: build/.layer ## What the Lambda layer holds, for AWS
 
 snapshot: $(VENV)/.requirements ## Write the template snapshots of tests/infra again
 	$(PYTEST) tests/infra/test_snapshot.py --snapshot -q
+
+golden: $(VENV)/.requirements ## Record requests, answers and stored items of tests/golden again
+	$(PYTEST) tests/golden --record -q
 
 synth: $(TOOLS) build/.layer ## The templates of all stages
 	node_modules/.bin/cdk synth --quiet -c stage=dev --output cdk.out/dev
