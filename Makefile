@@ -50,11 +50,11 @@ logs: $(VENV)/.requirements ## What the functions logged, newest last
 .PHONY: bench
 bench: $(TOOLS) ## Capacity units of writes and pages, on Dynoxide
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
-		$(BIN)/python -m bench.units
+		$(BIN)/python -m bench.operations
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
-		$(BIN)/python -m bench.copies
+		$(BIN)/python -m bench.operations.listing_copies
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
-		$(BIN)/python -m bench.documents
+		$(BIN)/python -m bench.operations.split_documents
 
 .PHONY: bench-search bench-search-full
 bench-search bench-search-full: $(TOOLS)
@@ -113,7 +113,7 @@ delivery-soak: $(VENV)/.requirements ## Delivery in the large: 20,000 schedules 
 	@$(BIN)/python -m tests.delivery.soak --first $(or $(FIRST),1)
 
 mutation-check: $(VENV)/.requirements ## Faults planted in the code: what finds each, and how soon (FAULTS='no fence')
-	@$(BIN)/python -m tests.delivery.mutation_check $(if $(FAULTS),"$(FAULTS)")
+	@$(BIN)/python -m tests.delivery.mutants.mutation_check $(if $(FAULTS),"$(FAULTS)")
 	@$(BIN)/python -m tests.property.planted_search $(if $(FAULTS),"$(FAULTS)")
 
 infra: $(TOOLS) build/.layer ## The synthesised template

@@ -5,10 +5,10 @@ import sys
 import aws_cdk as cdk
 
 import domains
-from daicho.domain import Daicho
-from daicho.fields import DeclarationError
+from daicho.declare.domain import Daicho
+from daicho.declare.fields import DeclarationError
 from daicho.plan import Ledger
-from daicho.web.mounting import operations
+from daicho.web.routes.builder import operations
 from infra.settings import Settings
 from infra.stack import DaichoStack
 

@@ -24,18 +24,20 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table as Printed
 
-from daicho import Aggregate, Count, Domain, Entity, Key, derive, images, keys, month
-from daicho.book import Book
-from daicho.domain import Daicho
-from daicho.fields import field as declared
-from daicho.fields import uid
+from daicho import Aggregate, Count, Domain, Entity, Key, month
+from daicho.book.book import Book
+from daicho.declare.domain import Daicho
+from daicho.declare.fields import field as declared
+from daicho.declare.fields import uid
+from daicho.derive import derived_items
 from daicho.plan import Ledger
-from daicho.table import Table
+from daicho.storage import attributes, keys
+from daicho.storage.table import Table
 from daicho.tally import slots
 from handlers import project, rollup
-from handlers.outside import Outside
-from tests.dynoxide import client, create_table, serving
-from tests.pump import Context, environment
+from handlers.wiring.dependencies import Outside
+from tests.support.dynoxide import client, create_table, serving
+from tests.support.stream_pump import Context, environment
 
 BATCH = 1_000
 BATCHES_A_ROLLUP = 60
@@ -123,13 +125,13 @@ class Counting:
         plan = LEDGER.current("Play")
         image: dict[str, Any] = {
             "type": {"S": "Play"},
-            "gen": images.to_value(plan.number),
-            "created_at": images.to_value(NOW),
+            "gen": attributes.to_value(plan.number),
+            "created_at": attributes.to_value(NOW),
             "id": {"S": f"p{number}"},
             "song": {"S": song},
-            "at": images.to_value(NOW),
+            "at": attributes.to_value(NOW),
         }
-        key = derive.base_item_key(TENANT, plan.plan, image)
+        key = derived_items.base_item_key(TENANT, plan.plan, image)
         both = {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
         change = {
             "Keys": both,
@@ -256,15 +258,15 @@ def _idle_tallies(entity: str, number: int) -> Iterator[dict[str, Any]]:
     (chart,) = plan.aggregates
     for place in range(number):
         by = (f"idle-{place:06d}",)
-        tally = derive.tally_partition(TENANT, plan, chart, (MONTH,), by)
-        counted = {"items": images.to_value(number - place), "rev": {"N": "2"}}
+        tally = derived_items.tally_partition(TENANT, plan, chart, (MONTH,), by)
+        counted = {"items": attributes.to_value(number - place), "rev": {"N": "2"}}
         counted["total"] = counted["items"]
         slot = slots.slot_key(tally, "shardId-0-bench")
         yield {"PK": {"S": slot.pk}, "SK": {"S": slot.sk}, **counted}
         yield {
             "PK": {"S": tally},
             "SK": {"S": slots.TOTAL},
-            "GSI3PK": {"S": derive.ranking_partition(TENANT, plan, chart, (MONTH,), by)},
+            "GSI3PK": {"S": derived_items.ranking_partition(TENANT, plan, chart, (MONTH,), by)},
             "GSI3SK": {"S": keys.render(keys.ranking_score(number - place), *by)},
             **counted,
         }

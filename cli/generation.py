@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from cli.declared import discovered, ledger
-from daicho.generations import write
+from cli.project import discovered, ledger
 from daicho.plan import LOCK_FILE, Ledger
+from daicho.plan.lockfile import write
 
 
 def generation(
@@ -24,7 +24,7 @@ def generation(
     ] = False,
 ) -> None:
     """Append what changed to functions/generations.json, the lock file of all declarations."""
-    from daicho.web.mounting import operations  # noqa: PLC0415  # Powertools takes half a second
+    from daicho.web.routes.builder import operations  # noqa: PLC0415  # Powertools takes half a second
 
     before = Ledger() if unreleased else ledger()
     daicho = discovered()

@@ -9,9 +9,13 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from cli import docs, export, generation, load, openapi, redrive
-from cli.archive import commands as archive
-from daicho.fields import DeclarationError
+from cli import generation
+from cli.archive import group as archive
+from cli.export import command as export
+from cli.generate import access_patterns, openapi
+from cli.load import command as load
+from cli.redrive import command as redrive
+from daicho.declare.fields import DeclarationError
 
 
 class Commands(TyperGroup):
@@ -42,7 +46,7 @@ app.command()(export.export)
 app.command()(redrive.redrive)
 app.add_typer(archive.app, name="archive")
 app.command()(generation.generation)
-app.command()(docs.docs)
+app.command()(access_patterns.docs)
 app.command()(openapi.openapi)
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ from constructs import Construct
 
 from infra import grants
 from infra.auth import Auth
-from infra.findings import acknowledge
 from infra.functions import RETENTION, Foundation, PythonFunction
+from infra.nag_suppressions import acknowledge
 from infra.settings import Settings
 
 OPEN = ("/docs", "/openapi.json", "/problems", "/problems/{name}")

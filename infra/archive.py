@@ -7,9 +7,9 @@ from constructs import Construct
 
 from daicho.plan import Ledger
 from infra import grants
-from infra.consumer import TIMEOUT, consume
 from infra.filters import archive_filters
 from infra.functions import Foundation, PythonFunction
+from infra.stream_consumer import TIMEOUT, consume
 
 # Each batch becomes one object for each entity, and objects are read whole: the largest batch
 # that Lambda forms, and as long to fill it as the stage allows. Nobody waits for an archive.

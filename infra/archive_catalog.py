@@ -20,8 +20,8 @@ from daicho.plan import Ledger
 from infra.archive_sql import QUERIES, TABLE
 from infra.settings import Settings
 
-# A row as `daicho.archive.rows` writes it, without its entity: that is a partition. The item is
-# DynamoDB's JSON as text: its attributes differ from row to row (`json_extract_scalar`).
+# A row as `daicho.archive.row_format` writes it, without its entity: that is a partition. The item
+# is DynamoDB's JSON as text: its attributes differ from row to row (`json_extract_scalar`).
 COLUMNS = {
     "tenant": ("string", "Whose the item was"),
     "gen": ("int", "The generation of its entity's declarations; null if it says none"),

@@ -6,7 +6,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_cognito as cognito
 from constructs import Construct
 
-from infra.findings import acknowledge
+from infra.nag_suppressions import acknowledge
 from infra.settings import Settings
 
 ADMIN = "admin"

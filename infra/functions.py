@@ -14,7 +14,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from infra import grants
-from infra.findings import acknowledge
+from infra.nag_suppressions import acknowledge
 from infra.settings import ROOT, Settings, SettingsError
 
 ARM = lambda_.Architecture.ARM_64

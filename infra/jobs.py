@@ -12,8 +12,8 @@ from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
 from infra import grants
-from infra.findings import acknowledge
 from infra.functions import RETENTION, Foundation, PythonFunction
+from infra.nag_suppressions import acknowledge
 
 # All that Lambda gives: an execution takes 25,000 events, some nine a step, so 2,700 steps.
 TIMEOUT = Duration.minutes(15)

@@ -313,7 +313,7 @@ def _rolled(name: str) -> cloudwatch.Metric:
 
 
 def _own(name: str, service: str, statistic: str, period: Duration = FIVE) -> cloudwatch.Metric:
-    """A metric that a function writes itself (`handlers.telemetry`)."""
+    """A metric that a function writes itself (`handlers.wiring.metrics`)."""
     return cloudwatch.Metric(
         namespace="Daicho",
         metric_name=name,

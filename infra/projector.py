@@ -7,9 +7,9 @@ from constructs import Construct
 
 from daicho.plan import Ledger
 from infra import grants
-from infra.consumer import TIMEOUT, consume
 from infra.filters import project_filters
 from infra.functions import Foundation, PythonFunction
+from infra.stream_consumer import TIMEOUT, consume
 
 # A batch is folded, so a large one is cheap: the writes grow with the groups, not the records.
 # 1,000 records are about 2 MB of the 6 MB that an invocation takes, and even 20 writes for each

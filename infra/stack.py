@@ -18,7 +18,7 @@ from infra.key import customer_key
 from infra.observability import Observability
 from infra.projector import Projector
 from infra.redrive import Redrive
-from infra.scheduled import RECURRING, Scheduled
+from infra.scheduled_function import RECURRING, Scheduled
 from infra.settings import Settings
 from infra.table import LedgerTable
 

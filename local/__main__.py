@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 from botocore.exceptions import EndpointConnectionError
 
-from local import demo, expiry
+from local import lifecycle as commands
 from local import logs as logged
-from local import up as commands
-from local.place import Place, Trouble
+from local import ttl_process
+from local.demo import loader
+from local.instance import Place, Trouble
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="The local AWS.")
 
@@ -59,7 +60,7 @@ def logs(
 def demo_data() -> None:
     """Load the demo data; doing it twice changes nothing."""
     place = Place.find()
-    loaded = demo.load(place, place.stack(), _say)
+    loaded = loader.load(place, place.stack(), _say)
     _say(f"{loaded} items are new; the others were there.")
 
 
@@ -76,13 +77,13 @@ def expire(
     """Play DynamoDB's TTL process: once, for ever, or ahead of time."""
     place = Place.find()
     if days:
-        for day, deleted in enumerate(expiry.play_place(place, days, entity or ()), 1):
+        for day, deleted in enumerate(ttl_process.play_place(place, days, entity or ()), 1):
             if deleted:
                 _say(f"in {day} days: {deleted} expired")
     elif every:
-        expiry.run(place, every)
+        ttl_process.run(place, every)
     else:
-        _say(f"{expiry.sweep_place(place)} expired")
+        _say(f"{ttl_process.sweep_place(place)} expired")
 
 
 def _say(text: str) -> None:

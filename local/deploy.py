@@ -7,7 +7,7 @@ import subprocess
 
 from botocore.exceptions import ClientError
 
-from local.place import ACCOUNT, PROGRAMS, REGION, ROOT, Place, Trouble
+from local.instance import ACCOUNT, PROGRAMS, REGION, ROOT, Place, Trouble
 from local.process import tail
 
 STACK = "Daicho-local"

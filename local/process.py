@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from local.place import Trouble
+from local.instance import Trouble
 
 LINES_TO_SHOW = 15
 SECONDS_TO_SHOW = 2

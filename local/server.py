@@ -13,7 +13,7 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
-from local.place import PROGRAMS, REGION, Place, Trouble
+from local.instance import PROGRAMS, REGION, Place, Trouble
 from local.process import Background
 
 SECONDS_TO_START = 60

@@ -1,4 +1,4 @@
-"""What all tests share: settings, marks by folder, time (`tests.patient`), and a DynamoDB."""
+"""What all tests share: settings, marks by folder, time (`long_timeouts`), and a DynamoDB."""
 
 import os
 from pathlib import Path
@@ -37,7 +37,7 @@ settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "daicho")
 )
 
-pytest_plugins = ["tests.dynoxide", "tests.patient"]
+pytest_plugins = ["tests.support.dynoxide", "tests.support.long_timeouts"]
 
 HERE = Path(__file__).parent
 

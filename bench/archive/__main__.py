@@ -5,15 +5,15 @@ from __future__ import annotations
 import sys
 
 import domains
-from bench.archive import costs, reading
-from daicho.domain import Daicho
+from bench.archive import costs, query_reads
+from daicho.declare.domain import Daicho
 from daicho.plan import Ledger
 
 
 def main() -> int:
     """Print all."""
     ledger = Daicho.discover(domains).locked(Ledger.load())
-    sound = reading.measure(ledger)
+    sound = query_reads.measure(ledger)
     costs.measure(ledger)
     return 0 if sound else 1
 

@@ -14,19 +14,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from bench.archive.deletions import Deletion, Deletions, moments
-from bench.archive.gathering import Gathered, Mapping, gathered
+from bench.archive.batching import Gathered, Mapping, gathered
+from bench.archive.deletion_generator import Deletion, Deletions, moments
 from bench.archive.report import console, markdown
 from bench.meter import Meter
-from daicho.archive import objects
+from daicho.archive import object_format
 from daicho.archive.archiver import Archiver
-from daicho.archive.rows import Row
-from daicho.patience import Patience
+from daicho.archive.row_format import Row
 from daicho.plan import Ledger
+from daicho.runtime.retry import Patience
+from daicho.storage.table import Table
 from daicho.stream.records import Batch, StreamRecord
-from daicho.table import Table
-from tests.delivery.memory import MemoryBucket
-from tests.dynoxide import client, create_table, serving
+from tests.delivery.aws.memory import MemoryBucket
+from tests.support.dynoxide import client, create_table, serving
 
 # us-east-1, 2026, before any free tier.
 PUT = 0.005 / 1_000
@@ -69,7 +69,7 @@ class Sample:
         """Bytes of an object of so many rows of an entity."""
         rows = self.rows[entity]
         some = [rows[place % len(rows)] for place in range(count)]
-        return len(objects.pack(some, some[-1].seq).body)
+        return len(object_format.pack(some, some[-1].seq).body)
 
 
 def _records(deletions: Iterable[Deletion]) -> Sequence[StreamRecord]:

@@ -12,16 +12,16 @@ from pathlib import Path
 
 from rich.progress import Progress
 
-from bench.search import keywords, plot, report, targets
-from bench.search.asking import DEEP, QUESTIONS, STEADY, Ours, Question, Theirs, paired
-from bench.search.data import Scale, theirs_units
-from bench.search.editing import edits
-from bench.search.measured import Asked, Measured
+from bench.search import budgets, keywords, plot, report
+from bench.search.budgets import Target
+from bench.search.datasets import FOLDER, fill, progress_bar
+from bench.search.edits import edits
+from bench.search.items import Scale, theirs_units
+from bench.search.queries import DEEP, QUESTIONS, STEADY, Ours, Question, Theirs, paired
 from bench.search.report import Growth, console
-from bench.search.store import FOLDER, fill, progress_bar
-from bench.search.targets import Target
+from bench.search.result_file import Asked, Measured
 from daicho.search.grams import Mode
-from tests.dynoxide import serving
+from tests.support.dynoxide import serving
 
 SIZES: dict[Mode, tuple[int, ...]] = {"prefix": (20_000, 60_000), "contains": (20_000,)}
 FULL: dict[Mode, tuple[int, ...]] = {
@@ -55,20 +55,20 @@ def main(*, full: bool, resume: bool) -> bool:
             found[scale] = _measured(scale, last=scale is many[-1], resume=resume)
         last, asked = found[many[-1]], [each for scale in many for each in found[scale].asked]
         report.pages(mode, asked)
-        limits += targets.page(mode, asked)
+        limits += budgets.page(mode, asked)
         if len(many) > 1:
             growths = grown(asked, _in_turns(many[0], many[-1]))
             report.growth(mode, growths, many[0].size, many[-1].size)
-            limits += targets.steady(mode, growths)
+            limits += budgets.steady(mode, growths)
         report.random_keywords(mode, many[-1].size, last.random)
         report.walks(many[-1].size, last.walked)
-        limits += targets.others(mode, many[-1].size, last.random)
-        limits += targets.walks(mode, last.walked)
+        limits += budgets.others(mode, many[-1].size, last.random)
+        limits += budgets.walks(mode, last.walked)
     limits += _writes(scales)
     asked = [each for scale in scales["prefix"] for each in found[scale].asked]
     picture = PICTURE if full else FOLDER / PICTURE.name
     picture.write_text(plot.drawn(asked), encoding="utf-8")
-    met = targets.show(console, limits)
+    met = budgets.show(console, limits)
     console.print(report.figure(asked, grown(asked, {})))
     return met
 
@@ -145,10 +145,10 @@ def _writes(scales: dict[Mode, list[Scale]]) -> Iterator[Target]:
     report.writes(known, {mode: theirs_units(many[-1]) for mode, many in scales.items()})
     for mode, facts in known.items():
         report.busiest(mode, facts)
-        yield from targets.writes(mode, facts)
+        yield from budgets.writes(mode, facts)
     edited = list(edits())
     report.edits(edited)
-    yield from targets.renaming(edited)
+    yield from budgets.renaming(edited)
 
 
 @contextmanager

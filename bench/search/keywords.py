@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 
 from daicho.search import grams
-from daicho.search.spelling import Kind, readings
+from daicho.search.variants import Kind, readings
 
 MANY = 2_500
 LONGEST = 12

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from bench.search.asking import Cost
-from bench.search.measured import Asked
+from bench.search.queries import Cost
+from bench.search.result_file import Asked
 
 WIDTH, PANEL, TOP, BOTTOM, LEFT, GAP = 980, 270, 84, 64, 66, 84
 STYLE = """

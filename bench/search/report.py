@@ -11,11 +11,11 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from bench.search.asking import Cost, Question
-from bench.search.editing import Edit
-from bench.search.measured import Asked, Random, Walked
-from bench.search.peer import PAGE
-from bench.units import DOLLARS_A_MILLION_READS, DOLLARS_A_MILLION_WRITES
+from bench.operations.__main__ import DOLLARS_A_MILLION_READS, DOLLARS_A_MILLION_WRITES
+from bench.search.baseline import PAGE
+from bench.search.edits import Edit
+from bench.search.queries import Cost, Question
+from bench.search.result_file import Asked, Random, Walked
 from daicho.search.grams import Mode
 
 SECONDS_OF_A_LOAD = 600

@@ -9,16 +9,16 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.archive.chosen import LOCAL, Apply, AsJson, OptionError, StackFile, Stage, StateFile
-from cli.archive.opened import FOUND, SOUND, Opened, ending, progress, said
-from cli.archive.state import State, summed
-from daicho import keys
-from daicho.archive.due import Due
-from daicho.archive.forgetting import ForgetReport, Forgetter
-from daicho.archive.marks import Mark
-from daicho.archive.remains import Remains
-from daicho.keys import TENANT
-from daicho.patience import Patience
+from cli.archive.checkpoint import State, summed
+from cli.archive.options import LOCAL, Apply, AsJson, OptionError, StackFile, Stage, StateFile
+from cli.archive.session import FOUND, SOUND, Opened, ending, progress, said
+from daicho.archive.forget_failed_records import Remains
+from daicho.archive.forget_requests import Mark
+from daicho.archive.forget_schedule import Due
+from daicho.archive.forgetter import ForgetReport, Forgetter
+from daicho.runtime.retry import Patience
+from daicho.storage import keys
+from daicho.storage.keys import TENANT
 
 _SUMMED = ("objects", "rows", "versions", "younger", "younger_rows", "broken")
 SECONDS = 24 * 3600.0

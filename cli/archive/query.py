@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from cli.archive import chosen, duck, printed
-from cli.archive.answer import Answer
-from cli.archive.athena import Athena
-from cli.archive.chosen import (
+from cli.archive import duckdb_engine, formatting, options
+from cli.archive.athena_engine import Athena
+from cli.archive.formatting import Output
+from cli.archive.options import (
     LOCAL,
     Entities,
     KeyParts,
@@ -22,11 +22,11 @@ from cli.archive.chosen import (
     Tenant,
     Until,
 )
-from cli.archive.opened import FOUND, SOUND, Opened, ending, progress, said
-from cli.archive.printed import Output
-from cli.archive.statement import Statement, over, whole_rows
-from daicho.archive.objects import CorruptObjectError
-from daicho.archive.reading import Selection
+from cli.archive.query_result import Answer
+from cli.archive.session import FOUND, SOUND, Opened, ending, progress, said
+from cli.archive.sql import Statement, over, whole_rows
+from daicho.archive.object_format import CorruptObjectError
+from daicho.archive.reader import Selection
 
 Engine = Literal["athena", "duckdb"]
 TABLE_ROWS = 100
@@ -65,7 +65,7 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
     """
     with ending("query"):
         opened = Opened.find(stage, stack)
-        selection = chosen.selected(
+        selection = options.selected(
             opened.ledger, entities=entity, tenant=tenant, key=key, since=since, until=until
         )
         entities = sorted(selection.folders or opened.archive.entities())
@@ -79,12 +79,12 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
         more: list[bool] = []
         lines: list[str] = []
         with _answering(opened, engine, selection, entities, asked, broken) as found:
-            answer = found if sql is not None else printed.readable(found, lines)
+            answer = found if sql is not None else formatting.readable(found, lines)
             if sql is None and output == "json":
-                answer = printed.whole(answer)
+                answer = formatting.whole(answer)
             elif sql is None:
-                answer = printed.items(answer, opened.fields(entities))
-            rows = printed.printed(printed.limited(answer, most, more), output)
+                answer = formatting.items(answer, opened.fields(entities))
+            rows = formatting.printed(formatting.limited(answer, most, more), output)
     cut = f" (there are more: --limit {most} is over)" if any(more) else ""
     said(f"{rows:,} rows{cut}")
     if lines:
@@ -128,7 +128,7 @@ def _answering(
     with ExitStack() as kept:
         with progress(opened, "reading the archive"):
             rows = opened.archive.rows(selection, corrupt)
-            answer = kept.enter_context(duck.answering(rows, sql))
+            answer = kept.enter_context(duckdb_engine.answering(rows, sql))
         said(f"DuckDB: {opened.touched}, checked and read")
         yield answer
 

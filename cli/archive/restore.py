@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli.archive import chosen
-from cli.archive.chosen import (
+from cli.archive import options
+from cli.archive.checkpoint import State, summed
+from cli.archive.options import (
     LOCAL,
     Apply,
     AsJson,
@@ -26,11 +27,10 @@ from cli.archive.chosen import (
     Tenant,
     Until,
 )
-from cli.archive.opened import COULD_NOT_RUN, FOUND, SOUND, Opened, ending, progress, said
-from cli.archive.state import State, summed
-from daicho import keys
-from daicho.archive.reading import Selection
-from daicho.archive.restoring import Restorer, RestoreReport
+from cli.archive.session import COULD_NOT_RUN, FOUND, SOUND, Opened, ending, progress, said
+from daicho.archive.reader import Selection
+from daicho.archive.restorer import Restorer, RestoreReport
+from daicho.storage import keys
 
 SHOWN = 20
 _SUMMED = (
@@ -71,7 +71,7 @@ def restore(  # noqa: PLR0913, PLR0917  # the command's options
         if not (tenant or since or until):
             raise OptionError("say what: --tenant, --since, --until, or --key with its tenant")
         opened = Opened.find(stage, stack)
-        selection = chosen.selected(
+        selection = options.selected(
             opened.ledger, entities=entity, tenant=tenant, key=key, since=since, until=until
         )
         report = _restored(opened, selection, apply, over_newer, state)

@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli.archive import chosen
-from cli.archive.chosen import LOCAL, Entities, OptionError, StackFile, Stage
-from cli.archive.opened import FOUND, SOUND, Opened, ending, progress, said
-from daicho.archive.reading import Days, Selection
-from daicho.archive.report import KINDS, VerifyReport
-from daicho.archive.verifying import Verifier
+from cli.archive import options
+from cli.archive.options import LOCAL, Entities, OptionError, StackFile, Stage
+from cli.archive.session import FOUND, SOUND, Opened, ending, progress, said
+from daicho.archive.reader import Days, Selection
+from daicho.archive.verification_report import KINDS, VerifyReport
+from daicho.archive.verifier import Verifier
 
 DAYS = 3
 MOST_DAYS = 3660
@@ -45,7 +45,7 @@ def verify(  # the command's options
     with ending("verify"):
         opened = Opened.find(stage, stack)
         days = _days(since, until, opened.now().date())
-        names = chosen.named(opened.ledger, entity)
+        names = options.named(opened.ledger, entity)
         if not names:
             # Also what was archived under an entity that the declarations do not know any more.
             names = tuple(sorted({*opened.ledger.archived_types, *opened.archive.entities()}))
@@ -83,7 +83,7 @@ def _day(text: str | None, option: str) -> dt.date | None:
         day = dt.date.fromisoformat(text)
     except ValueError as error:
         raise OptionError(f"{option} {text!r} is no day: 2026-11-21") from error
-    chosen.in_reach(day, option)
+    options.in_reach(day, option)
     return day
 
 

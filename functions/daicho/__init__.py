@@ -11,66 +11,68 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from daicho.book import Book as Book
-    from daicho.declarations import Aggregate as Aggregate
-    from daicho.declarations import Count as Count
-    from daicho.declarations import Counter as Counter
-    from daicho.declarations import Edge as Edge
-    from daicho.declarations import Expires as Expires
-    from daicho.declarations import Key as Key
-    from daicho.declarations import Sum as Sum
-    from daicho.declarations import day as day
-    from daicho.declarations import each as each
-    from daicho.declarations import folded as folded
-    from daicho.declarations import month as month
-    from daicho.declarations import one_of as one_of
-    from daicho.domain import Domain as Domain
-    from daicho.entity import Entity as Entity
+    from daicho.book.book import Book as Book
+    from daicho.declare.aggregates import Aggregate as Aggregate
+    from daicho.declare.aggregates import Count as Count
+    from daicho.declare.aggregates import Counter as Counter
+    from daicho.declare.aggregates import Edge as Edge
+    from daicho.declare.aggregates import Expires as Expires
+    from daicho.declare.aggregates import Key as Key
+    from daicho.declare.aggregates import Sum as Sum
+    from daicho.declare.aggregates import day as day
+    from daicho.declare.aggregates import each as each
+    from daicho.declare.aggregates import folded as folded
+    from daicho.declare.aggregates import month as month
+    from daicho.declare.aggregates import one_of as one_of
+    from daicho.declare.domain import Domain as Domain
+    from daicho.declare.entity import Entity as Entity
+    from daicho.declare.fields import copied as copied
+    from daicho.declare.fields import created_at as created_at
+    from daicho.declare.fields import field as field
+    from daicho.declare.fields import id_of as id_of
+    from daicho.declare.fields import new_id as new_id
+    from daicho.declare.fields import now as now
+    from daicho.declare.fields import ref as ref
+    from daicho.declare.fields import refs as refs
+    from daicho.declare.fields import uid as uid
+    from daicho.declare.listings import Listing as Listing
+    from daicho.declare.queries import Counted as Counted
+    from daicho.declare.queries import Held as Held
+    from daicho.declare.queries import Page as Page
+    from daicho.declare.queries import Score as Score
+    from daicho.declare.searches import Search as Search
+    from daicho.declare.searches import through as through
+    from daicho.declare.split import Split as Split
+    from daicho.declare.stored_objects import StoredObject as StoredObject
+    from daicho.declare.stored_objects import stored_object as stored_object
+    from daicho.declare.versioned import Versioned as Versioned
     from daicho.errors import Conflict as Conflict
     from daicho.errors import refuse as refuse
-    from daicho.fields import copied as copied
-    from daicho.fields import created_at as created_at
-    from daicho.fields import field as field
-    from daicho.fields import id_of as id_of
-    from daicho.fields import new_id as new_id
-    from daicho.fields import now as now
-    from daicho.fields import ref as ref
-    from daicho.fields import refs as refs
-    from daicho.fields import uid as uid
-    from daicho.keys import shards_for as shards_for
-    from daicho.listings import Listing as Listing
-    from daicho.objects import StoredObject as StoredObject
-    from daicho.objects import stored_object as stored_object
-    from daicho.questions import Counted as Counted
-    from daicho.questions import Held as Held
-    from daicho.questions import Page as Page
-    from daicho.questions import Score as Score
-    from daicho.searching import Search as Search
-    from daicho.searching import through as through
-    from daicho.splitting import Split as Split
-    from daicho.versioned import Versioned as Versioned
-    from daicho.web.wire import Addressable as Addressable
-    from daicho.web.wire import Day as Day
-    from daicho.web.wire import Instant as Instant
+    from daicho.storage.keys import shards_for as shards_for
+    from daicho.web.schema.wire_types import Addressable as Addressable
+    from daicho.web.schema.wire_types import Day as Day
+    from daicho.web.schema.wire_types import Instant as Instant
 
 _HOMES = {
-    "book": ("Book",),
-    "declarations": (
+    "book.book": ("Book",),
+    "declare.aggregates": (
         "Aggregate", "Count", "Counter", "Edge", "Expires", "Key", "Sum",
         "day", "each", "folded", "month", "one_of",
     ),
-    "domain": ("Domain",),
-    "entity": ("Entity",),
+    "declare.domain": ("Domain",),
+    "declare.entity": ("Entity",),
     "errors": ("Conflict", "refuse"),
-    "fields": ("copied", "created_at", "field", "id_of", "new_id", "now", "ref", "refs", "uid"),
-    "keys": ("shards_for",),
-    "listings": ("Listing",),
-    "objects": ("StoredObject", "stored_object"),
-    "questions": ("Counted", "Held", "Page", "Score"),
-    "searching": ("Search", "through"),
-    "splitting": ("Split",),
-    "versioned": ("Versioned",),
-    "web.wire": ("Addressable", "Day", "Instant"),
+    "declare.fields": (
+        "copied", "created_at", "field", "id_of", "new_id", "now", "ref", "refs", "uid",
+    ),
+    "storage.keys": ("shards_for",),
+    "declare.listings": ("Listing",),
+    "declare.stored_objects": ("StoredObject", "stored_object"),
+    "declare.queries": ("Counted", "Held", "Page", "Score"),
+    "declare.searches": ("Search", "through"),
+    "declare.split": ("Split",),
+    "declare.versioned": ("Versioned",),
+    "web.schema.wire_types": ("Addressable", "Day", "Instant"),
 }  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -1,7 +1,7 @@
 """What can go wrong, in the library's own words.
 
-Only `daicho.table` and `daicho.bucket` turn AWS's errors into these; nothing above them knows
-botocore.
+Only `daicho.storage.table` and `daicho.storage.bucket` turn AWS's errors into these; nothing above
+them knows botocore.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 
-from daicho.images import Image
+from daicho.storage.attributes import Image
 
 
 class DaichoError(Exception):
@@ -28,7 +28,8 @@ class UnavailableError(StoreError):
     """No answer, or one that a later attempt may better.
 
     What was asked may have been done only where it is an `UnansweredError`, as far as the last
-    attempt tells; a client that repeats requests (`daicho.table.open_table`) may have made others.
+    attempt tells; a client that repeats requests (`daicho.storage.table.open_table`) may have made
+    others.
     """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from daicho import Aggregate, Book, Count, Domain, Entity, Key, Listing, Page, Search, each, through
-from daicho.fields import field, ref, refs, uid
+from daicho.declare.fields import field, ref, refs, uid
 
 LATEST_CALLS = 3
 MOST_CATEGORIES = 1_000

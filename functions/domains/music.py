@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from daicho import Book, Domain, Edge, Entity, Key, Listing, Page, Search, folded, refuse
-from daicho.fields import field, ref, uid
+from daicho.declare.fields import field, ref, uid
 
 
 class Artist(Entity):

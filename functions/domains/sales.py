@@ -6,7 +6,7 @@ import datetime as dt
 from decimal import Decimal
 
 from daicho import Aggregate, Domain, Entity, Key, Listing, Sum, month
-from daicho.fields import copied, field, now, ref, uid
+from daicho.declare.fields import copied, field, now, ref, uid
 from domains.music import Song
 
 EARLIEST = dt.datetime(1990, 1, 1, tzinfo=dt.UTC)

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from functools import cache, partial
 
 import domains
-from daicho.book import Book
-from daicho.counters import Adding
-from daicho.domain import Daicho
-from daicho.memory import Memory
+from daicho.book.book import Book
+from daicho.declare.domain import Daicho
 from daicho.plan import Ledger
-from daicho.settings import Settings
-from daicho.tenants import Tenants
+from daicho.runtime.settings import Settings
+from daicho.storage.item_cache import Memory
+from daicho.tenants.lifecycle import Tenants
 from daicho.web.api import Api
-from handlers.consumer import Handler
-from handlers.observed import observed
-from handlers.outside import AWS, Outside
-from handlers.wiring import on_demand
+from daicho.write.counter_writer import Adding
+from handlers.wiring.api_telemetry import observed
+from handlers.wiring.dependencies import AWS, Outside
+from handlers.wiring.lazy_handler import on_demand
+from handlers.wiring.stream_consumer import Handler
 
 
 def build(

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from daicho.archive.archiver import Archiver
 from daicho.plan import Ledger
-from daicho.settings import Settings
-from handlers.consumer import Handler, consuming
-from handlers.outside import AWS, Outside
-from handlers.wiring import on_demand
+from daicho.runtime.settings import Settings
+from handlers.wiring.dependencies import AWS, Outside
+from handlers.wiring.lazy_handler import on_demand
+from handlers.wiring.stream_consumer import Handler, consuming
 
 
 def build(

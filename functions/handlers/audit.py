@@ -6,13 +6,13 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from daicho.archive.auditing import Auditor
+from daicho.archive.audit import Auditor
 from daicho.plan import Ledger
-from daicho.settings import Settings
-from handlers.consumer import Context, Handler, patience_of
-from handlers.outside import AWS, Outside
-from handlers.telemetry import emit
-from handlers.wiring import on_demand
+from daicho.runtime.settings import Settings
+from handlers.wiring.dependencies import AWS, Outside
+from handlers.wiring.lazy_handler import on_demand
+from handlers.wiring.metrics import emit
+from handlers.wiring.stream_consumer import Context, Handler, patience_of
 
 
 def build(

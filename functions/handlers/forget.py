@@ -6,12 +6,12 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from daicho.archive.due import Due
-from daicho.settings import Settings
-from handlers.consumer import Context, Handler, patience_of
-from handlers.outside import AWS, Outside
-from handlers.telemetry import emit
-from handlers.wiring import on_demand
+from daicho.archive.forget_schedule import Due
+from daicho.runtime.settings import Settings
+from handlers.wiring.dependencies import AWS, Outside
+from handlers.wiring.lazy_handler import on_demand
+from handlers.wiring.metrics import emit
+from handlers.wiring.stream_consumer import Context, Handler, patience_of
 
 
 def build(environ: Mapping[str, str], outside: Outside = AWS) -> Handler:

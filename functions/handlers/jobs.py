@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from daicho.deletion.deleting import Deleting
-from daicho.settings import Settings
-from handlers.consumer import Context, Handler, patience_of
-from handlers.outside import AWS, Outside
-from handlers.wiring import on_demand
+from daicho.runtime.settings import Settings
+from daicho.tenants.deletion import Deleting
+from handlers.wiring.dependencies import AWS, Outside
+from handlers.wiring.lazy_handler import on_demand
+from handlers.wiring.stream_consumer import Context, Handler, patience_of
 
 
 def build(environ: Mapping[str, str], outside: Outside = AWS) -> Handler:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from functools import partial
 
 from daicho.plan import Ledger
-from daicho.settings import Settings
-from daicho.stream.project import Projector
-from handlers.consumer import Handler, consuming
-from handlers.faulty import faulty
-from handlers.outside import AWS, Outside
-from handlers.telemetry import emit
-from handlers.wiring import on_demand
+from daicho.runtime.settings import Settings
+from daicho.stream.projector import Projector
+from handlers.wiring.dependencies import AWS, Outside
+from handlers.wiring.fault_injection import faulty
+from handlers.wiring.lazy_handler import on_demand
+from handlers.wiring.metrics import emit
+from handlers.wiring.stream_consumer import Handler, consuming
 
 SECONDS_OF_S3 = 5.0
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from daicho.archive.rejoining import Rejoiner
+from daicho.archive.rearchiver import Rejoiner
 from daicho.plan import Ledger
-from daicho.settings import Settings
-from daicho.stream.redrive import Redrive
-from daicho.stream.report import Asked
-from handlers.consumer import Handler, patience_of
-from handlers.outside import AWS, Outside
-from handlers.wiring import on_demand
+from daicho.redrive.redrive import Redrive
+from daicho.redrive.report import Asked
+from daicho.runtime.settings import Settings
+from handlers.wiring.dependencies import AWS, Outside
+from handlers.wiring.lazy_handler import on_demand
+from handlers.wiring.stream_consumer import Handler, patience_of
 
 BUCKETS = ("FAILURE_BUCKET", "ARCHIVE_BUCKET")
 FUNCTIONS = ("PROJECT_FUNCTION", "ARCHIVE_FUNCTION")

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from daicho.settings import Settings
-from daicho.sweeping import Sweep
-from handlers.consumer import Context, Handler, patience_of
-from handlers.outside import AWS, Outside
-from handlers.telemetry import emit
-from handlers.wiring import on_demand
+from daicho.runtime.settings import Settings
+from daicho.sweep import Sweep
+from handlers.wiring.dependencies import AWS, Outside
+from handlers.wiring.lazy_handler import on_demand
+from handlers.wiring.metrics import emit
+from handlers.wiring.stream_consumer import Context, Handler, patience_of
 
 
 def build(environ: Mapping[str, str], outside: Outside = AWS) -> Handler:

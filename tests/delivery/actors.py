@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 from botocore.exceptions import ClientError, ReadTimeoutError
 from greenlet import getcurrent, greenlet
 
-from tests.delivery.choices import Choices, scale_of
-from tests.delivery.dynamo import cancelled, error
+from tests.delivery.aws.dynamo import cancelled, error
+from tests.delivery.schedules.choices import Choices, scale_of
 
 T = TypeVar("T")
 MOST_STEPS = 5_000

@@ -9,9 +9,9 @@ from typing import Any
 
 from daicho.errors import UnavailableError
 from tests.delivery.actors import Actor, Crash, Weather
-from tests.delivery.choices import Choices
+from tests.delivery.aws.mapping import Failed, Invocation, Returned
 from tests.delivery.code import FIRST, FIXED
-from tests.delivery.mapping import Failed, Invocation, Returned
+from tests.delivery.schedules.choices import Choices
 from tests.delivery.site import CONSUMERS, Site
 
 MOST_GHOSTS = 4

@@ -17,22 +17,23 @@ from itertools import count
 from typing import Any
 from unittest import mock
 
-from daicho import section_writing, split, split_writing, writing
-from daicho.book import Book
+from daicho.book.book import Book
+from daicho.declare.split import manifest_of
 from daicho.errors import Conflict, NotFound, PreconditionFailed
-from daicho.patience import LONGEST_PAUSE, Patience
-from daicho.splitting import manifest_of
-from daicho.table import Table
+from daicho.layout import sections
+from daicho.runtime.retry import LONGEST_PAUSE, Patience
+from daicho.storage.table import Table
+from daicho.write import conditions, document_writer, section_writer
 from domains import carts
 from domains.articles import Article
 from domains.carts import CartItem, CartItemChange
 from domains.documents import Document
 from domains.manuals import Manual
 from tests.delivery.actors import Actor, acting
-from tests.delivery.choices import Choices
-from tests.delivery.clients import DynamoClient
+from tests.delivery.aws.clients import DynamoClient
+from tests.delivery.aws.dynamo import error
 from tests.delivery.code import MARK
-from tests.delivery.dynamo import error
+from tests.delivery.schedules.choices import Choices
 from tests.delivery.site import TABLE, Site
 
 TENANT = "t"
@@ -195,10 +196,10 @@ class Callers:
 
         with (
             mock.patch.object(Patience, "seconds", _paced),
-            mock.patch.object(split, "PIECE_BYTES", PIECE_BYTES),
-            mock.patch.object(split_writing, "new_id", new_id),
-            mock.patch.object(section_writing, "new_id", new_id),
-            mock.patch.object(writing, "complete", self._marking(writing.complete)),
+            mock.patch.object(sections, "PIECE_BYTES", PIECE_BYTES),
+            mock.patch.object(document_writer, "new_id", new_id),
+            mock.patch.object(section_writer, "new_id", new_id),
+            mock.patch.object(conditions, "complete", self._marking(conditions.complete)),
         ):
             yield
 

@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
-from daicho import derive
-from daicho.images import Image
+from daicho.derive import derived_items
 from daicho.plan import EntityPlan
-from daicho.stream import claims, compute
-from daicho.stream.deadline import TooLongError
+from daicho.storage.attributes import Image
+from daicho.stream import changes, claims
+from daicho.stream.time_limit import TooLongError
 from tests.delivery.actors import Actor, acting
 
 FIRST, SECOND, FIXED = 1, 2, 3
@@ -104,9 +104,9 @@ def versions(readings: Readings, room: int) -> Iterator[None]:
         return reading
 
     with (
-        mock.patch.object(derive, "rows", marked(derive.rows)),
-        mock.patch.object(derive, "contributions", marked(derive.contributions)),
-        mock.patch.object(compute, "within", lambda _seconds, work: work()),
+        mock.patch.object(derived_items, "rows", marked(derived_items.rows)),
+        mock.patch.object(derived_items, "contributions", marked(derived_items.contributions)),
+        mock.patch.object(changes, "within", lambda _seconds, work: work()),
         mock.patch.object(claims, "MOST_OPEN", room),
     ):
         yield

@@ -15,14 +15,15 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, TypeVar
 
-from daicho import derive, keys
-from daicho.derive import Amount
-from daicho.images import Image
+from daicho.derive import derived_items
+from daicho.derive.derived_items import Amount
 from daicho.plan import AggregatePlan, EntityPlan, Ledger
+from daicho.storage import keys
+from daicho.storage.attributes import Image
 from infra.filters import archive_filters, project_filters
-from tests import ledgers
+from tests.delivery.aws.event_filters import EventFilters
 from tests.delivery.code import FIRST, FIXED, SECOND
-from tests.delivery.event_filters import EventFilters
+from tests.support import sample_ledger
 
 T = TypeVar("T")
 MONTHS = ("2026-10-31T00:00:00.000000Z", "2026-11-01T00:00:00.000000Z")
@@ -66,7 +67,7 @@ class Declared:
 
     def image(self, entity: str, values: Mapping[str, Any], generation: int) -> Image:
         """A base item as the library stores it."""
-        return ledgers.image(entity, values, gen=generation, ledger=self.newest)
+        return sample_ledger.image(entity, values, gen=generation, ledger=self.newest)
 
     def plan_of(self, item: Image) -> EntityPlan:
         """The plan of an image's generation."""
@@ -74,7 +75,7 @@ class Declared:
 
     def contributions(self, item: Image) -> dict[str, Amount]:
         """What an image counts, by tally."""
-        return derive.contributions(self.plan_of(item), item)
+        return derived_items.contributions(self.plan_of(item), item)
 
     def kept(self, item: Image) -> dict[str, Amount]:
         """What stays counted of an item that expires."""
@@ -112,7 +113,7 @@ class Declared:
 
 
 def by_hand(plan: EntityPlan, drawing: Drawing) -> dict[str, Any]:
-    """Values of the small entities of `tests.ledgers`."""
+    """Values of the small entities of `tests.support.sample_ledger`."""
     pick = drawing.pick
     match plan.name:
         case "Song":
@@ -182,7 +183,8 @@ def _value(
 
 
 BY_HAND = Declared(
-    {FIRST: ledgers.OLD_LEDGER, SECOND: ledgers.LEDGER, FIXED: ledgers.LEDGER}, by_hand
+    {FIRST: sample_ledger.OLD_LEDGER, SECOND: sample_ledger.LEDGER, FIXED: sample_ledger.LEDGER},
+    by_hand,
 )
 _STACK = Ledger.load()
 ALL_DOMAINS = Declared(dict.fromkeys((FIRST, SECOND, FIXED), _STACK), by_type)

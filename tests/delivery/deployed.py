@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.delivery.mapping import MappingSettings
+from tests.delivery.aws.mapping import MappingSettings
 
 TEMPLATE = Path(__file__).parent.parent / "infra/snapshots/Daicho-prod.json"
 REPORTS = ["ReportBatchItemFailures"]

@@ -8,23 +8,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from daicho.bucket import Bucket
-from daicho.derive import ItemKey
-from daicho.table import Table
+from daicho.derive.derived_items import ItemKey
+from daicho.storage.bucket import Bucket
+from daicho.storage.table import Table
 from handlers import archive, project, redrive, rollup, sweep
-from handlers.consumer import Handler
-from handlers.outside import Outside
+from handlers.wiring.dependencies import Outside
+from handlers.wiring.stream_consumer import Handler
 from tests.delivery.actors import Actor
-from tests.delivery.choices import Choices, scale_of
-from tests.delivery.clients import DynamoClient, ObjectsClient
+from tests.delivery.aws.clients import DynamoClient, ObjectsClient
+from tests.delivery.aws.dynamo import Dynamo
+from tests.delivery.aws.journal import Journal
+from tests.delivery.aws.mapping import Mapping as EventSourceMapping
+from tests.delivery.aws.objects import Objects
+from tests.delivery.aws.stream import Record, Stream
 from tests.delivery.clock import Clock
 from tests.delivery.declared import BY_HAND, Declared
 from tests.delivery.deployed import deployed
-from tests.delivery.dynamo import Dynamo
-from tests.delivery.journal import Journal
-from tests.delivery.mapping import Mapping as EventSourceMapping
-from tests.delivery.objects import Objects
-from tests.delivery.stream import Record, Stream
+from tests.delivery.schedules.choices import Choices, scale_of
 
 TABLE, ARCHIVE, FAILURES = "daicho", "archive", "failures"
 ENVIRON: Mapping[str, str] = {

@@ -20,13 +20,13 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from tests.delivery import likes, tallies
-from tests.delivery.kinds import KINDS
-from tests.delivery.likes import Likes
-from tests.delivery.profiles import BY_NAME
-from tests.delivery.regressions import story
-from tests.delivery.schedule import failures, seeds
-from tests.delivery.tallies import Tallies
+from tests.delivery.oracle import likes, tallies
+from tests.delivery.oracle.likes import Likes
+from tests.delivery.oracle.tallies import Tallies
+from tests.delivery.schedules.kinds import KINDS
+from tests.delivery.schedules.profiles import BY_NAME
+from tests.delivery.schedules.regressions import story
+from tests.delivery.schedules.schedule import failures, seeds
 
 SCHEDULES = 20_000
 LEAST = 1_000

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from daicho.plan import Ledger
-from tests.delivery.choices import Choices
 from tests.delivery.declared import BY_HAND
-from tests.delivery.tallies import SHARDS, Tallies
+from tests.delivery.oracle.tallies import SHARDS, Tallies
+from tests.delivery.schedules.choices import Choices
 
 SEEDS = range(1, 101)
 
@@ -49,7 +49,9 @@ class TalliesAtOnce(Tallies):
 def test_totals_are_what_was_counted_at_once_and_after_the_schedule(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("daicho.tally.at_once.MOST_SECONDS", 60)  # each operation takes one here
+    monkeypatch.setattr(
+        "daicho.tally.immediate_rollup.MOST_SECONDS", 60
+    )  # each operation takes one here
     for seed in SEEDS:
         tallies = TalliesAtOnce(Choices(f"at once/{seed}"))
         assert tallies.run() == [], f"seed {seed}"

@@ -6,12 +6,12 @@ import os
 
 import pytest
 
-from daicho import keys
+from daicho.storage import keys
 from tests.delivery.declared import ALL_DOMAINS
-from tests.delivery.profile import Profile
-from tests.delivery.profiles import BY_NAME, PROFILES
-from tests.delivery.regressions import Regression, regressions, story
-from tests.delivery.schedule import failures, play
+from tests.delivery.schedules.profile import Profile
+from tests.delivery.schedules.profiles import BY_NAME, PROFILES
+from tests.delivery.schedules.regressions import Regression, regressions, story
+from tests.delivery.schedules.schedule import failures, play
 
 SCHEDULES = int(os.environ.get("SCHEDULES", "2000"))
 FIRST_SEED = int(os.environ.get("FIRST_SEED", "1"))

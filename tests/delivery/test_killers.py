@@ -7,16 +7,16 @@ from collections import Counter
 
 import pytest
 
-from daicho import derive
+from daicho.derive import derived_items
 from tests.delivery.actors import Actor, Crash, Weather
-from tests.delivery.choices import Choices
+from tests.delivery.aws.mapping import Failed, Returned
 from tests.delivery.code import FIRST, FIXED, KILLER, MARK, Readings, versions
-from tests.delivery.mapping import Failed, Returned
-from tests.delivery.recounts import admissible, listed
+from tests.delivery.oracle.recounts import admissible, listed
+from tests.delivery.oracle.verdict import differences
+from tests.delivery.oracle.world import World
+from tests.delivery.schedules.choices import Choices
 from tests.delivery.site import Site
-from tests.delivery.verdict import differences
-from tests.delivery.world import World
-from tests.ledgers import image
+from tests.support.sample_ledger import image
 
 RETRIES = 3
 MANY = 1000
@@ -38,7 +38,7 @@ def site_with(killers: set[int], count: int) -> tuple[Site, World]:
         if place in killers:
             values[MARK] = f"{KILLER}:{place}"
         item = image("Order", values)
-        site.table.commit(derive.key_of(item), item)
+        site.table.commit(derived_items.key_of(item), item)
     return site, world
 
 

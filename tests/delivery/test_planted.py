@@ -9,9 +9,9 @@ import ast
 
 import pytest
 
-from tests.delivery.aim import ABOUT
-from tests.delivery.mutation_check import find
-from tests.delivery.planted import CannotPlantError, Fault, faults
+from tests.delivery.mutants.mutation_check import find
+from tests.delivery.mutants.planted import CannotPlantError, Fault, faults
+from tests.delivery.schedules.aim import ABOUT
 
 QUICK = frozenset(
     {
@@ -41,7 +41,7 @@ def test_every_rule_has_a_fault_that_breaks_it() -> None:
 
 
 def test_what_is_not_there_cannot_be_planted() -> None:
-    fault = Fault("none", "1", "functions/daicho/keys.py", "no such text", "")
+    fault = Fault("none", "1", "functions/daicho/storage/keys.py", "no such text", "")
     with pytest.raises(CannotPlantError, match="0 times, not 1"):
         fault.planted()
 

@@ -10,18 +10,18 @@ from collections import Counter
 import pytest
 
 from daicho.errors import ThrottledError, UnavailableError
-from daicho.table import Table
+from daicho.storage.table import Table
 from tests.delivery.actors import Actor, Crash, Weather
-from tests.delivery.choices import Choices, scale_of
-from tests.delivery.clients import DynamoClient
+from tests.delivery.aws.clients import DynamoClient
+from tests.delivery.aws.dynamo import Dynamo
+from tests.delivery.aws.journal import Journal
+from tests.delivery.aws.stream import Stream
 from tests.delivery.clock import Clock
-from tests.delivery.dynamo import Dynamo
-from tests.delivery.journal import Journal
-from tests.delivery.profile import Profile
-from tests.delivery.profiles import BY_NAME, PROFILES
-from tests.delivery.schedule import Delivery, play, seeds
-from tests.delivery.shrink import shrunk
-from tests.delivery.stream import Stream
+from tests.delivery.schedules.choices import Choices, scale_of
+from tests.delivery.schedules.profile import Profile
+from tests.delivery.schedules.profiles import BY_NAME, PROFILES
+from tests.delivery.schedules.schedule import Delivery, play, seeds
+from tests.delivery.schedules.shrink import shrunk
 
 ALWAYS = 1e9
 KEY = {"PK": {"S": "p"}, "SK": {"S": "s"}}
@@ -172,7 +172,7 @@ def test_the_choices_of_a_schedule_play_it_again(profile: Profile) -> None:
 
 TELLS = """
 import json, sys
-from tests.delivery.schedule import seeds
+from tests.delivery.schedules.schedule import seeds
 told = []
 for delivery in seeds(30):
     delivery.run()

@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from tests.delivery.choices import Choices
-from tests.delivery.tallies import Tallies, play
+from tests.delivery.oracle.tallies import Tallies, play
+from tests.delivery.schedules.choices import Choices
 
 SCHEDULES = int(os.environ.get("SCHEDULES", "2000"))
 FIRST_SEED = int(os.environ.get("FIRST_SEED", "1"))

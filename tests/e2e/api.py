@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import httpx
 
-from daicho.fields import new_id
+from daicho.declare.fields import new_id
 
 T = TypeVar("T")
 TIMEOUT = 60.0

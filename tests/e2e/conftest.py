@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from local import up as commands
-from local.place import PROGRAMS, Place
-from tests.dynoxide import free_port
+from local import lifecycle as commands
+from local.instance import PROGRAMS, Place
+from tests.support.dynoxide import free_port
 
 
 @pytest.fixture(scope="session")

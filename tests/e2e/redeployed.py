@@ -6,7 +6,7 @@ import io
 import zipfile
 from typing import Any
 
-from local.place import ROOT
+from local.instance import ROOT
 
 CODE = ROOT / "functions"
 

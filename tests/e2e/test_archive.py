@@ -17,9 +17,9 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.main import app
-from daicho.table import WRITE_AT_ONCE
-from local.expiry import play
-from local.place import REGION, Place
+from daicho.storage.table import WRITE_AT_ONCE
+from local.instance import REGION, Place
+from local.ttl_process import play
 from tests.e2e.api import client, eventually, everything
 
 TENANTS = ("acme", "globex")

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote
 
-from daicho.fields import new_id
+from daicho.declare.fields import new_id
 from tests.e2e.api import client, delivered, everything
 
 ACTIVE = ("tea", "a#b", "茶 $23", "active#x", *(n * 190 for n in "123"))

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from daicho.reach import NAMES_SECONDS
+from daicho.query.related_search import NAMES_SECONDS
 from tests.e2e.api import client, delivered, eventually, everything
 
 CONTACTS = [

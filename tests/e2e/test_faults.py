@@ -16,13 +16,13 @@ import httpx
 import pytest
 
 from daicho.plan import Ledger
+from local import lifecycle as commands
 from local import logs
-from local import up as commands
-from local.place import PROGRAMS, REGION, ROOT, Place
-from tests.dynoxide import free_port
+from local.instance import PROGRAMS, REGION, ROOT, Place
 from tests.e2e.api import client, eventually, everything
 from tests.e2e.redeployed import redeploy
 from tests.e2e.verified import Verified
+from tests.support.dynoxide import free_port
 
 SHARE = 0.2
 WRITERS, WRITES = 6, 25
@@ -96,7 +96,7 @@ def test_poison_is_set_aside_and_redriven_after_the_fix(
     faulty: Place, stack: dict[str, Any], poll: str
 ) -> None:
     both = [stack["functions"][name] for name in ("project", "redrive")]
-    redeploy(aws(stack, "lambda"), both, {"daicho/derive.py": BUG})
+    redeploy(aws(stack, "lambda"), both, {"daicho/derive/derived_items.py": BUG})
     with client(stack, "acme") as api:
         for id, name in (("early", "Early"), ("unlucky", "Unlucky"), ("late", "Late")):
             api.put(f"/artists/{id}", json={"name": f"{name} Bird"}).raise_for_status()

@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from daicho.search.normalise import fold
-from tests.chinook import ROOT, Chinook, ids
 from tests.e2e.api import client, delivered, everything
+from tests.support.chinook import ROOT, Chinook, ids
 
 SAMPLE = 50
 

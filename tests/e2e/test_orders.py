@@ -12,8 +12,8 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from tests.chinook import Chinook, Row
 from tests.e2e.api import client, delivered, eventually, everything
+from tests.support.chinook import Chinook, Row
 
 SHIPPED = 5
 ASKED = 12

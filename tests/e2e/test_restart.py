@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from local import up as commands
-from local.place import REGION, Place
+from local import lifecycle as commands
+from local.instance import REGION, Place
 from tests.e2e.api import TIMEOUT, eventually, everything
 
 

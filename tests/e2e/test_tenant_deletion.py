@@ -10,15 +10,15 @@ import boto3
 import httpx
 import pytest
 
-from daicho import keys
-from daicho.archive.marks import SETTLED, Mark, forgotten_key
-from daicho.deletion.fate import Fate, fate_of
-from daicho.images import Image
-from daicho.requests import key_image
-from local.place import REGION
+from daicho.archive.forget_requests import SETTLED, Mark, forgotten_key
+from daicho.storage import keys
+from daicho.storage.attributes import Image
+from daicho.storage.requests import key_image
+from daicho.tenants.tombstones import Fate, fate_of
+from local.instance import REGION
 from local.users import ADMIN, token
-from tests.deriving import items_of
 from tests.e2e.api import PATIENCE, TIMEOUT, client, delivered, eventually
+from tests.support.derived_state import items_of
 
 TENANT = "initech"
 IMAGE = b"an image"

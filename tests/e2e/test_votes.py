@@ -18,17 +18,17 @@ import boto3
 import httpx
 import pytest
 
-from daicho.book import Book
-from daicho.counters import Adding
-from daicho.derive import ItemKey
+from daicho.book.book import Book
+from daicho.derive.derived_items import ItemKey
 from daicho.errors import ThrottledError
-from daicho.images import Image
 from daicho.plan import Ledger
-from daicho.table import Table, open_table
-from daicho.tally import fast
+from daicho.storage.attributes import Image
+from daicho.storage.table import Table, open_table
+from daicho.tally import counter_items
+from daicho.write.counter_writer import Adding
 from domains.votes import Ballot
 from infra.settings import STAGES
-from local.place import CREDENTIALS, REGION, ROOT
+from local.instance import CREDENTIALS, REGION, ROOT
 from tests.e2e.api import TIMEOUT, client, delivered, eventually
 
 CANDIDATES = ("ann", "bob", "cy")
@@ -95,7 +95,9 @@ def test_fast_votes_are_counted_while_their_slots_grow(stack: dict[str, Any]) ->
     since = ledger.current("Ballot").plan.counters[0].since
     with client(stack, "acme") as api:
         poll = opened(api, "fast", 0)
-        head = fast.CounterName("acme", "Ballot", "likes", since, (poll.rsplit("/", 1)[1],)).head
+        head = counter_items.CounterName(
+            "acme", "Ballot", "likes", since, (poll.rsplit("/", 1)[1],)
+        ).head
         expected: Counter[str] = Counter()
         for slots in (16, 32):
             # A writer of its own for each turn, which learns how many slots there are by now.
@@ -119,7 +121,7 @@ def test_fast_votes_are_counted_while_their_slots_grow(stack: dict[str, Any]) ->
             assert totals(api, poll, live=True) == expected
             assert rolled_up(stack, lambda: totals(api, poll), expected) == expected
             image = table.get(head, consistent=True)
-            assert fast.slots_said(image) == slots
+            assert counter_items.slots_said(image) == slots
         used = {key.pk for key in once.tried}
         assert len(used) > 8
         assert api.patch(poll, json={"state": "closed"}).status_code == 200

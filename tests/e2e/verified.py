@@ -7,17 +7,18 @@ from typing import Any
 
 import boto3
 
-from daicho import derive, images, keys
-from daicho.derive import Amount, ItemKey
-from daicho.images import Image
+from daicho.derive import derived_items
+from daicho.derive.derived_items import Amount, ItemKey
+from daicho.derive.index_row import Row
 from daicho.plan import Ledger
-from daicho.rows import Row
-from daicho.table import Table
-from daicho.tally.reading import live_amount, rolled_up_amount
+from daicho.storage import attributes, keys
+from daicho.storage.attributes import Image
+from daicho.storage.table import Table
+from daicho.tally.reader import live_amount, rolled_up_amount
 from daicho.tally.rollup import ranking_place
 from daicho.tally.slots import TallyName, total_key
-from local.place import REGION
-from tests.deriving import items_of
+from local.instance import REGION
+from tests.support.derived_state import items_of
 
 DERIVED, TALLY = "~", "+"  # how the second part of their partition keys begins
 
@@ -32,7 +33,7 @@ class Verified:
         self._table = Table(dynamodb, stack["table"])
         self._ledger = ledger
         items = list(items_of(dynamodb, stack["table"]))
-        self.base = [item for item in items if images.text(item, "type")]
+        self.base = [item for item in items if attributes.text(item, "type")]
         self._standing = [item for item in items if _kind(item) == DERIVED]
         self._tallies = {item["PK"]["S"] for item in items if _kind(item) == TALLY}
 
@@ -45,9 +46,9 @@ class Verified:
         wanted: dict[ItemKey, Row] = {}
         for item in self.base:
             plan = self._ledger.plan(item["type"]["S"], int(item["gen"]["N"]))
-            wanted |= derive.rows(plan, item)
+            wanted |= derived_items.rows(plan, item)
         standing = {
-            derive.key_of(item): Row.of(item) for item in self._standing if "GSI2PK" in item
+            derived_items.key_of(item): Row.of(item) for item in self._standing if "GSI2PK" in item
         }
         return [
             f"{key}: {standing.get(key)} instead of {wanted.get(key)}"
@@ -84,13 +85,13 @@ class Verified:
         found: defaultdict[str, Amount] = defaultdict(Amount)
         for item in self.base:
             plan = self._ledger.plan(item["type"]["S"], int(item["gen"]["N"]))
-            for tally, amount in derive.contributions(plan, item).items():
+            for tally, amount in derived_items.contributions(plan, item).items():
                 found[tally] += amount
         return {tally: found[tally] for tally in sorted(self._tallies | found.keys())}
 
 
 def _kind(item: Image) -> str:
     """The sign of what is no base item's, in its partition key."""
-    if images.text(item, "type"):
+    if attributes.text(item, "type"):
         return ""
     return keys.parse(item["PK"]["S"])[1][:1]

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.client import Answer
 from tests.golden.steps import Step
 from tests.golden.system import GoldenSystem, golden_system
+from tests.support.api_client import Answer
 
 LONGEST_BODY = 8_000
 """Characters of an answer; of a longer one its digest is recorded."""

@@ -19,19 +19,19 @@ import pytest
 import time_machine
 import ulid
 
-from daicho.bucket import Bucket, open_bucket
 from daicho.plan import Ledger
-from daicho.table import Table
+from daicho.storage.bucket import Bucket, open_bucket
+from daicho.storage.table import Table
 from handlers import api, project, rollup
-from handlers.outside import Outside
+from handlers.wiring.dependencies import Outside
 from infra.filters import project_filters
-from tests.client import Answer, Client
-from tests.delivery.dynamo import Dynamo
-from tests.delivery.event_filters import EventFilters
-from tests.delivery.journal import Journal
-from tests.delivery.objects import Objects
-from tests.delivery.stream import Stream
-from tests.pump import Context, environment
+from tests.delivery.aws.dynamo import Dynamo
+from tests.delivery.aws.event_filters import EventFilters
+from tests.delivery.aws.journal import Journal
+from tests.delivery.aws.objects import Objects
+from tests.delivery.aws.stream import Stream
+from tests.support.api_client import Answer, Client
+from tests.support.stream_pump import Context, environment
 
 START = dt.datetime(2026, 11, 21, 12, 0, 0, 123456, tzinfo=dt.UTC)
 STEP = dt.timedelta(seconds=1, microseconds=1)

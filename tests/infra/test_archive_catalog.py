@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from cli.archive.duck import answering
-from cli.archive.statement import literal
+from cli.archive.duckdb_engine import answering
+from cli.archive.sql import literal
 from daicho.archive.chain import Chain, folder
-from daicho.archive.reading import Selection
+from daicho.archive.reader import Selection
 from infra.archive_sql import QUERIES
-from tests.archiving import DAY, MIDNIGHT, Kept, batch, seq
 from tests.infra.synthesis import Synthesis, synthesise
+from tests.support.memory_archive import DAY, MIDNIGHT, Kept, batch, seq
 
 ROW = {"tenant": str, "gen": int, "deleted_at": str, "seq": str, "raw": bool, "item": dict}
 HIVE = {str: "string", int: "int", bool: "boolean", dict: "string"}

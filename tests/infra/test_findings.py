@@ -7,7 +7,7 @@ import pytest
 from aws_cdk import aws_sns as sns
 from constructs import IConstruct
 
-from infra import findings
+from infra import nag_suppressions
 from tests.infra.synthesis import Synthesis, synthesise
 
 PACK = "AwsSolutions"
@@ -44,7 +44,7 @@ def test_every_acknowledgement_answers_a_finding(
         made.add((f"{PACK}::{PACK}-{rule}", construct.node.path))
         acknowledge(construct, rule=rule, reason=reason)
 
-    acknowledge = findings.acknowledge
+    acknowledge = nag_suppressions.acknowledge
     for module in ("api", "auth", "functions", "jobs"):
         monkeypatch.setattr(f"infra.{module}.acknowledge", record)
     stage = synthesise("prod", tmp_path)

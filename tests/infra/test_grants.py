@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from daicho.stream.claims import payload_name
-from daicho.stream.discarded import DONE
-from daicho.stream.discarded import PREFIX as DISCARDED
+from daicho.stream.failed_batch import DONE
+from daicho.stream.failed_batch import PREFIX as DISCARDED
 from infra import grants
 from infra.settings import ROOT
 
@@ -94,11 +94,11 @@ def _name(node: ast.expr) -> str:
 @pytest.mark.parametrize(
     ("protocol", "granted", "transacted"),
     [
-        ("daicho.stream.project:Store", grants.PROJECT, set()),
+        ("daicho.stream.projector:Store", grants.PROJECT, set()),
         ("daicho.tally.rollup:Store", grants.ROLLUP, {"UpdateItem", "DeleteItem"}),
         ("daicho.archive.archiver:Store", grants.ARCHIVE, set()),
-        ("daicho.sweeping:Store", grants.SWEEP, set()),
-        ("daicho.deletion.deleting:Store", grants.JOBS, set()),
+        ("daicho.sweep:Store", grants.SWEEP, set()),
+        ("daicho.tenants.deletion:Store", grants.JOBS, set()),
     ],
 )
 def test_a_stream_function_is_granted_what_it_needs_of_the_table(
@@ -120,8 +120,8 @@ def test_the_projector_is_granted_what_it_needs_to_set_poison_aside() -> None:
 
 
 def test_the_audit_is_granted_what_it_needs_and_changes_no_object() -> None:
-    assert set(grants.AUDIT.table) == needed("daicho.archive.auditing:Store", TABLE)
-    needs = needed("daicho.archive.reading:Objects", BUCKET)
+    assert set(grants.AUDIT.table) == needed("daicho.archive.audit:Store", TABLE)
+    needs = needed("daicho.archive.reader:Objects", BUCKET)
     assert {*grants.AUDIT.archive, *grants.AUDIT.archive_bucket} == needs
     assert grants.AUDIT.archive_bucket == ("ListBucket",)
     # The chains of a day are listed through the index of postings.
@@ -129,8 +129,8 @@ def test_the_audit_is_granted_what_it_needs_and_changes_no_object() -> None:
 
 
 def test_forgetting_is_granted_what_it_needs_of_the_archive_and_nothing_elsewhere() -> None:
-    assert set(grants.FORGET.table) == needed("daicho.archive.due:Store", TABLE)
-    needs = needed("daicho.archive.forgetting:Objects", BUCKET)
+    assert set(grants.FORGET.table) == needed("daicho.archive.forget_schedule:Store", TABLE)
+    needs = needed("daicho.archive.forgetter:Objects", BUCKET)
     # An older version is read by an action of its own, and one that is gone is a 404 only to
     # whoever may list.
     more = {"GetObjectVersion", "ListBucket"}
@@ -141,7 +141,7 @@ def test_forgetting_is_granted_what_it_needs_of_the_archive_and_nothing_elsewher
 
 def test_redrive_is_granted_what_it_needs_and_moves_what_it_has_applied() -> None:
     transacted = {"PutItem", "UpdateItem"}
-    assert set(grants.REDRIVE.table) == needed("daicho.stream.redrive:Store", TABLE) | transacted
+    assert set(grants.REDRIVE.table) == needed("daicho.redrive.redrive:Store", TABLE) | transacted
     waiting = {QUARANTINED: {"GetObject", "DeleteObject"}, DISCARDED: {"GetObject", "DeleteObject"}}
     moved = {DONE: {"PutObject"}}
     granted = {prefix: set(actions) for prefix, actions in grants.REDRIVE.failures.items()}
@@ -150,8 +150,8 @@ def test_redrive_is_granted_what_it_needs_and_moves_what_it_has_applied() -> Non
 
 
 def test_the_api_is_granted_what_its_code_calls() -> None:
-    files = reached(CODE / "handlers" / "api.py") - {CODE / "daicho" / "table.py"}
-    assert CODE / "daicho" / "writers.py" in files  # else nothing below means anything
+    files = reached(CODE / "handlers" / "api.py") - {CODE / "daicho/storage/table.py"}
+    assert CODE / "daicho/write/item_writer.py" in files  # else nothing below means anything
     calls = {method for path in files for method in called_on_table(path)}
     transacted = {"PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem"}
     assert {TABLE[method] for method in calls - {"transact"}} | transacted == set(grants.API.table)

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from daicho.objects import UPLOAD_SECONDS
+from daicho.declare.stored_objects import UPLOAD_SECONDS
 from infra import grants
 from infra.jobs import definition
 from tests.infra.synthesis import Synthesis

@@ -108,8 +108,8 @@ def test_the_template_and_its_filters_have_it(project: Path) -> None:
 def test_the_handler_serves_it(project: Path) -> None:
     script = """
 import domains, json
-from daicho.book import Book
-from daicho.domain import Daicho
+from daicho.book.book import Book
+from daicho.declare.domain import Daicho
 from daicho.plan import Ledger
 daicho = Daicho.discover(domains)
 ledger = daicho.locked(Ledger.load())

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from daicho.archive.auditing import AuditReport
-from daicho.archive.due import DueReport
+from daicho.archive.audit import AuditReport
+from daicho.archive.forget_schedule import DueReport
 from daicho.stream.claims import MOST_OPEN
 from tests.infra.synthesis import API_URL, Synthesis, synthesise
 
@@ -68,7 +68,7 @@ def test_functions_share_one_package_without_caches(prod: Synthesis) -> None:
     assert len({json.dumps(code, sort_keys=True) for code in codes}) == 1
     folder = prod.folder / f"asset.{codes[0]['S3Key'].removesuffix('.zip')}"
     assert (folder / "generations.json").exists()
-    assert (folder / "daicho" / "plan.py").exists()
+    assert (folder / "daicho/plan/model.py").exists()
     assert not [*folder.rglob("__pycache__"), *folder.rglob("*.pyc")]
 
 

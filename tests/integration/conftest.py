@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho.table import Table
-from tests.client import Client
-from tests.revised import BOTH, Kept
-from tests.served import Served, serving_on
-from tests.shelf import Shelf
-from tests.voting import Instance
+from daicho.storage.table import Table
+from tests.support.api_client import Client
+from tests.support.deployment import Served, serving_on
+from tests.support.sample_entities import Shelf
+from tests.support.versioned_entities import BOTH, Kept
+from tests.support.votes import Instance
 
 
 @pytest.fixture(scope="module")

@@ -15,17 +15,17 @@ import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Aggregate, Count, Domain, Entity, Expires, Key, Sum, day, each, month, one_of
-from daicho.book import Book
-from daicho.domain import Daicho
-from daicho.fields import field as declared
-from daicho.fields import refs, uid
+from daicho.book.book import Book
+from daicho.declare.domain import Daicho
+from daicho.declare.fields import field as declared
+from daicho.declare.fields import refs, uid
+from daicho.declare.queries import Ranking, Score
 from daicho.plan import Ledger
-from daicho.questions import Ranking, Score
-from daicho.table import Table
+from daicho.storage.table import Table
 from handlers import project, rollup
-from handlers.outside import Outside
-from local.expiry import sweep
-from tests.pump import Consumer, Context, Pump, environment
+from handlers.wiring.dependencies import Outside
+from local.ttl_process import sweep
+from tests.support.stream_pump import Consumer, Context, Pump, environment
 
 START = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 LIFE = dt.timedelta(hours=1)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.client import Client, segment
-from tests.served import Served
+from tests.support.api_client import Client, segment
+from tests.support.deployment import Served
 
 NUMBERS = itertools.count()
 BODY = {"title": "Title", "text": "Text"}

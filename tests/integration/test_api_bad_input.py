@@ -10,13 +10,13 @@ import pytest
 from pydantic import RootModel
 
 import domains
-from daicho.domain import Daicho
+from daicho.declare.domain import Daicho
 from daicho.plan import Ledger
-from daicho.web.mounting import operations
-from daicho.web.openapi import openapi
-from daicho.web.operations import VARIABLE, Operation
-from tests.client import Answer, Client, segment
-from tests.served import Served
+from daicho.web.http.operation import VARIABLE, Operation
+from daicho.web.openapi.document import openapi
+from daicho.web.routes.builder import operations
+from tests.support.api_client import Answer, Client, segment
+from tests.support.deployment import Served
 
 DAICHO = Daicho.discover(domains)
 ALL = operations(DAICHO)

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from daicho.errors import ThrottledError, UnansweredError
-from daicho.table import Table
+from daicho.storage.table import Table
 from domains.carts import MOST_AT_ONCE, MOST_OF_ONE
 from handlers import api
-from handlers.outside import Outside
-from tests.client import Client, segment
-from tests.pump import environment
-from tests.served import Served
+from handlers.wiring.dependencies import Outside
+from tests.support.api_client import Client, segment
+from tests.support.deployment import Served
+from tests.support.stream_pump import environment
 
 STATES = ("active", "saved", "wish")
 THREADS = 8

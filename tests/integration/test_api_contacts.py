@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from daicho.cursor import Binding, Position
+from daicho.query.paging import Binding, Position
 from domains.contacts import Contact
-from tests.client import Client, segment
-from tests.served import Served
+from tests.support.api_client import Client, segment
+from tests.support.deployment import Served
 
 PEOPLE: list[dict[str, str]] = [
     {"name": "山田 太郎", "company": "株式会社山田商店", "phone": "03-1234-5678"},

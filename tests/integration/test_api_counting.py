@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from tests.client import Client, segment
-from tests.served import Served, serving_on
+from tests.support.api_client import Client, segment
+from tests.support.deployment import Served, serving_on
 
 THREADS, VOTERS, VOTES = 16, 1_000, 5_000
 

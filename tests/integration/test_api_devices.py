@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from daicho.keys import instant
-from tests.client import Client, segment
-from tests.served import Served
+from daicho.storage.keys import instant
+from tests.support.api_client import Client, segment
+from tests.support.deployment import Served
 
 
 def ago(minutes: float) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.client import Client, segment
-from tests.served import Served
+from tests.support.api_client import Client, segment
+from tests.support.deployment import Served
 
 SECTIONS: dict[str, Any] = {"summary": "Nothing", "z": {"x": [1, 2.5, None, True]}, "a": []}
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from daicho.book import Book
-from daicho.counters import Adding
-from daicho.derive import ItemKey
+from daicho.book.book import Book
+from daicho.derive.derived_items import ItemKey
 from daicho.errors import ThrottledError, UnansweredError, UnavailableError
-from daicho.keys import parse
 from daicho.plan import Ledger
-from daicho.tally import fast
+from daicho.storage.keys import parse
+from daicho.tally import counter_items
+from daicho.write.counter_writer import Adding
 from domains.votes import POLL_SECONDS, Ballot
-from tests.served import Served
-from tests.voting import Instance, items_of, like, opened, roll_up, slot_items
+from tests.support.deployment import Served
+from tests.support.votes import Instance, items_of, like, opened, roll_up, slot_items
 
 
 def test_fast_votes_are_counted_live_and_by_the_rollup(served: Served, here: Instance) -> None:
@@ -23,7 +23,7 @@ def test_fast_votes_are_counted_live_and_by_the_rollup(served: Served, here: Ins
     for number in range(60):
         answer = like(acme, poll, "blue" if number % 3 else "red")
         assert (answer.status, answer.json) == (200, {"counted": "yes"})
-    slots = {fast.slot_number(item["PK"]["S"]) for item in slot_items(served, poll)}
+    slots = {counter_items.slot_number(item["PK"]["S"]) for item in slot_items(served, poll)}
     assert slots <= set(range(10)) and len(slots) > 5
     assert acme.good("GET", poll)["votes"] == 0
     totals = {"blue": 40, "red": 20}
@@ -137,10 +137,10 @@ def test_slots_that_throttle_become_more_while_votes_go_on(
             raise ThrottledError("slow down")
 
     def used() -> set[int]:
-        return {fast.slot_number(item["PK"]["S"]) for item in slot_items(served, poll)}
+        return {counter_items.slot_number(item["PK"]["S"]) for item in slot_items(served, poll)}
 
     def slots() -> str:
-        heads = (item for item in items_of(served, poll) if item["SK"]["S"] == fast.HEAD)
+        heads = (item for item in items_of(served, poll) if item["SK"]["S"] == counter_items.HEAD)
         return str(next(heads)["slots"]["N"])
 
     here.once.before = throttle

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import domains
-from daicho import derive
-from daicho.domain import Daicho
+from daicho.declare.domain import Daicho
+from daicho.derive import derived_items
 from daicho.plan import Ledger
-from daicho.web.openapi import openapi
-from tests.client import Client, segment
-from tests.served import Served
+from daicho.web.openapi.document import openapi
+from tests.support.api_client import Client, segment
+from tests.support.deployment import Served
 
 LEDGER = Ledger.load()
 SPEC = openapi(Daicho.discover(domains), LEDGER)
@@ -106,8 +106,8 @@ def test_no_request_breaks_the_api_and_what_was_written_can_be_derived(served: S
         for item in page["Items"]:
             if "type" in item:
                 plan = LEDGER.current(item["type"]["S"]).plan
-                derive.rows(plan, item)
-                derive.contributions(plan, item)
+                derived_items.rows(plan, item)
+                derived_items.contributions(plan, item)
                 written += 1
     assert written > 20
     served.catch_up()

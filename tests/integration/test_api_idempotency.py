@@ -10,20 +10,20 @@ from typing import Any
 import pytest
 
 import domains
-from daicho import sending
-from daicho.domain import Daicho
+from daicho.declare.domain import Daicho
 from daicho.errors import ContendedError, UnansweredError
 from daicho.plan import Ledger
-from daicho.table import Table
-from daicho.web import doing
-from daicho.web.mounting import operations
-from daicho.web.operations import Operation
+from daicho.storage.table import Table
+from daicho.web.http import execution
+from daicho.web.http.operation import Operation
+from daicho.web.routes.builder import operations
+from daicho.write import sender
 from handlers import api
-from handlers.outside import Outside
-from tests.client import Answer, Client
+from handlers.wiring.dependencies import Outside
 from tests.integration.test_api_bad_input import body_of, named, url_of
-from tests.pump import environment
-from tests.served import Served
+from tests.support.api_client import Answer, Client
+from tests.support.deployment import Served
+from tests.support.stream_pump import environment
 
 CHANGING = [each for each in operations(Daicho.discover(domains)) if each.method != "GET"]
 KEYED = [each for each in CHANGING if each.once]
@@ -266,8 +266,8 @@ class Busy(Table):
 def test_what_others_are_at_all_the_time_is_a_409(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doing, "RACING_SECONDS", 0.0)
-    monkeypatch.setattr(sending, "CONTENDED_SECONDS", 0.0)
+    monkeypatch.setattr(execution, "RACING_SECONDS", 0.0)
+    monkeypatch.setattr(sender, "CONTENDED_SECONDS", 0.0)
     outside = Outside(table=lambda *_, **__: Busy(served.dynamodb, served.table.name))
     client = Client(api.build(environment(served.table.name), outside=outside), "busy")
     for headers in ({}, {"idempotency_key": "k"}):

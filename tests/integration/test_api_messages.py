@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from daicho.derive import ItemKey
-from daicho.keys import render
-from tests.client import Client
-from tests.served import Served
+from daicho.derive.derived_items import ItemKey
+from daicho.storage.keys import render
+from tests.support.api_client import Client
+from tests.support.deployment import Served
 
 
 def test_messages_come_newest_first(served: Served, acme: Client, globex: Client) -> None:

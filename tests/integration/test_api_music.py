@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from daicho.book import Book
-from daicho.cursor import Binding, Position
+from daicho.book.book import Book
 from daicho.plan import Ledger
-from daicho.reach import Reach
+from daicho.query.paging import Binding, Position
+from daicho.query.related_search import Reach
 from domains.music import Artist, Song, Track
-from tests.client import Client, segment
-from tests.served import Served
+from tests.support.api_client import Client, segment
+from tests.support.deployment import Served
 
 ARTISTS = {"1": "David Bowie", "2": "Bryan Adams", "3": "Steely Dan"}
 SONGS = {

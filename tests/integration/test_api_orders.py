@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from daicho.keys import parse
-from tests.client import Client
-from tests.served import Served
+from daicho.storage.keys import parse
+from tests.support.api_client import Client
+from tests.support.deployment import Served
 
 
 def placed(client: Client, day: str, customer: str = "ann", **more: str) -> dict[str, Any]:

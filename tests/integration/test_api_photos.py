@@ -12,19 +12,19 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho.book import Book
-from daicho.bucket import Bucket, open_bucket
+from daicho.book.book import Book
 from daicho.errors import Invalid, UnavailableError
-from daicho.patience import Patience
 from daicho.plan import Ledger
-from daicho.sweeping import Sweep
-from daicho.table import Table
+from daicho.runtime.retry import Patience
+from daicho.storage.bucket import Bucket, open_bucket
+from daicho.storage.table import Table
+from daicho.sweep import Sweep
 from domains.photos import Photo
 from handlers import api
-from handlers.outside import AWS
-from tests.client import Client
-from tests.dynoxide import create_table
-from tests.pump import environment
+from handlers.wiring.dependencies import AWS
+from tests.support.api_client import Client
+from tests.support.dynoxide import create_table
+from tests.support.stream_pump import environment
 
 IMAGE = {"type": "image/png", "bytes": 1234}
 HEADERS = {"Content-Type": "image/png", "Content-Length": "1234", "If-None-Match": "*"}

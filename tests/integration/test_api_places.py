@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.client import Client, segment
-from tests.served import Served
+from tests.support.api_client import Client, segment
+from tests.support.deployment import Served
 
 Place = tuple[str, str, str, str]
 NAMES = (

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.client import Client
-from tests.served import Served
+from tests.support.api_client import Client
+from tests.support.deployment import Served
 
 DAY = "2026-11-20"
 AT = "2026-11-20T01:02:03Z"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from daicho.table import Table
-from tests.client import Client, segment
-from tests.served import Served
+from daicho.storage.table import Table
+from tests.support.api_client import Client, segment
+from tests.support.deployment import Served
 
 ANN = {"name": "Ann Lee", "age": 41, "email": "ann@example.com", "address": "1 Main St"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.client import Client
+from tests.support.api_client import Client
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from domains.votes import POLL_SECONDS
-from tests.client import Client
-from tests.served import Served
-from tests.voting import Instance, items_of, like, opened
+from tests.support.api_client import Client
+from tests.support.deployment import Served
+from tests.support.votes import Instance, items_of, like, opened
 
 THREADS = 8
 

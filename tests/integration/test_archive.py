@@ -15,23 +15,23 @@ from moto import mock_aws
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Aggregate, Count, Domain, Entity, Expires, Key, Listing, Search
-from daicho.archive.forgetting import Forgetter
-from daicho.archive.reading import Archive, Days, Selection
-from daicho.archive.report import VerifyReport
-from daicho.archive.restoring import Restorer, RestoreReport
-from daicho.archive.verifying import Verifier
-from daicho.book import Book
-from daicho.bucket import Bucket
-from daicho.domain import Daicho
+from daicho.archive.forgetter import Forgetter
+from daicho.archive.reader import Archive, Days, Selection
+from daicho.archive.restorer import Restorer, RestoreReport
+from daicho.archive.verification_report import VerifyReport
+from daicho.archive.verifier import Verifier
+from daicho.book.book import Book
+from daicho.declare.domain import Daicho
+from daicho.declare.fields import field as declared
+from daicho.declare.fields import uid
 from daicho.errors import NotFound
-from daicho.fields import field as declared
-from daicho.fields import uid
 from daicho.plan import Ledger
-from daicho.table import Table
+from daicho.storage.bucket import Bucket
+from daicho.storage.table import Table
 from handlers import archive, project, rollup
-from handlers.outside import Outside
-from local.expiry import sweep
-from tests.pump import Consumer, Context, Pump, environment
+from handlers.wiring.dependencies import Outside
+from local.ttl_process import sweep
+from tests.support.stream_pump import Consumer, Context, Pump, environment
 
 BUCKET = "archive"
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from cli.archive.opened import Metered, Opened
+from cli.archive.session import Metered, Opened
+from cli.aws.stacks import Stack
 from cli.main import app
-from cli.stacks import Stack
-from daicho.archive import forgetting
-from daicho.domain import Daicho, Domain
+from daicho.archive import forgetter
+from daicho.declare.domain import Daicho, Domain
 from tests.integration.test_archive import LEDGER, Deployed, Entry, deployed, write
 
 __all__ = ["deployed"]  # a fixture
@@ -69,7 +69,7 @@ def test_an_items_whole_way_by_command(
     assert deployed.texts() == [f"note {n}" for n in (4, 3, 2, 1, 0)]
     assert list(tmp_path.iterdir()) == []
 
-    monkeypatch.setattr(forgetting, "REWRITTEN_AFTER", dt.timedelta(0))
+    monkeypatch.setattr(forgetter, "REWRITTEN_AFTER", dt.timedelta(0))
     code, told = run("forget", "--json", "--tenant", "one", "--apply")
     assert (told["rows"], told["younger"], told["broken"]) == (5, 0, {})
     assert run("query", "-o", "json", "--tenant", "one") == (0, [])

@@ -11,17 +11,17 @@ import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Aggregate, Count, Domain, Entity, Key, month
-from daicho.book import Book
-from daicho.derive import Amount
-from daicho.domain import Daicho
-from daicho.fields import field, uid
-from daicho.patience import Patience
+from daicho.book.book import Book
+from daicho.declare.domain import Daicho
+from daicho.declare.fields import field, uid
+from daicho.derive.derived_items import Amount
 from daicho.plan import Ledger
-from daicho.table import Table
+from daicho.runtime.retry import Patience
+from daicho.storage.table import Table
 from daicho.tally import slots
-from daicho.tally.at_once import AtOnce
+from daicho.tally.immediate_rollup import AtOnce
 from handlers import project, rollup
-from tests.pump import Consumer, Context, Pump, environment
+from tests.support.stream_pump import Consumer, Context, Pump, environment
 
 AT = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 SONGS = ("a", "b", "c", "d", "e")

@@ -13,15 +13,15 @@ from moto import mock_aws
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.archive.archiver import Archiver
-from daicho.bucket import Bucket
 from daicho.errors import SettingsError
-from daicho.table import Table
+from daicho.storage.bucket import Bucket
+from daicho.storage.table import Table
 from handlers import audit
-from handlers.consumer import Handler
-from handlers.outside import Outside
-from tests.archiving import PATIENCE, batch
-from tests.ledgers import LEDGER
-from tests.pump import Context, environment
+from handlers.wiring.dependencies import Outside
+from handlers.wiring.stream_consumer import Handler
+from tests.support.memory_archive import PATIENCE, batch
+from tests.support.sample_ledger import LEDGER
+from tests.support.stream_pump import Context, environment
 
 BUCKET = "archive"
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)

@@ -14,7 +14,7 @@ from daicho.errors import (
     PreconditionFailed,
     ReferenceNotFound,
 )
-from tests.shelf import NOON, Note, Poll, Shelf
+from tests.support.sample_entities import NOON, Note, Poll, Shelf
 
 
 def test_what_is_created_is_got(shelf: Shelf) -> None:

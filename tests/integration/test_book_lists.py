@@ -15,8 +15,19 @@ from daicho.errors import (
     PreconditionFailed,
     ReferenceNotFound,
 )
-from tests.deriving import count_all
-from tests.shelf import LEDGER, NOON, Ballot, Link, Note, Poll, Shelf, Token, Visit, walk
+from tests.support.derived_state import count_all
+from tests.support.sample_entities import (
+    LEDGER,
+    NOON,
+    Ballot,
+    Link,
+    Note,
+    Poll,
+    Shelf,
+    Token,
+    Visit,
+    walk,
+)
 
 
 def test_a_sharded_partition_is_read_as_one(shelf: Shelf) -> None:

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from daicho.book import Book
+from daicho.book.book import Book
+from daicho.declare.queries import Many
 from daicho.errors import PreconditionFailed
-from daicho.questions import Many
-from daicho.table import Table
-from daicho.web.doing import done
-from daicho.web.operations import Reply
-from tests.shelf import Link, Note, Shelf
+from daicho.storage.table import Table
+from daicho.web.http.execution import done
+from daicho.web.http.operation import Reply
+from tests.support.sample_entities import Link, Note, Shelf
 
 
 def test_a_page_is_bounded_by_its_size(shelf: Shelf) -> None:

@@ -13,17 +13,17 @@ from typing import Any
 
 import pytest
 
-from cli.load import load
-from daicho.book import Book
+from cli.load.command import load
+from daicho.book.book import Book
 from daicho.plan import Ledger
 from daicho.search.normalise import fold
-from daicho.table import Table
+from daicho.storage.table import Table
 from domains.downloads import Download
 from handlers import api, project, rollup
-from tests.chinook import Chinook
-from tests.dynoxide import client, create_table, serving
-from tests.gateway import Gateway
-from tests.pump import Consumer, Context, Pump, environment
+from tests.support.chinook import Chinook
+from tests.support.dynoxide import client, create_table, serving
+from tests.support.gateway import Gateway
+from tests.support.stream_pump import Consumer, Context, Pump, environment
 
 TENANT, OTHER = "acme", "globex"
 DOWNLOADS, DELETED, MOVED = 20_000, 1_000, 1_000

@@ -9,9 +9,9 @@ from decimal import Decimal
 import pytest
 
 from daicho.search.normalise import fold
-from tests.chinook import Chinook, Row
-from tests.client import Client, segment
-from tests.served import Served
+from tests.support.api_client import Client, segment
+from tests.support.chinook import Chinook, Row
+from tests.support.deployment import Served
 
 SHIPPED, CANCELLED = 20, 10
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from daicho.table import Table
-from tests.client import Client
-from tests.served import Served
-from tests.shelf import Copied, Shelf, walk
+from daicho.storage.table import Table
+from tests.support.api_client import Client
+from tests.support.deployment import Served
+from tests.support.sample_entities import Copied, Shelf, walk
 
 SHOWN = "fields=id,date,status,total"
 

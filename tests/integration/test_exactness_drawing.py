@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho.patience import Patience
-from daicho.stream.project import Projector
+from daicho.runtime.retry import Patience
+from daicho.storage.table import Table
+from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
-from daicho.table import Table
-from daicho.tally.reading import live_amount
-from tests.delivery.memory import MemoryBucket
-from tests.ledgers import LEDGER, image, tally
+from daicho.tally.reader import live_amount
+from tests.delivery.aws.memory import MemoryBucket
+from tests.support.sample_ledger import LEDGER, image, tally
 
 ATTEMPT_A, ATTEMPT_B = (101, 102), (101, 102, 103)
 SCHEDULE = (ATTEMPT_A, ATTEMPT_B, ATTEMPT_A)

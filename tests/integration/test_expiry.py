@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import boto3
 import pytest
 
-from local.expiry import AT_MARK, DAY, MARK, play, sweep
-from tests.dynoxide import REGION
+from local.ttl_process import AT_MARK, DAY, MARK, play, sweep
+from tests.support.dynoxide import REGION
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

@@ -17,22 +17,22 @@ import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 from typer.testing import CliRunner
 
-from cli.exporting.exporter import PATIENCE_SECONDS, Exporter
-from cli.exporting.lines import Chosen, Lines
-from cli.exporting.state import State
+from cli.export.checkpoint import State
+from cli.export.exporter import PATIENCE_SECONDS, Exporter
+from cli.export.item_lines import Chosen, Lines
 from cli.main import app
-from daicho.book import Book
+from daicho.book.book import Book
 from daicho.errors import ThrottledError, UnavailableError
-from daicho.images import Image, to_image
-from daicho.pace import Pace
 from daicho.plan import Ledger
-from daicho.requests import Page, Scan
-from daicho.table import Table
+from daicho.runtime.rate_limit import Pace
+from daicho.storage.attributes import Image, to_image
+from daicho.storage.requests import Page, Scan
+from daicho.storage.table import Table
 from domains.articles import Article
 from domains.documents import Document
 from domains.manuals import Manual
-from tests.deriving import items_of
-from tests.dynoxide import create_table
+from tests.support.derived_state import items_of
+from tests.support.dynoxide import create_table
 
 ROOT = Path(__file__).parents[2]
 Run = Callable[..., Any]

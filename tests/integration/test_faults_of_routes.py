@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from daicho.errors import UnansweredError
-from daicho.table import Table
-from daicho.web.operations import Operation
+from daicho.storage.table import Table
+from daicho.web.http.operation import Operation
 from handlers import api
-from handlers.outside import Outside
-from tests.client import Client
+from handlers.wiring.dependencies import Outside
 from tests.integration.test_api_bad_input import body_of, named, url_of
 from tests.integration.test_api_idempotency import KEYED, MAKING, items_of
-from tests.pump import environment
-from tests.served import Served
+from tests.support.api_client import Client
+from tests.support.deployment import Served
+from tests.support.stream_pump import environment
 
 MOST_CALLS = 40
 LEFT_OUT = ("PK", "ttl", "salt")

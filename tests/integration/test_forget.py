@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from daicho.archive.due import Due
-from daicho.archive.forgetting import Forgetter
-from daicho.archive.reading import Selection
+from daicho.archive.forget_schedule import Due
+from daicho.archive.forgetter import Forgetter
+from daicho.archive.reader import Selection
 from daicho.errors import SettingsError, UnavailableError
 from handlers import forget
-from handlers.outside import Outside
+from handlers.wiring.dependencies import Outside
 from tests.integration.test_archive import BUCKET, Deployed, deployed, write
-from tests.pump import Context, environment
+from tests.support.stream_pump import Context, environment
 
 __all__ = ["deployed"]  # a fixture
 

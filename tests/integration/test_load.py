@@ -16,22 +16,22 @@ import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 from typer.testing import CliRunner
 
-from cli.loading.batches import Batches, interleaved
-from cli.loading.loader import Loader
-from cli.loading.prepare import Preparer
-from cli.loading.rows import read
-from cli.loading.state import ChangedError, State, Target
+from cli.load.batch_writer import Batches, interleaved
+from cli.load.checkpoint import ChangedError, State, Target
+from cli.load.loader import Loader
+from cli.load.row_preparer import Preparer
+from cli.load.row_reader import read
 from cli.main import app
 from daicho.errors import TenantClosed, UnprocessedError
-from daicho.images import Image
-from daicho.jobs import mark_key
-from daicho.pace import Pace
 from daicho.plan import Ledger
-from daicho.requests import key_image
-from daicho.table import Table
+from daicho.runtime.rate_limit import Pace
+from daicho.storage.attributes import Image
+from daicho.storage.requests import key_image
+from daicho.storage.table import Table
+from daicho.tenants.jobs import mark_key
 from domains.downloads import Download
 from domains.music import Artist, Song
-from tests.deriving import items_of
+from tests.support.derived_state import items_of
 
 ROOT = Path(__file__).parents[2]
 NOON = "2026-11-21T12:00:00.000000Z"
@@ -191,9 +191,9 @@ def test_a_load_that_was_cut_off_goes_on(
 
 
 SLOWER = """
-from cli.loading.state import State
+from cli.load.checkpoint import State
 from cli.main import app
-from daicho.pace import Pace
+from daicho.runtime.rate_limit import Pace
 
 save = State.save
 

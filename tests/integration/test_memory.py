@@ -12,14 +12,14 @@ import pytest
 from botocore.exceptions import ClientError
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho.derive import Amount, ItemKey
-from daicho.images import number
-from daicho.requests import Update
+from daicho.derive.derived_items import Amount, ItemKey
+from daicho.storage.attributes import number
+from daicho.storage.requests import Update
 from daicho.stream import claims
 from daicho.stream.claims import Claim
 from daicho.tally import slots
-from tests.delivery.dynamo import Dynamo
-from tests.ledgers import tally
+from tests.delivery.aws.dynamo import Dynamo
+from tests.support.sample_ledger import tally
 
 TALLY = tally("Song", "count", 1)
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)

@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 import pytest
 
-from daicho.book import Book
+from daicho.book.book import Book
 from daicho.errors import Conflict, Invalid, NotFound, PreconditionFailed
 from handlers import project
-from tests.pump import Consumer, Pump, environment
-from tests.shelf import LEDGER, NOON, Errand, Shelf
+from tests.support.sample_entities import LEDGER, NOON, Errand, Shelf
+from tests.support.stream_pump import Consumer, Pump, environment
 
 State = Literal["open", "late", "done"]
 STATES: tuple[State, ...] = ("open", "late", "done")

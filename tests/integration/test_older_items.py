@@ -8,12 +8,12 @@ import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Domain, Entity, Key, Listing, Search, field, uid
-from daicho.book import Book
-from daicho.domain import Daicho
+from daicho.book.book import Book
+from daicho.declare.domain import Daicho
 from daicho.errors import Invalid
 from daicho.plan import Ledger
-from daicho.table import Table
-from tests.deriving import derive_all
+from daicho.storage.table import Table
+from tests.support.derived_state import derive_all
 
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 

@@ -11,15 +11,15 @@ import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Aggregate, Domain, Entity, Key, Sum, field, uid
-from daicho.book import Book
-from daicho.domain import Daicho
+from daicho.book.book import Book
+from daicho.declare.domain import Daicho
+from daicho.declare.queries import Ranking, Score
 from daicho.errors import BadCursor
 from daicho.plan import Ledger
-from daicho.questions import Ranking, Score
-from daicho.table import Table
-from daicho.web.answers import score_values
-from tests.deriving import count_all
-from tests.dynoxide import create_table
+from daicho.storage.table import Table
+from daicho.web.routes.declared_queries import score_values
+from tests.support.derived_state import count_all
+from tests.support.dynoxide import create_table
 
 MEMBERS = 60
 
@@ -118,7 +118,7 @@ def test_every_members_rank(book: Book, wanted: list[Score], aggregate: str, liv
 def test_a_rank_beyond_what_is_counted_is_more_than_that(
     book: Book, wanted: list[Score], aggregate: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("daicho.figures.MOST_RANKS", 10)
+    monkeypatch.setattr("daicho.query.totals.MOST_RANKS", 10)
     asked = getattr(Play, aggregate)
     for each in wanted:
         found = book.read(asked("g", each.by[0]), ranked=True)
@@ -131,7 +131,7 @@ def test_a_rank_beyond_what_is_counted_is_more_than_that(
 def test_counting_ranks_is_bounded(
     book: Book, wanted: list[Score], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("daicho.figures.MOST_RANKS", 10)
+    monkeypatch.setattr("daicho.query.totals.MOST_RANKS", 10)
     counted = 0
     pages = Table.pages
 

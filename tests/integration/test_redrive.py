@@ -10,17 +10,16 @@ import pytest
 from moto import mock_aws
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho.bucket import Bucket
-from daicho.derive import key_of
-from daicho.requests import Query
+from daicho.derive.derived_items import key_of
+from daicho.storage.bucket import Bucket
+from daicho.storage.requests import Query
+from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claims import Shard
-from daicho.table import Table
 from handlers import project, redrive
-from handlers.outside import Outside
-from tests.ledgers import LEDGER
-from tests.pump import Context, environment
-from tests.redriving import (
+from handlers.wiring.dependencies import Outside
+from tests.support.consistency import differences
+from tests.support.redrive_setup import (
     SHARD,
     House,
     Killed,
@@ -31,7 +30,8 @@ from tests.redriving import (
     number,
     song,
 )
-from tests.standing import differences
+from tests.support.sample_ledger import LEDGER
+from tests.support.stream_pump import Context, environment
 
 MOST_OPERATIONS = 200
 

@@ -9,11 +9,11 @@ import pytest
 
 from bench.meter import Meter
 from daicho import Entity, Key, ref, uid
-from daicho.compile import compile_entity
+from daicho.declare.compiler import compile_entity
+from daicho.declare.fields import DeclarationError
 from daicho.errors import Invalid, NotFound, ReferenceNotFound
-from daicho.fields import DeclarationError
-from daicho.table import Table
-from tests.shelf import Link, Note, Poll, Remark, Shelf
+from daicho.storage.table import Table
+from tests.support.sample_entities import Link, Note, Poll, Remark, Shelf
 
 
 class Meddled(Table):

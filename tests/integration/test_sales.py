@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from cli.load import load
-from tests.chinook import Chinook, Row
-from tests.client import Client, segment
-from tests.served import Served
+from cli.load.command import load
+from tests.support.api_client import Client, segment
+from tests.support.chinook import Chinook, Row
+from tests.support.deployment import Served
 
 DEARER, MOVED, REFUNDED = 100, 100, 100
 

@@ -8,15 +8,15 @@ import pytest
 from pydantic import JsonValue
 
 from daicho import Domain, Entity, Key, Split, field
-from daicho.book import Book
-from daicho.domain import Daicho
+from daicho.book.book import Book
+from daicho.declare.domain import Daicho
+from daicho.declare.queries import Held
 from daicho.errors import Conflict, Invalid, NotFound, PreconditionFailed
-from daicho.images import ITEM_BYTES
 from daicho.plan import Ledger
-from daicho.questions import Held
-from daicho.table import Table
+from daicho.storage.attributes import ITEM_BYTES
+from daicho.storage.table import Table
 from domains.documents import Document
-from tests.documents import FIRST, LEDGER, at, items, sections, whole
+from tests.support.documents import FIRST, LEDGER, at, items, sections, whole
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ from typing import Any, Literal
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho import split
-from daicho.book import Book
+from daicho.book.book import Book
 from daicho.errors import DaichoError, ThrottledError, UnansweredError
-from daicho.patience import Patience
+from daicho.layout import sections as split
 from daicho.plan import Ledger
-from daicho.sweeping import Sweep
-from daicho.table import Table
+from daicho.runtime.retry import Patience
+from daicho.storage.table import Table
+from daicho.sweep import Sweep
 from domains.documents import Document
 
 LEDGER = Ledger.load()

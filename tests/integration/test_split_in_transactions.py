@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from daicho.book import Book
+from daicho.book.book import Book
+from daicho.declare.queries import Held
 from daicho.errors import Invalid, NotFound, PreconditionFailed, Raced
-from daicho.questions import Held
-from daicho.table import Table
-from daicho.transactions import Transaction
+from daicho.storage.table import Table
+from daicho.write.transaction import Transaction
 from domains.documents import Document
-from tests.documents import FIRST, LEDGER, at, sections, whole
+from tests.support.documents import FIRST, LEDGER, at, sections, whole
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Many change one document at once, whole and in sections: what each sees, some serial order shows.
 
-`tests.linear` checks it. Threads draw their calls at random; every value written is another.
+`tests.support.linearizability` checks it. Threads draw their calls at random; every value written
+is another.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from daicho import split
-from daicho.book import Book
+from daicho.book.book import Book
+from daicho.declare.queries import Held
 from daicho.errors import NotFound, UnavailableError
+from daicho.layout import sections
 from daicho.plan import Ledger
-from daicho.questions import Held
-from daicho.table import Table
+from daicho.storage.table import Table
 from domains.documents import Document
-from tests.linear import ABSENT, Call, History
+from tests.support.linearizability import ABSENT, Call, History
 
 LEDGER = Ledger.load()
 NAMES = "abcdef"
@@ -122,7 +123,7 @@ def test_a_thousand_changes_and_what_is_read_meanwhile_are_some_serial_order(
 
 
 def test_so_are_those_of_sections_in_pieces(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(split, "PIECE_BYTES", 16)
+    monkeypatch.setattr(sections, "PIECE_BYTES", 16)
     history = together(table, clients=4, calls=60, seed=11, padding="." * 40)
     assert history.wrong() is None
 
@@ -194,7 +195,7 @@ def test_without_the_check_of_the_head_it_would_not_be(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same readers, made to believe every head: the checker notices."""
-    monkeypatch.setattr(split.Manifest, "changed_since", lambda *_: frozenset())
+    monkeypatch.setattr(sections.Manifest, "changed_since", lambda *_: frozenset())
     wrong = None
     for seed in range(20, 60):
         table._client.delete_item(TableName=table.name, Key=_key("acme#Document#d"))

@@ -16,14 +16,14 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from daicho.derive import Amount
+from daicho.derive.derived_items import Amount
 from daicho.errors import SettingsError
-from daicho.requests import Query
-from daicho.table import Table
-from daicho.tally import reading
+from daicho.storage.requests import Query
+from daicho.storage.table import Table
+from daicho.tally import reader
 from handlers import archive, project, rollup
-from handlers.consumer import NotDoneError
-from tests.ledgers import LEDGER, OLD_LEDGER, tally
+from handlers.wiring.stream_consumer import NotDoneError
+from tests.support.sample_ledger import LEDGER, OLD_LEDGER, tally
 
 TESTS = Path(__file__).parent.parent
 BUCKET = "archive"
@@ -78,9 +78,9 @@ def test_the_projector_derives_and_counts(environ: Mapping[str, str], table: Tab
     created = "2026-11-21T01:05:40.123456Z"
     assert postings(table, "as") == postings(table, "") == [f"{created}#1"]
     assert postings(table, "aj") == []
-    live = reading.live_amount(table, tally("Song", "count", 1, tenant="acme"))
+    live = reader.live_amount(table, tally("Song", "count", 1, tenant="acme"))
     assert live == Amount(0)
-    assert reading.live_amount(table, tally("Song", "length", 2, "x", tenant="acme")) == Amount(0)
+    assert reader.live_amount(table, tally("Song", "length", 2, "x", tenant="acme")) == Amount(0)
 
 
 def test_the_rollup_brings_totals_up(
@@ -90,11 +90,11 @@ def test_the_rollup_brings_totals_up(
     del given["Records"][2]
     project.build(environ, LEDGER)(given, Context())
     count = tally("Song", "count", 1, tenant="acme")
-    assert reading.rolled_up_amount(table, count) == Amount()
+    assert reader.rolled_up_amount(table, count) == Amount()
     capsys.readouterr()
     report = rollup.build(environ, LEDGER)({}, Context())
     assert (report["rolled"], report["failed"], report["finished"]) == (2, 0, True)
-    assert reading.rolled_up_amount(table, count, consistent=True) == Amount(1, Decimal(1))
+    assert reader.rolled_up_amount(table, count, consistent=True) == Amount(1, Decimal(1))
     line = json.loads(capsys.readouterr().out)
     assert line["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "Daicho"
     assert line["TalliesRolledUp"] == 2

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from daicho.derive import ItemKey
+from daicho.derive.derived_items import ItemKey
 from daicho.errors import (
     ConditionFailedError,
     ContendedError,
@@ -20,11 +20,11 @@ from daicho.errors import (
     UnavailableError,
     UnprocessedError,
 )
-from daicho.faults import translated
-from daicho.images import Image
-from daicho.patience import Patience
-from daicho.requests import Delete, Put, Query, Update
-from daicho.table import Table, open_table
+from daicho.runtime.retry import Patience
+from daicho.storage.attributes import Image
+from daicho.storage.botocore_errors import translated
+from daicho.storage.requests import Delete, Put, Query, Update
+from daicho.storage.table import Table, open_table
 
 
 def item(pk: str, sk: str, **values: str) -> Image:

@@ -13,17 +13,17 @@ import pytest
 from moto import mock_aws
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho.archive.marks import Mark, forgotten_key
-from daicho.deletion.fate import Fate, fate_of
-from daicho.derive import ItemKey
+from daicho.archive.forget_requests import Mark, forgotten_key
+from daicho.derive.derived_items import ItemKey
 from daicho.errors import UnansweredError
-from daicho.jobs import Job, Jobs, OvertakenError, mark_key
 from daicho.stream.claims import Shard, shard_key
-from daicho.tenants import CLOSED_SECONDS
-from tests.client import Client
-from tests.ledgers import image
-from tests.pump import SHARD
-from tests.tenancy import (
+from daicho.tenants.jobs import Job, Jobs, OvertakenError, mark_key
+from daicho.tenants.lifecycle import CLOSED_SECONDS
+from daicho.tenants.tombstones import Fate, fate_of
+from tests.support.api_client import Client
+from tests.support.sample_ledger import image
+from tests.support.stream_pump import SHARD
+from tests.support.two_tenants import (
     FAILURES,
     LEDGER,
     OBJECTS,

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from daicho.book import Book
-from daicho.derive import key_of
+from daicho.book.book import Book
+from daicho.derive.derived_items import key_of
 from daicho.errors import (
     Conflict,
     ContendedError,
@@ -22,10 +22,10 @@ from daicho.errors import (
     TransactionFailedError,
     UnansweredError,
 )
-from daicho.idempotency import Answer, Request
-from daicho.requests import ConditionCheck, Delete, Put, Update
-from daicho.table import Table
-from tests.shelf import NOON, Ballot, Link, Note, Poll, Shelf, Token, Visit
+from daicho.storage.requests import ConditionCheck, Delete, Put, Update
+from daicho.storage.table import Table
+from daicho.write.idempotency import Answer, Request
+from tests.support.sample_entities import NOON, Ballot, Link, Note, Poll, Shelf, Token, Visit
 
 DONE = Answer(200, {}, "done")
 

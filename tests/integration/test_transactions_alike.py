@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from daicho.book import Book
+from daicho.book.book import Book
 from daicho.errors import Refusal
-from daicho.idempotency import Answer, Request
-from tests.shelf import NOON, Errand, Note, Shelf, Token
+from daicho.write.idempotency import Answer, Request
+from tests.support.sample_entities import NOON, Errand, Note, Shelf, Token
 
 PROGRAMS = 120
 Step = Callable[[Book], Any]

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from daicho import Domain, Entity, Key, Listing, Versioned, uid
-from daicho.book import Book
-from daicho.derive import key_of
-from daicho.domain import Daicho
+from daicho.book.book import Book
+from daicho.declare.domain import Daicho
+from daicho.declare.queries import One
+from daicho.derive.derived_items import key_of
 from daicho.errors import BadCursor, Conflict, Invalid, NotFound, PreconditionFailed
-from daicho.history import MOST_FORGOTTEN, contents
 from daicho.plan import Ledger
-from daicho.questions import One
-from tests.deriving import derive_all
-from tests.revised import BOTH, LEDGER, NOON, Guide, Kept, Memo, numbers
+from daicho.query.version_history import MOST_FORGOTTEN, contents
+from tests.support.derived_state import derive_all
+from tests.support.versioned_entities import BOTH, LEDGER, NOON, Guide, Kept, Memo, numbers
 
 
 def revised(book: Book, entity: Any, times: int, id: str = "m") -> None:
@@ -164,8 +164,8 @@ def test_a_deletion_takes_a_number_and_can_be_undone(kept: Kept, entity: Any) ->
 
 
 def test_history_may_be_forgotten(kept: Kept, entity: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("daicho.history.BLOCK", 4)
-    monkeypatch.setattr("daicho.history.MOST_FORGOTTEN", 8)
+    monkeypatch.setattr("daicho.query.version_history.BLOCK", 4)
+    monkeypatch.setattr("daicho.query.version_history.MOST_FORGOTTEN", 8)
     assert MOST_FORGOTTEN == 1_000
     book = kept.book()
     revised(book, entity, 12)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from daicho.errors import Invalid, NotFound, PreconditionFailed, Raced
-from tests.revised import Guide, Kept, Memo, numbers
+from tests.support.versioned_entities import Guide, Kept, Memo, numbers
 
 
 def test_both_kinds_are_written_together(kept: Kept) -> None:

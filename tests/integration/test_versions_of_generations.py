@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from daicho import Domain, Entity, Key, Versioned, field, uid
-from daicho.domain import Daicho
+from daicho.declare.domain import Daicho
 from daicho.errors import Invalid
 from daicho.plan import Ledger
-from tests.revised import Kept, numbers
+from tests.support.versioned_entities import Kept, numbers
 
 
 def _first() -> type[Entity]:

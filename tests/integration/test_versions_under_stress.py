@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from daicho.errors import NotFound, PreconditionFailed, UnavailableError
-from daicho.table import Table
-from tests.revised import Kept, Losing, numbers
+from daicho.storage.table import Table
+from tests.support.versioned_entities import Kept, Losing, numbers
 
 EDITORS, EDITS = 4, 12
 

@@ -13,17 +13,18 @@ from typing import Any
 
 import pytest
 
-from daicho import Entity, derive
-from daicho.book import Book
-from daicho.derive import ItemKey
-from daicho.entity import values_of
+from daicho import Entity
+from daicho.book.book import Book
+from daicho.declare.entity import values_of
+from daicho.declare.queries import Many
+from daicho.derive import derived_items
+from daicho.derive.derived_items import ItemKey
 from daicho.errors import UnprocessedError
-from daicho.images import Image
 from daicho.plan import Ledger
-from daicho.questions import Many
-from daicho.requests import Page, Query
-from daicho.table import Found, Table
-from daicho.writing import complete, values_image
+from daicho.storage.attributes import Image
+from daicho.storage.requests import Page, Query
+from daicho.storage.table import Found, Table
+from daicho.write.conditions import complete, values_image
 
 TENANT = "t"
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
@@ -45,7 +46,7 @@ class Shelf(Table):
         entity = type(item)
         generation = self.ledger.current(entity.__name__)
         image = complete(TENANT, generation, values_image(entity, values_of(item)), created)
-        self._set(derive.key_of(image), image)
+        self._set(derived_items.key_of(image), image)
 
     def remove(self, key: ItemKey) -> None:
         self._set(key, None)
@@ -60,12 +61,12 @@ class Shelf(Table):
     def catch_up(self, keys: Iterable[ItemKey], *, wholly: bool = True) -> None:
         """The index shows these items as they are; unless ``wholly``, also as they were."""
         for key in keys:
-            gone = [row for row in self.rows if derive.base_of_derived(row.pk) == key]
+            gone = [row for row in self.rows if derived_items.base_of_derived(row.pk) == key]
             for row in gone if wholly else ():
                 del self.rows[row]
             if (image := self.items.get(key)) is not None:
                 plan = self.ledger.current(image["type"]["S"]).plan
-                for row, place in derive.rows(plan, image).items():
+                for row, place in derived_items.rows(plan, image).items():
                     key_of_row = {"PK": {"S": row.pk}, "SK": {"S": row.sk}}
                     self.rows[row] = {**key_of_row, **place.attributes}
 

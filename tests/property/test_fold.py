@@ -7,21 +7,22 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daicho import derive, versions
-from daicho.derive import Amount, ItemKey
-from daicho.rows import Row
-from daicho.stream.compute import Computed, compute
-from daicho.stream.fold import DerivedWrite, fold, total
+from daicho.derive import derived_items
+from daicho.derive.derived_items import Amount, ItemKey
+from daicho.derive.index_row import Row
+from daicho.layout import versions
+from daicho.stream.batch_fold import DerivedWrite, fold, total
+from daicho.stream.changes import Computed, compute
 from daicho.stream.records import Batch
 from infra.filters import project_filters
-from tests.delivery.choices import Choices
+from tests.delivery.aws.dynamo import Dynamo
+from tests.delivery.aws.event_filters import EventFilters
+from tests.delivery.aws.journal import Journal
+from tests.delivery.aws.stream import Stream
 from tests.delivery.clock import Clock
-from tests.delivery.dynamo import Dynamo
-from tests.delivery.event_filters import EventFilters
-from tests.delivery.journal import Journal
-from tests.delivery.stream import Stream
-from tests.delivery.world import World
-from tests.ledgers import LEDGER
+from tests.delivery.oracle.world import World
+from tests.delivery.schedules.choices import Choices
+from tests.support.sample_ledger import LEDGER
 
 ENTITIES = (("Song",), ("Download",), ("Order",), ("Song", "Download", "Order"))
 ACTIONS = ("put", "put", "put", "touch", "delete", "expire")
@@ -47,7 +48,7 @@ def histories(draw: st.DrawFn) -> tuple[World, list[Batch]]:
         for item in world.items.values() if versioned else ():
             revised = versions.versioned(item, number, clock.now())
             kept = versions.version_item(revised, item["type"]["S"])
-            table.commit(derive.key_of(kept), kept)
+            table.commit(derived_items.key_of(kept), kept)
         if draw(st.integers(0, 9)) == 0:
             journal.split(draw(st.sampled_from(journal.open_shards)))
     batches: list[Batch] = []
@@ -108,7 +109,7 @@ def test_an_item_is_put_where_it_stands_now_before_it_is_removed_elsewhere(
         removing: set[ItemKey] = set()
         for write in fold(computed(batch)):
             if isinstance(write, DerivedWrite):
-                base = derive.base_of_derived(write.key.pk)
+                base = derived_items.base_of_derived(write.key.pk)
                 assert write.row is None or base not in removing
                 removing |= {base} if write.row is None else set()
 

@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from daicho import keys
+from daicho.storage import keys
 
 HOSTILE = st.text(
     st.sampled_from('#$ab\x00 "!%台\U0001f600') | st.characters(exclude_categories=["Cs"])

@@ -18,17 +18,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daicho import Domain, Edge, Entity, Key, Listing, Search, derive, each, reading, refs, uid
+from daicho import Domain, Edge, Entity, Key, Listing, Search, each, refs, uid
 from daicho import field as declared
-from daicho.book import Book
-from daicho.derive import ItemKey
-from daicho.domain import Daicho
+from daicho.book.book import Book
+from daicho.declare.domain import Daicho
+from daicho.declare.queries import Many
+from daicho.derive import derived_items
+from daicho.derive.derived_items import ItemKey
 from daicho.plan import Ledger
-from daicho.questions import Many
+from daicho.query import collection_reader
 from daicho.search.grams import forms
 from daicho.search.keyword import Keyword
 from daicho.search.normalise import fold
-from daicho.writing import item_of
+from daicho.write.conditions import item_of
 from tests.property.lagging import NOON, Shelf, walked
 
 
@@ -171,7 +173,7 @@ def test_a_page_of_bounded_work_skips_nothing(
     shelf = shelf_of(docs, draw)
     shelf.falters = True
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "MOST_ROWS", draw.randint(1, 6))
+        patch.setattr(collection_reader, "MOST_ROWS", draw.randint(1, 6))
         pages = walked(Book(shelf, LEDGER, "t", at_once=1), questions, draw)
         assert [doc.id for page in pages for doc in page] == listed(shelf, questions)
 
@@ -184,7 +186,7 @@ def test_a_walk_while_items_change(
     """What is shown is in the list, there, now or a moment ago. What never changed is, once."""
     shelf = shelf_of(docs, draw)
     shelf.falters = draw.random() < 0.5
-    steady = {derive.key_of(image): item_of(Doc, image).id for image in shelf.items.values()}
+    steady = {derived_items.key_of(image): item_of(Doc, image).id for image in shelf.items.values()}
     there = set(listed(shelf, questions))
     seen: list[str] = []
     orders: list[tuple[Any, ...]] = []

@@ -1,7 +1,7 @@
 """Searches against brute force: any text, lists that lag, edits, renames and deletes between pages.
 
 The oracle goes over the items and knows nothing of grams, lists or cursors; how values and keywords
-read is common (`daicho.search.spelling`) and has tests of its own.
+read is common (`daicho.search.variants`) and has tests of its own.
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daicho import Domain, Entity, Key, Listing, Search, derive, each, reach, refs, through, uid
+from daicho import Domain, Entity, Key, Listing, Search, each, refs, through, uid
 from daicho import field as declared
-from daicho.book import Book
-from daicho.derive import ItemKey
-from daicho.domain import Daicho
-from daicho.entity import values_of
+from daicho.book.book import Book
+from daicho.declare.domain import Daicho
+from daicho.declare.entity import values_of
+from daicho.declare.queries import Many
+from daicho.derive import derived_items
+from daicho.derive.derived_items import ItemKey
 from daicho.plan import Ledger
-from daicho.questions import Many
-from daicho.search import streams, walk
+from daicho.query import related_search
+from daicho.search import pager, posting_lists
 from daicho.search.normalise import fold
-from daicho.search.spelling import Kind, meanings, readings
-from daicho.writing import item_of
+from daicho.search.variants import Kind, meanings, readings
+from daicho.write.conditions import item_of
 from tests.property.lagging import NOON, TENANT, Shelf, walked
 
 
@@ -170,13 +172,13 @@ def shelf_of(persons: list[Person], groups: list[str], draw: random.Random) -> S
 def circumstances(draw: random.Random) -> Iterator[None]:
     """Budgets that end anywhere, and every way of reading that large lists would bring about."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(walk, "UNITS", draw.choice([2.5, 4.0, 9.0, 300.0]))
-        patch.setattr(walk, "REQUESTS", draw.choice([2, 5, 50]))
-        patch.setattr(reach, "MOST_MERGED", draw.choice([0, 64]))
+        patch.setattr(pager, "UNITS", draw.choice([2.5, 4.0, 9.0, 300.0]))
+        patch.setattr(pager, "REQUESTS", draw.choice([2, 5, 50]))
+        patch.setattr(related_search, "MOST_MERGED", draw.choice([0, 64]))
         walks = draw.random() < 0.5
-        patch.setattr(reach.Reach, "_is_cheaper_to_walk", lambda *_: walks)
-        patch.setattr(streams, "TOO_DENSE", draw.choice([1, 2, 27]))
-        patch.setattr(streams, "LEAST_READS", draw.choice([1, 3]))
+        patch.setattr(related_search.Reach, "_is_cheaper_to_walk", lambda *_: walks)
+        patch.setattr(posting_lists, "TOO_DENSE", draw.choice([1, 2, 27]))
+        patch.setattr(posting_lists, "LEAST_READS", draw.choice([1, 3]))
         yield
 
 
@@ -326,7 +328,7 @@ def test_rows_of_one_item_may_fill_more_than_a_block() -> None:
     shelf = shelf_of(persons, [], draw)
     shelf.before.clear()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(walk, "UNITS", 2.5)
+        patch.setattr(pager, "UNITS", 2.5)
         for keyword in ("aaab", "aaau", "aaaz"):
             pages = walked(Book(shelf, LEDGER, TENANT, at_once=1), (Person.begins(keyword),), draw)
             found = [person.id for page in pages for person in page]
@@ -337,4 +339,6 @@ def test_every_derived_key_is_the_persons_own() -> None:
     shelf = shelf_of(
         [Person(id="p1", name="a#b", company="$", phone="03")], ["x"], random.Random(3)
     )
-    assert {derive.base_of_derived(row.pk) for row in shelf.rows} == {ItemKey("t#Person#p1", "-")}
+    assert {derived_items.base_of_derived(row.pk) for row in shelf.rows} == {
+        ItemKey("t#Person#p1", "-")
+    }

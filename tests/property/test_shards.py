@@ -16,17 +16,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daicho import Domain, Entity, Key, Listing, Page, derive, field, keys
-from daicho.book import Book
-from daicho.declarations import MOST_SHARDS
-from daicho.domain import Daicho
-from daicho.fields import DeclarationError
+from daicho import Domain, Entity, Key, Listing, Page, field
+from daicho.book.book import Book
+from daicho.declare.aggregates import MOST_SHARDS
+from daicho.declare.domain import Daicho
+from daicho.declare.fields import DeclarationError
+from daicho.declare.queries import Many
+from daicho.derive import derived_items
 from daicho.plan import Ledger
-from daicho.questions import Many
-from daicho.reading import MOST_MERGED
-from daicho.requests import Page as Rows
-from daicho.requests import Query, key_image
-from tests.delivery.memory import MemoryTable
+from daicho.query.collection_reader import MOST_MERGED
+from daicho.storage import keys
+from daicho.storage.requests import Page as Rows
+from daicho.storage.requests import Query, key_image
+from tests.delivery.aws.memory import MemoryTable
 
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 DAY = dt.date(2026, 11, 21)
@@ -98,7 +100,7 @@ class House:
         image = next(
             each for each in self.table.items.values() if each.get("id", {}).get("S") == made.id
         )
-        for key, row in derive.rows(plan, image).items():
+        for key, row in derived_items.rows(plan, image).items():
             self.table.put({**key_image(key), **row.attributes})
 
     def remove(self, item: Any) -> None:
@@ -108,7 +110,7 @@ class House:
             key
             for key in self.table.items
             if key.pk.startswith("t#~")
-            and derive.base_of_derived(key.pk).sk == keys.escape(item.id)
+            and derived_items.base_of_derived(key.pk).sk == keys.escape(item.id)
         ]
         for key in derived:
             self.table.delete(key)

@@ -9,9 +9,10 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from daicho import images, keys, split
-from daicho.derive import ItemKey
-from daicho.split import Manifest, Section
+from daicho.derive.derived_items import ItemKey
+from daicho.layout import sections as split
+from daicho.layout.sections import Manifest, Section
+from daicho.storage import attributes, keys
 
 TEXT = st.text(
     st.sampled_from('#$/ab\x00 "\\!%台\U0001f600') | st.characters(exclude_categories=["Cs"])
@@ -75,7 +76,7 @@ def test_a_piece_of_the_longest_name_is_a_key(name: str) -> None:
     assert len(items) == 3
     for item in items:
         keys.check_sort(item["SK"]["S"])
-        assert images.size_of(item) <= images.ITEM_BYTES
+        assert attributes.size_of(item) <= attributes.ITEM_BYTES
 
 
 @given(st.lists(st.tuples(NAMES, st.integers(1, 3)), max_size=80), st.integers(0, 250))
@@ -96,7 +97,7 @@ def test_a_manifest_remembers_all_that_changed_or_says_that_it_does_not(
     else:
         assert known == {name for at, name in history if at > asked} or asked < 5
     assert manifest.changed_since(version) == frozenset()
-    assert images.size_of({split.MANIFEST: manifest.to_value()}) < 1024
+    assert attributes.size_of({split.MANIFEST: manifest.to_value()}) < 1024
 
 
 @given(TEXT, TEXT, TEXT)

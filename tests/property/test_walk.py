@@ -15,9 +15,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daicho.search.rarest import RarestOf
-from daicho.search.streams import END, AllOf, AnyOf, Block, Bound, Posting, Row, Stream, Wanted
-from daicho.search.walk import REQUESTS, UNITS, Budget, Fetched, Walk, Walked
+from daicho.search.pager import REQUESTS, UNITS, Budget, Fetched, Walk, Walked
+from daicho.search.posting_lists import (
+    END,
+    AllOf,
+    AnyOf,
+    Block,
+    Bound,
+    Posting,
+    Row,
+    Stream,
+    Wanted,
+)
+from daicho.search.sparsest_list import RarestOf
 
 ROWS_A_UNIT = 54
 LIMIT = 100

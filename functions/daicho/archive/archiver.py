@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from daicho.archive import chain as chains
-from daicho.archive.appending import Appender, BrokenChainError, Objects, Store
 from daicho.archive.chain import Chain
-from daicho.clock import utc_now
-from daicho.patience import Patience
+from daicho.archive.chain_writer import Appender, BrokenChainError, Objects, Store
 from daicho.plan import Ledger
-from daicho.stream.effort import carry_out
+from daicho.runtime.clock import utc_now
+from daicho.runtime.retry import Patience
+from daicho.runtime.retry_work import carry_out
 from daicho.stream.records import Batch, StreamRecord
 
 __all__ = ["Archiver", "BrokenChainError", "Stretch", "stretches"]

@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from daicho import images, keys
-from daicho.derive import ItemKey
-from daicho.images import Image
+from daicho.derive.derived_items import ItemKey
 from daicho.plan import Ledger, NewerGenerationError, UnknownEntityError
+from daicho.storage import attributes, keys
+from daicho.storage.attributes import Image
 from daicho.stream.records import StreamRecord
 
 START = "0"
@@ -120,7 +120,7 @@ def is_archived(record: StreamRecord, ledger: Ledger) -> bool:
     if not record.expired or image is None or record.entity is None:
         return False
     try:
-        plan = ledger.plan(record.entity, images.integer(image, "gen") or 0)
+        plan = ledger.plan(record.entity, attributes.integer(image, "gen") or 0)
     except (NewerGenerationError, UnknownEntityError, KeyError, ValueError, ArithmeticError):
         return True
     return plan.expires is not None and plan.expires.archive

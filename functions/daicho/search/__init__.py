@@ -1,1 +1,1 @@
-"""Search: what is written for it, and what matches."""
+"""Text analysis, and the algebra of posting lists: what a search stores, and what it finds."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from daicho.search.spelling import DESIGNATORS, DIGITS, KINDRED, KINDRED_INSIDE
+from daicho.search.variants import DESIGNATORS, DIGITS, KINDRED, KINDRED_INSIDE
 
 STEPS = (1, 2, 3, 5, 8)
 """Lengths of grams in a search by the beginning of words..."""

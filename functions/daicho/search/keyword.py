@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from daicho.search.grams import FORM_CODE_POINTS, Alternatives, Steps
 from daicho.search.normalise import fold
-from daicho.search.spelling import KINDS, Kind, meanings
+from daicho.search.variants import KINDS, Kind, meanings
 
 CODE_POINTS = 64
 WORDS = 5

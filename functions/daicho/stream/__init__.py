@@ -1,0 +1,1 @@
+"""The consumer of the table's stream: parse, compute, quarantine, announce, fold and write."""

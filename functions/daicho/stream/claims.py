@@ -21,10 +21,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from daicho import images, keys
-from daicho.derive import ItemKey
-from daicho.images import AttributeValue, Image
-from daicho.requests import Update
+from daicho.derive.derived_items import ItemKey
+from daicho.storage import attributes, keys
+from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.requests import Update
 from daicho.stream.records import StreamRecord
 
 State = Literal["open", "uncertain", "discarded", "done"]
@@ -104,8 +104,8 @@ class Shard:
         found = [Claim.parse(name, image[name]) for name in image if name.startswith(_PREFIX)]
         return cls(
             shard,
-            images.text(image, "announced") or "",
-            images.integer(image, "open") or 0,
+            attributes.text(image, "announced") or "",
+            attributes.integer(image, "open") or 0,
             {claim.seq: claim for claim in sorted(found, key=lambda claim: claim.seq)},
         )
 
@@ -147,10 +147,10 @@ def claiming(shard: str, claim: Claim) -> Update:
     condition = "attribute_not_exists(#claim) AND (attribute_not_exists(#open) OR #open < :most)"
     values: dict[str, AttributeValue] = {
         ":claim": claim.value,
-        ":most": images.to_value(MOST_OPEN),
+        ":most": attributes.to_value(MOST_OPEN),
         ":quarantine": {"S": QUARANTINE},
         ":shard": {"S": shard},
-        ":never": images.to_value(NEVER),
+        ":never": attributes.to_value(NEVER),
         ":one": _ONE,
     }
     if claim.state == "open":
@@ -177,7 +177,7 @@ def announcing(shard: str, last: str, now: dt.datetime) -> Update:
         "SET announced = :last, #ttl = if_not_exists(held, :ttl)",
         "attribute_not_exists(announced) OR announced < :last",
         {"#ttl": "ttl"},
-        {":last": {"S": last}, ":ttl": images.to_value(int((now + ITEM_LIVES).timestamp()))},
+        {":last": {"S": last}, ":ttl": attributes.to_value(int((now + ITEM_LIVES).timestamp()))},
     )
 
 
@@ -194,7 +194,7 @@ def finishing(shard: str, claim: Claim, now: dt.datetime) -> Update:
             ":finished": done.value,
             ":less": {"N": "-1"},
             ":one": _ONE,
-            ":most": images.to_value(MOST_DONE),
+            ":most": attributes.to_value(MOST_DONE),
         },
     )
 
@@ -208,7 +208,7 @@ def forgetting(shard: str, done: Sequence[Claim]) -> Update:
         f"REMOVE {', '.join(names)} ADD #done :less",
         " AND ".join(f"#c{place} = :c{place}" for place in range(len(done))),
         {**names, "#done": "done"},
-        {**values, ":less": images.to_value(-len(done))},
+        {**values, ":less": attributes.to_value(-len(done))},
     )
 
 
@@ -219,7 +219,7 @@ def unmarking(shard: str, now: dt.datetime) -> Update:
         "REMOVE GSI2PK, GSI2SK, held SET #ttl = :ttl",
         "#open = :none AND attribute_exists(held)",
         {"#open": "open", "#ttl": "ttl"},
-        {":none": {"N": "0"}, ":ttl": images.to_value(int((now + ITEM_LIVES).timestamp()))},
+        {":none": {"N": "0"}, ":ttl": attributes.to_value(int((now + ITEM_LIVES).timestamp()))},
     )
 
 
@@ -228,7 +228,7 @@ def _generation(record: StreamRecord) -> int:
     found = [0]
     for image in (record.old, record.new):
         try:
-            found.append(images.integer(image or {}, "gen") or 0)
+            found.append(attributes.integer(image or {}, "gen") or 0)
         except (KeyError, TypeError, ValueError, ArithmeticError):
             continue
     return max(found)

@@ -14,16 +14,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from daicho import keys
 from daicho.errors import ConditionFailedError
-from daicho.patience import Patience
-from daicho.requests import Update
-from daicho.stores import change_item
+from daicho.runtime.retry import Patience
+from daicho.runtime.retry_work import Mapper, carry_out
+from daicho.storage import keys
+from daicho.storage.protocols import change_item
+from daicho.storage.requests import Update
 from daicho.stream import claims
-from daicho.stream.claiming import AnnouncedError, FullError, Store, put_claim
+from daicho.stream.changes import Poison
+from daicho.stream.claim_writer import AnnouncedError, FullError, Store, put_claim
 from daicho.stream.claims import Claim, Shard
-from daicho.stream.compute import Poison
-from daicho.stream.effort import Mapper, carry_out
 from daicho.stream.records import StreamRecord
 
 LONGEST_MESSAGE = 1_000

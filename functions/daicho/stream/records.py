@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from daicho.derive import ItemKey, key_of
+from daicho.derive.derived_items import ItemKey, key_of
 from daicho.errors import DaichoError
-from daicho.images import Image
+from daicho.storage.attributes import Image
 
 NUMBER_DIGITS = 40
 SINGLE_SHARD = "single"

@@ -1,0 +1,1 @@
+"""Aggregates: slots, totals, the marks of what changed, the rollup, and the fast counters."""

@@ -16,18 +16,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
-from daicho import derive, keys
-from daicho.clock import utc_now
-from daicho.derive import Amount, ItemKey
+from daicho.derive import derived_items
+from daicho.derive.derived_items import Amount, ItemKey
 from daicho.errors import ConditionFailedError
-from daicho.images import Image
-from daicho.patience import Patience
 from daicho.plan import AggregatePlan, EntityPlan, Ledger
-from daicho.requests import Page, Query
-from daicho.stores import Gets, Pages, Transacts, Updates, try_change
-from daicho.tally import fast, fast_rollup, marks, slots
-from daicho.tally.reading import read_slots, sum_of
-from daicho.units import Units
+from daicho.runtime.clock import utc_now
+from daicho.runtime.retry import Patience
+from daicho.storage import keys
+from daicho.storage.attributes import Image
+from daicho.storage.capacity import Units
+from daicho.storage.protocols import Gets, Pages, Transacts, Updates, try_change
+from daicho.storage.requests import Page, Query
+from daicho.tally import counter_items, counter_rollup, slots
+from daicho.tally import dirty_shards as marks
+from daicho.tally.reader import read_slots, sum_of
 
 MARKS_A_PAGE = 200
 MOST_STARTS = 3
@@ -159,7 +161,7 @@ class Rollup(Totals):
         for page in self._dirty_pages():
             marked += [item["GSI2SK"]["S"] for item in page.items]
             # The index shows a mark for a while after it is gone: each tally once a run.
-            found = {fast.whole(item["PK"]["S"]): item["PK"]["S"] for item in page.items}
+            found = {counter_items.whole(item["PK"]["S"]): item["PK"]["S"] for item in page.items}
             tallies = [partition for whole, partition in found.items() if whole not in seen]
             seen.update(found)
             done += self._each(lambda tally: self._attempt(tally, patience), tallies)
@@ -186,8 +188,8 @@ class Rollup(Totals):
             StoreError: what is not done stays dirty, or unfolded.
             UnknownEntityError: no generation declares its aggregate; it stays dirty.
         """
-        if fast.is_fast(tally):
-            counter = fast_rollup.roll_up(
+        if counter_items.is_fast(tally):
+            counter = counter_rollup.roll_up(
                 self._store, self._ledger, tally, self._now, ranking_place, patience
             )
             return _Rolled(len(counter.images))
@@ -244,6 +246,6 @@ def ranking_place(
     split = len(aggregate.within)
     within, by = name.parts[:split], name.parts[split:]
     return ItemKey(
-        derive.ranking_partition(name.tenant, plan, aggregate, within, by),
+        derived_items.ranking_partition(name.tenant, plan, aggregate, within, by),
         keys.render(keys.ranking_score(amount.total), *by),
     )

@@ -18,10 +18,10 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from daicho import images, keys
-from daicho.derive import Amount, ItemKey, key_of
-from daicho.images import AttributeValue, Image
-from daicho.requests import Delete, Update, Write
+from daicho.derive.derived_items import Amount, ItemKey, key_of
+from daicho.storage import attributes, keys
+from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.requests import Delete, Update, Write
 
 TOTAL = "total"
 SLOT = "slot"
@@ -88,7 +88,7 @@ def amount_of(image: Image | None) -> Amount:
     """The amount that a slot or a total holds."""
     if image is None or "items" not in image:
         return Amount()
-    return Amount(int(image["items"]["N"]), images.number(image["total"]["N"]))
+    return Amount(int(image["items"]["N"]), attributes.number(image["total"]["N"]))
 
 
 def base_of(total: Image | None) -> Amount:
@@ -97,13 +97,13 @@ def base_of(total: Image | None) -> Amount:
     for base in ("base", "kept"):
         if total is not None and f"{base}_items" in total:
             items, value = total[f"{base}_items"], total[f"{base}_total"]
-            found += Amount(int(items["N"]), images.number(value["N"]))
+            found += Amount(int(items["N"]), attributes.number(value["N"]))
     return found
 
 
 def revision_of(image: Image | None) -> int:
     """How often the item was written; 0 if it never was."""
-    return (images.integer(image, "rev") or 0) if image is not None else 0
+    return (attributes.integer(image, "rev") or 0) if image is not None else 0
 
 
 def dirty_partition(number: int) -> str:
@@ -166,9 +166,9 @@ def totalling(tally: str, amount: Amount, revision: int, place: ItemKey | None) 
     total leaves the index, so that a chart lists only members that exist.
     """
     values = {
-        ":items": images.to_value(amount.items),
-        ":total": images.to_value(amount.total),
-        ":new": images.to_value(revision + 1),
+        ":items": attributes.to_value(amount.items),
+        ":total": attributes.to_value(amount.total),
+        ":new": attributes.to_value(revision + 1),
     }
     setting, removing = "SET #items = :items, #total = :total, rev = :new", ""
     if place is None:
@@ -177,7 +177,7 @@ def totalling(tally: str, amount: Amount, revision: int, place: ItemKey | None) 
         setting += ", GSI3PK = :gsi3pk, GSI3SK = :gsi3sk"
         values |= {":gsi3pk": {"S": place.pk}, ":gsi3sk": {"S": place.sk}}
     if revision:
-        values[":rev"] = images.to_value(revision)
+        values[":rev"] = attributes.to_value(revision)
     unchanged = "rev = :rev" if revision else "attribute_not_exists(rev)"
     return Update(total_key(tally), setting + removing, unchanged, NAMES, values)
 
@@ -199,7 +199,7 @@ def cleaning(slot: Image) -> Update:
 
 def is_idle(slot: Image, now: dt.datetime) -> bool:
     """Whether a slot may be folded: the total holds all of it, and it is idle for 72 hours."""
-    at = images.integer(slot, "at")
+    at = attributes.integer(slot, "at")
     return "GSI2PK" not in slot and at is not None and at <= (now - IDLE).timestamp()
 
 
@@ -222,8 +222,8 @@ def folding(tally: str, idle: Iterable[Image]) -> list[Write]:
     update = f"ADD {', '.join(added)}, rev :one"
     sums: dict[str, AttributeValue] = {":one": {"N": "1"}}
     for base, amount in amounts.items():
-        sums[f":{base}_items"] = images.to_value(amount.items)
-        sums[f":{base}_total"] = images.to_value(amount.total)
+        sums[f":{base}_items"] = attributes.to_value(amount.items)
+        sums[f":{base}_total"] = attributes.to_value(amount.total)
     return [*writes, Update(total_key(tally), update, "attribute_exists(rev)", values=sums)]
 
 
@@ -233,7 +233,7 @@ def _as_read(slot: Image) -> tuple[str, Mapping[str, AttributeValue], Mapping[st
     The revision alone would not do: a slot that was folded and is counted in again begins at 1
     once more, and may have come as far as before. Its last count then is 72 hours later.
     """
-    values: dict[str, AttributeValue] = {":rev": images.to_value(revision_of(slot))}
+    values: dict[str, AttributeValue] = {":rev": attributes.to_value(revision_of(slot))}
     if "at" not in slot:
         return "rev = :rev AND attribute_not_exists(#at)", values, AT
     return "rev = :rev AND #at = :read_at", {**values, ":read_at": slot["at"]}, AT
@@ -246,8 +246,8 @@ def _counted(
     return {
         ":dirty": {"S": dirty_place(key.pk, dirty_shards)},
         ":now": {"S": keys.instant(now)},
-        ":items": images.to_value(amount.items),
-        ":total": images.to_value(amount.total),
+        ":items": attributes.to_value(amount.items),
+        ":total": attributes.to_value(amount.total),
         ":one": {"N": "1"},
-        ":at": images.to_value(int(now.timestamp())),
+        ":at": attributes.to_value(int(now.timestamp())),
     }

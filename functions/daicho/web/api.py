@@ -14,20 +14,20 @@ from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValida
 from pydantic import ValidationError
 
 from daicho.errors import Raced, Refusal, ThrottledError, UnavailableError
-from daicho.idempotency import HEADER
-from daicho.web import problem_types, problems
-from daicho.web.endpoint import Endpoint, response
-from daicho.web.incoming import Incoming
-from daicho.web.mounting import operations
-from daicho.web.operations import Reply
-from daicho.web.problems import HttpError
-from daicho.web.resolver import Resolver
-from daicho.web.tenancy import administration
+from daicho.web.http import problem_types, problems
+from daicho.web.http.endpoint import Endpoint, response
+from daicho.web.http.operation import Reply
+from daicho.web.http.problems import HttpError
+from daicho.web.http.request import Incoming
+from daicho.web.http.resolver import Resolver
+from daicho.web.routes.builder import operations
+from daicho.web.routes.tenant_admin import administration
+from daicho.write.idempotency import HEADER
 
 if TYPE_CHECKING:
-    from daicho.book import Book
-    from daicho.domain import Daicho
-    from daicho.tenants import Tenants
+    from daicho.book.book import Book
+    from daicho.declare.domain import Daicho
+    from daicho.tenants.lifecycle import Tenants
 
 OPEN = ("/docs", "/openapi.json", "/problems")
 """Paths without a token: the API's own description, and what stands below them."""
@@ -93,7 +93,7 @@ class Api:
 
         @cache
         def text() -> str:
-            from daicho.web.openapi import described  # noqa: PLC0415  # seldom asked for
+            from daicho.web.openapi.document import described  # noqa: PLC0415  # seldom asked for
 
             return json.dumps(
                 described(self.operations, server=self._server, examples=daicho.examples)
@@ -103,7 +103,7 @@ class Api:
             return Response(200, "application/json", text(), compress=True)
 
         def docs() -> Response[str]:
-            from daicho.web.openapi import page  # noqa: PLC0415  # seldom asked for
+            from daicho.web.openapi.document import page  # noqa: PLC0415  # seldom asked for
 
             return Response(200, HTML, page(text()), compress=True)
 

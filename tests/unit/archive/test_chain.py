@@ -10,15 +10,15 @@ import pytest
 
 from daicho.archive import chain as chains
 from daicho.archive.archiver import Archiver, BrokenChainError
-from daicho.archive.objects import pack
-from daicho.archive.rows import Row
+from daicho.archive.object_format import pack
+from daicho.archive.row_format import Row
 from daicho.errors import UnavailableError
-from daicho.images import Image
-from daicho.patience import Patience
+from daicho.runtime.retry import Patience
+from daicho.storage.attributes import Image
 from daicho.stream.records import Batch, StreamRecord, sequence
-from tests.archiving import DAY, LABEL, MIDNIGHT, PATIENCE, batch, download
-from tests.delivery.memory import MemoryBucket, MemoryTable
-from tests.ledgers import LEDGER
+from tests.delivery.aws.memory import MemoryBucket, MemoryTable
+from tests.support.memory_archive import DAY, LABEL, MIDNIGHT, PATIENCE, batch, download
+from tests.support.sample_ledger import LEDGER
 
 
 def archive(table: Any, bucket: Any, given: Batch) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from local.demo import HERE, Sent, steps
+from local.demo.loader import HERE, Sent, steps
 from local.users import TENANTS
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from local import demo
-from local.place import Place
+from local.demo import loader
+from local.instance import Place
 
 STACK = {"url": "http://api", "tokens": {"acme": "a", "globex": "b"}}
 
@@ -19,7 +19,7 @@ STACK = {"url": "http://api", "tokens": {"acme": "a", "globex": "b"}}
 def settled(monkeypatch: pytest.MonkeyPatch) -> list[Place]:
     """The places whose data was waited for."""
     found: list[Place] = []
-    monkeypatch.setattr(demo, "_settle", lambda place, _: found.append(place))
+    monkeypatch.setattr(loader, "_settle", lambda place, _: found.append(place))
     return found
 
 
@@ -38,7 +38,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, closed: str | None = None) -> Non
             transport=httpx.MockTransport(answer),
         )
 
-    monkeypatch.setattr(demo, "_api", api)
+    monkeypatch.setattr(loader, "_api", api)
 
 
 def test_it_must_show_itself_only_once(
@@ -46,8 +46,8 @@ def test_it_must_show_itself_only_once(
 ) -> None:
     answering(monkeypatch)
     place = Place(tmp_path, 4566)
-    demo.load(place, STACK)
-    demo.load(place, STACK)  # its messages may have expired by now
+    loader.load(place, STACK)
+    loader.load(place, STACK)  # its messages may have expired by now
     assert settled == [place]
 
 
@@ -56,6 +56,6 @@ def test_a_closed_tenant_is_left_out_and_named(
 ) -> None:
     answering(monkeypatch, closed="a")
     said: list[str] = []
-    assert demo.load(Place(tmp_path, 4566), STACK, said.append) > 0
+    assert loader.load(Place(tmp_path, 4566), STACK, said.append) > 0
     assert ["acme" in each and "make reset" in each for each in said] == [True]
     assert not settled

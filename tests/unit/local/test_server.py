@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from local.place import Place, Trouble
+from local.instance import Place, Trouble
 from local.server import alone, healthy, start
 
 

@@ -6,16 +6,16 @@ import datetime as dt
 
 import pytest
 
-from daicho import images
 from daicho.errors import ConditionFailedError
-from daicho.images import Image
-from daicho.requests import Update
-from daicho.stores import change_item
+from daicho.storage import attributes
+from daicho.storage.attributes import Image
+from daicho.storage.protocols import change_item
+from daicho.storage.requests import Update
+from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claims import Claim, Shard, State
 from daicho.stream.records import sequence
-from daicho.table import Table
-from tests.delivery.dynamo import Dynamo
+from tests.delivery.aws.dynamo import Dynamo
 
 NOW = dt.datetime(2026, 11, 21, 1, 5, 40, tzinfo=dt.UTC)
 LABEL = "2026-11-21T00:00:00.000"
@@ -60,9 +60,9 @@ def test_a_claim_is_short() -> None:
     """An item of 400 KB must hold as many as may be."""
     longest = Claim(sequence(LABEL, "9" * 40), "uncertain", "E" * 64, 99_999, NOW)
     done = Claim(longest.seq, "done", "", 0, NOW)
-    sizes = [images.size_of({each.name: each.value}) for each in (longest, done)]
+    sizes = [attributes.size_of({each.name: each.value}) for each in (longest, done)]
     whole = sizes[0] * claims.MOST_OPEN + sizes[1] * claims.MOST_DONE
-    assert whole < images.ITEM_BYTES
+    assert whole < attributes.ITEM_BYTES
 
 
 def test_a_claim_is_put_once_whatever_its_state() -> None:

@@ -9,22 +9,22 @@ from typing import Any
 
 import pytest
 
-from daicho.bucket import Bucket
-from daicho.derive import ItemKey
+from daicho.derive.derived_items import ItemKey
 from daicho.errors import ThrottledError
-from daicho.images import Image
 from daicho.plan import Ledger
-from daicho.stores import change_item
+from daicho.storage.attributes import Image
+from daicho.storage.bucket import Bucket
+from daicho.storage.protocols import change_item
+from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claims import Claim, Shard
-from daicho.stream.project import Projector
+from daicho.stream.projector import Projector
 from daicho.stream.quarantine import LONGEST_MESSAGE, described
 from daicho.stream.records import Batch
-from daicho.table import Table
-from tests.delivery.dynamo import Dynamo
-from tests.delivery.objects import Objects
-from tests.ledgers import LEDGER, OLD_LEDGER, image
-from tests.unit.stream.test_project import COUNT, NOW, Change, Time, batch, seq, song
+from tests.delivery.aws.dynamo import Dynamo
+from tests.delivery.aws.objects import Objects
+from tests.support.sample_ledger import LEDGER, OLD_LEDGER, image
+from tests.unit.stream.test_projector import COUNT, NOW, Change, Time, batch, seq, song
 
 POISON: Image = {**song("c", "2"), "name": {"N": "1"}}
 GOOD, OTHER = song("b"), song("d", "3")

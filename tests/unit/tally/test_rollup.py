@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
-from daicho import keys
-from daicho.derive import Amount, ItemKey
+from daicho.derive.derived_items import Amount, ItemKey
 from daicho.errors import ThrottledError
-from daicho.images import Image
-from daicho.patience import Patience
-from daicho.stores import change_item
-from daicho.tally import marks, reading, slots
+from daicho.runtime.retry import Patience
+from daicho.storage import keys
+from daicho.storage.attributes import Image
+from daicho.storage.protocols import change_item
+from daicho.tally import dirty_shards as marks
+from daicho.tally import reader, slots
 from daicho.tally.rollup import Report, Rollup
-from tests.delivery.memory import MemoryTable
-from tests.ledgers import LEDGER, tally
+from tests.delivery.aws.memory import MemoryTable
+from tests.support.sample_ledger import LEDGER, tally
 
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
 CHART = tally("Download", "chart", 1, "2026-11", "1")
@@ -52,8 +53,8 @@ def test_a_total_is_the_sum_of_all_slots_and_leaves_no_mark() -> None:
     count(table, slots.slot_key(CHART, "s1"), 3)
     count(table, slots.kept_key(CHART, "s1"), 4)
     assert rollup(table) == Report(1, 0, 3, keys.instant(NOW))
-    assert reading.rolled_up_amount(table, CHART) == Amount(9, Decimal(9))
-    assert reading.live_amount(table, CHART) == Amount(9, Decimal(9))
+    assert reader.rolled_up_amount(table, CHART) == Amount(9, Decimal(9))
+    assert reader.live_amount(table, CHART) == Amount(9, Decimal(9))
     assert dirty(table) == []
     assert rollup(table) == Report()
 
@@ -79,7 +80,7 @@ def test_what_has_no_members_left_is_not_ranked() -> None:
     count(table, key, -1, 2)
     rollup(table)
     assert "GSI3PK" not in total(table, CHART)
-    assert reading.rolled_up_amount(table, CHART) == Amount()
+    assert reader.rolled_up_amount(table, CHART) == Amount()
 
 
 def test_what_is_not_ranked_has_no_place() -> None:
@@ -104,9 +105,9 @@ def test_a_slot_that_moved_meanwhile_keeps_its_mark() -> None:
     count(table, slots.slot_key(COUNT, "s1"), 1)
     rollup(table)
     assert dirty(table) == [slots.slot_key(COUNT, "s0")]
-    assert reading.rolled_up_amount(table, COUNT).items == 2
+    assert reader.rolled_up_amount(table, COUNT).items == 2
     rollup(table)
-    assert (dirty(table), reading.rolled_up_amount(table, COUNT).items) == ([], 3)
+    assert (dirty(table), reader.rolled_up_amount(table, COUNT).items) == ([], 3)
 
 
 def test_a_total_that_another_rollup_wrote_meanwhile_is_not_overwritten() -> None:
@@ -124,7 +125,7 @@ def test_a_total_that_another_rollup_wrote_meanwhile_is_not_overwritten() -> Non
     table = Racing()
     count(table, slots.slot_key(COUNT, "s"), 1)
     rollup(table)
-    assert reading.rolled_up_amount(table, COUNT).items == 2
+    assert reader.rolled_up_amount(table, COUNT).items == 2
     assert dirty(table) == []
 
 
@@ -141,7 +142,7 @@ def test_one_tally_that_fails_stops_no_other() -> None:
         count(table, slots.slot_key(name, "s"), 1)
     report = rollup(table)
     assert (report.rolled, report.failed) == (1, 2)
-    assert reading.rolled_up_amount(table, COUNT).items == 1
+    assert reader.rolled_up_amount(table, COUNT).items == 1
     assert {key.pk for key in dirty(table)} == {CHART, unknown}
 
 

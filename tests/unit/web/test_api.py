@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from daicho import Domain
+from daicho.declare.queries import Many
 from daicho.errors import (
     BadCursor,
     Invalid,
@@ -17,10 +18,9 @@ from daicho.errors import (
     UnavailableError,
     refuse,
 )
-from daicho.questions import Many
-from daicho.web.openapi import page
-from tests.client import Client
-from tests.unit.web.toys import Category, Contact, FakeBook, Link, Order, serve
+from daicho.web.openapi.document import page
+from tests.support.api_client import Client
+from tests.unit.web.sample_domain import Category, Contact, FakeBook, Link, Order, serve
 
 
 @pytest.fixture

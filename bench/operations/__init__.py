@@ -1,0 +1,1 @@
+"""What reads, writes and transactions cost, in capacity units, in several layouts of the table."""

@@ -1,0 +1,171 @@
+"""Tables of millions of items, each kept as a file of Dynoxide's.
+
+A file that is there is taken as it is. Its name holds a digest of what its first contacts derive,
+so another way of deriving makes another file.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import multiprocessing
+import os
+import queue
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
+
+from bench.search import dynoxide_file
+from daicho.storage.attributes import Image
+
+FOLDER = Path(__file__).parent.parent.parent / ".local/bench/search"
+BYTES_AN_ITEM = 1_200
+"""About what an item takes on disk, with its row in an index."""
+
+PROCESSES = max(2, os.cpu_count() or 1)
+AT_ONCE = 100_000
+"""Items that a process makes and sorts before it hands them over."""
+
+COMPARED = 3_000
+"""Items of each file that are compared with what Dynoxide's own import makes of them."""
+
+
+class Maker(Protocol):
+    """Makes a table's items, in several processes at once."""
+
+    def items(self, share: int, of: int) -> Iterator[Image]:
+        """Every ``of``-th of them, from the ``share``-th on."""
+
+    def learnt(self) -> Any:
+        """What was learnt from the items that were made."""
+
+    def rest(self, learnt: Sequence[Any]) -> tuple[list[Image], dict[str, Any]]:
+        """Items that need all shares to have been made, and what is worth knowing."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A table to be filled with ``about`` so many items."""
+
+    name: str
+    digest: str
+    create: dynoxide_file.CREATE
+    maker: Maker
+    about: int
+
+    @property
+    def table(self) -> str:
+        """The table's name inside the file; Dynoxide's streams want 11 characters or more."""
+        return f"daicho-{self.name}"
+
+    @property
+    def database(self) -> Path:
+        """The file."""
+        return FOLDER / f"{self.name}-{self.digest}.db"
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """What was found out while the items were made."""
+        read: dict[str, Any] = json.loads(self.database.with_suffix(".json").read_text("utf-8"))
+        return read
+
+
+def fill(wanted: Wanted, progress: Progress) -> None:
+    """Have the file, by making its items unless it is there.
+
+    Raises:
+        OSError: the disk has too little room for it.
+    """
+    if wanted.database.exists():
+        return
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for old in FOLDER.glob(f"{wanted.name}[-.]*"):
+        old.unlink()
+    need = wanted.about * BYTES_AN_ITEM
+    if shutil.disk_usage(FOLDER).free < need:
+        raise OSError(f"{FOLDER} needs {need / 1e9:.0f} GB for {wanted.name}")
+    some = islice(wanted.maker.items(0, 1), COMPARED)
+    dynoxide_file.checked(wanted.table, wanted.create, some)
+    part = wanted.database.with_suffix(".part")
+    dynoxide_file.create(part, wanted.table, wanted.create)
+    layout = dynoxide_file.Layout.of(part, wanted.table)
+    known: dict[str, Any] = {}
+    dynoxide_file.insert(part, _blocks(wanted, layout, known, progress))
+    text = json.dumps(known, ensure_ascii=False)
+    wanted.database.with_suffix(".json").write_text(text, encoding="utf-8")
+    part.rename(wanted.database)
+
+
+def _blocks(
+    wanted: Wanted, layout: dynoxide_file.Layout, known: dict[str, Any], progress: Progress
+) -> Iterator[dynoxide_file.Rows]:
+    """What the processes make, as it comes."""
+    spawning = multiprocessing.get_context("spawn")
+    made: Any = spawning.Queue(PROCESSES)
+    workers = [
+        spawning.Process(
+            target=_work,
+            args=(wanted.maker, share, PROCESSES, layout, made),
+            daemon=True,
+            name=wanted.name,
+        )
+        for share in range(PROCESSES)
+    ]
+    for worker in workers:
+        worker.start()
+    task = progress.add_task(wanted.name, total=wanted.about)
+    learnt: list[Any] = []
+    try:
+        while len(learnt) < len(workers):
+            try:
+                what, block = made.get(timeout=5)
+            except queue.Empty:
+                if any(worker.exitcode for worker in workers):
+                    raise RuntimeError(f"{wanted.name}: a process ended") from None
+                continue
+            if what == "rows":
+                yield block
+                progress.advance(task, len(block[0][1]))
+            else:
+                learnt.append(block)
+    finally:
+        for worker in workers:
+            worker.terminate()
+        progress.remove_task(task)
+    rest, found = wanted.maker.rest(learnt)
+    known |= found
+    if rest:
+        yield layout.rows(rest)
+
+
+def _work(maker: Maker, share: int, of: int, layout: dynoxide_file.Layout, made: Any) -> None:
+    gc.disable()  # items are trees of millions of dicts, and no cycle among them
+    items = maker.items(share, of)
+    while block := list(islice(items, AT_ONCE)):
+        _hand_over(made, ("rows", layout.rows(block)))
+    _hand_over(made, ("learnt", maker.learnt()))
+
+
+def _hand_over(made: Any, what: tuple[str, Any]) -> None:
+    """Wait until it is taken, but not for a parent that was ended."""
+    parent = multiprocessing.parent_process()
+    while parent is not None and parent.is_alive():
+        try:
+            made.put(what, timeout=5)
+        except queue.Full:
+            continue
+        return
+    made.cancel_join_thread()
+    raise SystemExit(1)
+
+
+def progress_bar(console: Console) -> Progress:
+    """A bar that shows what is being made."""
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True)

@@ -1,0 +1,211 @@
+"""What is asked of both, and what each answer takes."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bench.meter import Meter
+from bench.search.baseline import PAGE, Peer
+from bench.search.items import LABELLED, MAIN, ledger
+from daicho.book.book import Book
+from daicho.search.grams import Mode
+from daicho.storage.table import Table
+from domains.contacts import Contact
+from tests.support.dynoxide import client
+
+DEEP = 50
+"""The deep page that is measured; a list that ends before is measured at its end."""
+
+ROUNDS, SECONDS = 40, 1.0
+"""A page is asked so often, or as often as fits in that time, once at least."""
+
+PAIRS = 41
+"""So often a page is asked at two sizes in turns."""
+
+SLOW = 0.5
+"""A peer that takes longer for a page is not asked for another page of the same keyword: it reads
+the same for each."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A keyword, and why it is asked."""
+
+    what: str
+    text: str
+    tenant: str = MAIN
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one page took: read units, requests, milliseconds, and how many rows it showed."""
+
+    page: int
+    rows: int
+    units: float
+    requests: int
+    median: float
+    p99: float
+    rounds: int
+
+
+PREFIX = (
+    Question("all", ""),
+    Question("1 character", "佐"),
+    Question("1 digit", "0"),
+    Question("2 characters", "佐藤"),
+    Question("3 characters", "090"),
+    Question("5 characters", "株式会社東"),
+    Question("8 characters", "株式会社東京商事"),
+    Question("4 characters", "株式会社"),
+    Question("few", "信香"),
+    Question("none", "ヌヌヌ"),
+    Question("two words", "佐藤 健"),
+    Question("two that never meet", "090 03"),
+    Question("two that seldom meet", "佐藤 さくら"),
+    Question("a category", "見込み客"),
+    Question("10 categories", "展示会"),
+    Question("a category of 1,000", "顧客第07区支店073", LABELLED),
+    Question("10 categories of 1,000", "顧客第07区", LABELLED),
+    Question("1,000 categories", "顧客", LABELLED),
+)
+CONTAINS = (
+    Question("all", ""),
+    Question("1 character", "田"),
+    Question("2 characters", "会社"),
+    Question("3 characters", "234"),
+    Question("4 characters", "システム"),
+    Question("few", "信香"),
+    Question("none", "ヌヌヌ"),
+    Question("two words", "佐 会社"),
+    Question("two that never meet", "有限会社 合同会社"),
+    Question("a category", "客"),
+)
+STEADY = ("all", "1 character", "1 digit", *(f"{many} characters" for many in (2, 3, 5, 8)))
+"""What must take the same however many contacts there are."""
+
+QUESTIONS: dict[Mode, tuple[Question, ...]] = {"prefix": PREFIX, "contains": CONTAINS}
+
+
+class Ours:
+    """Daicho's search, one tenant's `Book` a request as the API makes it."""
+
+    def __init__(self, endpoint: str, table: str, mode: Mode) -> None:
+        self._client = client(endpoint)
+        self._meter = Meter(self._client)
+        self._table = Table(self._client, table)
+        self._ledger = ledger(mode)
+
+    def costs(self, question: Question) -> list[Cost]:
+        """The first page, and the 50th or the last."""
+        cursors = self.cursors(question)
+        deep = len(cursors)
+        return [
+            self._cost(question, cursors[number - 1], number) for number in dict.fromkeys((1, deep))
+        ]
+
+    def cursors(self, question: Question) -> list[str | None]:
+        """Where its pages start, up to the 50th."""
+        found: list[str | None] = [None]
+        while len(found) < DEEP:
+            _, cursor = self.page(question, found[-1])
+            if cursor is None:
+                break
+            found.append(cursor)
+        return found
+
+    def page(self, question: Question, cursor: str | None = None) -> tuple[int, str | None]:
+        """How many rows a page shows, and where the next one starts."""
+        book = Book(self._table, self._ledger, question.tenant)
+        page = book.page(Contact.search(question.text), limit=PAGE, cursor=cursor)
+        return len(page.items), page.cursor
+
+    def units(self, question: Question) -> tuple[float, int, bool]:
+        """Read units and rows of the first page, and whether more follows."""
+        with self._meter.counting() as consumed:
+            rows, cursor = self.page(question)
+        return consumed.reads, rows, cursor is not None
+
+    def walk(self, question: Question) -> tuple[int, int, float]:
+        """Page to the end: pages, rows, and the read units of the dearest page."""
+        pages, rows, worst = 0, 0, 0.0
+        cursor: str | None = None
+        while pages == 0 or cursor is not None:
+            with self._meter.counting() as consumed:
+                found, cursor = self.page(question, cursor)
+            pages, rows, worst = pages + 1, rows + found, max(worst, consumed.reads)
+        return pages, rows, worst
+
+    def _cost(self, question: Question, cursor: str | None, number: int) -> Cost:
+        return measured(self._meter, number, lambda: self.page(question, cursor)[0])
+
+
+def paired(question: Question, small: Ours, large: Ours) -> dict[str, float]:
+    """How much longer a full page takes at the larger size: the median, for page 1 and page 50.
+
+    Asked in turns, one right after the other, so that whatever else the machine does meets both.
+    """
+    found: dict[str, float] = {}
+    starts = small.cursors(question), large.cursors(question)
+    for page in (1, DEEP):
+        if min(map(len, starts)) < page:
+            continue
+        asked = [
+            (each, cursors[page - 1]) for each, cursors in zip((small, large), starts, strict=True)
+        ]
+        if any(each.page(question, cursor)[0] < PAGE for each, cursor in asked):
+            continue
+        ratios: list[float] = []
+        for number in range(PAIRS):
+            took: dict[Ours, float] = {}
+            for each, cursor in asked if number % 2 else asked[::-1]:
+                began = time.perf_counter()
+                each.page(question, cursor)
+                took[each] = time.perf_counter() - began
+            ratios.append(took[large] / took[small])
+        found[str(page)] = statistics.median(ratios)
+    return found
+
+
+class Theirs:
+    """Seed 001's search."""
+
+    def __init__(self, endpoint: str, table: str, mode: Mode) -> None:
+        self._client = client(endpoint)
+        self._meter = Meter(self._client)
+        self._table, self._contains = table, mode == "contains"
+
+    def costs(self, question: Question, pages: list[int]) -> list[Cost]:
+        """The same pages; a page that takes long is measured for the first of them alone."""
+        found: list[Cost] = []
+        for page in pages:
+            if found and found[0].median > SLOW * 1000:
+                break
+            found.append(self._cost(question, page))
+        return found
+
+    def _cost(self, question: Question, number: int) -> Cost:
+        there = Peer(self._client, self._table, question.tenant)
+        words = question.text.split()
+        ask: Callable[[], int] = lambda: len(there.page(words, number, contains=self._contains))  # noqa: E731
+        return measured(self._meter, number, ask)
+
+
+def measured(meter: Meter, page: int, ask: Callable[[], int]) -> Cost:
+    """Ask again and again; read units and requests are the same each time."""
+    times: list[float] = []
+    until = time.perf_counter() + SECONDS
+    rows = 0
+    reads, requests = 0.0, 0
+    while not times or (len(times) < ROUNDS and time.perf_counter() < until):
+        with meter.counting() as consumed:
+            began = time.perf_counter()
+            rows = ask()
+            times.append((time.perf_counter() - began) * 1000)
+        reads, requests = consumed.reads, sum(consumed.requests.values())
+    ordered = sorted(times)
+    p99 = ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))]
+    return Cost(page, rows, reads, requests, statistics.median(ordered), p99, len(ordered))

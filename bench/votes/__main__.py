@@ -1,0 +1,180 @@
+"""``make simulate-votes``: 20,000 votes a second for a minute, over DynamoDB's limits.
+
+Exit status 1 if exact or fast votes are turned away, a shard carries over 1.25 times the mean, or
+a total is not what was accepted.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from multiprocessing.sharedctypes import Synchronized
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table as Printed
+
+from bench.votes import plot, schemes
+from bench.votes.partition_limits import READS_A_SECOND
+from bench.votes.schemes import (  # fmt: skip
+    POLL,
+    RATE,
+    SECONDS,
+    Outcome,
+    Vote,
+    adversarial,
+    exact,
+    fast_votes,
+    one_counter,
+    transaction,
+    uniform,
+)
+from daicho.storage import keys
+
+PICTURE = Path(__file__).parents[2] / "docs" / "votes.svg"
+MOST_UNEVEN = 1.25
+PROCESSES = 2
+console = Console(width=120)
+
+Scheme = Callable[[str, Iterator[Vote], Callable[[int], None]], Outcome]
+RUNS: tuple[tuple[str, Scheme, str, Callable[[], Iterator[Vote]]], ...] = (
+    ("exact", exact, "uniform", uniform),
+    ("exact", exact, "adversary", adversarial),
+    ("fast", fast_votes, "uniform", uniform),
+    ("fast", fast_votes, "adversary", adversarial),
+    ("exact, salt known", partial(exact, salt="", counts=False), "adversary", adversarial),
+    ("one counter", one_counter, "uniform", uniform),
+    ("marker + counter", transaction, "uniform", uniform),
+)
+
+_done: list[Synchronized[int]] = []
+
+
+def main() -> None:
+    """Simulate, print and draw."""
+    _check_adversary()
+    outcomes = _all()
+    for (label, _, _, _), outcome in zip(RUNS, outcomes, strict=True):
+        outcome.scheme = label
+    console.print(_printed(outcomes))
+    PICTURE.write_text(_picture(outcomes), encoding="utf-8")
+    console.print(f"drawn: {PICTURE.relative_to(PICTURE.parent.parent)}")
+    wrong = list(_wrong(outcomes))
+    for each in wrong:
+        console.print(f"[red]missed: {each}")
+    sys.exit(1 if wrong else 0)
+
+
+def _all() -> list[Outcome]:
+    """Every run, two at a time, with their progress."""
+    context = get_context("fork")
+    done = [context.Value("i", 0) for _ in RUNS]
+    with (
+        ProcessPoolExecutor(PROCESSES, context, initializer=_remember, initargs=(done,)) as pool,
+        Progress(console=console, transient=True) as progress,
+    ):
+        bars = [progress.add_task(f"{run[0]}, {run[2]}", total=SECONDS) for run in RUNS]
+        found: list[Future[Outcome]] = [pool.submit(_run, place) for place in range(len(RUNS))]
+        while not all(each.done() for each in found):
+            time.sleep(0.5)
+            for bar, counted in zip(bars, done, strict=True):
+                progress.update(bar, completed=counted.value)
+        return [each.result() for each in found]
+
+
+def _remember(done: list[Any]) -> None:
+    _done[:] = done
+
+
+def _run(place: int) -> Outcome:
+    _, scheme, voters, votes = RUNS[place]
+
+    def progress(second: int) -> None:
+        _done[place].value = second
+
+    # In a thread there is no deadline for computing a record: the machine may be busy elsewhere.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(scheme, voters, votes(), progress).result()
+
+
+def _check_adversary() -> None:
+    """They compute shards as the library does, but for the salt."""
+    for number in range(100):
+        ours = keys.shard_of(40, "", POLL, "false", f"mallory {number}")
+        if schemes.salted_without(40, f"mallory {number}") != ours:
+            raise RuntimeError("the adversary is no match: they do not know the scheme")
+
+
+def _printed(outcomes: list[Outcome]) -> Printed:
+    printed = Printed(
+        "scheme", "voters", "accepted", "throttled", "conflicts", "units a vote", "busiest key",
+        "shard/mean", "poll reads/s",
+        title=f"{RATE:,} votes a second for {SECONDS} seconds: {RATE * SECONDS:,} votes",
+    )  # fmt: skip
+    for each in outcomes:
+        units = each.units / each.accepted
+        reads = "" if each.poll_reads is None else f"{each.poll_reads:,}"
+        printed.add_row(
+            each.scheme, each.voters, f"{each.accepted:,}", f"{each.throttled:,}",
+            f"{each.conflicts:,}", f"{units:.2f}" if each.counted is not None else "",
+            f"{max(each.most_asked.values()):,}", f"{each.unevenness:.2f}", reads,
+        )  # fmt: skip
+    for column in printed.columns[2:]:
+        column.justify = "right"
+    printed.columns[0].no_wrap = True
+    printed.caption = (
+        "busiest key: write units that it was asked for in its worst second, of 1,000; "
+        "shard/mean: votes of the busiest shard's worst second over the mean"
+    )
+    return printed
+
+
+def _wrong(outcomes: list[Outcome]) -> Iterator[str]:
+    """What of the targets is missed."""
+    for each in outcomes:
+        label = f"{each.scheme}, {each.voters}"
+        if each.counted is not None and each.counted != each.accepted:
+            yield f"{label}: {each.counted:,} counted of {each.accepted:,} accepted"
+        if each.scheme not in ("exact", "fast"):
+            continue
+        if each.accepted != RATE * SECONDS or each.throttled:
+            yield f"{label}: {each.throttled:,} throttled"
+        if each.unevenness > MOST_UNEVEN:
+            yield f"{label}: a shard carries {each.unevenness:.2f} times the mean"
+        if (each.poll_reads or 0) > READS_A_SECOND:
+            yield f"{label}: the poll is read {each.poll_reads:,} times a second"
+
+
+def _picture(outcomes: list[Outcome]) -> str:
+    by_scheme = {(each.scheme, each.voters): each for each in outcomes}
+    panels = []
+    for scheme, voters, mark in (
+        ("exact", "adversary", "#Ballot#"),
+        ("exact, salt known", "adversary", "#Ballot#"),
+        ("fast", "uniform", "#*Ballot.likes#"),
+        ("one counter", "uniform", "#Counter#"),
+        ("marker + counter", "uniform", "#Counter#"),
+    ):
+        outcome = by_scheme[scheme, voters]
+        shards = set().union(*outcome.shards)
+        keys_of = [key for key in outcome.most_asked if mark in key and key in shards]
+        number = f"{len(keys_of)} keys" if len(keys_of) > 1 else "1 key"
+        panels.append(
+            plot.Panel(
+                scheme,
+                f"{number}, {outcome.accepted / outcome.asked:.0%} accepted",
+                [outcome.most_asked[key] for key in keys_of],
+                [outcome.worst.get(key, 0) for key in keys_of],
+            )
+        )
+    return plot.drawn(f"{RATE:,} votes a second, by partition key", panels)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""DynamoDB as the votes' simulation needs it: what a partition key takes in a second, and units.
+
+The strictest reading of the limits: nothing is left over from quieter seconds (DynamoDB keeps
+bursts for five minutes), and no hot key is split over partitions (it does that in time).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from daicho.derive.derived_items import ItemKey
+from daicho.errors import ThrottledError
+from daicho.storage.attributes import Image
+from daicho.storage.keys import WRITES_A_SECOND
+from daicho.storage.requests import NOTHING
+from tests.delivery.aws.memory import MemoryTable
+
+READS_A_SECOND = 3_000
+INDEXES = ("GSI1", "GSI2", "GSI3")
+
+
+class Limits:
+    """Write units by partition key, second by second; what is over the limit is turned away."""
+
+    def __init__(self) -> None:
+        self.worst: Counter[str] = Counter()
+        """The most units that each key took in a second."""
+        self.most_asked: Counter[str] = Counter()
+        """The most that it was asked for."""
+        self.units = 0
+        self._taken: Counter[str] = Counter()
+        self._asked: Counter[str] = Counter()
+
+    def take(self, key: str, units: int = 1) -> bool:
+        """Take units of a key, if this second has as many left."""
+        self.ask(key, units)
+        if self._taken[key] + units > WRITES_A_SECOND:
+            return False
+        self._taken[key] += units
+        self.units += units
+        return True
+
+    def ask(self, key: str, units: int) -> None:
+        """Want units of a key, for what does not come to it."""
+        self._asked[key] += units
+
+    def next_second(self) -> Mapping[str, int]:
+        """Begin another second; gives what each key took in this one."""
+        taken = self._taken
+        for worst, now in ((self.worst, taken), (self.most_asked, self._asked)):
+            for key, units in now.items():
+                worst[key] = max(worst[key], units)
+        self._taken, self._asked = Counter(), Counter()
+        return taken
+
+
+class LimitedTable(MemoryTable):
+    """A table in memory whose writes take units of their keys, and of the indexes' keys.
+
+    It holds the expressions as DynamoDB would; only a further vote for a slot that is marked, of
+    which there are a million, goes a shorter way to the same result.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        super().__init__()
+        self.limits = limits
+
+    def put(self, item: Image, **named: Any) -> Image | None:
+        """Write a whole item."""
+        return self._measured(ItemKey(item["PK"]["S"], item["SK"]["S"]), super().put, item, **named)
+
+    def update(self, key: ItemKey, update: str, **named: Any) -> Image | None:
+        """Change an item."""
+        return self._measured(key, super().update, key, update, **named)
+
+    def add(
+        self,
+        key: ItemKey,
+        update: str,
+        *,
+        names: Mapping[str, str] = NOTHING,
+        values: Mapping[str, Any] = NOTHING,
+    ) -> Image | None:
+        """A fast vote: an update of a unit, and no condition."""
+        there = self._dynamo.find(key)
+        if there is None or "GSI2PK" not in there or ":throttled" in values:
+            return self.update(key, update, names=names, values=values)
+        if not self.limits.take(key.pk):
+            raise ThrottledError(key.pk)
+        marked: dict[str, Any] = there  # type: ignore[assignment]  # its own: nobody else has it
+        marked["items"] = {"N": str(int(there["items"]["N"]) + int(values[":one"]["N"]))}
+        marked["slots"] = values[":slots"]
+        return None
+
+    def _measured(
+        self, key: ItemKey, write: Callable[..., Image | None], *given: Any, **named: Any
+    ) -> Image | None:
+        before = dict(self._dynamo.find(key) or {})
+        if not self.limits.take(key.pk):
+            raise ThrottledError(key.pk)
+        found = write(*given, **named)
+        after = self._dynamo.find(key) or {}
+        for index in INDEXES:
+            places = [each.get(f"{index}PK", {}).get("S") for each in (before, after)]
+            moved = before.get(f"{index}SK") != after.get(f"{index}SK")
+            for place in filter(None, places) if moved or len(set(places)) > 1 else ():
+                self.limits.take(f"{index} {place}")
+        return found

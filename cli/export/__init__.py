@@ -1,0 +1,1 @@
+"""``daicho export``: the items of an entity to a file of lines."""

@@ -1,0 +1,64 @@
+"""How far an export has come, in a file beside its output: one that was cut off goes on there."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from daicho.storage.parallel_scan import Segments
+
+FORM = 1
+
+
+class ChangedError(Exception):
+    """What is there is not what this export left there."""
+
+
+@dataclass
+class State:
+    """``asked`` is what the export is of; ``end``: up to where its output is whole, in bytes."""
+
+    asked: dict[str, Any]
+    segments: Segments
+    end: int = 0
+    items: int = 0
+    scanned: int = 0
+    units: float = 0.0
+    finished: bool = False
+
+    @staticmethod
+    def beside(output: Path) -> Path:
+        """The state's file."""
+        return output.with_name(f"{output.name}.export.json")
+
+    @classmethod
+    def open(cls, output: Path, asked: dict[str, Any], segments: int, *, anew: bool) -> State:
+        """The state of an earlier run, or a new one.
+
+        Raises:
+            ChangedError: the output is of something else, or not what an earlier run left.
+        """
+        path = cls.beside(output)
+        if anew or not (path.exists() or output.exists()):
+            return cls(asked, Segments.of(segments))
+        if not path.exists():
+            raise ChangedError(f"{output} is there already, and no export of it was cut off")
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content.pop("form") != FORM:
+            raise ChangedError(f"{path} is of another version of this command")
+        state = cls(**{**content, "segments": Segments.from_json(content["segments"])})
+        if state.asked != asked:
+            raise ChangedError(f"{output} is the output of an export of something else")
+        if (output.stat().st_size if output.exists() else 0) < state.end:
+            raise ChangedError(f"{output} has become shorter since its export was cut off")
+        return state
+
+    def save(self, output: Path) -> None:
+        """Write it down; a crash leaves the one before."""
+        path = self.beside(output)
+        draft = path.with_name(f"{path.name}.draft")
+        content = {"form": FORM, **vars(self), "segments": self.segments.to_json()}
+        draft.write_text(json.dumps(content) + "\n", encoding="utf-8")
+        draft.replace(path)

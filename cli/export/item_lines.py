@@ -1,0 +1,139 @@
+"""Lines of an export: one item each, as plain JSON or as DynamoDB has it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from daicho.derive.derived_items import ItemKey, key_of
+from daicho.layout.sections import MANIFEST
+from daicho.plan import Ledger, UnknownEntityError
+from daicho.storage import attributes, keys
+from daicho.storage.attributes import Image
+from daicho.storage.requests import Page, Scan
+from daicho.write.conditions import expired
+
+_OURS = ("PK", "SK", "type", "version", "gen", "ttl")
+"""Attributes of a base item that are no field of its entity; all of indexes are none either."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What of the table is exported. ``tenant`` None is all; ``entities`` empty is all.
+
+    ``index``: read from there instead.
+    """
+
+    tenant: str | None = None
+    entities: tuple[str, ...] = ()
+    raw: bool = False
+    consistent: bool = False
+    index: str | None = None
+
+    @property
+    def scan(self) -> Scan:
+        """What is asked of each segment: the filter leaves out what would be thrown away here."""
+        conditions, names, values = [], {}, {}
+        if self.tenant is not None:
+            conditions.append("begins_with(PK, :tenant)")
+            values[":tenant"] = {"S": keys.prefix(self.tenant)}
+        if self.entities:
+            listed = {f":e{n}": {"S": name} for n, name in enumerate(self.entities)}
+            conditions.append(f"#type IN ({', '.join(listed)})")
+            values |= listed
+        elif not self.raw:
+            conditions.append("attribute_exists(#type)")
+        if any("#type" in each for each in conditions):
+            names["#type"] = "type"
+        filtered = " AND ".join(conditions) or None
+        return Scan(
+            filter=filtered,
+            names=names,
+            values=values,
+            consistent=self.consistent,
+            index=self.index,
+        )
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Makes lines of pages. ``now``: epoch seconds, past which an item has expired.
+
+    ``pointed`` finds the content of items that only point at it, in place of those; ``joined`` the
+    sections of an item that is split, None if it is gone.
+    """
+
+    chosen: Chosen
+    ledger: Ledger
+    now: Callable[[], int]
+    pointed: Callable[[Mapping[ItemKey, Image]], Mapping[ItemKey, Image]] = dict
+    joined: Callable[[Image, str], Mapping[str, Any] | None] = lambda _item, _entity: None
+
+    def __call__(self, page: Page) -> tuple[int, bytes]:
+        """How many items of a page are exported, and their lines."""
+        if self.chosen.raw:
+            values = [{"Item": item} for item in page.items]
+        else:
+            now = self.now()
+            living = {key_of(item): item for item in page.items if not expired(item, now)}
+            # A version has no type, and a place of its own.
+            values = [
+                self._plain({**living[key], **item, "PK": living[key]["PK"]})
+                for key, item in self.pointed(living).items()
+            ]
+        texts = (json.dumps(each, ensure_ascii=False, default=_binary) for each in values)
+        return len(values), "".join(f"{text}\n" for text in texts).encode(errors="surrogatepass")
+
+    def _plain(self, item: Image) -> dict[str, Any]:
+        entity = item["type"]["S"]
+        kinds = self._kinds(entity)
+        fields = {
+            name: _value(attributes.from_value(value), kinds.get(name, ""))
+            for name, value in item.items()
+            if name not in (*_OURS, MANIFEST) and not name.startswith(("GSI", "_"))
+        }
+        if MANIFEST in item and (split := self._split(entity)):
+            fields[split] = self.joined(item, entity)
+        return {
+            "tenant": keys.parse(item["PK"]["S"])[0],
+            "type": entity,
+            "version": attributes.integer(item, "version"),
+            "item": fields,
+        }
+
+    def _split(self, entity: str) -> str | None:
+        """The field of an entity that is split."""
+        return self.ledger.current(entity).plan.split if entity in self.ledger.entities else None
+
+    def _kinds(self, entity: str) -> Mapping[str, str]:
+        try:
+            return self.ledger.current(entity).plan.fields
+        except UnknownEntityError:
+            return {}  # of an entity that is not declared any more
+
+
+def _value(value: Any, kind: str) -> Any:
+    """As the API writes it: exact decimals as text, sets in order."""
+    match value:
+        case set():
+            return sorted(value)
+        case dict():
+            return {name: _value(each, "") for name, each in value.items()}
+        case list():
+            return [_value(each, "") for each in value]
+        case Decimal() | int() if kind == "decimal" and not isinstance(value, bool):
+            return str(value)
+        case Decimal():
+            near = float(value)
+            return near if Decimal(repr(near)) == value else str(value)
+    return value
+
+
+def _binary(value: object) -> str:
+    if isinstance(value, bytes | bytearray):
+        return base64.b64encode(value).decode()
+    raise TypeError(f"{type(value).__name__} in an item")

@@ -1,1 +1,0 @@
-"""What `daicho export` is made of."""

@@ -1,0 +1,61 @@
+"""Which declarations a domain's function asks, read off its code."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from daicho.declare.entity import EntityMeta
+
+WAYS = ("all", "inverse", "top", "under")
+
+
+def asked_by(function: Callable[..., Any]) -> list[str]:
+    """The declarations that a function names, itself or through functions of its package.
+
+    ``Artist.named``, ``Track.key.all``; an item of an entity that it makes is ``Song.write``.
+    """
+    found: dict[str, None] = {}
+    seen: set[object] = set()
+    _collect(function, found, seen)
+    return list(found)
+
+
+def _collect(function: Callable[..., Any], found: dict[str, None], seen: set[object]) -> None:
+    if function in seen:
+        return
+    seen.add(function)
+    scope = vars(inspect.getmodule(function))
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    tree.body[0].decorator_list = []  # type: ignore[attr-defined]
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    for node in ast.walk(tree):
+        for name in _named(node, scope, called):
+            found.setdefault(name)
+        if isinstance(node, ast.Name) and inspect.isfunction(scope.get(node.id)):
+            other = scope[node.id]
+            if _package(other) == _package(function):
+                _collect(other, found, seen)
+
+
+def _named(node: ast.AST, scope: dict[str, Any], called: set[int]) -> Iterator[str]:
+    match node:
+        case ast.Attribute(ast.Attribute(ast.Name(entity), name), way) if way in WAYS:
+            if _declares(scope.get(entity), name):
+                yield f"{entity}.{name}.{way}"
+        case ast.Attribute(ast.Name(entity), name) if id(node) in called:
+            if _declares(scope.get(entity), name):
+                yield f"{entity}.{name}"
+        case ast.Call(ast.Name(entity)) if isinstance(scope.get(entity), EntityMeta):
+            yield f"{entity}.write"
+
+
+def _package(function: Callable[..., Any]) -> str:
+    return function.__module__.rpartition(".")[0]
+
+
+def _declares(entity: Any, name: str) -> bool:
+    return isinstance(entity, EntityMeta) and name in entity.declarations_

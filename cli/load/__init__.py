@@ -1,0 +1,1 @@
+"""``daicho load``: rows of a file to items of a table."""

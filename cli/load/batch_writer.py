@@ -1,0 +1,68 @@
+"""Writing blocks of items: interleaved over partition keys, in batches, at a bounded rate.
+
+Rows that come sorted by partition key would make one of DynamoDB's partitions work while all
+others idle. Source: "Distributing write activity efficiently during data upload" (seed 002).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice, zip_longest
+
+from daicho.derive.derived_items import key_of
+from daicho.runtime.rate_limit import Pace
+from daicho.runtime.retry import Patience
+from daicho.storage.attributes import Image
+from daicho.storage.table import WRITE_AT_ONCE, Table
+
+PATIENCE_SECONDS = 60.0
+_NOTHING: Image = {}
+
+
+def interleaved(items: Iterable[Image]) -> list[Image]:
+    """The first item of every partition, then the second of every one, and so on.
+
+    An item that comes twice is written once, as it came last.
+    """
+    collections: dict[str, dict[str, Image]] = {}
+    for item in items:
+        key = key_of(item)
+        collections.setdefault(key.pk, {})[key.sk] = item
+    rounds = zip_longest(*(each.values() for each in collections.values()), fillvalue=_NOTHING)
+    return [item for each in rounds for item in each if item is not _NOTHING]
+
+
+@dataclass
+class Batches:
+    """Writes blocks of items with several writers at once."""
+
+    table: Table
+    writers: int
+    pace: Pace
+
+    def write(self, items: Iterable[Image]) -> Iterator[int]:
+        """Write a block, and say after each batch how many it held.
+
+        Raises:
+            daicho.errors.StoreError: DynamoDB refused, or left items unprocessed for a minute.
+        """
+        with ThreadPoolExecutor(self.writers) as pool:
+            try:
+                yield from pool.map(self._write, chunks(interleaved(items)))
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+
+    def _write(self, batch: list[Image]) -> int:
+        self.pace.wait(len(batch))
+        self.table.batch_write(batch, patience=Patience.seconds(PATIENCE_SECONDS))
+        return len(batch)
+
+
+def chunks(items: Iterable[Image]) -> Iterator[list[Image]]:
+    """Batches of the size that BatchWriteItem takes."""
+    each = iter(items)
+    while some := list(islice(each, WRITE_AT_ONCE)):
+        yield some

@@ -1,1 +1,0 @@
-"""Bulk loading: rows of a file to items of a table."""

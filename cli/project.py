@@ -1,0 +1,39 @@
+"""What the project declares, and the files that are generated from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+import domains
+from daicho.declare.domain import Daicho
+from daicho.plan import LOCK_FILE, Ledger
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+
+
+def discovered() -> Daicho:
+    """All domains of the project."""
+    return Daicho.discover(domains)
+
+
+def ledger() -> Ledger:
+    """The generations in the lock file; none if there is no such file yet."""
+    return Ledger.load() if LOCK_FILE.exists() else Ledger()
+
+
+def write_or_check(path: Path, text: str, *, check: bool, make: str) -> None:
+    """Write a generated file; or, to ``check``, exit with 1 if it is not what it would be."""
+    shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+    current = path.read_text(encoding="utf-8") if path.exists() else None
+    if current == text:
+        typer.echo(f"{shown} is up to date")
+    elif check:
+        typer.echo(f"{shown} is not what the declarations say; run {make}", err=True)
+        raise typer.Exit(1)
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        typer.echo(f"{shown} written")

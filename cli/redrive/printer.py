@@ -1,0 +1,100 @@
+"""What a redrive did and left, as a person reads it."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from daicho.redrive.redrive import MOST_RECOUNTS
+
+Said = dict[str, Any]
+
+
+class Report(Protocol):
+    """What is shown of a redrive."""
+
+    applied: int
+    already_done: int
+    uncertain: int
+    claims: list[Said]
+    discarded: list[Said]
+    recount: list[Said]
+
+
+def show(report: Report, *, applied: bool) -> None:
+    """Print what is left, table by table, and a line that sums up."""
+    console = Console()
+    for title, columns, rows in (
+        ("Set aside", _CLAIMS, [_claim(each) for each in report.claims]),
+        ("Discarded by Lambda", _BATCHES, [_batch(each) for each in report.discarded]),
+        ("To be recounted: nobody can know", _TALLIES, [_tally(each) for each in report.recount]),
+    ):
+        if rows:
+            table = Table(title=title, title_justify="left")
+            for column in columns:
+                table.add_column(column, overflow="fold")
+            for row in rows:
+                table.add_row(*map(Text, row))  # as it is: brackets in a key are no markup
+            console.print(table)
+    console.print(_summed_up(report, applied=applied), highlight=False)
+
+
+_CLAIMS = ("state", "entity", "item", "error", "since", "record")
+_BATCHES = ("records", "discarded for", "since", "left for", "object")
+_TALLIES = ("tally", "undecided records", "since")
+
+
+def _claim(claim: Said) -> tuple[str, ...]:
+    number = claim["seq"].rpartition("#")[2].lstrip("0")
+    error = claim["error"]
+    return (
+        claim["state"],
+        claim["entity"],
+        " ".join(claim["item"] or ()),
+        ": ".join(filter(None, (error["type"], error["message"]))),
+        _instant(claim["at"]),
+        f"{claim['shard']} {number}",
+    )
+
+
+def _batch(batch: Said) -> tuple[str, ...]:
+    return (
+        str(batch.get("records", "?")),
+        batch.get("condition", "?"),
+        _instant(batch.get("at", "?")),
+        batch.get("error", ""),
+        batch["name"],
+    )
+
+
+def _tally(tally: Said) -> tuple[str, ...]:
+    return (tally["tally"], str(len(tally["numbers"])), _instant(tally["since"]))
+
+
+def _summed_up(report: Report, *, applied: bool) -> str:
+    parts = []
+    if applied:
+        parts.append(f"{report.applied:,} applied")
+        if report.already_done:
+            parts.append(f"{report.already_done:,} were done already")
+        if report.uncertain:
+            parts.append(f"{report.uncertain:,} of them could not be counted")
+    more = " or more" if len(report.recount) >= MOST_RECOUNTS else ""
+    left = [
+        f"{len(some):,}{more if some is report.recount else ''} {what}"
+        for some, what in (
+            (report.claims, "records"),
+            (report.discarded, "discarded batches"),
+            (report.recount, "tallies to recount"),
+        )
+        if some
+    ]
+    parts.append(f"left: {', '.join(left)}" if left else "nothing is left")
+    return "; ".join(parts)
+
+
+def _instant(instant: str) -> str:
+    return instant[:19].replace("T", " ")

@@ -1,0 +1,243 @@
+"""Auditing the archive: once a day the last days are verified, however long it takes.
+
+A *round* goes through the entities and days of deletion, one *partition* after the other. What is
+done stands in the table, so that a round goes on where a run ended: out of time, in an error, or
+with its process. A partition that three runs have begun in vain is left out, so that the others
+have their turn; then the round is not complete, and its age goes on growing.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from daicho.archive import reader
+from daicho.archive import verifier as verifying
+from daicho.archive.reader import Archive
+from daicho.archive.verification_report import VerifyReport
+from daicho.archive.verifier import Verifier
+from daicho.derive.derived_items import ItemKey
+from daicho.errors import DaichoError
+from daicho.runtime.clock import utc_now
+from daicho.runtime.retry import Patience
+from daicho.storage import attributes, keys
+from daicho.storage.attributes import Image
+from daicho.storage.bucket import Fetched, Listed
+
+DAYS = 3
+"""Today and the two days before: a record is archived, or given up by Lambda, within 22 hours."""
+TRIES = 3
+MOST_TOLD = 500
+"""Findings in an answer, or a line of the log: neither holds a million."""
+FIRST_SHARE = 0.5
+"""The share of a run's time that must be left for it to begin another partition."""
+ROUND = ItemKey(keys.render("", "audit"), "round")
+
+
+class OutOfTimeError(DaichoError):
+    """A verification that little time is left for."""
+
+
+class Store(verifying.Store, Protocol):
+    """What this needs of the table."""
+
+    def put(self, item: Image) -> Image | None:
+        """Write a whole item."""
+
+
+@dataclass(frozen=True)
+class Partition:
+    """What is verified at a time: an entity's deletions of one day."""
+
+    entity: str
+    day: dt.date
+
+    @property
+    def name(self) -> str:
+        """How it is remembered."""
+        return f"{self.entity}/{self.day.isoformat()}"
+
+
+@dataclass(frozen=True)
+class Round:
+    """How far a day's round has come.
+
+    ``doing`` was begun, for the time ``tries``; ``given_up`` was begun too often. ``mismatches``
+    of all that is ``done``. ``whole``: when a round last came to its end with nothing given up,
+    or when the first one began.
+    """
+
+    day: dt.date
+    whole: dt.datetime
+    done: tuple[str, ...] = ()
+    given_up: tuple[str, ...] = ()
+    doing: str = ""
+    tries: int = 0
+    mismatches: int = 0
+
+    @classmethod
+    def parse(cls, item: Image) -> Round:
+        """Read what `item` wrote."""
+        return cls(
+            day=dt.date.fromisoformat(item["day"]["S"]),
+            whole=dt.datetime.fromisoformat(item["whole"]["S"]),
+            done=tuple(each["S"] for each in item["done"]["L"]),
+            given_up=tuple(each["S"] for each in item["given_up"]["L"]),
+            doing=item["doing"]["S"],
+            tries=attributes.integer(item, "tries") or 0,
+            mismatches=attributes.integer(item, "mismatches") or 0,
+        )
+
+    @property
+    def item(self) -> Image:
+        """What stands in the table."""
+        return {
+            "PK": {"S": ROUND.pk},
+            "SK": {"S": ROUND.sk},
+            "day": {"S": self.day.isoformat()},
+            "whole": {"S": keys.instant(self.whole)},
+            "done": {"L": [{"S": name} for name in self.done]},
+            "given_up": {"L": [{"S": name} for name in self.given_up]},
+            "doing": {"S": self.doing},
+            "tries": attributes.to_value(self.tries),
+            "mismatches": attributes.to_value(self.mismatches),
+        }
+
+    def begun(self, partition: Partition) -> Round:
+        """With a partition begun, once more if it was already."""
+        again = self.doing == partition.name
+        return replace(self, doing=partition.name, tries=self.tries + 1 if again else 1)
+
+    def verified(self, partition: Partition, mismatches: int) -> Round:
+        """With a partition done."""
+        return replace(
+            self,
+            done=(*self.done, partition.name),
+            mismatches=self.mismatches + mismatches,
+            doing="",
+            tries=0,
+        )
+
+    def without(self, partition: Partition) -> Round:
+        """With a partition given up."""
+        return replace(self, given_up=(*self.given_up, partition.name), doing="", tries=0)
+
+
+@dataclass
+class AuditReport:
+    """What a run did, and where its round stands.
+
+    ``verified``: partitions, by this run; ``report`` is of these. ``left`` and ``given_up`` of
+    the round, and ``mismatches`` of all that it has verified. ``age``: seconds since a round was
+    last complete.
+    """
+
+    report: VerifyReport = field(default_factory=VerifyReport)
+    verified: int = 0
+    left: int = 0
+    given_up: tuple[str, ...] = ()
+    mismatches: int = 0
+    age: float = 0.0
+
+    @property
+    def counted(self) -> dict[str, float]:
+        """Metrics."""
+        counts = self.report.counts
+        return {
+            "ArchiveMismatches": self.mismatches,
+            "ArchiveDeletionsAudited": counts.deletions,
+            "ArchiveRowsAudited": counts.rows,
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain JSON values; of the findings no more than an answer holds."""
+        report = self.report.to_json()
+        report["findings"] = report["findings"][:MOST_TOLD]
+        return {**vars(self), "report": report, "given_up": list(self.given_up)}
+
+
+class Auditor:
+    """Verifies the last days, a round a day."""
+
+    def __init__(
+        self,
+        store: Store,
+        bucket: reader.Objects,
+        entities: Sequence[str],
+        *,
+        now: Callable[[], dt.datetime] = utc_now,
+    ) -> None:
+        self._store, self._bucket, self._declared, self._now = store, bucket, entities, now
+        self._entities: tuple[str, ...] = ()
+
+    def run(self, patience: Patience, *, again: bool = False) -> AuditReport:
+        """Go on with today's round, or begin it; ``again`` begins it anew.
+
+        Raises:
+            UnavailableError: table or bucket do not answer; the next run goes on.
+        """
+        archive = Archive(_Timed(self._bucket, patience))
+        verifier = Verifier(self._store, archive, now=self._now)
+        # Also those that are there though nobody declares them: somebody has put them there.
+        self._entities = tuple(sorted({*self._declared, *archive.entities()}))
+        state, report, enough = self._state(again), AuditReport(), patience.remaining()
+        for partition in self._left(state):
+            if report.verified and patience.remaining() < enough * FIRST_SHARE:
+                break
+            state = state.begun(partition)
+            if state.tries > TRIES:
+                state = state.without(partition)
+                continue
+            self._store.put(state.item)
+            try:
+                found = verifier.verify(reader.Days.of(partition.day), [partition.entity])
+            except OutOfTimeError:
+                break
+            report.report.add(found)
+            report.verified += 1
+            state = state.verified(partition, found.mismatches)
+        return self._ended(state, report)
+
+    def _ended(self, state: Round, report: AuditReport) -> AuditReport:
+        report.left = len(list(self._left(state)))
+        news = report.verified or not self._entities
+        if news and not report.left and not state.given_up:
+            state = replace(state, whole=self._now())
+        self._store.put(state.item)
+        report.given_up, report.mismatches = state.given_up, state.mismatches
+        report.age = max(0.0, (self._now() - state.whole).total_seconds())
+        return report
+
+    def _state(self, again: bool) -> Round:
+        now = self._now()
+        item = self._store.get(ROUND, consistent=True)
+        if item is None:
+            return Round(now.date(), now)
+        known = Round.parse(item)
+        return Round(now.date(), known.whole) if again or known.day != now.date() else known
+
+    def _left(self, state: Round) -> Iterator[Partition]:
+        """What is to be verified yet: the older days first, of which more is there."""
+        for ago in reversed(range(DAYS)):
+            for entity in self._entities:
+                partition = Partition(entity, state.day - dt.timedelta(days=ago))
+                if partition.name not in (*state.done, *state.given_up):
+                    yield partition
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """A bucket of which nothing is read once little time is left."""
+
+    bucket: reader.Objects
+    patience: Patience
+
+    def listed(self, prefix: str, *, behind: str = "", most: int = 1000) -> Iterator[Listed]:
+        return self.bucket.listed(prefix, behind=behind, most=most)
+
+    def fetch(self, key: str) -> Fetched | None:
+        if not self.patience.lasts:
+            raise OutOfTimeError(f"no time is left to read {key}")
+        return self.bucket.fetch(key)

@@ -1,0 +1,184 @@
+"""Reading the archive: its objects by entity and day, their rows by entity, tenant, key and time.
+
+Only the partitions that can hold what is asked for are listed, and an object that cannot be read
+is named and passed over.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Protocol
+
+from daicho.archive import object_format
+from daicho.archive.chain import Link
+from daicho.archive.object_format import Contents, CorruptObjectError
+from daicho.archive.row_format import Row
+from daicho.derive.derived_items import ItemKey
+from daicho.runtime.retry import Patience
+from daicho.runtime.retry_work import insist
+from daicho.storage import keys
+from daicho.storage.bucket_protocols import Fetches, Lists
+
+PREFIX = "entity="
+END = chr(ord("/") + 1)
+"""After a folder's name: behind all that is in it, whatever somebody has called it."""
+_DAY_AT = slice(3, 13)
+
+
+class Objects(Lists, Fetches, Protocol):
+    """What this needs of the bucket."""
+
+
+@dataclass(frozen=True)
+class Days:
+    """Days of deletion (UTC), from the first to the last."""
+
+    first: dt.date = dt.date.min
+    last: dt.date = dt.date.max
+
+    @classmethod
+    def of(cls, day: dt.date) -> Days:
+        """A single day."""
+        return cls(day, day)
+
+    def __contains__(self, day: dt.date) -> bool:
+        return self.first <= day <= self.last
+
+
+EVER = Days()
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which rows: all that meet everything that is given.
+
+    ``entities``: of these; empty for all. ``key``: the item's own. ``since`` and ``until``: when
+    it was deleted, the first inclusive, the second not; both with a time zone.
+    """
+
+    entities: tuple[str, ...] = ()
+    tenant: str | None = None
+    key: ItemKey | None = None
+    since: dt.datetime | None = None
+    until: dt.datetime | None = None
+
+    @property
+    def days(self) -> Days:
+        """The days that can hold it."""
+        first = self.since.astimezone(dt.UTC).date() if self.since else dt.date.min
+        last = dt.date.max
+        if self.until:
+            last = (self.until.astimezone(dt.UTC) - dt.datetime.resolution).date()
+        return Days(first, last)
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The entities that can hold it: a key names its own."""
+        if self.key is None:
+            return self.entities
+        named = keys.parse(self.key.pk)[1:2]
+        return tuple(each for each in named if not self.entities or each in self.entities)
+
+    def __contains__(self, row: Row) -> bool:
+        return (
+            (not self.entities or row.entity in self.entities)
+            and self.tenant in (None, row.tenant)
+            and self.key in (None, row.key)
+            and (self.since is None or row.deleted_at >= self.since)
+            and (self.until is None or row.deleted_at < self.until)
+        )
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An object of the archive. ``link`` is None of one that no archiver would have named so."""
+
+    name: str
+    size: int
+    modified: dt.datetime
+    entity: str
+    day: dt.date | None
+    link: Link | None
+
+
+Broken = Callable[[str, CorruptObjectError], None]
+"""Told the name of an object that cannot be read, and why."""
+
+
+class Archive:
+    """The archive in a bucket."""
+
+    def __init__(self, bucket: Objects, *, seconds: float = 30.0) -> None:
+        """``seconds``: how long to go on trying to read an object."""
+        self.bucket = bucket
+        self._seconds = seconds
+
+    def entities(self) -> Iterator[str]:
+        """The entities of which there is anything, in order."""
+        behind = ""
+        while found := next(self.bucket.listed(PREFIX, behind=behind, most=1), None):
+            head = found.name.partition("/")[0]
+            yield head.removeprefix(PREFIX)
+            behind = f"{head}{END}"
+
+    def stored(self, entity: str, days: Days = EVER) -> Iterator[Stored]:
+        """The objects of an entity and some days of deletion, in order; foreign ones too."""
+        home = f"{PREFIX}{entity}/"
+        begin = "" if days.first == dt.date.min else f"{home}dt={days.first.isoformat()}"
+        end = f"{home}dt={days.last.isoformat()}{END}" if days.last < dt.date.max else None
+        found = self.bucket.listed(home, behind=begin)
+        for each in takewhile(lambda each: end is None or each.name < end, found):
+            day = _day_of(each.name.removeprefix(home))
+            yield Stored(each.name, each.size, each.modified, entity, day, Link.parse(each.name))
+
+    def links(self, entity: str, days: Days = EVER) -> Iterator[Stored]:
+        """The same without what is foreign: links and side objects."""
+        return (each for each in self.stored(entity, days) if each.link is not None)
+
+    def chain(self, link: Link) -> Iterator[Stored]:
+        """The objects of one chain."""
+        whole = Days.of(link.chain.day)
+        return (
+            each
+            for each in self.links(link.chain.entity, whole)
+            if each.link is not None and each.link.chain == link.chain
+        )
+
+    def read(self, name: str) -> Contents:
+        """What an object holds, checked against its metadata.
+
+        Raises:
+            CorruptObjectError: it cannot be read, or it is not what was written.
+            UnavailableError: the bucket does not answer.
+        """
+        found = insist(lambda: self.bucket.fetch(name), Patience.seconds(self._seconds))
+        if found is None:
+            raise CorruptObjectError("it has been removed")
+        return object_format.unpack(found)
+
+    def selected(self, selection: Selection, *, behind: str = "") -> Iterator[Stored]:
+        """The objects that can hold what is selected; those behind a name, in order of name."""
+        for entity in sorted(selection.folders or self.entities()):
+            for each in self.links(entity, selection.days):
+                if each.name > behind:
+                    yield each
+
+    def rows(self, selection: Selection, broken: Broken) -> Iterator[Row]:
+        """The rows that are selected, object after object."""
+        for each in self.selected(selection):
+            try:
+                contents = self.read(each.name)
+            except CorruptObjectError as error:
+                broken(each.name, error)
+                continue
+            yield from (row for row in contents.rows if row in selection)
+
+
+def _day_of(name: str) -> dt.date | None:
+    try:
+        return dt.date.fromisoformat(name[_DAY_AT]) if name.startswith("dt=") else None
+    except ValueError:
+        return None

@@ -1,0 +1,161 @@
+"""Rows of the archive: how an expired item is written down, and read again. Pure.
+
+One JSON object a line: ``tenant``, ``entity``, ``gen`` (the generation of the entity's
+declarations, null if the image holds none), ``deleted_at`` (UTC), ``seq``, ``raw`` (true if the
+model cannot read the image) and ``item``, which is DynamoDB's own JSON: sets stay sets, no digit
+is lost, and binary values are base64, as the stream writes them.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from daicho.derive import derived_items
+from daicho.derive.derived_items import ItemKey
+from daicho.errors import DaichoError
+from daicho.plan import Ledger, NewerGenerationError, UnknownEntityError
+from daicho.storage import attributes, keys
+from daicho.storage.attributes import Image
+from daicho.stream.records import StreamRecord
+
+_SEQ = re.compile(r"[^#]+#[0-9]{40,64}")
+_KINDS = {"str": "S", "int": "N", "decimal": "N", "bool": "BOOL", "date": "S", "datetime": "S"}
+
+
+class RowError(DaichoError):
+    """A line that is no row of the archive."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """An archived item. ``raw``: the model could not read it when it was archived."""
+
+    tenant: str
+    entity: str
+    gen: int | None
+    deleted_at: dt.datetime
+    seq: str
+    raw: bool
+    item: Image
+
+    @classmethod
+    def of(cls, record: StreamRecord, ledger: Ledger) -> Row:
+        """The row of a record."""
+        item = record.old or {}
+        return cls(
+            tenant=keys.parse(record.key.pk)[0],
+            entity=record.entity or "",
+            gen=_generation(item),
+            deleted_at=record.at,
+            seq=record.seq,
+            raw=not is_readable(item, ledger),
+            item=item,
+        )
+
+    @classmethod
+    def parse(cls, line: bytes | str) -> Row:
+        """Read a line.
+
+        Raises:
+            RowError: it is none that was ever written.
+        """
+        try:
+            found = json.loads(line)
+            row = cls(
+                tenant=_text(found["tenant"]),
+                entity=_text(found["entity"]),
+                gen=_whole(found["gen"]),
+                deleted_at=_moment(found["deleted_at"]),
+                seq=_number(found["seq"]),
+                raw=bool(found["raw"]),
+                item=dict(found["item"]),
+            )
+            _text(row.key.pk), _text(row.key.sk)
+            return row
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise RowError(f"no row of the archive: {error!r}") from error
+
+    @property
+    def key(self) -> ItemKey:
+        """The item's key."""
+        return derived_items.key_of(self.item)
+
+    @property
+    def line(self) -> bytes:
+        """The row as a line: the same row gives the same bytes."""
+        told: Mapping[str, Any] = {
+            **vars(self),
+            "deleted_at": keys.instant(self.deleted_at),
+            "item": self.item,
+        }
+        shown: dict[str, Any] = {"sort_keys": True, "separators": (",", ":")}
+        try:
+            line = json.dumps(told, ensure_ascii=False, **shown).encode()
+        except UnicodeEncodeError:  # a lone surrogate: escaped it is kept
+            line = json.dumps(told, **shown).encode()
+        return line + b"\n"
+
+
+def is_readable(image: Image, ledger: Ledger) -> bool:
+    """Whether the plan of the image's own generation can read it.
+
+    Its key is the one that the plan gives it, and its fields are of the kinds that it says. What
+    follows from the image is not derived: it might take long, or fail, and it is not archived.
+    """
+    try:
+        entity = image["type"]["S"]
+        plan = ledger.plan(entity, attributes.integer(image, "gen") or 0)
+        tenant = keys.parse(image["PK"]["S"])[0]
+        if derived_items.base_item_key(tenant, plan, image) != derived_items.key_of(image):
+            return False
+        return all(
+            not wanted or name not in image or wanted in image[name] or "NULL" in image[name]
+            for name, kind in plan.fields.items()
+            for wanted in (_KINDS.get(kind.removesuffix(" | None"), ""),)
+        )
+    except (
+        NewerGenerationError,
+        UnknownEntityError,
+        LookupError,
+        ValueError,
+        ArithmeticError,
+        TypeError,
+        AttributeError,
+    ):
+        return False
+
+
+def _generation(item: Image) -> int | None:
+    text = item.get("gen", {}).get("N", "")
+    return int(text) if isinstance(text, str) and text.isascii() and text.isdigit() else None
+
+
+def _whole(value: object) -> int | None:
+    if value is not None and type(value) is not int:
+        raise TypeError(f"{value!r} is no generation")
+    return value
+
+
+def _moment(value: object) -> dt.datetime:
+    found = dt.datetime.fromisoformat(_text(value))
+    if found.tzinfo is None:
+        raise ValueError(f"{value!r} has no time zone")
+    return found
+
+
+def _number(value: object) -> str:
+    found = _SEQ.fullmatch(_text(value))
+    if found is None:
+        raise ValueError(f"{value!r} is no number of a stream")
+    return found[0]
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value

@@ -1,0 +1,88 @@
+"""Figures and votes as domains read and cast them: a part of the `Book`."""
+
+from __future__ import annotations
+
+from daicho.declare.queries import Chart, Counted, Figure, Ranking, Score
+from daicho.derive.derived_items import Amount
+from daicho.errors import Invalid
+from daicho.query.page_reader import MOST_AT_ONCE, check_limit
+from daicho.query.paging import Binding, Position
+from daicho.query.totals import Figures
+from daicho.storage.table import Table
+from daicho.tally.reader import live_amount
+from daicho.write.counter_writer import Counters
+from daicho.write.idempotency import HEADER
+from daicho.write.item_writer import Writer
+
+
+class Counting:
+    """What a `Book` has to say of what is counted."""
+
+    tenant: str
+    _table: Table
+    _figures: Figures
+    _counters: Counters
+    _writer: Writer
+
+    def add(self, figure: Figure) -> Counted:
+        """Count one vote of a fast counter's group (``Ballot.likes(poll, candidate)``).
+
+        It may be ``unknown`` whether it was: tell whoever asked.
+
+        Raises:
+            NotFound: what the counter counts within does not exist, where that was looked up.
+            Invalid: a value that its field does not take.
+            ThrottledError: it was not counted, slot after slot being busy.
+            UnavailableError: it was not counted: the table could not be reached.
+        """
+        if self._writer.open is not None:
+            raise Invalid("a fast counter cannot tell a repeat", field=HEADER)
+        group = self._figures.group(figure.entity, figure.aggregate, figure.within)
+        counted = self._counters.add(figure.entity, group, group.by(figure))
+        self._writer.sender.sent += 1  # begun anew, the request would count it twice
+        return counted
+
+    def read(self, figure: Figure, *, live: bool = False, ranked: bool = False) -> Score:
+        """A group's tally, as rolled up last; or ``live``, all that was counted up to now.
+
+        ``ranked``: with its rank, which is None for zero items and where it is ``beyond`` 10,000.
+        """
+        group = self._figures.group(figure.entity, figure.aggregate, figure.within)
+        by, amount = group.by(figure), None
+        if live and group.counter is not None:
+            amount = self._counters.live(figure.entity, group).get(by, Amount())
+        elif live:
+            amount = live_amount(self._table, group.tally(by))
+        return self._figures.score(group, by, amount, ranked=ranked and group.aggregate.ranked)
+
+    def top(
+        self,
+        ranking: Ranking,
+        *,
+        limit: int = MOST_AT_ONCE,
+        cursor: str | None = None,
+        live: bool = False,
+    ) -> Chart:
+        """The groups of a ranking, highest first, ties by id.
+
+        ``live`` sums up to 100 members as they are; of an aggregate, one that was never rolled up
+        is not among them yet, so who knows the members had better `read` each of them live.
+
+        Raises:
+            BadCursor: a cursor of another question or tenant.
+            Invalid: a limit that is not 1 to 100, or ``live`` for more than 100 members.
+        """
+        check_limit(limit)
+        group = self._figures.group(ranking.entity, ranking.aggregate, ranking.within)
+        partitions = group.rankings
+        binding = Binding(self.tenant, ("live" if live else "top", partitions[0]))
+        start: Position | None = binding.read(cursor)
+        if not live:
+            scores, end = self._figures.top(group, start, limit)
+        else:
+            if group.counter is not None:
+                amounts = self._counters.live(ranking.entity, group)
+            else:
+                amounts = self._figures.members_live(group)
+            scores, end = self._figures.ranked(amounts, start, limit)
+        return Chart(scores, binding.write(end))

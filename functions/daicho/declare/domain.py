@@ -1,0 +1,214 @@
+"""Domains, and the one composition root of what is declared.
+
+A domain is a value: entities, the routes mounted from them, and functions for the rest. Making one
+registers nothing anywhere; `Daicho` is made of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from types import ModuleType
+from typing import Any, Literal, TypeVar
+
+from daicho.declare import compiler
+from daicho.declare.entity import Entity
+from daicho.declare.fields import DeclarationError
+from daicho.plan import EntityPlan, Ledger
+from daicho.plan.lockfile import append, locked
+
+Method = Literal["GET", "PUT", "POST", "PATCH", "DELETE"]
+Window = Literal["minutes", "hours", "days"]
+EXAMPLES = "examples.json"
+F = TypeVar("F", bound=Callable[..., Any])
+VERBS = ("POST", "PUT", "GET", "PATCH", "DELETE", "LIST")
+
+
+@dataclass(frozen=True)
+class Resource:
+    """An entity's items over HTTP: ``path`` is the item's, its parent the collection's.
+
+    ``most``: so many a tenant.
+    """
+
+    path: str
+    entity: type[Entity]
+    verbs: tuple[str, ...]
+    most: int | None = None
+
+    @property
+    def collection(self) -> str:
+        """The path without its last component."""
+        return self.path.rsplit("/", 1)[0]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A declaration mounted at a path of its own, instead of its usual one."""
+
+    path: str
+    declaration: Any
+    window: Window | None = None
+
+
+@dataclass(frozen=True)
+class Route:
+    """A function of the domain behind a path; ``?a=&b=`` in it names required query parameters."""
+
+    method: Method
+    path: str
+    function: Callable[..., Any]
+    role: str | None = None
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What a function shows beside the rows of an entity's lists; ``optional``: when asked for."""
+
+    entity: type[Entity]
+    function: Callable[..., Any]
+    optional: bool
+
+    @property
+    def name(self) -> str:
+        """The property that it is shown as, and what ``include=`` asks for it by."""
+        return self.function.__name__
+
+
+class Domain:
+    """One system: what it declares and what it serves."""
+
+    def __init__(self, name: str, *entities: type[Entity]) -> None:
+        self.name = name
+        self.entities = entities
+        self.resources: list[Resource] = []
+        self.answers: list[Answer] = []
+        self.routes: list[Route] = []
+        self.besides: list[Beside] = []
+        self.plans = tuple(compiler.compile_entity(entity) for entity in entities)
+
+    def resource(
+        self, path: str, entity: type[Entity], verbs: str, *, most: int | None = None
+    ) -> None:
+        """Mount an entity's items: ``verbs`` of POST PUT GET PATCH DELETE LIST.
+
+        Searches, listings, edges and figures of the entity are mounted with it. ``most``: POST is
+        refused while a tenant has so many, by the entity's count of all, which follows through the
+        stream: who creates many in the same second may end a few above.
+        """
+        chosen = tuple(verbs.split())
+        for verb in chosen:
+            if verb not in VERBS:
+                raise DeclarationError(f"{path}: {verb!r} is none of {' '.join(VERBS)}")
+        if entity not in self.entities:
+            raise DeclarationError(f"{path}: {entity.__name__} is not of the domain {self.name!r}")
+        if most is not None and "PUT" in chosen:
+            raise DeclarationError(f"{path}: PUT creates too, and what `most` counts is for POST")
+        if most is not None and count_of_all(entity) is None:
+            raise DeclarationError(f"{path}: at most {most} of what nothing counts: Count()")
+        self.resources.append(Resource(path, entity, chosen, most))
+
+    def answer(self, path: str, declaration: Any, *, window: Window | None = None) -> None:
+        """Mount a declaration at ``path`` instead of where `resource` would.
+
+        ``window="minutes"``: of a list that is ordered by an instant, ``?minutes=`` asks for the
+        last so many only.
+        """
+        self.answers.append(Answer(path, declaration, window))
+
+    def route(self, method: Method, path: str, *, role: str | None = None) -> Callable[[F], F]:
+        """Mount a function. Its parameters are ``book``, the path's and the query's, and a body."""
+
+        def mount(function: F) -> F:
+            self.routes.append(Route(method, path, function, role))
+            return function
+
+        return mount
+
+    def beside(self, entity: type[Entity], *, optional: bool = False) -> Callable[[F], F]:
+        """Show what a function gives beside the rows of an entity's lists, under its name.
+
+        It takes the book and the items of a page, and gives a value for each. ``optional``: only
+        for requests with ``include=`` and its name.
+        """
+
+        def show(function: F) -> F:
+            self.besides.append(Beside(entity, function, optional))
+            return function
+
+        return show
+
+
+def count_of_all(entity: type[Entity]) -> str | None:
+    """The name of the aggregate that counts all of an entity's items, if there is one."""
+    plan = compiler.compile_entity(entity)
+    all_ = (each for each in plan.aggregates if each.measure == "count" and each.where is None)
+    return next((each.name for each in all_ if not each.by and not each.within), None)
+
+
+class Daicho:
+    """The composition root: all domains, and the plan that they compile to."""
+
+    def __init__(
+        self, *domains: Domain, examples: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> None:
+        """``examples`` for the API's description: values by domain and field."""
+        self.domains = domains
+        self.examples = examples or {}
+        names = [entity.__name__ for entity in self.entities]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice:
+            raise DeclarationError(f"two entities are called {twice}")
+
+    @classmethod
+    def discover(cls, package: ModuleType) -> Daicho:
+        """Every module of ``package`` that holds a ``domain``, in order of name.
+
+        Raises:
+            DeclarationError: a module without one.
+        """
+        found: list[Domain] = []
+        for each in sorted(pkgutil.iter_modules(package.__path__), key=lambda each: each.name):
+            module = importlib.import_module(f"{package.__name__}.{each.name}")
+            domain = getattr(module, "domain", None)
+            if not isinstance(domain, Domain):
+                raise DeclarationError(f"{module.__name__} holds no domain: domain = Domain(...)")
+            found.append(domain)
+        return cls(*found, examples=_examples_of(package))
+
+    @cached_property
+    def entities(self) -> tuple[type[Entity], ...]:
+        """All entities, in order of domain."""
+        return tuple(entity for domain in self.domains for entity in domain.entities)
+
+    @property
+    def plans(self) -> Iterable[EntityPlan]:
+        """What the declarations compile to, not numbered."""
+        return (plan for domain in self.domains for plan in domain.plans)
+
+    def locked(self, ledger: Ledger) -> Ledger:
+        """``ledger``, if it ends with what is declared; else DeclarationError."""
+        return locked(self.plans, ledger)
+
+    def appended(self, ledger: Ledger) -> Ledger:
+        """``ledger`` with a new generation for what changed (``make generation``)."""
+        return append(self.plans, ledger)
+
+    def entity(self, name: str) -> type[Entity]:
+        """The entity called ``name``.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return {each.__name__: each for each in self.entities}[name]
+
+
+def _examples_of(package: ModuleType) -> Mapping[str, Mapping[str, Any]]:
+    file = files(package).joinpath(EXAMPLES)
+    found: dict[str, dict[str, Any]] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    return found

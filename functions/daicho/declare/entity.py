@@ -1,0 +1,263 @@
+"""Entities: typed classes whose fields and declarations are collected when they are defined."""
+
+from __future__ import annotations
+
+import builtins
+import datetime as dt
+import difflib
+import inspect
+import sys
+import typing
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, TypeVar, cast, dataclass_transform
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from daicho.declare.aggregates import Declaration, Expires, Key
+from daicho.declare.fields import MISSING, DeclarationError, FieldSpec, field, ref
+from daicho.declare.searches import Search
+from daicho.declare.stored_objects import StoredObject
+from daicho.declare.versioned import Versioned
+from daicho.plan import Way
+from daicho.search.normalise import FIELD_CODE_POINTS
+
+_INDEX_KEYS = tuple(f"GSI{number}{end}" for number in (1, 2, 3) for end in ("PK", "SK"))
+_MARKS = ("_ttl_expired", "_ttl_expired_at", "_restored", "_history", "_bytes", "_deleted")
+_KEPT = ("type", "version", "gen", "created_at", "versioned_at", "ttl", "seq", "split", *_MARKS)
+RESERVED = frozenset(("PK", "SK", *_INDEX_KEYS, *_KEPT))
+E = TypeVar("E", bound="Entity")
+
+
+class _Body(dict[str, Any]):
+    """A class body that names a misspelt field instead of raising a bare NameError."""
+
+    def __init__(self, entity: str, scope: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.entity, self.scope = entity, scope
+
+    def __missing__(self, name: str) -> Any:
+        if name in self.scope or hasattr(builtins, name) or name.startswith("__"):
+            raise KeyError(name)
+        if name in self.get("__annotations__", {}):
+            annotation = self["__annotations__"][name]
+            shown = getattr(annotation, "__name__", annotation)
+            raise DeclarationError(
+                f"{self.entity}.{name} is read by a declaration, so it needs a right-hand side: "
+                f"{name}: {shown} = field()"
+            )
+        close = difflib.get_close_matches(name, [each for each in self if each[0] != "_"], 1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise DeclarationError(f"{self.entity} reads undeclared {name!r}{hint}")
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(field, ref))
+class EntityMeta(type):
+    """Collects an entity's fields and declarations."""
+
+    fields_: dict[str, FieldSpec]
+    declarations_: dict[str, Declaration]
+    model_: type[BaseModel]
+    versioned_: Way | None
+
+    @classmethod
+    def __prepare__(mcs, name: str, bases: tuple[type, ...], /, **options: Any) -> dict[str, Any]:
+        # Names that the class body may reach besides its own: the module, and enclosing scopes.
+        frame = sys._getframe(1)
+        return _Body(name, {**frame.f_globals, **frame.f_locals})
+
+    def __new__(
+        mcs, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any
+    ) -> EntityMeta:
+        """Make the class; wrong declarations raise DeclarationError."""
+        cls = super().__new__(mcs, name, bases, dict(body), **options)
+        if bases:
+            _collect(cls)
+        return cls
+
+
+class Entity(metaclass=EntityMeta):
+    """The base of every entity. ``created_at`` and ``version`` come with it, read-only."""
+
+    def __init__(self, **values: Any) -> None:
+        """Validate the values.
+
+        Raises:
+            pydantic.ValidationError: unknown, missing or wrong values.
+        """
+        self.__dict__.update(dict(type(self).model_(**values)))
+        self.__dict__["_created_at"] = None
+        self.__dict__["_version"] = 0
+        self.__dict__["_versioned_at"] = None
+
+    @property
+    def created_at(self) -> dt.datetime:
+        """When the item was created, in UTC; set once, when it is first stored."""
+        moment: dt.datetime | None = self.__dict__["_created_at"]
+        if moment is None:
+            raise AttributeError(f"{type(self).__name__} has not been stored yet")
+        return moment
+
+    @property
+    def version(self) -> int:
+        """How often the item was written: 1 when created, 0 before."""
+        return int(self.__dict__["_version"])
+
+    @property
+    def versioned_at(self) -> dt.datetime | None:
+        """When this version was written, in UTC.
+
+        None where no versions are kept, and of one that is older than the word ``Versioned``.
+        """
+        moment: dt.datetime | None = self.__dict__["_versioned_at"]
+        return moment
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value!r}" for name, value in values_of(self).items())
+        return f"{type(self).__name__}({values})"
+
+
+def values_of(item: Entity) -> dict[str, Any]:
+    """An item's fields as they are: the given ones, the made ones, the copied ones."""
+    return {name: item.__dict__[name] for name in type(item).fields_}
+
+
+def stored(
+    cls: type[E],
+    values: Mapping[str, Any],
+    created_at: dt.datetime,
+    version: int,
+    versioned_at: dt.datetime | None = None,
+) -> E:
+    """An item as it was read from the table.
+
+    Limits, and fields that must be given, are for what is written: an item from before they were
+    declared is shown as it is, or a line that was added would make whole lists unreadable.
+
+    Raises:
+        pydantic.ValidationError: what is stored does not fit the entity's types any more.
+    """
+    try:
+        item = cls(**values)
+    except ValidationError:
+        item = cls.__new__(cls)
+        item.__dict__.update(dict(_older(cls)(**values)))
+    item.__dict__["_created_at"] = created_at
+    item.__dict__["_version"] = version
+    item.__dict__["_versioned_at"] = versioned_at
+    return item
+
+
+def stored_fields(
+    cls: type[Entity], values: Mapping[str, Any], names: Iterable[str]
+) -> dict[str, Any]:
+    """Some fields of an item as they were read, by the types of `stored`'s older items.
+
+    Raises:
+        pydantic.ValidationError: what is stored does not fit the entity's types any more.
+    """
+    found = _older(cls)(**values)
+    return {name: getattr(found, name) for name in names}
+
+
+@cache
+def _older(cls: EntityMeta) -> type[BaseModel]:
+    """The model of what older declarations let in: of the same types, without limits."""
+    fields: dict[str, Any] = {}
+    for name, spec in cls.fields_.items():
+        if spec.factory is not None:
+            fields[name] = (spec.annotation, Field(default_factory=spec.factory))
+        elif spec.required or spec.role == "copied":
+            fields[name] = (spec.annotation | None, None)
+        else:
+            fields[name] = (spec.annotation, spec.default)
+    return create_model(cls.__name__, **fields)
+
+
+def _collect(cls: EntityMeta) -> None:
+    annotations = _annotations(cls)
+    fields: dict[str, FieldSpec] = {}
+    for name, annotation in annotations.items():
+        fields[name] = _field(cls, name, annotation)
+    declarations = {
+        name: value
+        for name, value in vars(cls).items()
+        if isinstance(value, Declaration) and name not in annotations
+    }
+    bare = [n for n, v in vars(cls).items() if isinstance(v, FieldSpec) and n not in annotations]
+    if bare:
+        raise DeclarationError(f"{cls.__name__}.{bare[0]} has no type: {bare[0]}: str = field()")
+    if not isinstance(declarations.get("key"), Key):
+        raise DeclarationError(f"{cls.__name__} has no key: key = Key(id)")
+    if len([each for each in declarations.values() if isinstance(each, Expires)]) > 1:
+        raise DeclarationError(f"{cls.__name__} expires twice")
+    versioned = [each for each in declarations.values() if isinstance(each, Versioned)]
+    if len(versioned) > 1:
+        raise DeclarationError(f"{cls.__name__} is versioned twice")
+    cls.versioned_ = versioned[0].way if versioned else None
+    cls.fields_, cls.declarations_ = fields, declarations
+    cls.model_ = _model(cls)
+
+
+def _annotations(cls: EntityMeta) -> dict[str, Any]:
+    own = {n: v for n, v in vars(cls).items() if isinstance(v, FieldSpec | Declaration)}
+    try:
+        # A field may bear the name of a builtin type (id, list): the module decides, not the body.
+        module = vars(sys.modules[cls.__module__])
+        found = typing.get_type_hints(cls, globalns=dict(module), localns={}, include_extras=True)
+    except (NameError, TypeError) as error:
+        raise DeclarationError(f"{cls.__name__}: {error}") from error
+    for name, annotation in found.items():
+        if isinstance(annotation, FieldSpec) or annotation in own.values():
+            raise DeclarationError(
+                f"{cls.__name__}.{name} hides the type it is annotated with; import the module "
+                "instead (import datetime as dt; date: dt.date)"
+            )
+    return {name: found[name] for name in inspect.get_annotations(cls)}
+
+
+def _field(cls: EntityMeta, name: str, annotation: Any) -> FieldSpec:
+    if name in RESERVED or name.startswith("_") or name.endswith("_"):
+        raise DeclarationError(f"{cls.__name__}.{name}: the name is reserved")
+    value = vars(cls).get(name, MISSING)
+    if not isinstance(value, FieldSpec):
+        if isinstance(value, Declaration):
+            raise DeclarationError(f"{cls.__name__}.{name} is a declaration: it takes no type")
+        value = FieldSpec(default=value)
+        value.__set_name__(cls, name)
+        setattr(cls, name, value)
+    if value.role == "object":
+        if annotation is not StoredObject:
+            raise DeclarationError(f"{value} is an object: {name}: StoredObject = stored_object()")
+        annotation = value.target.model(f"{cls.__name__}{name.title()}")
+    value.annotation = annotation
+    return value
+
+
+def _model(cls: EntityMeta) -> type[BaseModel]:
+    key = cast(Key[Any], cls.declarations_["key"])
+    searches = [each for each in cls.declarations_.values() if isinstance(each, Search)]
+    searched = {spec.name for search in searches for spec in search.fields}
+    fields: dict[str, Any] = {}
+    for name, spec in cls.fields_.items():
+        limits = dict(spec.limits or {})
+        if spec.kind == "str" and not spec.literals and name in searched:
+            limits.setdefault("max_length", FIELD_CODE_POINTS)
+            if spec.required:
+                limits.setdefault("min_length", 1)  # nobody would find what is called nothing
+        if spec in key.parts and spec.kind == "str" and not spec.literals:
+            limits.setdefault("min_length", 1)  # an empty part would be no part
+        if spec.role == "copied":
+            fields[name] = (spec.annotation | None, Field(default=None, **limits))
+        elif spec.factory is not None:
+            fields[name] = (spec.annotation, Field(default_factory=spec.factory, **limits))
+        elif spec.default is MISSING:
+            fields[name] = (spec.annotation, Field(**limits))
+        else:
+            fields[name] = (spec.annotation, Field(default=spec.default, **limits))
+    return create_model(cls.__name__, __config__=ConfigDict(extra="forbid"), **fields)

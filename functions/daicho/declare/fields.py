@@ -1,0 +1,200 @@
+"""Fields: the left side says what a value is, the right side what it is for.
+
+Only a field that a declaration reads needs a right side; ``text: str`` alone is a field too.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import hashlib
+import types
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal, Union
+
+from ulid import ULID
+
+from daicho.search.variants import Kind
+
+Role = Literal["plain", "uid", "ref", "refs", "copied", "object"]
+
+
+class DeclarationError(TypeError):
+    """A wrong declaration; the message names it. Raised at import."""
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Any = _Missing()
+"""No default: the field must be given."""
+
+
+@dataclass(eq=False)
+class FieldSpec:
+    """What the right side of a field says; on the class it stands for the field itself."""
+
+    role: Role = "plain"
+    default: Any = MISSING
+    factory: Callable[[], Any] | None = None
+    target: Any = None
+    source: FieldSpec | None = None
+    frozen: bool = False
+    hidden: bool = False
+    limits: dict[str, Any] | None = None
+    must_exist: bool = False
+    reads_as: Kind = "text"
+    name: str = ""
+    entity: str = ""
+    annotation: Any = None
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name, self.entity = name, owner.__name__
+
+    def __str__(self) -> str:
+        return f"{self.entity}.{self.name}"
+
+    @property
+    def required(self) -> bool:
+        """Whether a caller must give a value."""
+        return self.role != "copied" and self.default is MISSING and self.factory is None
+
+    @property
+    def kind(self) -> str:
+        """How the value stands in a key: str, int, bool, decimal, date, datetime, set or json."""
+        return _kind_of(self.annotation)
+
+    @property
+    def literals(self) -> tuple[str, ...] | None:
+        """The values that a ``Literal`` annotation admits, or None."""
+        inner = _without_none(self.annotation)
+        return typing.get_args(inner) if typing.get_origin(inner) is Literal else None
+
+
+def field(
+    *,
+    default: Any = MISSING,
+    factory: Callable[[], Any] | None = None,
+    frozen: bool = False,
+    hidden: bool = False,
+    kind: Kind = "text",
+    **limits: Any,
+) -> Any:
+    """A field that a declaration reads.
+
+    Args:
+        default: the value where none is given; without it the field is required.
+        factory: makes the value where none is given (`now`, say).
+        frozen: set when the item is created, never changed.
+        hidden: never shown by the API (a salt, say).
+        kind: how a search reads it: a ``company`` with its designator and without (Acme Inc.), of
+            a ``phone`` number the digits.
+        limits: what Pydantic's ``Field`` takes: ``max_length``, ``pattern``, ``ge``, ``le``...
+    """
+    if kind not in typing.get_args(Kind):
+        raise DeclarationError(f"a field is read as one of {typing.get_args(Kind)}, not {kind!r}")
+    return FieldSpec(
+        default=default,
+        factory=factory,
+        frozen=frozen,
+        hidden=hidden,
+        limits=limits or None,
+        reads_as=kind,
+    )
+
+
+def uid(factory: Callable[[], Any] | None = None, **options: Any) -> Any:
+    """An identifier that is made when none is given: a ULID, so that ids sort by time.
+
+    ``factory`` makes it another way (a random salt, say); ``options`` are those of `field`.
+    """
+    spec: FieldSpec = field(frozen=True, factory=factory or new_id, **options)
+    spec.role = "uid"
+    return spec
+
+
+def ref(target: type, *, default: Any = MISSING, must_exist: bool = False) -> Any:
+    """The id of another entity's item. That there is such an item is not checked...
+
+    ...unless it ``must_exist`` when somebody refers to it: that write and a check of the other
+    item are one transaction then, at 3 write and 2 read units more. It may be deleted after that.
+    """
+    if not isinstance(target, type):
+        raise DeclarationError(f"ref() takes an entity, not {target!r}")
+    limits = {"min_length": 1}
+    return FieldSpec(
+        role="ref", target=target, default=default, limits=limits, must_exist=must_exist
+    )
+
+
+def refs(target: type) -> Any:
+    """A set of ids of another entity, for few (at most 50); an `Edge` is for many."""
+    if not isinstance(target, type):
+        raise DeclarationError(f"refs() takes an entity, not {target!r}")
+    return FieldSpec(role="refs", target=target, factory=set, limits={"max_length": 50})
+
+
+def copied(reference: Any, source: Any) -> Any:
+    """A snapshot of the referenced item's field, taken once, when the item is created.
+
+    It is hidden where the other is.
+    """
+    if not isinstance(reference, FieldSpec) or reference.role != "ref":
+        raise DeclarationError("copied() reads through a ref of the same entity")
+    if not isinstance(source, FieldSpec):
+        raise DeclarationError(f"copied() takes a field of another entity, not {source!r}")
+    hidden = source.hidden
+    return FieldSpec(role="copied", target=reference, source=source, frozen=True, hidden=hidden)
+
+
+def id_of(idempotency_key: str) -> str:
+    """The id of what is created under a key: always the same, as long as a ULID, in no order."""
+    digest = hashlib.blake2b(idempotency_key.encode(), digest_size=16).digest()
+    return base64.b32encode(digest).decode().rstrip("=").lower()
+
+
+def new_id() -> str:
+    """A ULID in lower case: 26 characters that sort by the time they were made."""
+    return str(ULID()).lower()
+
+
+def now() -> dt.datetime:
+    """This moment, in UTC."""
+    return dt.datetime.now(dt.UTC)
+
+
+created_at: Any = FieldSpec(name="created_at", entity="Entity", annotation=dt.datetime)
+"""The moment an item was created, for a declaration that reads it. Inherited by every entity."""
+
+_KINDS: dict[Any, str] = {
+    str: "str",
+    int: "int",
+    bool: "bool",
+    Decimal: "decimal",
+    dt.date: "date",
+    dt.datetime: "datetime",
+}
+
+
+def _kind_of(annotation: Any) -> str:
+    inner = _without_none(annotation)
+    if typing.get_origin(inner) is typing.Annotated:
+        inner = typing.get_args(inner)[0]
+    if typing.get_origin(inner) is Literal:
+        return "str" if all(isinstance(each, str) for each in typing.get_args(inner)) else "json"
+    if typing.get_origin(inner) is set and typing.get_args(inner) == (str,):
+        return "set"
+    return _KINDS.get(inner, "json")
+
+
+def _without_none(annotation: Any) -> Any:
+    if typing.get_origin(annotation) in (Union, types.UnionType):
+        inner = [each for each in typing.get_args(annotation) if each is not type(None)]
+        if len(inner) == 1:
+            return inner[0]
+    return annotation

@@ -1,0 +1,75 @@
+"""Listings: sparse lists of items, in the order of a field."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVarTuple
+
+from daicho.declare.aggregates import (
+    MOST_SHARDS,
+    Declaration,
+    PartSpec,
+    condition,
+    counted,
+    spec_of,
+)
+from daicho.declare.fields import DeclarationError, FieldSpec
+from daicho.declare.queries import E, Many
+
+Ts = TypeVarTuple("Ts")
+
+
+class Listing(Declaration, Generic[*Ts]):
+    """A sparse listing: only items that meet ``where`` and have every part are in it.
+
+    Newest first, or by ``order``, a field or several, highest first. ``shards`` spreads each list
+    over so many partitions of the index, by a hash of the item's key, for lists that over 1,000
+    items a second come to: the open orders of a whole shop, what was reported today.
+
+    ``copies`` are fields that every row brings along, ``copies=all`` the whole item: a page that
+    wants nothing else is read from the index alone, and is as old as the index is. A change of a
+    copied field rewrites the row.
+    """
+
+    def __init__(
+        self,
+        *partition: *Ts,
+        order: Any = None,
+        where: Any = True,
+        shards: int = 1,
+        copies: Any = (),
+    ) -> None:
+        self.partition = tuple(PartSpec.of(part) for part in partition)
+        self.order = () if order is None else _specs(order)
+        self.where = condition(where)
+        self.shards = shards
+        self.copies_all = copies is all
+        self.copies = () if self.copies_all else _specs(copies)
+        if shards not in range(1, MOST_SHARDS + 1):
+            raise DeclarationError(
+                f"a Listing's shards are a number from 1 to {MOST_SHARDS}, not {shards!r}"
+            )
+
+    @property
+    def has_copies(self) -> bool:
+        """Whether rows bring anything along."""
+        return self.copies_all or bool(self.copies)
+
+    def __get__(self, instance: object, owner: type[E]) -> ListingOf[E, *Ts]:
+        return ListingOf(owner, self)
+
+
+class ListingOf(Generic[E, *Ts]):
+    """A listing, asked."""
+
+    def __init__(self, entity: type[E], listing: Listing[*Ts]) -> None:
+        self.entity, self.declaration = entity, listing
+
+    def __call__(self, *partition: *Ts) -> Many[E]:
+        """The items listed under these values."""
+        counted(partition, len(self.declaration.partition), self.declaration)
+        return Many(self.entity, "listing", self.declaration.name, partition)
+
+
+def _specs(given: Any) -> tuple[FieldSpec, ...]:
+    """The fields of an argument that takes one or several."""
+    return tuple(spec_of(each) for each in (given if isinstance(given, tuple) else (given,)))

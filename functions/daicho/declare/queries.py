@@ -1,0 +1,140 @@
+"""Questions: what a called declaration is, and what a `Book` answers."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+if TYPE_CHECKING:
+    from daicho.declare.entity import Entity
+
+E = TypeVar("E", bound="Entity")
+
+
+@dataclass(frozen=True)
+class One(Generic[E]):
+    """One item, by the values of its key's fields: partition first, then sort.
+
+    ``version``: as it was in that version, of an entity whose versions are kept.
+    """
+
+    entity: type[E]
+    parts: tuple[Any, ...]
+    version: int | None = None
+
+
+@dataclass(frozen=True)
+class OneSection(Generic[E]):
+    """One section of a split item, by the values of the item's key and its name."""
+
+    entity: type[E]
+    parts: tuple[Any, ...]
+    name: str
+
+    @property
+    def one(self) -> One[E]:
+        """The item that it is of."""
+        return One(self.entity, self.parts)
+
+
+@dataclass(frozen=True)
+class Held:
+    """A section's value, and the version of the item at which it was last written."""
+
+    value: Any
+    version: int
+    new: bool = False
+
+
+@dataclass(frozen=True)
+class Many(Generic[E]):
+    """A list of items.
+
+    ``by`` says through what: ``partition`` (the items of a partition, by sort key), ``under`` (of
+    those the ones whose key begins so), ``inverse`` (an edge from its far end), ``listing`` or
+    ``search`` (newest first unless ordered otherwise), ``versions`` (of one item, newest first).
+    ``name`` is the declaration's, ``parts`` are its partition's values, the beginning of a key,
+    the keyword, or the key of the one item.
+    """
+
+    entity: type[E]
+    by: Literal["partition", "under", "inverse", "listing", "search", "versions"]
+    name: str
+    parts: tuple[Any, ...]
+    window: dt.timedelta | None = None
+
+    def last(self, window: dt.timedelta) -> Many[E]:
+        """Only what is no older than ``window``, by the instant that the list is ordered by."""
+        return replace(self, window=window)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The tally of one group: values of ``within``, then of ``by``."""
+
+    entity: type[Entity]
+    aggregate: str
+    within: tuple[Any, ...]
+    by: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """All groups of one ``within``, highest first, ties by id."""
+
+    entity: type[Entity]
+    aggregate: str
+    within: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What became of a vote for a fast counter.
+
+    ``unknown``: no answer came, so it was counted or it was not. Added again it would count once
+    or twice, so nobody does that unasked.
+    """
+
+    counted: Literal["yes", "unknown"]
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """How many versions were removed; ``done``: no more are to be, else ask again."""
+
+    removed: int
+    done: bool
+
+
+@dataclass(frozen=True)
+class Score:
+    """A tally's value; ``by`` are the group's parts as text, ``rank`` its place from 1.
+
+    Without a rank it has no members, or its place is ``beyond`` a number up to which it is counted.
+    """
+
+    by: tuple[str, ...]
+    items: int
+    total: Any
+    rank: int | None = None
+    beyond: int | None = None
+
+
+@dataclass(frozen=True)
+class Page(Generic[E]):
+    """Items in order, and the cursor that goes on behind them: None only at the end.
+
+    A page may come short, or empty, and still have a cursor: what one page reads is bounded.
+    """
+
+    items: list[E]
+    cursor: str | None
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Scores from the highest, and the cursor that goes on behind them: None only at the end."""
+
+    items: list[Score]
+    cursor: str | None

@@ -1,0 +1,96 @@
+"""Searches, declared: what is searched, how, and what through other entities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic
+
+from daicho.declare.aggregates import Declaration, as_seen, spec_of
+from daicho.declare.fields import DeclarationError, FieldSpec
+from daicho.declare.queries import E, Many
+from daicho.search import grams
+
+
+@dataclass(frozen=True, eq=False)
+class ThroughSpec:
+    """A field of what another field refers to."""
+
+    reference: FieldSpec
+    target: FieldSpec
+
+
+def through(references: Any, name: str) -> str:
+    """The name of what a field refers to: ``through(categories, Category.name)``.
+
+    Names are matched over the tenant's items of that entity, which are few: a thousand at most.
+    """
+    reference = spec_of(references)
+    if reference.role not in ("ref", "refs"):
+        raise DeclarationError(f"through() goes through a ref or refs, not {reference}")
+    return as_seen(str, ThroughSpec(reference, spec_of(name)))
+
+
+class Search(Declaration):
+    """A search by the beginning of any word of the fields, newest first.
+
+    Args:
+        fields: those that are searched, or ``through(categories, Category.name)``.
+        mode: ``contains`` finds what has the keyword anywhere in it, at three times the writes.
+        steps: the lengths of the grams; those in between come through the lower one. Unless they
+            are given, what tells less has more of them: kana, and the digits of phone numbers.
+        shards: spreads the hot lists (grams of 0 and 1) where a tenant's items are written faster
+            than 1,000 a second; each shard is a request more for a page of them.
+    """
+
+    def __init__(
+        self,
+        *fields: str,
+        mode: grams.Mode = "prefix",
+        steps: Sequence[int] | None = None,
+        shards: int = 1,
+    ) -> None:
+        given: tuple[Any, ...] = fields
+        self.through = tuple(each for each in given if isinstance(each, ThroughSpec))
+        self.fields = tuple(spec_of(each) for each in given if not isinstance(each, ThroughSpec))
+        self.mode, self.shards = mode, shards
+        self.steps, self.digits, self.kana = (
+            self._default_steps() if steps is None else (tuple(steps), (), ())
+        )
+        if not self.fields:
+            raise DeclarationError("a Search takes at least one field")
+        if mode not in ("prefix", "contains"):
+            raise DeclarationError(f"a Search's mode is 'prefix' or 'contains', not {mode!r}")
+        if list(self.steps) != sorted(set(self.steps)) or self.steps[:1] != (1,) or shards < 1:
+            raise DeclarationError("a Search's steps rise from 1, and it has a shard or more")
+        if mode == "contains" and self.steps[-1] != len(self.steps):
+            raise DeclarationError("the steps of a Search that contains have no gap: (1, 2, 3)")
+
+    def __get__(self, instance: object, owner: type[E]) -> SearchOf[E]:
+        return SearchOf(owner, self)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """What it searches, in words: its fields, and those of others as ``Category.name``."""
+        own = tuple(spec.name for spec in self.fields)
+        return (*own, *(str(each.target) for each in self.through))
+
+    def _default_steps(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        """Lengths of grams; of those that begin with digits, and with kana, where they differ."""
+        phones = any(spec.reads_as == "phone" for spec in self.fields)
+        if self.mode == "prefix":
+            return grams.STEPS, grams.DIGIT_STEPS if phones else (), grams.KANA_STEPS
+        if phones:
+            return grams.INSIDE_STEPS_WITH_DIGITS, grams.INSIDE_DIGIT_STEPS, ()
+        return grams.INSIDE_STEPS, (), ()
+
+
+class SearchOf(Generic[E]):
+    """A search, asked with a keyword; the empty keyword lists everything."""
+
+    def __init__(self, entity: type[E], search: Search) -> None:
+        self.entity, self.declaration = entity, search
+
+    def __call__(self, keyword: str) -> Many[E]:
+        """The items that match a keyword."""
+        return Many(self.entity, "search", self.declaration.name, (keyword,))

@@ -1,0 +1,99 @@
+"""Splitting, declared: a field whose values stand in items of their own."""
+
+from __future__ import annotations
+
+import copy
+import typing
+from typing import Any, Generic, TypeVar
+
+from daicho.declare.aggregates import Declaration, spec_of
+from daicho.declare.fields import DeclarationError, FieldSpec
+from daicho.declare.queries import E, OneSection
+from daicho.layout.sections import Manifest
+
+T = TypeVar("T")
+_MANIFEST = "_manifest"
+
+
+class Split(Declaration):
+    """Each section of a field is an item of its own: ``sections: dict[str, JsonValue] = field()``.
+
+    One section is read and changed without the others, at about the units of its own size; all of
+    them together may be larger than an item. Nothing can be searched, listed or counted by it.
+
+    Source: seed 003 (vertical partitioning).
+    """
+
+    def __init__(self, sections: Any) -> None:
+        self.field: FieldSpec = spec_of(sections)
+
+    def __get__(self, instance: object, owner: type[E]) -> SplitOf[E]:
+        return SplitOf(owner, self)
+
+
+class SplitOf(Generic[E]):
+    """A split, asked: called with the values of the item's key and a name, it is one section."""
+
+    def __init__(self, entity: type[E], split: Split) -> None:
+        self.entity, self.declaration = entity, split
+
+    def __call__(self, *key: Any, section: str) -> OneSection[E]:
+        """The section of this name: ``Document.split(id, section="summary")``."""
+        return OneSection(self.entity, key, section)
+
+
+def split_of(entity: Any) -> FieldSpec | None:
+    """The field of an entity that is split; None if none is."""
+    for each in entity.declarations_.values():
+        if isinstance(each, Split):
+            return each.field
+    return None
+
+
+def declared(entity: type[Any]) -> FieldSpec:
+    """The field of an entity that is split.
+
+    Raises:
+        TypeError: none is.
+    """
+    found = split_of(entity)
+    if found is None:
+        raise TypeError(f"{entity.__name__} is not split: split = Split(sections)")
+    return found
+
+
+def head_of(item: T, manifest: Manifest | None) -> T:
+    """The same item without its sections, as the table holds it."""
+    head, spec = copy.copy(item), split_of(item.__class__)
+    if spec is not None:
+        head.__dict__[spec.name] = None
+        head.__dict__[_MANIFEST] = manifest
+    return head
+
+
+def manifest_of(item: object) -> Manifest | None:
+    """What an item knows of its sections, which it is read or written without."""
+    found: Manifest | None = item.__dict__.get(_MANIFEST)
+    return found
+
+
+def with_sections(item: T, values: dict[str, Any]) -> T:
+    """An item with its sections."""
+    whole, spec = copy.copy(item), split_of(item.__class__)
+    if spec is not None:
+        whole.__dict__[spec.name] = values
+    return whole
+
+
+def check(split: Split) -> None:
+    """Refuse a field that has no sections.
+
+    Raises:
+        DeclarationError: it is no ``dict`` of texts to values.
+    """
+    annotation = split.field.annotation
+    if typing.get_origin(annotation) is not dict or typing.get_args(annotation)[0] is not str:
+        raise DeclarationError(
+            f"{split} splits {split.field}, which has no sections: "
+            f"{split.field.name}: dict[str, JsonValue] = field()"
+        )

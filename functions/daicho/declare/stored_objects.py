@@ -1,0 +1,119 @@
+"""Objects beside items: what is too large for the table, an image say, lies in S3.
+
+An item holds what kind of object it has and how large it is; the object itself goes between S3
+and whoever holds a URL that is signed for it, for a while, and never through the API.
+
+Source: seed 003 (a tenant's photos).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from daicho.declare.fields import DeclarationError, FieldSpec
+from daicho.derive.derived_items import ItemKey
+from daicho.errors import Invalid
+from daicho.layout import cleanup_marks
+from daicho.storage import keys
+
+UPLOAD_SECONDS = 15 * 60
+DOWNLOAD_SECONDS = 60 * 60
+"""How long a URL may be used: an address that was passed on does not open for ever."""
+MOST_NAME_BYTES = 1024
+MOST_OBJECT_BYTES = 5 * 1024**3
+"""What S3 takes in one upload."""
+
+
+class StoredObject(BaseModel):
+    """What an item holds of its object: the kind, as ``image/png``, and its size in bytes."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    type: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What an object may be."""
+
+    max_bytes: int
+    types: tuple[str, ...]
+
+    def model(self, name: str) -> type[StoredObject]:
+        """The model of what is written of such an object."""
+        size = Annotated[int, Field(ge=1, le=self.max_bytes)]
+        kind: Any = Literal[self.types]
+        fields: dict[str, Any] = {"type": (kind, ...), "bytes": (size, ...)}
+        return create_model(name, __base__=StoredObject, __doc__=StoredObject.__doc__, **fields)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an object is taken to or from: a request that S3 carries out until ``expires_at``.
+
+    It must have just these headers, and a body of just that size.
+    """
+
+    method: Literal["GET", "PUT"]
+    url: str
+    headers: Mapping[str, str]
+    expires_at: dt.datetime
+
+
+def stored_object(*, max_bytes: int, types: tuple[str, ...]) -> Any:
+    """Declare an object in S3 beside the item, of a field of type `StoredObject`.
+
+    What kind it is and how large is said when the item is created, and signed: S3 takes nothing
+    else. It goes with the item.
+
+    Args:
+        max_bytes: how large it may be, 5 GB at most.
+        types: of which media types: ``("image/png", "image/jpeg")``.
+    """
+    if not 1 <= max_bytes <= MOST_OBJECT_BYTES:
+        raise DeclarationError(f"an object has 1 to {MOST_OBJECT_BYTES} bytes, not {max_bytes}")
+    if not types or not all("/" in each for each in types):
+        raise DeclarationError(f"an object is of media types like 'image/png', not {types!r}")
+    return FieldSpec(role="object", target=Bounds(max_bytes, tuple(types)), frozen=True)
+
+
+def objects_of(entity: Any) -> tuple[str, ...]:
+    """The fields of an entity that are objects."""
+    return tuple(name for name, spec in entity.fields_.items() if spec.role == "object")
+
+
+def name_of(base: ItemKey, entity: str, field: str) -> str:
+    """The object's name: the tenant, what it is, and the item's key, each escaped.
+
+    Raises:
+        Invalid: it is longer than S3's names may be.
+    """
+    tenant, _, *behind = keys.parse(base.pk)
+    parts = [tenant, f"{entity}.{field}", *behind, *keys.parse(base.sk)]
+    name = "/".join(quote(part, safe="") for part in parts)
+    if len(name) > MOST_NAME_BYTES:
+        raise Invalid(f"the object's name would take {len(name)} bytes; at most {MOST_NAME_BYTES}")
+    return name
+
+
+def check_place(entity: Any, base: ItemKey, blamed: str) -> None:
+    """Refuse an item whose objects, or the marks that look after them, would have no place.
+
+    Raises:
+        Invalid: its key is too long; it names the field ``blamed``.
+    """
+    try:
+        for field in objects_of(entity):
+            name_of(base, entity.__name__, field)
+            cleanup_marks.partition_of(base, entity.__name__)
+    except keys.KeyTooLongError as error:
+        raise Invalid(str(error), field=blamed) from error
+    except Invalid as error:
+        raise Invalid(error.detail, field=blamed) from error

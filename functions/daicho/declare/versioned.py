@@ -1,0 +1,53 @@
+"""``Versioned``: the declaration that every version of an item is kept."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, get_args
+
+from daicho.declare.aggregates import Declaration, counted
+from daicho.declare.fields import DeclarationError
+from daicho.declare.queries import E, Many, One
+from daicho.plan import Way
+
+
+class Versioned(Declaration):
+    """Every version of an item is kept, and can be read by its number.
+
+    Args:
+        way: ``"copy"``: the current item holds everything and each version stands beside it once
+            more, so it is searched, listed and counted like any other. ``"pointer"``: the current
+            item holds its key and the number of the newest version, where the content stands:
+            a large item takes half the units a write, and only key and ``created_at`` can be
+            listed by.
+
+    Source: seed 002 (version control by sort key prefixes, patterns A and B).
+    """
+
+    def __init__(self, way: Way) -> None:
+        if way not in get_args(Way):
+            raise DeclarationError(f"an item is Versioned by 'copy' or 'pointer', not {way!r}")
+        self.way = way
+
+    def __get__(self, instance: object, owner: type[E]) -> VersionsOf[E]:
+        return VersionsOf(owner, self)
+
+
+class VersionsOf(Generic[E]):
+    """Versions, asked: called with the values of a key they are all those of one item."""
+
+    def __init__(self, entity: type[E], versions: Versioned) -> None:
+        self.entity, self.declaration = entity, versions
+
+    def __call__(self, *key: Any) -> Many[E]:
+        """The versions of one item, newest first; those of a deleted one too."""
+        self._check(key)
+        return Many(self.entity, "versions", self.declaration.name, key)
+
+    def at(self, *key: Any, version: int) -> One[E]:
+        """One item as it was in that version."""
+        self._check(key)
+        return One(self.entity, key, version)
+
+    def _check(self, key: tuple[Any, ...]) -> None:
+        declared: Any = self.entity.declarations_["key"]
+        counted(key, len(declared.parts), declared)

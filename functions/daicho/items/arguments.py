@@ -1,0 +1,169 @@
+"""What a caller gives, as DynamoDB stores it and as keys write it.
+
+Values come as Python values or as the text of a path or query; both are validated by the field
+that they are of, and a wrong one is refused by the field's name.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Annotated, Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from daicho.declare.entity import Entity
+from daicho.declare.fields import FieldSpec
+from daicho.derive import derived_items
+from daicho.errors import Invalid
+from daicho.plan import EntityPlan, Part
+from daicho.search.normalise import fold
+from daicho.storage import attributes as images
+from daicho.storage import keys
+from daicho.storage.attributes import AttributeValue
+
+NESTED_LEVELS = 32
+NAME_BYTES = 65_535
+"""Of an attribute's name, a nested one included."""
+
+_BUCKETS = {"month": re.compile(r"\d{4}-\d\d"), "day": re.compile(r"\d{4}-\d\d-\d\d")}
+_MADE = {"created_at": TypeAdapter(dt.datetime)}
+
+
+def validated(entity: type[Entity], name: str, value: Any) -> Any:
+    """A value of one field, as the entity would hold it.
+
+    Raises:
+        Invalid: names the field.
+    """
+    try:
+        return _adapter(entity, name).validate_python(value)
+    except ValidationError as error:
+        raise Invalid(error.errors()[0]["msg"], field=name) from error
+
+
+def attribute(entity: type[Entity], name: str, value: Any) -> AttributeValue:
+    """The attribute value of a validated field's value.
+
+    Raises:
+        Invalid: DynamoDB has no place for it.
+    """
+    spec = entity.fields_.get(name)
+    if spec is not None and spec.kind == "json":
+        value = _adapter(entity, name).dump_python(value)
+        _check_nested(name, value)
+    try:
+        stored = images.to_value(value)
+        images.size_of({name: stored})  # encodes every text: a lone surrogate cannot be stored
+    except UnicodeEncodeError as error:
+        raise Invalid("the text is not well-formed Unicode", field=name) from error
+    except (TypeError, ValueError, OverflowError) as error:  # an instant may leave the calendar
+        raise Invalid(str(error), field=name) from error
+    return stored
+
+
+def attributes(entity: type[Entity], given: Iterable[tuple[str, Any]]) -> dict[str, AttributeValue]:
+    """Attribute values of fields as a caller gave them: those of a key, say."""
+    return {name: attribute(entity, name, validated(entity, name, value)) for name, value in given}
+
+
+def part_texts(
+    entity: type[Entity], plan: EntityPlan, parts: tuple[Part, ...], values: tuple[Any, ...]
+) -> tuple[str, ...]:
+    """What stands in the key of a list or tally for these values.
+
+    An empty text stands for a value that nothing is stored under.
+
+    Raises:
+        Invalid: names the field.
+    """
+    return tuple(_part_text(entity, plan, *pair) for pair in zip(parts, values, strict=True))
+
+
+def _part_text(entity: type[Entity], plan: EntityPlan, part: Part, value: Any) -> str:
+    if part.folded:
+        return fold(_text(part.field, value))
+    if part.each:
+        return _text(part.field, value)
+    bucket = _BUCKETS.get(part.bucket or "")
+    if bucket and isinstance(value, str) and bucket.fullmatch(value):
+        whole = value if part.bucket == "day" else f"{value}-01"
+        try:
+            return derived_items.bucket_text(part, dt.date.fromisoformat(whole).isoformat())
+        except ValueError as error:
+            raise Invalid(f"{value!r} is no {part.bucket}", field=part.bucket) from error
+    stored = attribute(entity, part.field, validated(entity, part.field, value))
+    try:
+        return derived_items.part_text(plan, part, {part.field: stored}) or ""
+    except ValueError as error:
+        raise Invalid(str(error), field=part.field) from error
+
+
+def field_texts(
+    plan: EntityPlan, names: Iterable[str], fields: Mapping[str, AttributeValue]
+) -> list[str]:
+    """Key fields as they stand in a key.
+
+    Raises:
+        Invalid: names the field.
+    """
+    texts: list[str] = []
+    for name in names:
+        try:
+            texts.append(derived_items.field_text(plan, fields, name))
+        except ValueError as error:
+            raise Invalid(str(error), field=name) from error
+    return texts
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise Invalid("must be text", field=name)
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise Invalid("the text is not well-formed Unicode", field=name) from error
+    return value
+
+
+def fitting(name: str, key: str, check: Callable[[str], str]) -> str:
+    """A key that was made of a caller's values; Invalid if it is too long for DynamoDB."""
+    try:
+        return check(key)
+    except keys.KeyTooLongError as error:
+        raise Invalid(str(error), field=name) from error
+
+
+@cache
+def _adapter(entity: type[Entity], name: str) -> TypeAdapter[Any]:
+    if name in _MADE:
+        return _MADE[name]
+    found = entity.model_.model_fields[name]
+    annotation: Any = found.annotation
+    for each in found.metadata:
+        annotation = Annotated[annotation, each]
+    return TypeAdapter(annotation)
+
+
+def nothing(spec: FieldSpec, value: Any) -> bool:
+    """Whether a field holds nothing: None, or a set without members (DynamoDB stores none)."""
+    return value is None or (spec.kind == "set" and not value)
+
+
+def _is_long(name: str) -> bool:
+    return len(name.encode(errors="surrogatepass")) > NAME_BYTES
+
+
+def _check_nested(name: str, value: Any, level: int = 1) -> None:
+    if isinstance(value, Mapping | list | tuple):
+        if level > NESTED_LEVELS:
+            raise Invalid(f"nested deeper than {NESTED_LEVELS} levels", field=name)
+        if isinstance(value, Mapping):
+            if "" in value:
+                raise Invalid("a name in it is empty", field=name)
+            if any(len(str(each)) * 4 > NAME_BYTES and _is_long(str(each)) for each in value):
+                raise Invalid(f"a name in it is over {NAME_BYTES} bytes", field=name)
+        for each in value.values() if isinstance(value, Mapping) else value:
+            _check_nested(name, each, level + 1)

@@ -1,0 +1,74 @@
+"""Views: some fields of an item, read by a projection.
+
+A projection makes the answer smaller, not the reading cheaper: DynamoDB counts the whole item.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from daicho.declare.entity import Entity, stored_fields
+from daicho.declare.split import split_of
+from daicho.storage import attributes
+from daicho.storage.attributes import Image
+from daicho.write.conditions import UnreadableError, field_values, version_of, versioned_at
+
+INHERITED = ("created_at", "version", "versioned_at")
+
+
+@dataclass(frozen=True)
+class View:
+    """Some fields of one item, by name, and the version that it had."""
+
+    entity: type[Entity]
+    values: Mapping[str, Any]
+    version: int
+
+
+@dataclass(frozen=True)
+class Viewed:
+    """A page of views, and the cursor that goes on behind them: None only at the end."""
+
+    items: list[View]
+    cursor: str | None
+
+
+def names_of(entity: type[Entity]) -> tuple[str, ...]:
+    """The fields that may be asked for: of the item itself, not hidden, or what every item has."""
+    apart = split_of(entity)
+    own = (name for name, spec in entity.fields_.items() if not spec.hidden and spec is not apart)
+    return (*own, *inherited(entity))
+
+
+def inherited(entity: type[Entity]) -> tuple[str, ...]:
+    """What every item has beside its fields."""
+    return INHERITED if entity.versioned_ else INHERITED[:-1]
+
+
+def attributes_of(names: Sequence[str]) -> tuple[str, ...]:
+    """The attributes to read for these fields: the version is the ETag, the ttl tells expiry."""
+    return tuple(dict.fromkeys((*names, "version", "ttl")))
+
+
+def view_of(entity: type[Entity], image: Image, names: Sequence[str]) -> View:
+    """What an image shows of these fields.
+
+    Raises:
+        UnreadableError: the entity has no place for what is stored.
+    """
+    own = [name for name in names if name not in INHERITED]
+    try:
+        values = stored_fields(entity, field_values(entity, image), own)
+    except ValidationError as error:
+        raise UnreadableError(f"{entity.__name__}: {error}") from error
+    if "created_at" in names:
+        values["created_at"] = dt.datetime.fromisoformat(attributes.text(image, "created_at") or "")
+    if "versioned_at" in names:
+        values["versioned_at"] = versioned_at(entity, image)
+    version = version_of(image)
+    return View(entity, values | ({"version": version} if "version" in names else {}), version)

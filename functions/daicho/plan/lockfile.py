@@ -1,0 +1,141 @@
+"""Generations: past plans, each with its number, in a committed lock file.
+
+Whatever changes what an image derives is a new generation (EXACTNESS rule 3): the stream path
+derives an image by the plan of the generation that wrote it. `append` makes one; `locked` is the
+check, at import, that nobody changed a declaration without it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from daicho.declare.fields import DeclarationError
+from daicho.plan.model import AggregatePlan, CounterPlan, EntityPlan, Generation, KeyPlan, Ledger
+
+
+def locked(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
+    """Return ``ledger``, which must end with what the declarations compile to.
+
+    Raises:
+        DeclarationError: a declaration changed, came or went without a new generation.
+    """
+    for plan in compiled:
+        known = ledger.entities.get(plan.name)
+        changed = _first_change(plan, known[-1].plan) if known else plan.name
+        if changed:
+            raise DeclarationError(
+                f"{changed} changed without a new generation; run make generation"
+            )
+    return ledger
+
+
+def append(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
+    """Add a generation for each entity that changed; what did not change keeps its number.
+
+    Entities that are no longer declared keep their generations: their items may still be there.
+
+    Raises:
+        DeclarationError: a key changed, what is stored would not be found under the new one; or
+            versions came to be kept by pointer, or no longer are.
+    """
+    entities = dict(ledger.entities)
+    for plan in compiled:
+        known = entities.get(plan.name, ())
+        if known and _place(plan) != _place(known[-1].plan):
+            raise DeclarationError(
+                f"{plan.name}.key changed: its items would not be found under the new one; "
+                "declare another entity, and move them (while nothing is deployed: "
+                "daicho generation --unreleased)"
+            )
+        if known:
+            _check_versions(plan, known[-1].plan)
+        if known and not _first_change(plan, known[-1].plan):
+            continue
+        number = known[-1].number + 1 if known else 1
+        before = known[-1].plan if known else None
+        entities[plan.name] = (*known, Generation(number, _numbered(plan, before, number)))
+    return Ledger(entities)
+
+
+def write(ledger: Ledger, path: Path) -> None:
+    """Write the lock file, byte for byte alike for alike ledgers."""
+    path.write_text(json.dumps(ledger.to_json(), indent=1) + "\n", encoding="utf-8")
+
+
+def _place(plan: EntityPlan) -> KeyPlan:
+    """What says where items stand; whether they may move later changes nothing of that."""
+    return dataclasses.replace(plan.key, moves=None)
+
+
+def _declared(plan: EntityPlan) -> dict[str, Any]:
+    declared: tuple[Any, ...] = (
+        *plan.searches,
+        *plan.listings,
+        *plan.aggregates,
+        *plan.counters,
+    )
+    return {each.name: each for each in declared}
+
+
+def _check_versions(plan: EntityPlan, before: EntityPlan) -> None:
+    """Versions may come to be kept by copy, or no longer be: the base item holds all either way."""
+    if plan.versions != before.versions and "pointer" in (plan.versions, before.versions):
+        raise DeclarationError(
+            f"{plan.name}.versions changed: by pointer the content of an item stands elsewhere, "
+            "where the items that there are would not be found; declare another entity, and move "
+            "them (while nothing is deployed: daicho generation --unreleased)"
+        )
+
+
+def _unnumbered(declaration: Any) -> Any:
+    return dataclasses.replace(declaration, since=0)
+
+
+def _first_change(new: EntityPlan, old: EntityPlan) -> str | None:
+    """The name of a declaration that differs, or None."""
+    new_declared, old_declared = _declared(new), _declared(old)
+    for name in (*new_declared, *old_declared):
+        if name not in new_declared or name not in old_declared:
+            return f"{new.name}.{name}"
+        if _unnumbered(new_declared[name]) != _unnumbered(old_declared[name]):
+            return f"{new.name}.{name}"
+    if new.key != old.key:
+        return f"{new.name}.key"
+    if new.expires != old.expires:
+        return f"{new.name}.expires"
+    if new.split != old.split:
+        return f"{new.name}.{new.split or old.split}"
+    if new.versions != old.versions:
+        return f"{new.name}.versions"
+    return f"{new.name}" if dict(new.fields) != dict(old.fields) else None
+
+
+def _numbered(plan: EntityPlan, before: EntityPlan | None, number: int) -> EntityPlan:
+    old = _declared(before) if before else {}
+    kinds_changed = before is not None and any(
+        before.fields.get(name, kind) != kind for name, kind in plan.fields.items()
+    )
+
+    def numbered(declaration: Any) -> Any:
+        known = old.get(declaration.name)
+        if isinstance(known, CounterPlan) and isinstance(declaration, CounterPlan):
+            # With other slots at first it goes on counting: a head says how many there are.
+            known = dataclasses.replace(known, slots=declaration.slots)
+        if isinstance(known, AggregatePlan) and isinstance(declaration, AggregatePlan):
+            # When it is rolled up changes nothing of what was counted.
+            known = dataclasses.replace(known, rolled_up=declaration.rolled_up)
+        if known and not kinds_changed and _unnumbered(known) == _unnumbered(declaration):
+            return known
+        return dataclasses.replace(declaration, since=number)
+
+    return dataclasses.replace(
+        plan,
+        searches=tuple(map(numbered, plan.searches)),
+        listings=tuple(map(numbered, plan.listings)),
+        aggregates=tuple(map(numbered, plan.aggregates)),
+        counters=tuple(map(numbered, plan.counters)),
+    )

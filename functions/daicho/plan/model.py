@@ -1,0 +1,393 @@
+"""The plan: declarations as plain data.
+
+The composition root compiles the declarations to it; the stream functions, the infrastructure
+and the docs read it. The lock file ``generations.json`` holds, for each entity, every plan that
+images in the table may have been derived by; the last one is the current one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+Bucket = Literal["month", "day"]
+RolledUp = Literal["by schedule", "at once"]
+Way = Literal["copy", "pointer"]
+"""How an item's versions are kept: whether its base item holds the newest, or its number only."""
+LOCK_FILE = Path(__file__).parents[2] / "generations.json"
+
+
+class NewerGenerationError(Exception):
+    """An image of a generation that this code does not know yet (EXACTNESS rule 3)."""
+
+
+class UnknownEntityError(Exception):
+    """An image of an entity that no generation has declared."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A component of a key: a field, as it is, by its time bucket, folded, or each of a set."""
+
+    field: str
+    bucket: Bucket | None = None
+    folded: bool = False
+    each: bool = False
+
+
+@dataclass(frozen=True)
+class Condition:
+    """True of an image whose ``field`` is one of the values (as `keys.text_of` renders them)."""
+
+    field: str
+    one_of: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class KeyPlan:
+    """The primary key: fields of the partition key, of the sort key, and the shards.
+
+    ``shards`` is a number, or the name of the field that holds it; ``salt`` names the field that
+    seasons the hash. ``edge``: readable from the other end through GSI1. ``moves`` names the one
+    field that may change: the item moves then.
+    """
+
+    partition: tuple[str, ...]
+    sort: tuple[str, ...]
+    shards: int | str | None = None
+    salt: str | None = None
+    edge: bool = False
+    moves: str | None = None
+
+
+@dataclass(frozen=True)
+class Through:
+    """A search reaches ``name`` of the ``entity`` that ``field`` refers to.
+
+    ``listing`` has a list for each item referred to; ``kind`` is how the name is read.
+    """
+
+    field: str
+    entity: str
+    name: str
+    kind: Literal["text", "company", "phone"]
+    listing: str
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """Postings by gram: of the fields' words, or (``contains``) of all that is in them.
+
+    ``steps`` are the lengths of the grams, ``digits`` and ``kana`` of those that begin so, where
+    they are others. ``companies`` and ``phones`` are those of the fields that are read as such.
+    """
+
+    name: str
+    since: int
+    fields: tuple[str, ...]
+    steps: tuple[int, ...]
+    digits: tuple[int, ...] = ()
+    kana: tuple[int, ...] = ()
+    shards: int = 1
+    mode: Literal["prefix", "contains"] = "prefix"
+    companies: tuple[str, ...] = ()
+    phones: tuple[str, ...] = ()
+    through: tuple[Through, ...] = ()
+
+    @property
+    def kinds(self) -> frozenset[Literal["text", "company", "phone"]]:
+        """How any of what it searches is read."""
+        own = (self.kind(field) for field in self.fields)
+        return frozenset((*own, *(each.kind for each in self.through)))
+
+    def kind(self, field: str) -> Literal["text", "company", "phone"]:
+        """How the values of one of its fields are read."""
+        if field in self.companies:
+            return "company"
+        return "phone" if field in self.phones else "text"
+
+
+@dataclass(frozen=True)
+class ListingPlan:
+    """A sparse listing: a row for each item that meets ``where`` and has all parts.
+
+    ``shards``: over how many partitions of the index each list is spread, by a hash of the key.
+    ``copies``: attributes that each row brings along.
+    """
+
+    name: str
+    since: int
+    partition: tuple[Part, ...]
+    order: tuple[str, ...]
+    where: Condition | None = None
+    shards: int = 1
+    copies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class AggregatePlan:
+    """A count or a sum for each group; ``within`` names the ranking, ``by`` its members.
+
+    ``shards``: over how many partitions of the index a ranking is spread. ``rolled_up``: by the
+    scheduled rollup alone, or also by the projector after each batch.
+    """
+
+    name: str
+    since: int
+    measure: Literal["count", "sum"]
+    field: str | None
+    by: tuple[Part, ...]
+    within: tuple[Part, ...]
+    ranked: bool = False
+    on_expiry: Literal["keep", "subtract"] = "subtract"
+    where: Condition | None = None
+    shards: int = 1
+    rolled_up: RolledUp = "by schedule"
+
+
+@dataclass(frozen=True)
+class CounterPlan:
+    """A fast counter: votes that are drawn at random over slots, approximate.
+
+    ``within`` and ``by`` make its groups as an aggregate's. ``slots`` is how many there are at
+    first: a number, or the name of the field that holds it.
+    """
+
+    name: str
+    since: int
+    by: tuple[Part, ...]
+    within: tuple[Part, ...]
+    slots: int | str
+
+    @property
+    def tally(self) -> AggregatePlan:
+        """What its totals and its ranking are those of: they are kept like an aggregate's."""
+        ranked = bool(self.by)
+        return AggregatePlan(self.name, self.since, "count", None, self.by, self.within, ranked)
+
+
+@dataclass(frozen=True)
+class ExpiryPlan:
+    """Seconds from creation to expiry, and whether what expires is archived."""
+
+    seconds: int
+    archive: bool
+
+
+@dataclass(frozen=True)
+class EntityPlan:
+    """Everything that one generation of an entity declares. ``versions``: None if none are kept."""
+
+    name: str
+    fields: Mapping[str, str]
+    key: KeyPlan
+    searches: tuple[SearchPlan, ...] = ()
+    listings: tuple[ListingPlan, ...] = ()
+    aggregates: tuple[AggregatePlan, ...] = ()
+    counters: tuple[CounterPlan, ...] = ()
+    expires: ExpiryPlan | None = None
+    split: str | None = None
+    """The field whose sections are items of their own, so that no image holds it."""
+    versions: Way | None = None
+
+    @property
+    def derives(self) -> bool:
+        """Whether the projector has anything to do for this entity."""
+        return bool(self.searches or self.listings or self.aggregates)
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as plain JSON values."""
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        # What says nothing is left out, as lock files had it before there was anything to say.
+        for each in plain["aggregates"]:
+            if each["rolled_up"] == "by schedule":
+                del each["rolled_up"]
+        for each in plain["listings"]:
+            if not each["copies"]:
+                del each["copies"]
+        if self.split is None:
+            del plain["split"]
+        if plain["versions"] is None:
+            del plain["versions"]
+        return plain
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> EntityPlan:
+        """Read what `to_json` wrote."""
+        expires = data["expires"]
+        return cls(
+            name=data["name"],
+            fields=dict(data["fields"]),
+            key=KeyPlan(**_tuples(data["key"])),
+            searches=tuple(_search(each) for each in data["searches"]),
+            listings=tuple(_listing(each) for each in data["listings"]),
+            aggregates=tuple(_aggregate(each) for each in data["aggregates"]),
+            counters=tuple(_counter(each) for each in data["counters"]),
+            expires=ExpiryPlan(**expires) if expires else None,
+            split=data.get("split"),
+            versions=data.get("versions"),
+        )
+
+
+@dataclass(frozen=True)
+class Generation:
+    """An entity's plan with its number."""
+
+    number: int
+    plan: EntityPlan
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """All generations of all entities, oldest first."""
+
+    entities: Mapping[str, tuple[Generation, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, path: Path = LOCK_FILE) -> Ledger:
+        """Read a lock file."""
+        return cls.from_json(json.loads(path.read_text(encoding="utf-8")))
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Ledger:
+        """Read what `to_json` wrote."""
+        return cls(
+            {
+                name: tuple(
+                    Generation(each["generation"], EntityPlan.from_json(each["plan"]))
+                    for each in generations
+                )
+                for name, generations in data["entities"].items()
+            }
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The lock file as plain JSON values, entities in order of name."""
+        return {
+            "entities": {
+                name: [
+                    {"generation": each.number, "plan": each.plan.to_json()}
+                    for each in self.entities[name]
+                ]
+                for name in sorted(self.entities)
+            }
+        }
+
+    def current(self, name: str) -> Generation:
+        """The newest generation of an entity."""
+        return self._of(name)[-1]
+
+    def plan(self, name: str, generation: int) -> EntityPlan:
+        """The plan by which an image of ``generation`` is derived.
+
+        Raises:
+            NewerGenerationError: the code is older than the image.
+            UnknownEntityError: no entity of that name, or the generation was never one.
+        """
+        known = self._of(name)
+        for each in known:
+            if each.number == generation:
+                return each.plan
+        if generation > known[-1].number:
+            raise NewerGenerationError(f"{name} generation {generation}")
+        raise UnknownEntityError(f"{name} has no generation {generation}")
+
+    def aggregate(self, entity: str, name: str, since: int) -> tuple[EntityPlan, AggregatePlan]:
+        """The aggregate that a tally's key names, by the newest plan that has it.
+
+        Raises:
+            UnknownEntityError: none has.
+        """
+        for each in reversed(self._of(entity)):
+            for aggregate in each.plan.aggregates:
+                if (aggregate.name, aggregate.since) == (name, since):
+                    return each.plan, aggregate
+        raise UnknownEntityError(f"{entity} never had an aggregate {name!r} since {since}")
+
+    def counter(self, entity: str, name: str, since: int) -> tuple[EntityPlan, CounterPlan]:
+        """The fast counter that a slot's key names, by the newest plan that has it.
+
+        Raises:
+            UnknownEntityError: none has.
+        """
+        for each in reversed(self._of(entity)):
+            for counter in each.plan.counters:
+                if (counter.name, counter.since) == (name, since):
+                    return each.plan, counter
+        raise UnknownEntityError(f"{entity} never had a counter {name!r} since {since}")
+
+    def types(self) -> tuple[str, ...]:
+        """The names of all entities."""
+        return tuple(sorted(self.entities))
+
+    @cached_property
+    def derived_types(self) -> tuple[str, ...]:
+        """Entities that derive anything in any generation: what wakes the projector."""
+        return self._where(lambda plan: plan.derives)
+
+    @cached_property
+    def rolled_up_at_once(self) -> frozenset[tuple[str, str, int]]:
+        """Entity, name and since of the aggregates that the newest plan has rolled up at once."""
+        newest = {
+            (entity, each.name, each.since): each.rolled_up
+            for entity, generations in self.entities.items()
+            for generation in generations
+            for each in generation.plan.aggregates
+        }
+        return frozenset(each for each, rolled_up in newest.items() if rolled_up == "at once")
+
+    @cached_property
+    def archived_types(self) -> tuple[str, ...]:
+        """Entities whose expired items are archived in any generation."""
+        return self._where(lambda plan: plan.expires is not None and plan.expires.archive)
+
+    @cached_property
+    def pointer_types(self) -> frozenset[str]:
+        """Entities whose items point at their newest version. No other may become one."""
+        return frozenset(self._where(lambda plan: plan.versions == "pointer"))
+
+    def _of(self, name: str) -> tuple[Generation, ...]:
+        try:
+            return self.entities[name]
+        except KeyError:
+            raise UnknownEntityError(f"no entity is called {name!r}") from None
+
+    def _where(self, holds: Any) -> tuple[str, ...]:
+        return tuple(
+            name for name in self.types() if any(holds(each.plan) for each in self.entities[name])
+        )
+
+
+def _tuples(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
+
+
+def _parts(data: list[dict[str, Any]]) -> tuple[Part, ...]:
+    return tuple(Part(**each) for each in data)
+
+
+def _condition(data: Mapping[str, Any] | None) -> Condition | None:
+    return Condition(data["field"], tuple(data["one_of"])) if data else None
+
+
+def _search(data: Mapping[str, Any]) -> SearchPlan:
+    through = tuple(Through(**each) for each in data.get("through", ()))
+    return SearchPlan(**{**_tuples(data), "through": through})
+
+
+def _listing(data: Mapping[str, Any]) -> ListingPlan:
+    parts = {"partition": _parts(data["partition"]), "where": _condition(data["where"])}
+    return ListingPlan(**{**_tuples(data), **parts})
+
+
+def _counter(data: Mapping[str, Any]) -> CounterPlan:
+    return CounterPlan(**{**data, "by": _parts(data["by"]), "within": _parts(data["within"])})
+
+
+def _aggregate(data: Mapping[str, Any]) -> AggregatePlan:
+    parts = {name: _parts(data[name]) for name in ("by", "within")}
+    return AggregatePlan(**{**_tuples(data), **parts, "where": _condition(data["where"])})

@@ -1,0 +1,1 @@
+"""Reads: items by key, pages of collections, listings and searches, versions, sections, totals."""

@@ -1,0 +1,176 @@
+"""Posting lists (GSI2: listings and searches), read from the table for `daicho.search.pager`.
+
+Index rows lag behind; what they name is shown if it stands there now. Where they copy all that is
+wanted, they are shown themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
+
+from daicho.derive import derived_items, index_row
+from daicho.plan import EntityPlan, Ledger, ListingPlan, NewerGenerationError, SearchPlan
+from daicho.search import analyzer
+from daicho.search.keyword import Keyword
+from daicho.search.pager import Fetched
+from daicho.search.posting_lists import TOP, Block, Row, Wanted
+from daicho.storage import attributes, keys
+from daicho.storage.attributes import Image
+from daicho.storage.requests import Query
+from daicho.storage.table import Table
+from daicho.write.conditions import expired
+
+INDEX = "GSI2"
+ORDER = f"{INDEX}SK"
+UNIT_BYTES = 4096
+Numbered = TypeVar("Numbered", ListingPlan, SearchPlan)
+
+
+class Asked(Protocol):
+    """A listing or a search as it was asked: whether an image stands in it, at that order."""
+
+    def stands(self, plan: EntityPlan, image: Image, order: str) -> bool:
+        """``plan`` is that of the image's generation."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A listing, with the values that it was asked with."""
+
+    listing: ListingPlan
+    parts: tuple[str, ...]
+
+    def stands(self, plan: EntityPlan, image: Image, order: str) -> bool:
+        """Whether the image is listed under these values, and there."""
+        own = _same(plan.listings, self.listing)
+        if own is None or self.parts not in set(derived_items.listed(plan, own, image)):
+            return False
+        return derived_items.order_key(plan, image, own.order) == order
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Items that a search reaches through a field: for each term, those whose name matches it."""
+
+    field: str
+    found: tuple[frozenset[str], ...]
+
+
+@dataclass(frozen=True)
+class Searched:
+    """A search, with the keyword that it was asked with, and what it reaches."""
+
+    search: SearchPlan
+    keyword: Keyword
+    reached: tuple[Reached, ...] = ()
+
+    def stands(self, plan: EntityPlan, image: Image, order: str) -> bool:
+        """Whether the image matches now, and stands there."""
+        own = _same(plan.searches, self.search)
+        if own is None or derived_items.order_key(plan, image, derived_items.NEWEST) != order:
+            return False
+        forms = analyzer.forms_of(own, image)
+        found = [term.starts(forms) for term in self.keyword.terms]
+        for each in self.reached:
+            members = derived_items.references(image, each.field)
+            found = [
+                there or not members.isdisjoint(ids)
+                for there, ids in zip(found, each.found, strict=True)
+            ]
+        return self.keyword.holds(found)
+
+
+@dataclass(frozen=True)
+class IndexReader:
+    """Reads the lists of one entity. ``now`` is in epoch seconds; ``at_once`` are requests.
+
+    ``copied``: rows bring along all that is wanted, so no item is read, and what they show is as
+    old as they are.
+    """
+
+    table: Table
+    ledger: Ledger
+    entity: str
+    asked: Sequence[Asked]
+    now: int
+    at_once: int
+    copied: bool = False
+
+    def blocks(self, wanted: Sequence[Wanted]) -> Sequence[Block]:
+        """A block of each of these lists."""
+        if len(wanted) == 1 or self.at_once == 1:
+            return [self._block(each) for each in wanted]
+        with ThreadPoolExecutor(min(self.at_once, len(wanted))) as pool:
+            return list(pool.map(self._block, wanted))
+
+    def fetch(self, keys: Sequence[Any], *, consistent: bool) -> Fetched:
+        """The items of index rows: by their partition keys, or what they copy."""
+        if self.copied:
+            return Fetched({key: index_row.read(key[1]) for key in keys}, requests=0)
+        bases = {derived_items.base_of_derived(key): key for key in keys}
+        found = self.table.batch_get(bases, consistent=consistent)
+        return Fetched(
+            {bases[base]: image for base, image in found.items.items()},
+            frozenset(bases[base] for base in found.unprocessed),
+        )
+
+    def stands(self, item: Image, order: str) -> bool:
+        """Whether an item stands in one of the lists now, at this order."""
+        if expired(item, self.now):
+            return False
+        if self.copied:
+            return True
+        plan = plan_of(self.ledger, self.entity, item)
+        return any(asked.stands(plan, item, order) for asked in self.asked)
+
+    def units(self, item: Image | None, *, consistent: bool) -> float:
+        """Read units of one item, or of finding none."""
+        if self.copied:
+            return 0.0
+        size = attributes.size_of(item) if item else 1
+        return -(-size // UNIT_BYTES) * (1.0 if consistent else 0.5)
+
+    def _block(self, wanted: Wanted) -> Block:
+        query = Query(wanted.list, INDEX, forward=False, limit=wanted.limit, start=wanted.more)
+        order, inclusive = wanted.bound
+        if wanted.floor:
+            if order < wanted.floor:
+                return Block([])  # DynamoDB refuses to be asked for nothing
+            query = replace(query, low=wanted.floor)
+            if wanted.bound != TOP:
+                query = replace(query, high=order)
+        elif wanted.bound != TOP:
+            query = replace(query, high=order) if inclusive else replace(query, below=order)
+        page = self.table.query(query)
+        rows = [
+            Row(row[ORDER]["S"], self._key(row), *(_behind(row) if wanted.rests else ()))
+            for row in page.items
+            if wanted.bound.admits(row[ORDER]["S"])
+        ]
+        return Block(rows, page.last, page.units)
+
+    def _key(self, row: Image) -> Any:
+        owner = row["PK"]["S"]
+        return (owner, row[index_row.COPY]["S"]) if self.copied else owner
+
+
+def _behind(row: Image) -> tuple[str, ...]:
+    # The sort key of a posting is its declaration, generation, gram, what follows the gram, and
+    # the mark of a designator before it.
+    return keys.parse(row["SK"]["S"])[3:]
+
+
+def _same(declared: Iterable[Numbered], wanted: Numbered) -> Numbered | None:
+    same = (each for each in declared if (each.name, each.since) == (wanted.name, wanted.since))
+    return next(same, None)
+
+
+def plan_of(ledger: Ledger, entity: str, image: Image) -> EntityPlan:
+    """The plan by which an image is derived; the newest known for an image of newer code."""
+    try:
+        return ledger.plan(entity, attributes.integer(image, "gen") or 0)
+    except NewerGenerationError:
+        return ledger.current(entity).plan

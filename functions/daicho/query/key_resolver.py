@@ -1,0 +1,127 @@
+"""Places: the key of an item whose fields' values are known, and what is read to know it.
+
+A key may be spread over shards whose number, or seasoned with a salt that, another item holds: a
+ballot's place depends on its poll. What is read for that is frozen, so a function instance
+remembers it; for two seconds only, because the item may be deleted.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from daicho.declare.entity import Entity
+from daicho.declare.fields import DeclarationError, FieldSpec
+from daicho.declare.queries import One
+from daicho.derive import derived_items
+from daicho.derive.derived_items import ItemKey
+from daicho.errors import Invalid
+from daicho.items.arguments import attributes
+from daicho.plan import EntityPlan, Ledger
+from daicho.storage.attributes import AttributeValue, Image, integer
+from daicho.storage.item_cache import Memory
+from daicho.storage.table import Table
+from daicho.write.conditions import expired, key_fields
+
+FROZEN_SECONDS = 2.0
+"""How old the item may be that a frozen field is read of: within this time it is noticed that
+the item was deleted."""
+
+
+class Places:
+    """Finds where a tenant's items stand."""
+
+    def __init__(
+        self,
+        table: Table,
+        ledger: Ledger,
+        tenant: str,
+        clock: Callable[[], dt.datetime],
+        memory: Memory | None = None,
+    ) -> None:
+        self._table, self._ledger, self._tenant, self._clock = table, ledger, tenant, clock
+        self.memory = memory or Memory(clock)
+        self.pending: Mapping[ItemKey, Image | None] = {}
+        """What the open transaction has read and will write."""
+
+    def key(self, one: One[Any]) -> ItemKey | None:
+        """The key of an item; None if what its place depends on does not exist.
+
+        Raises:
+            Invalid: a value that its field does not take, or a key too long.
+        """
+        current = self._ledger.current(one.entity.__name__).plan
+        names = key_fields(current)
+        given = attributes(one.entity, zip(names, one.parts, strict=True))
+        shape = self._shape(one.entity, current, given)
+        if shape is None:
+            return None
+        return self.checked(current, {**given, **shape})
+
+    def checked(self, current: EntityPlan, fields: Mapping[str, AttributeValue]) -> ItemKey:
+        """The key that fields give; Invalid names the longest where it does not fit."""
+        try:
+            return derived_items.base_item_key(self._tenant, current, fields)
+        except ValueError as error:
+            names = [name for name in key_fields(current) if name in fields]
+            longest = max(names, key=lambda name: len(str(fields[name])), default=None)
+            raise Invalid(str(error), field=longest) from error
+
+    def shards(
+        self, entity: type[Entity], current: EntityPlan, partition: Mapping[str, AttributeValue]
+    ) -> list[str] | None:
+        """The shard components of a partition; None if what it depends on does not exist."""
+        if current.key.shards is None:
+            return []
+        if isinstance(current.key.shards, int):
+            return [str(shard) for shard in range(current.key.shards)]
+        shape = self._shape(entity, current, partition)
+        number = None if shape is None else integer(shape, current.key.shards)
+        return None if number is None else [str(shard) for shard in range(number)]
+
+    def reference(self, spec: FieldSpec, value: AttributeValue) -> Image | None:
+        """The item that a copied field is copied from, or None if it does not exist.
+
+        One whose field is frozen may be remembered; any other is read anew. Consistently.
+        """
+        target: type[Entity] = spec.target.target
+        plan = self._ledger.current(target.__name__).plan
+        (name,) = key_fields(plan)
+        key = self.checked(plan, {name: value})
+        frozen = spec.source is not None and spec.source.frozen
+        return self.image(key, FROZEN_SECONDS if frozen else 0.0)
+
+    def image(self, key: ItemKey, max_age: float = 0.0) -> Image | None:
+        """An item as it was at most so many seconds ago; None if there is none, or it expired.
+
+        It is read consistently, and remembered however fresh it was asked for.
+        """
+        if key in self.pending:
+            image = self.pending[key]
+        else:
+            image = self.memory.get(key, max_age, lambda: self._table.get(key, consistent=True))
+        now = int(self._clock().timestamp())
+        return None if image is None or expired(image, now) else image
+
+    def _shape(
+        self, entity: type[Entity], current: EntityPlan, given: Mapping[str, AttributeValue]
+    ) -> dict[str, AttributeValue] | None:
+        found: dict[str, AttributeValue] = {}
+        for name in (current.key.shards, current.key.salt):
+            if not isinstance(name, str) or name in given:
+                continue
+            spec = entity.fields_[name]
+            if spec.role != "copied" or spec.source is None or spec.target.name not in given:
+                raise DeclarationError(f"{spec} is not known from the key of {current.name}")
+            image = self.reference(spec, given[spec.target.name])
+            if image is None or spec.source.name not in image:
+                return None
+            found[name] = image[spec.source.name]
+        return found
+
+
+def described(one: One[Any]) -> str:
+    """What an item is called in an error: ``Track 12/345``, or ``version 3 of Article a``."""
+    name = f"{one.entity.__name__} {'/'.join(str(part) for part in one.parts)}"
+    return name if one.version is None else f"version {one.version} of {name}"

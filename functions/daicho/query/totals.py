@@ -1,0 +1,230 @@
+"""Figures and rankings, read: totals as they were rolled up last, or the slots summed live."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from heapq import merge
+from itertools import islice
+from typing import Any
+
+from daicho.declare.entity import Entity
+from daicho.declare.queries import Figure, Score
+from daicho.derive import derived_items
+from daicho.derive.derived_items import Amount, ItemKey
+from daicho.errors import Invalid
+from daicho.items.arguments import fitting, part_texts
+from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Ledger, Part
+from daicho.query.paging import Position
+from daicho.storage import attributes, keys
+from daicho.storage.attributes import Image
+from daicho.storage.requests import Query
+from daicho.storage.table import Table
+from daicho.tally import slots
+from daicho.tally.reader import live_amount, rolled_up_amount
+
+MOST_RANKS = 10_000
+"""Up to here a rank is counted; beyond it is said to be more than that."""
+
+MOST_LIVE = 100
+"""Members of a ranking that are summed live."""
+
+INDEX = "GSI3"
+
+
+@dataclass(frozen=True)
+class Group:
+    """What is asked for: an aggregate within some values, as key text.
+
+    ``counter``: whose totals those are, if a fast counter's.
+    """
+
+    tenant: str
+    plan: EntityPlan
+    aggregate: AggregatePlan
+    within: tuple[str, ...]
+    counter: CounterPlan | None = None
+
+    @property
+    def rankings(self) -> tuple[str, ...]:
+        """The partitions of GSI3 that its members are ranked in: one, or one a shard.
+
+        Raises:
+            Invalid: names the value that makes their keys too long.
+        """
+        found = derived_items.ranking_partitions(
+            self.tenant, self.plan, self.aggregate, self.within
+        )
+        name = _last(self.aggregate.within, self.aggregate.name)
+        return tuple(fitting(name, each, keys.check_partition) for each in found)
+
+    def by(self, figure: Figure) -> tuple[str, ...]:
+        """The member that a figure asks for, as key text.
+
+        Raises:
+            Invalid: names the value that its field does not take, or that is too long.
+        """
+        by = part_texts(figure.entity, self.plan, self.aggregate.by, figure.by)
+        parts = (*self.aggregate.within, *self.aggregate.by)
+        fitting(_last(parts, figure.aggregate), self.tally(by), keys.check_partition)
+        return by
+
+    def tally(self, by: tuple[str, ...]) -> str:
+        """The partition of one member's slots and total."""
+        return derived_items.tally_partition(
+            self.tenant, self.plan, self.aggregate, self.within, by
+        )
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Reads a tenant's tallies."""
+
+    table: Table
+    ledger: Ledger
+    tenant: str
+
+    def group(self, entity: type[Entity], name: str, within: Sequence[Any]) -> Group:
+        """What a declaration asks for within some values.
+
+        Raises:
+            Invalid: names the value that its field does not take.
+        """
+        current = self.ledger.current(entity.__name__).plan
+        counter = next((each for each in current.counters if each.name == name), None)
+        tallies = current.aggregates if counter is None else (counter.tally,)
+        aggregate = next(each for each in tallies if each.name == name)
+        texts = part_texts(entity, current, aggregate.within, tuple(within))
+        return Group(self.tenant, current, aggregate, texts, counter)
+
+    def score(
+        self, group: Group, by: tuple[str, ...], amount: Amount | None, *, ranked: bool
+    ) -> Score:
+        """One member's score; zero where nothing was counted, and then without a rank.
+
+        ``amount`` is what was summed up live; None for the total as rolled up last.
+        """
+        live = amount is not None
+        if amount is None:
+            amount = rolled_up_amount(self.table, group.tally(by))
+        placed = ranked and amount.items > 0
+        rank = self._rank(group, by, amount, live=live) if placed else None
+        beyond = MOST_RANKS if placed and rank is None else None
+        return Score(by, amount.items, plain(amount.total), rank, beyond)
+
+    def top(
+        self, group: Group, start: Position | None, limit: int
+    ) -> tuple[list[Score], Position | None]:
+        """A page of the ranking as rolled up last, highest first, ties by id.
+
+        A member stands in one shard and sorts by what is in its own key, so one place is enough
+        of a cursor for all shards: what is behind it.
+        """
+        before = 0 if start is None else start.list
+        scores: list[Score] = []
+        last = start
+        for row in self._ranked(group, start, limit + 1):
+            if len(scores) == limit:
+                return self._with_items(group, scores), last
+            order = row[f"{INDEX}SK"]["S"]
+            total = plain(attributes.number(row["total"]["N"]))
+            rank = before + len(scores) + 1
+            counted = int(total) if group.aggregate.measure == "count" else 0
+            scores.append(Score(_by(order), counted, total, rank))
+            last = Position(order, rank)
+        return self._with_items(group, scores), None
+
+    def members_live(self, group: Group) -> dict[tuple[str, ...], Amount]:
+        """Every member of a ranking, summed as it stands now.
+
+        Members are found through the ranking as rolled up last, so one that was counted for the
+        first time since then is not in it yet; who knows the members asks for each figure live.
+
+        Raises:
+            Invalid: over 100 members.
+        """
+        rows = list(islice(self._ranked(group, None, MOST_LIVE + 1), MOST_LIVE + 1))
+        if len(rows) > MOST_LIVE:
+            raise Invalid(f"only up to {MOST_LIVE} are counted live", field="live")
+        members = {_by(row[f"{INDEX}SK"]["S"]) for row in rows}
+        return {by: live_amount(self.table, group.tally(by)) for by in members}
+
+    @staticmethod
+    def ranked(
+        amounts: Mapping[tuple[str, ...], Amount], start: Position | None, limit: int
+    ) -> tuple[list[Score], Position | None]:
+        """A page of the ranking that members make whose amounts are known."""
+        ranked = sorted(
+            (order_of(amount, by), by) for by, amount in amounts.items() if amount.items > 0
+        )
+        scores = [
+            (order, Score(by, amounts[by].items, plain(amounts[by].total), rank))
+            for rank, (order, by) in enumerate(ranked, 1)
+        ]
+        left = [each for each in scores if start is None or each[0] > start.order]
+        page = [score for _, score in left[:limit]]
+        return page, Position(left[limit - 1][0], limit) if len(left) > limit else None
+
+    def _ranked(self, group: Group, start: Position | None, wanted: int) -> Iterator[Image]:
+        """Rows of the ranking behind ``start``, its shards merged; each is asked for ``wanted``."""
+        lists = [self._shard(partition, start, wanted) for partition in group.rankings]
+        return merge(*lists, key=lambda row: str(row[f"{INDEX}SK"]["S"]))
+
+    def _shard(self, partition: str, start: Position | None, wanted: int) -> Iterator[Image]:
+        query = Query(partition, INDEX, limit=wanted)
+        if start is not None:
+            # One row more, because the bound is inclusive: the row shown last comes again.
+            query = replace(query, low=start.order, limit=wanted + 1)
+        for page in self.table.pages(query):
+            for row in page.items:
+                if start is None or row[f"{INDEX}SK"]["S"] > start.order:
+                    yield row
+
+    def _rank(self, group: Group, by: tuple[str, ...], amount: Amount, *, live: bool) -> int | None:
+        """The place from 1, by counting who is ahead; None where 10,000 are."""
+        own = order_of(amount, by)
+        ahead = 0
+        if live:
+            # The index has its score as rolled up last: it is not ahead of itself.
+            last = rolled_up_amount(self.table, group.tally(by))
+            ahead = -1 if last.items > 0 and order_of(last, by) < own else 0
+        for partition in group.rankings:
+            query = Query(partition, INDEX, below=own, limit=MOST_RANKS, count_only=True)
+            for page in self.table.pages(query):
+                ahead += page.count
+                if ahead >= MOST_RANKS:
+                    return None
+        return ahead + 1
+
+    def _with_items(self, group: Group, scores: list[Score]) -> list[Score]:
+        # The index projects the total alone, which for a count is the number of items too.
+        if group.aggregate.measure == "count" or not scores:
+            return scores
+        totals: dict[ItemKey, Score] = {
+            slots.total_key(group.tally(each.by)): each for each in scores
+        }
+        found = self.table.batch_get(totals).whole()
+        return [
+            replace(score, items=slots.amount_of(found.get(key)).items)
+            for key, score in totals.items()
+        ]
+
+
+def order_of(amount: Amount, by: Iterable[str]) -> str:
+    """Where a total stands in its ranking."""
+    return keys.render(keys.ranking_score(amount.total), *by)
+
+
+def plain(total: Decimal) -> Any:
+    """A total as int if it is whole."""
+    return int(total) if total == total.to_integral_value() else total
+
+
+def _by(order: str) -> tuple[str, ...]:
+    return keys.parse(order)[1:]
+
+
+def _last(parts: Sequence[Part], otherwise: str) -> str:
+    """The field that a key which is too long is blamed on."""
+    return parts[-1].field if parts else otherwise

@@ -1,0 +1,1 @@
+"""Applies, exactly once, what was quarantined or ended in the on-failure bucket."""

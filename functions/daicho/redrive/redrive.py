@@ -1,0 +1,363 @@
+"""The redrive: applies what was set aside, exactly once, after a fix (EXACTNESS rules 15, 16, 22).
+
+First the claims of quarantined records, shard by shard in ascending order, then what Lambda gave
+up, in the order in which it did: the projector's under claims, the archive's into its chains. It
+may be called again, while others write, beside another one, and after it was killed anywhere:
+what is done says so in its claim.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import islice
+from typing import Protocol
+
+from daicho.errors import DaichoError, UnavailableError
+from daicho.plan import Ledger
+from daicho.redrive.applier import Applier, FullOfDoneError, Outcome
+from daicho.redrive.cleanup import Cleaning
+from daicho.redrive.failure_bucket import END, Archive, Laid, Lying, Moment, Objects
+from daicho.redrive.report import Asked, Position, Report
+from daicho.runtime.clock import utc_now
+from daicho.runtime.retry import Patience
+from daicho.runtime.retry_work import insist
+from daicho.runtime.settings import Settings
+from daicho.storage.protocols import Gets, Pages, Puts, Transacts, Updates
+from daicho.storage.requests import Query
+from daicho.stream import claims
+from daicho.stream.claim_writer import FullError, put_claim
+from daicho.stream.claims import Claim, Shard
+from daicho.stream.records import Batch, EventError, StreamRecord
+from daicho.stream.recount_list import LIST, Recount
+
+MOST_RECOUNTS = 500
+"""Tallies that a report names: a function's answer is 6 MB at most."""
+_log = logging.getLogger(__name__)
+
+
+class Store(Gets, Pages, Puts, Updates, Transacts, Protocol):
+    """What the redrive needs of the table."""
+
+
+class MissingPayloadError(DaichoError):
+    """A claim whose record is not in the bucket."""
+
+
+class EndOfCallError(Exception):
+    """A call has done as much as it may; the next goes on behind its position."""
+
+
+@dataclass(frozen=True)
+class Redrive:
+    """Everything that a redrive stands on. ``projector``: the function whose batches it applies.
+
+    ``archiver`` is the one whose batches go into the ``archive``; without one they are left in
+    place. ``emulated``: as `Batch.parse` takes it.
+    """
+
+    store: Store
+    objects: Objects
+    ledger: Ledger
+    projector: str
+    dirty_shards: int
+    emulated: bool = False
+    threads: int = 1
+    now: Callable[[], dt.datetime] = utc_now
+    archiver: str = ""
+    archive: Archive | None = None
+
+    @classmethod
+    def of(
+        cls,
+        settings: Settings,
+        ledger: Ledger,
+        store: Store,
+        failures: Objects,
+        archive: Archive,
+        *,
+        threads: int,
+        now: Callable[[], dt.datetime],
+    ) -> Redrive:
+        """The redrive of a deployed stack."""
+        return cls(
+            store,
+            failures,
+            ledger,
+            projector=settings.project_function,
+            dirty_shards=settings.dirty_shards,
+            emulated=settings.emulated_stream,
+            threads=threads,
+            now=now,
+            archiver=settings.archive_function,
+            archive=archive,
+        )
+
+    @property
+    def functions(self) -> frozenset[str]:
+        """The functions whose batches it deals with."""
+        return frozenset({self.projector} | ({self.archiver} if self.archive else set()))
+
+    @cached_property
+    def applier(self) -> Applier:
+        """What applies records: one for all calls, since it keeps its threads."""
+        return Applier(
+            self.store,
+            self.ledger,
+            dirty_shards=self.dirty_shards,
+            threads=self.threads,
+            now=self.now,
+        )
+
+    def run(self, asked: Asked, patience: Patience) -> Report:
+        """List or apply records, as many as asked or as there is time for.
+
+        Raises:
+            UnavailableError: not even what is to be recounted can be read.
+        """
+        return _Call(self, asked, patience).run()
+
+
+class _Call:
+    """One call of a redrive."""
+
+    def __init__(self, redrive: Redrive, asked: Asked, patience: Patience) -> None:
+        self._redrive, self._objects, self._store = redrive, redrive.objects, redrive.store
+        self._applies = asked.action == "apply"
+        self._patience = patience
+        self._left = asked.limit
+        self._begin = self._position = asked.begin
+        self._report = Report()
+        self._lying = Lying(
+            self._objects, redrive.functions, redrive.emulated, patience, self._report
+        )
+        self._cleaning = Cleaning(self._store, self._objects, now=redrive.now)
+        self._full: dict[str, FullOfDoneError] = {}
+        self._cleaned: set[str] = set()
+
+    def run(self) -> Report:
+        """Go on from where the call begins, as far as it may."""
+        report = self._report
+        try:
+            if self._begin.phase == "claims":
+                for shard in self._marked(self._begin.place):
+                    self._claims_of(shard)
+                self._position = Position("discarded")
+            self._discarded()
+            if self._applies:
+                self._clean()
+            report.finished = True
+        except (EndOfCallError, UnavailableError) as end:
+            _log.info("the call ends at %s: %r", self._position, end)
+            report.cursor = self._position.cursor
+        report.recount = [
+            {"tally": each.tally, "numbers": list(each.numbers), "since": each.since}
+            for each in islice(self._recounts(), MOST_RECOUNTS)
+        ]
+        return report
+
+    # --- Claims ------------------------------------------------------------------------------
+
+    def _marked(self, low: str = "") -> Iterator[str]:
+        """The shards that have open claims."""
+        query = Query(claims.QUARANTINE, index="GSI2", low=low or None)
+        for page in self._store.pages(query):
+            yield from (item["GSI2SK"]["S"] for item in page.items)
+
+    def _claims_of(self, shard: str) -> None:
+        tried = self._begin.seq if shard == self._begin.place else ""
+        waiting = [claim for claim in self._shard(shard).waiting if claim.seq > tried]
+        discarded = any(claim.state == "discarded" for claim in waiting)
+        lies = discarded and shard in self._lying.shards()
+        for claim in waiting:
+            self._count_one()
+            if claim.state != "discarded":
+                self._claim(shard, claim)
+            elif not lies:  # else its record comes with Lambda's object
+                self._missing(shard, claim, f"no batch of {shard}")
+            self._position = Position("claims", shard, claim.seq)
+
+    def _claim(self, shard: str, claim: Claim) -> None:
+        name = claims.payload_name(shard, claim.seq)
+        body = insist(lambda: self._objects.read(name), self._patience)
+        if body is None:
+            self._missing(shard, claim, f"no object {name}")
+            return
+        try:
+            payload = json.loads(body)
+            met = dict(payload["error"])
+            event = {"shardId": shard, "Records": [payload["record"]]}
+            (record,) = Batch.parse(event, emulated=self._redrive.emulated).records
+        except (EventError, ValueError, KeyError, TypeError) as error:
+            self._report.claim(shard, claim, None, error)
+            return
+        if not self._applies:
+            self._report.claim(shard, claim, record, met)
+        else:
+            self._apply(record, claim)
+
+    def _missing(self, shard: str, claim: Claim, what: str) -> None:
+        """Report a claim without its record, unless another redrive has just done it."""
+        found = self._shard(shard).claims.get(claim.seq)
+        if found is None or found.state == "done":
+            self._report.already_done += 1
+        else:
+            self._report.claim(shard, claim, None, MissingPayloadError(what))
+
+    def _apply(self, record: StreamRecord, claim: Claim) -> bool:
+        """Apply a record; True if it is done."""
+        # Before and not after: of a record that ends the process this is the last that is heard.
+        about = {"seq": record.seq, "shard": record.shard, "item": [record.key.pk, record.key.sk]}
+        _log.info("record is applied", extra=about)
+        result = self._redrive.applier.apply(record, claim, self._patience)
+        if result.outcome is Outcome.LATER:
+            raise EndOfCallError
+        if result.is_done:
+            self._report.applied += result.outcome is Outcome.APPLIED
+            self._report.already_done += result.outcome is Outcome.ALREADY
+            self._report.uncertain += bool(result.recount)
+            if claim.state != "discarded":
+                self._cleaning.put_away(claims.payload_name(record.shard, claim.seq))
+        elif result.error is not None:
+            self._report.claim(record.shard, claim, record, result.error)
+        if isinstance(result.error, FullOfDoneError):
+            self._full[record.shard] = result.error
+        return result.is_done
+
+    # --- What Lambda gave up -----------------------------------------------------------------
+
+    def _discarded(self) -> None:
+        """Batches in the order in which they were given up; those of one second by number."""
+        begin = self._begin if self._begin.phase == "discarded" else Position("discarded")
+        for moment in self._lying.moments(begin):
+            if self._applies:
+                # Its claims before its objects: while one lies there no done claim is removed.
+                shard = self._shard(moment.shard)
+                if shard.is_full_of_done and shard.id not in self._cleaned:
+                    shard = self._with_room(shard)
+                laid = self._lying.batches(moment)
+                if archive := self._redrive.archive:
+                    self._archive_batches(moment, archive, self._of(laid, archived=True))
+                self._apply_batches(moment, shard, self._of(laid, archived=False))
+            else:
+                self._count_one()
+                self._lying.batches(moment)
+            self._position = Position("discarded", moment.name, END)
+
+    def _of(self, laid: Mapping[str, Laid], *, archived: bool) -> dict[str, Batch]:
+        """The batches of the archive's consumer, or the projector's; a moment has but one's."""
+        archiver = self._redrive.archiver if self._redrive.archive else None
+        return {
+            name: each.batch
+            for name, each in laid.items()
+            if (each.function == archiver) == archived
+        }
+
+    def _archive_batches(
+        self, moment: Moment, archive: Archive, batches: Mapping[str, Batch]
+    ) -> None:
+        """Batches that the archive lacks, in order, each whole: its rows come again unharmed."""
+        lasts = {
+            name: max((r.seq for r in batch.records), default=END)
+            for name, batch in batches.items()
+        }
+        for name, last in sorted(lasts.items(), key=lambda each: each[1]):
+            if last <= moment.tried:
+                continue
+            self._count_one()
+            try:
+                done = archive.rejoin(batches[name], self._patience)
+            except UnavailableError:
+                raise
+            except DaichoError as error:  # a link that cannot be read: the others go on
+                self._report.discarded[name]["error"] = str(error)
+            else:
+                self._report.applied += done.added
+                self._report.already_done += done.already
+                self._lying.put_away(name)
+            self._position = Position("discarded", moment.name, last)
+
+    def _apply_batches(self, moment: Moment, shard: Shard, batches: Mapping[str, Batch]) -> None:
+        records = {each.seq: each for batch in batches.values() for each in batch.records}
+        undone: set[str] = set()
+        for seq in sorted(records):
+            record = records[seq]
+            stands = shard.claims.get(seq)
+            if record.entity is None or (stands is not None and stands.state == "done"):
+                continue
+            if seq <= moment.tried:
+                undone.add(seq)
+                continue
+            self._count_one()
+            if not self._adopt(record, stands):
+                undone.add(seq)
+            self._position = Position("discarded", moment.name, seq)
+        for name, batch in batches.items():
+            if undone.isdisjoint(record.seq for record in batch.records):
+                self._lying.put_away(name)
+
+    def _adopt(self, record: StreamRecord, stands: Claim | None) -> bool:
+        """Put the record's claim if it has none, and apply it under the one that it has."""
+        if stands is None:
+            stands = Claim.of(record, "discarded", self._redrive.now())
+            if full := self._full.get(record.shard):
+                # Claims that no call can finish would take the projector's room (rule 18).
+                self._report.claim(record.shard, stands, record, full)
+                return False
+            put = partial(put_claim, self._store, record.shard, stands)
+            try:
+                if not insist(put, self._patience):
+                    found = self._shard(record.shard).claims.get(record.seq)
+                    if found is None or found.state == "done":
+                        self._report.already_done += 1
+                        return True
+                    stands = found  # it governs alone
+            except FullError as error:
+                self._report.claim(record.shard, stands, record, error)
+                return False
+        return self._apply(record, stands)
+
+    # --- The end -----------------------------------------------------------------------------
+
+    def _clean(self) -> None:
+        """At the end of a complete run: what nobody can ask about any more goes."""
+        lying = self._lying.shards()
+        for shard in list(self._marked()):
+            held = None if shard in lying else frozenset[str]()
+            insist(partial(self._cleaning.clean, shard, held), self._patience)
+
+    def _with_room(self, shard: Shard) -> Shard:
+        """A shard that is full of done claims, without those that may go.
+
+        What lies of it is read for that: waiting until nothing does would be for ever, because
+        without room it stays there.
+        """
+        self._cleaned.add(shard.id)
+        if shard.forgotten(self._redrive.now()):
+            held = self._lying.numbers(shard.id)
+            insist(partial(self._cleaning.clean, shard.id, held), self._patience)
+            shard = self._shard(shard.id)
+        if shard.is_full_of_done:
+            self._full[shard.id] = FullOfDoneError()
+        else:
+            self._full.pop(shard.id, None)
+        return shard
+
+    def _recounts(self) -> Iterator[Recount]:
+        for page in self._store.pages(Query(LIST, consistent=True)):
+            yield from map(Recount.of, page.items)
+
+    def _shard(self, shard: str) -> Shard:
+        key = claims.shard_key(shard)
+        image = insist(lambda: self._store.get(key, consistent=True), self._patience)
+        return Shard.of(shard, image)
+
+    def _count_one(self) -> None:
+        """Before each record: is there room and time for it?"""
+        if self._left == 0 or not self._patience.lasts:
+            raise EndOfCallError
+        self._left -= 1

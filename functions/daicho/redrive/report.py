@@ -1,0 +1,120 @@
+"""What a redrive is asked and what it says: plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from daicho.storage import keys
+from daicho.stream.claims import Claim
+from daicho.stream.quarantine import described
+from daicho.stream.records import StreamRecord
+
+Phase = Literal["claims", "discarded"]
+Action = Literal["list", "apply"]
+MOST_RECORDS = 200
+"""Records of one call, if it does not say."""
+
+
+@dataclass(frozen=True)
+class Position:
+    """How far a redrive has come: behind a claim of a shard, or a record of a discarded batch.
+
+    ``place`` is the shard's id or `failed_batch.moment_of` the batch.
+    """
+
+    phase: Phase = "claims"
+    place: str = ""
+    seq: str = ""
+
+    @classmethod
+    def parse(cls, cursor: str | None) -> Position:
+        """Read a cursor; None is the start.
+
+        Raises:
+            ValueError: it is none that was ever given.
+        """
+        if cursor is None:
+            return cls()
+        phase, place, seq = keys.parse(cursor)
+        if phase not in get_args(Phase):
+            raise ValueError(f"no cursor of a redrive: {cursor!r}")
+        return cls(phase, place, seq)  # type: ignore[arg-type]  # checked just now
+
+    @property
+    def cursor(self) -> str:
+        """The position as text."""
+        return keys.render(self.phase, self.place, self.seq)
+
+
+START = Position()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What one call is to do: list or apply at most ``limit`` records behind ``begin``."""
+
+    action: Action = "list"
+    limit: int = MOST_RECORDS
+    begin: Position = START
+
+    @classmethod
+    def parse(cls, event: Mapping[str, Any]) -> Asked:
+        """Read the event of a call.
+
+        Raises:
+            ValueError: it asks for something else.
+        """
+        action, limit = event.get("action", "list"), event.get("limit", MOST_RECORDS)
+        if action not in get_args(Action):
+            raise ValueError(f"the action is {action!r}, not one of {', '.join(get_args(Action))}")
+        if not isinstance(limit, int) or limit < 1:
+            raise ValueError(f"the limit is {limit!r}, not a number from 1 on")
+        return cls(action, limit, Position.parse(event.get("cursor")))
+
+
+@dataclass
+class Report:
+    """What one call found or did.
+
+    ``claims`` and ``discarded``: what is left, each with the error that keeps it; of ``list``,
+    what there is. ``uncertain``: how many of the applied could not be counted, so that what they
+    count in stands in ``recount``. ``finished``: there is nothing behind ``cursor``.
+    """
+
+    claims: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    discarded: dict[str, dict[str, Any]] = field(default_factory=dict)
+    recount: list[dict[str, Any]] = field(default_factory=list)
+    applied: int = 0
+    already_done: int = 0
+    uncertain: int = 0
+    finished: bool = False
+    cursor: str | None = None
+
+    def claim(
+        self,
+        shard: str,
+        claim: Claim,
+        record: StreamRecord | None,
+        error: Exception | Mapping[str, Any],
+    ) -> None:
+        """Note a claim that waits, and why."""
+        self.claims[shard, claim.seq] = {
+            "shard": shard,
+            "seq": claim.seq,
+            "state": claim.state,
+            "entity": claim.entity,
+            "item": [record.key.pk, record.key.sk] if record else None,
+            "error": described(error) if isinstance(error, Exception) else dict(error),
+            "at": keys.instant(claim.at),
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain JSON values."""
+        return {
+            **vars(self),
+            "claims": list(self.claims.values()),
+            "discarded": list(self.discarded.values()),
+            "still_failing": len(self.claims),
+        }

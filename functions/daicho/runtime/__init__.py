@@ -1,0 +1,1 @@
+"""What any process needs: a clock, retries within a deadline, a rate limit, and its settings."""

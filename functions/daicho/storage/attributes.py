@@ -1,0 +1,187 @@
+"""Images: DynamoDB's attribute values, read without boto3.
+
+A stream record, a query's answer at the low level and this module speak the same shape:
+``{"name": {"S": "Aja"}, "released": {"N": "1977"}}``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow, Rounded
+from typing import Any
+
+from daicho.storage.keys import instant
+
+AttributeValue = Mapping[str, Any]
+Image = Mapping[str, AttributeValue]
+
+ITEM_BYTES = 400 * 1024
+SMALLEST, LARGEST = -130, 125
+"""Powers of ten between which DynamoDB keeps a number."""
+_EXACT = Context(prec=38, traps=[Inexact, Rounded, Overflow, InvalidOperation])
+
+
+def number(text: str) -> Decimal:
+    """Read a number as DynamoDB writes it: up to 38 digits, never rounded.
+
+    boto3's own deserialiser raises on valid numbers such as 1e100, because it reads them in a
+    context that counts trailing zeros as digits; Decimal's constructor is exact.
+    """
+    return Decimal(text)
+
+
+def text(image: Image, name: str) -> str | None:
+    """A string attribute, or None."""
+    value = image.get(name)
+    return None if value is None or "NULL" in value else str(value["S"])
+
+
+def integer(image: Image, name: str) -> int | None:
+    """A whole-number attribute, or None.
+
+    Raises:
+        ValueError: the number is not whole.
+    """
+    value = image.get(name)
+    return None if value is None or "NULL" in value else whole(number(value["N"]))
+
+
+def whole(value: Decimal) -> int:
+    """A number that must be whole, as int; ValueError if it is not."""
+    if value != value.to_integral_value():
+        raise ValueError(f"{value} is not a whole number")
+    return int(value)
+
+
+def from_value(value: AttributeValue) -> Any:
+    """A plain Python value: whole numbers as int, others as Decimal, sets as set."""
+    ((kind, content),) = value.items()
+    match kind:
+        case "S" | "BOOL":
+            return content
+        case "N":
+            return _plain(number(content))
+        case "NULL":
+            return None
+        case "M":
+            return {name: from_value(each) for name, each in content.items()}
+        case "L":
+            return [from_value(each) for each in content]
+        case "SS":
+            return set(content)
+        case "NS":
+            return {_plain(number(each)) for each in content}
+        case "B":
+            return bytes(content)
+        case _:
+            raise TypeError(f"an attribute value of kind {kind}")
+
+
+def to_value(value: Any) -> dict[str, Any]:
+    """The attribute value of a plain Python value; days and instants become strings.
+
+    Raises:
+        TypeError: a value that DynamoDB has no place for.
+        ValueError: a number of over 38 digits, or an empty set.
+    """
+    match value:
+        case None:
+            return {"NULL": True}
+        case bool():
+            return {"BOOL": value}
+        case str():
+            return {"S": value}
+        case int() | Decimal():
+            return {"N": _number_text(Decimal(value))}
+        case float():
+            return {"N": _number_text(Decimal(repr(value)))}
+        case dt.datetime():
+            return {"S": instant(value)}
+        case dt.date():
+            return {"S": value.isoformat()}
+        case Mapping():
+            return {"M": {str(name): to_value(each) for name, each in value.items()}}
+        case list() | tuple():
+            return {"L": [to_value(each) for each in value]}
+        case set() | frozenset():
+            return {"SS": _string_set(value)}
+        case _:
+            raise TypeError(f"DynamoDB stores no {type(value).__name__}")
+
+
+def to_image(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Attribute values of all that is not None and no empty set: absent is how DynamoDB says it."""
+    return {
+        name: to_value(value)
+        for name, value in values.items()
+        if value is not None and not (isinstance(value, set | frozenset) and not value)
+    }
+
+
+def from_image(image: Image) -> dict[str, Any]:
+    """Plain Python values of an image."""
+    return {name: from_value(value) for name, value in image.items()}
+
+
+def alike(one: Image, other: Image) -> bool:
+    """Whether two images hold the same values.
+
+    DynamoDB gives numbers and sets back in a spelling and an order of its own.
+    """
+    return one == other or (
+        one.keys() == other.keys()
+        and all(one[name].keys() == other[name].keys() for name in one)
+        and from_image(one) == from_image(other)
+    )
+
+
+def size_of(image: Image) -> int:
+    """The item's size in bytes as DynamoDB counts it, never less.
+
+    Source: "DynamoDB item sizes and formats", AWS documentation.
+    """
+    return sum(len(name.encode()) + _value_size(value) for name, value in image.items())
+
+
+def _value_size(value: AttributeValue) -> int:
+    ((kind, content),) = value.items()
+    match kind:
+        case "S":
+            return len(content.encode())
+        case "N":
+            return len(content) // 2 + 2
+        case "M":
+            return 3 + sum(len(k.encode()) + 1 + _value_size(v) for k, v in content.items())
+        case "L":
+            return 3 + sum(1 + _value_size(each) for each in content)
+        case "SS":
+            return sum(len(each.encode()) for each in content)
+        case "B":
+            return len(content)
+        case _:
+            return 1
+
+
+def _plain(value: Decimal) -> int | Decimal:
+    return int(value) if value == value.to_integral_value() else value
+
+
+def _number_text(value: Decimal) -> str:
+    if not value.is_finite():
+        raise ValueError("DynamoDB stores no infinity and no NaN")
+    if not value:
+        return "0"  # whatever its sign and exponent
+    try:
+        _EXACT.create_decimal(value.normalize(_EXACT))
+    except (Inexact, Rounded, Overflow) as error:
+        raise ValueError("DynamoDB keeps 38 digits of a number") from error
+    if not SMALLEST <= value.adjusted() <= LARGEST:
+        raise ValueError(f"DynamoDB keeps numbers from 1e{SMALLEST} to below 1e{LARGEST + 1}")
+    return format(value, "f") if -30 < value.adjusted() < 38 else str(value)
+
+
+def _string_set(values: set[Any] | frozenset[Any]) -> list[str]:
+    if not values or not all(isinstance(each, str) for each in values):
+        raise ValueError("a set holds strings, at least one")
+    return sorted(values)

@@ -1,0 +1,259 @@
+"""The bucket: the only module of the library that talks to S3."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from daicho.errors import UnavailableError
+from daicho.storage.botocore_errors import translated
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+
+GZIP = "application/gzip"
+EXISTS, ABSENT = 412, 404
+REMOVED_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True)
+class Listed:
+    """An object as a listing shows it. ``size`` in bytes."""
+
+    name: str
+    size: int
+    modified: dt.datetime
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """An object with its metadata. ``etag`` tells whether it is still the same one later."""
+
+    body: bytes
+    metadata: Mapping[str, str]
+    etag: str
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of an object, or the mark of its deletion. ``newest``: it is what is read."""
+
+    name: str
+    id: str
+    newest: bool
+    modified: dt.datetime
+    removal: bool = False
+
+
+class Bucket:
+    """One bucket, of which objects are created and moved, but never overwritten by others."""
+
+    def __init__(self, client: S3Client, name: str) -> None:
+        self._client = client
+        self.name = name
+
+    def create(self, key: str, body: bytes, metadata: Mapping[str, str], kind: str = GZIP) -> bool:
+        """Create an object; False if one of that name exists.
+
+        False may be the answer to the SDK's repeat of a request of ours that went through: who
+        needs to know looks at the metadata.
+
+        Raises:
+            UnavailableError: also if another creation of that name was under way (409), of which
+                nobody knows yet whether it will succeed.
+        """
+        with translated(f"create {key}"):
+            return self._put(key, body, metadata, kind, (EXISTS,), IfNoneMatch="*")
+
+    def metadata(self, key: str) -> Mapping[str, str]:
+        """The metadata that an object was created with."""
+        with translated(f"look at {key}"):
+            return self._client.head_object(Bucket=self.name, Key=key)["Metadata"]
+
+    def read(self, key: str) -> bytes | None:
+        """An object; None if there is none of that name."""
+        found = self.fetch(key)
+        return None if found is None else found.body
+
+    def fetch(self, key: str, version: str | None = None) -> Fetched | None:
+        """An object, or one version of it, with its metadata; None if there is none."""
+        more: Any = {} if version is None else {"VersionId": version}
+        with translated(f"read {key}"):
+            try:
+                found = self._client.get_object(Bucket=self.name, Key=key, **more)
+                return Fetched(found["Body"].read(), found["Metadata"], found["ETag"])
+            except ClientError as error:
+                if _status(error) == ABSENT:
+                    return None
+                raise
+
+    def replace(
+        self,
+        key: str,
+        body: bytes,
+        metadata: Mapping[str, str],
+        etag: str,
+        kind: str = GZIP,
+    ) -> bool:
+        """Put another object in the place of the very one that ``etag`` is of; False if it is not.
+
+        Raises:
+            UnavailableError: as `create`.
+        """
+        with translated(f"replace {key}"):
+            return self._put(key, body, metadata, kind, (EXISTS, ABSENT), IfMatch=etag)
+
+    def names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
+        """The names that begin with ``prefix`` and sort behind ``behind``, in order."""
+        return (each.name for each in self.listed(prefix, behind=behind))
+
+    def listed(self, prefix: str, *, behind: str = "", most: int = 1000) -> Iterator[Listed]:
+        """The same with sizes and times; ``most``: how many one request asks for."""
+        while True:
+            with translated(f"list {prefix}"):
+                page = self._client.list_objects_v2(
+                    Bucket=self.name, Prefix=prefix, StartAfter=behind, MaxKeys=most
+                )
+            for each in page.get("Contents", ()):
+                behind = each["Key"]
+                yield Listed(behind, each["Size"], each["LastModified"])
+            if not page["IsTruncated"]:
+                return
+
+    def versions(self, prefix: str, *, behind: str = "") -> Iterator[Version]:
+        """Every version of every object whose name begins with ``prefix``, behind a name.
+
+        In order of name, the newest first, page by page; marks of deletion come last in a page.
+        """
+        after: dict[str, Any] = {"KeyMarker": behind} if behind else {}
+        while True:
+            with translated(f"list versions of {prefix}"):
+                page = self._client.list_object_versions(Bucket=self.name, Prefix=prefix, **after)
+            for kind in ("Versions", "DeleteMarkers"):
+                found: Any = page.get(kind, ())
+                for each in found:
+                    newest = each["IsLatest"]
+                    yield Version(
+                        each["Key"],
+                        each["VersionId"],
+                        newest,
+                        each["LastModified"],
+                        removal=kind == "DeleteMarkers",
+                    )
+            if not page.get("IsTruncated"):
+                return
+            after = {"KeyMarker": page["NextKeyMarker"]}
+            if page.get("NextVersionIdMarker"):
+                after["VersionIdMarker"] = page["NextVersionIdMarker"]
+
+    def remove(self, key: str) -> None:
+        """Remove an object; nothing happens if there is none."""
+        with translated(f"remove {key}"):
+            self._client.delete_object(Bucket=self.name, Key=key)
+
+    def upload_url(self, key: str, kind: str, size: int, seconds: int) -> str:
+        """A URL by which anybody may put an object of this kind and size, for so long.
+
+        Once: where there is one, S3 answers 412.
+        """
+        asked = {"ContentType": kind, "ContentLength": size, "IfNoneMatch": "*"}
+        return self._signed("put_object", key, seconds, asked)
+
+    def download_url(self, key: str, seconds: int) -> str:
+        """A URL by which anybody may get an object, for so long."""
+        return self._signed("get_object", key, seconds, {})
+
+    def _signed(self, doing: str, key: str, seconds: int, asked: Mapping[str, Any]) -> str:
+        with translated(f"sign for {key}"):
+            return self._client.generate_presigned_url(
+                doing, Params={"Bucket": self.name, "Key": key, **asked}, ExpiresIn=seconds
+            )
+
+    def remove_versions(self, versions: Sequence[Version]) -> None:
+        """Remove versions for good, in their order; 1,000 a request. Those that are gone are gone.
+
+        Raises:
+            UnavailableError: not all of them are known to be removed.
+        """
+        for begin in range(0, len(versions), REMOVED_AT_ONCE):
+            some = versions[begin : begin + REMOVED_AT_ONCE]
+            objects: Any = [{"Key": each.name, "VersionId": each.id} for each in some]
+            with translated(f"remove {len(some)} versions"):
+                answer = self._client.delete_objects(
+                    Bucket=self.name, Delete={"Objects": objects, "Quiet": True}
+                )
+            if errors := answer.get("Errors"):
+                first = errors[0]
+                raise UnavailableError(f"{len(errors)} not removed: {first.get('Message')}")
+
+    def move(self, key: str, to: str) -> None:
+        """Give an object another name; nothing happens if there is none any more."""
+        with translated(f"move {key}"):
+            try:
+                source = {"Bucket": self.name, "Key": key}
+                self._client.copy_object(Bucket=self.name, Key=to, CopySource=source)  # type: ignore[arg-type]
+            except ClientError as error:
+                if _status(error) == ABSENT:
+                    return
+                raise
+            self._client.delete_object(Bucket=self.name, Key=key)
+
+    def _put(
+        self,
+        key: str,
+        body: bytes,
+        metadata: Mapping[str, str],
+        kind: str,
+        refusals: tuple[int, ...],
+        **condition: Any,
+    ) -> bool:
+        """Put an object; False if the answer's status is one of ``refusals``."""
+        try:
+            self._client.put_object(
+                Bucket=self.name,
+                Key=key,
+                Body=body,
+                Metadata=dict(metadata),
+                ContentType=kind,
+                **condition,
+            )
+        except ClientError as error:
+            if _status(error) in refusals:
+                return False
+            raise
+        return True
+
+
+def open_bucket(
+    name: str,
+    *,
+    attempts: int = 3,
+    timeout: float = 10.0,
+    endpoint: str | None = None,
+    region: str | None = None,
+) -> Bucket:
+    """A bucket behind a client whose patience is bounded.
+
+    ``endpoint`` and ``region`` are for programs outside Lambda; else the environment says them.
+    """
+    config = Config(
+        retries={"mode": "standard", "total_max_attempts": attempts},
+        connect_timeout=1.0,
+        read_timeout=timeout,
+        # What is signed for is asked of the bucket's own Region, by what all Regions take.
+        signature_version="s3v4",
+        s3={"us_east_1_regional_endpoint": "regional"},
+    )
+    client = boto3.client("s3", config=config, endpoint_url=endpoint, region_name=region)
+    return Bucket(client, name)
+
+
+def _status(error: ClientError) -> int | None:
+    return error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")

@@ -1,0 +1,238 @@
+"""Requests to DynamoDB as its API wants them: no I/O here, and no botocore."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from daicho.derive.derived_items import ItemKey, key_of
+from daicho.storage.attributes import AttributeValue, Image
+
+NOTHING: Mapping[str, Any] = {}
+MOST_WRITES = 100
+"""What one transaction takes."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """One item collection, or a stretch of it, of the table or of an index.
+
+    Bounds are of the sort key: ``prefix``, or any of ``low`` and ``high`` (both inclusive), or
+    ``below`` (exclusive). ``start`` is a page's `Page.last`: what follows it.
+    """
+
+    partition: str
+    index: str | None = None
+    prefix: str | None = None
+    low: str | None = None
+    high: str | None = None
+    below: str | None = None
+    forward: bool = True
+    start: Image | None = None
+    limit: int | None = None
+    consistent: bool = False
+    attributes: tuple[str, ...] = ()
+    count_only: bool = False
+
+    def request(self) -> dict[str, Any]:
+        """The request, but for the table's name."""
+        index = self.index or ""
+        bound, values = self._bound()
+        names = {"#pk": f"{index}PK"} | ({"#sk": f"{index}SK"} if bound else {})
+        names |= {f"#a{place}": name for place, name in enumerate(self.attributes)}
+        request: dict[str, Any] = {
+            "KeyConditionExpression": f"#pk = :pk{bound}",
+            "ExpressionAttributeNames": names,
+            "ExpressionAttributeValues": {":pk": {"S": self.partition}, **values},
+            "ScanIndexForward": self.forward,
+            "ReturnConsumedCapacity": "TOTAL",
+        }
+        optional = {
+            "IndexName": self.index,
+            "ExclusiveStartKey": self.start,
+            "Limit": self.limit,
+            "ConsistentRead": self.consistent or None,
+            "ProjectionExpression": ", ".join(n for n in names if n.startswith("#a")) or None,
+            "Select": "COUNT" if self.count_only else None,
+        }
+        return request | {name: value for name, value in optional.items() if value is not None}
+
+    def _bound(self) -> tuple[str, dict[str, AttributeValue]]:
+        given = (self.prefix is not None, self.low is not None, self.high is not None)
+        values: dict[str, AttributeValue] = {
+            f":{name}": {"S": value}
+            for name in ("prefix", "low", "high", "below")
+            if (value := getattr(self, name)) is not None
+        }
+        match (*given, self.below is not None):
+            case (False, False, False, False):
+                return "", values
+            case (True, False, False, False):
+                return " AND begins_with(#sk, :prefix)", values
+            case (False, True, True, False):
+                return " AND #sk BETWEEN :low AND :high", values
+            case (False, True, False, False):
+                return " AND #sk >= :low", values
+            case (False, False, True, False):
+                return " AND #sk <= :high", values
+            case (False, False, False, True):
+                return " AND #sk < :below", values
+            case _:
+                raise ValueError("a query has a prefix, or low and high, or below")
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of a query or a scan. ``last`` is None at the end; ``units`` are read units.
+
+    ``scanned``: how many items were looked at, whatever a filter left of them.
+    """
+
+    items: tuple[Image, ...]
+    count: int
+    last: Image | None
+    units: float
+    scanned: int = 0
+
+    @classmethod
+    def of(cls, answer: Mapping[str, Any]) -> Page:
+        """Read DynamoDB's answer."""
+        return cls(
+            items=tuple(answer.get("Items", ())),
+            count=answer["Count"],
+            last=answer.get("LastEvaluatedKey") or None,
+            units=answer.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0),
+            scanned=answer.get("ScannedCount", answer["Count"]),
+        )
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A stretch of the whole table: one of ``segments`` that may be read at once.
+
+    ``start`` is a page's `Page.last`. ``filter`` leaves items out after they were read and paid
+    for; ``limit`` counts them all the same. ``index``: an index instead of the table.
+    """
+
+    segment: int = 0
+    segments: int = 1
+    start: Image | None = None
+    limit: int | None = None
+    consistent: bool = False
+    index: str | None = None
+    filter: str | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, AttributeValue] = field(default_factory=dict)
+
+    def request(self) -> dict[str, Any]:
+        """The request, but for the table's name."""
+        optional = {
+            "IndexName": self.index,
+            "ExclusiveStartKey": self.start,
+            "Limit": self.limit,
+            "ConsistentRead": self.consistent or None,
+            "FilterExpression": self.filter,
+            "ExpressionAttributeNames": dict(self.names) or None,
+            "ExpressionAttributeValues": dict(self.values) or None,
+        }
+        return {
+            "Segment": self.segment,
+            "TotalSegments": self.segments,
+            "ReturnConsumedCapacity": "TOTAL",
+            **{name: value for name, value in optional.items() if value is not None},
+        }
+
+
+@dataclass(frozen=True)
+class Put:
+    """Write a whole item, as a part of a transaction."""
+
+    item: Image
+    condition: str | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, AttributeValue] = field(default_factory=dict)
+
+    def request(self) -> dict[str, Any]:
+        """The action, but for the table's name."""
+        return {"Item": self.item, **expressions(self.condition, self.names, self.values)}
+
+
+@dataclass(frozen=True)
+class Update:
+    """Change an item, or create it where the condition allows, as a part of a transaction."""
+
+    key: ItemKey
+    update: str
+    condition: str | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, AttributeValue] = field(default_factory=dict)
+
+    def request(self) -> dict[str, Any]:
+        """The action, but for the table's name."""
+        more = expressions(self.condition, self.names, self.values)
+        return {"Key": key_image(self.key), "UpdateExpression": self.update, **more}
+
+
+@dataclass(frozen=True)
+class Delete:
+    """Remove an item, as a part of a transaction."""
+
+    key: ItemKey
+    condition: str | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, AttributeValue] = field(default_factory=dict)
+
+    def request(self) -> dict[str, Any]:
+        """The action, but for the table's name."""
+        return {"Key": key_image(self.key), **expressions(self.condition, self.names, self.values)}
+
+
+@dataclass(frozen=True)
+class ConditionCheck:
+    """Require something of an item that is not written, as a part of a transaction."""
+
+    key: ItemKey
+    condition: str
+    names: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, AttributeValue] = field(default_factory=dict)
+
+    def request(self) -> dict[str, Any]:
+        """The action, but for the table's name."""
+        return {"Key": key_image(self.key), **expressions(self.condition, self.names, self.values)}
+
+
+Write = Put | Update | Delete | ConditionCheck
+
+
+def key_of_write(write: Write) -> ItemKey:
+    """The key of the item that a write is of."""
+    return key_of(write.item) if isinstance(write, Put) else write.key
+
+
+def key_image(key: ItemKey) -> dict[str, dict[str, str]]:
+    """A key as DynamoDB wants it."""
+    return {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
+
+
+def expressions(
+    condition: str | None,
+    names: Mapping[str, str],
+    values: Mapping[str, AttributeValue],
+) -> dict[str, Any]:
+    """The condition with its names and values; a refusal brings the old item along."""
+    found: dict[str, Any] = {}
+    if condition is not None:
+        found["ConditionExpression"] = condition
+        found["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+    if names:
+        found["ExpressionAttributeNames"] = dict(names)
+    if values:
+        found["ExpressionAttributeValues"] = dict(values)
+    return found
+
+
+def projection(attributes: Sequence[str]) -> dict[str, Any]:
+    """The attributes that are to come of an item."""
+    names = {f"#a{place}": name for place, name in enumerate(attributes)}
+    return {"ProjectionExpression": ", ".join(names), "ExpressionAttributeNames": names}

@@ -1,0 +1,106 @@
+"""A batch's records folded into as few writes as they need: pure (EXACTNESS rules 4, 7, 9, 10)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from daicho.derive.derived_items import Amount, ItemKey
+from daicho.derive.index_row import Row
+from daicho.stream.changes import Computed
+
+
+@dataclass(frozen=True)
+class DerivedWrite:
+    """A derived item to put, or a tombstone where ``row`` is None, under the number ``seq``.
+
+    ``lowest`` is the first record of the base item in the batch: the write stands for all of
+    them, so that is what is reported while it is not known to be done (rule 4).
+    """
+
+    key: ItemKey
+    row: Row | None
+    seq: str
+    lowest: str
+
+    @property
+    def last(self) -> str:
+        """The last record that this stands for (rule 14)."""
+        return self.seq
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What one record adds to a slot."""
+
+    seq: str
+    amount: Amount
+
+
+@dataclass(frozen=True)
+class SlotWrite:
+    """What a batch adds to one slot, record by record in order: first and last are its own."""
+
+    key: ItemKey
+    parts: tuple[Counted, ...]
+
+    @property
+    def lowest(self) -> str:
+        """The record to report while this is not known to be done (rule 4)."""
+        return self.parts[0].seq
+
+    @property
+    def last(self) -> str:
+        """The last record that this stands for (rule 14)."""
+        return self.parts[-1].seq
+
+
+Write = DerivedWrite | SlotWrite
+
+
+def fold(batch: Sequence[Computed]) -> tuple[Write, ...]:
+    """All writes of a batch; no two touch one item."""
+    return (*_derived(batch), *_slots(batch))
+
+
+def total(parts: Iterable[Counted]) -> Amount:
+    """The sum of some records' amounts."""
+    return sum((part.amount for part in parts), Amount())
+
+
+def _derived(batch: Sequence[Computed]) -> Iterable[DerivedWrite]:
+    """Rule 7, base item by base item.
+
+    Put what the last image derives, remove what any other image derives and the last does not,
+    all under the last record's number. What every image derives alike, absent ones included,
+    stands already or is somebody else's to write, so it needs no write: not by key alone, because
+    its place in the index may have moved and come back, and not by the first and last image
+    alone, because an earlier attempt may have written what one between them derives.
+    """
+    by_item: defaultdict[ItemKey, list[Computed]] = defaultdict(list)
+    for each in batch:
+        by_item[each.record.key].append(each)
+    for records in by_item.values():
+        lowest, last = records[0].record.seq, records[-1]
+        all_images = [rows for each in records for rows in (each.before, each.after)]
+        derived = {key for rows in all_images for key in rows}
+        # Puts first: an item that stays in a list must not be missing from it in between.
+        for key in sorted(derived, key=lambda key: (key not in last.after, key)):
+            row = last.after.get(key)
+            if row is None or any(rows.get(key) != row for rows in all_images):
+                yield DerivedWrite(key, row, last.record.seq, lowest)
+
+
+def _slots(batch: Sequence[Computed]) -> Iterable[SlotWrite]:
+    """Rules 9 and 10: a group whose amounts cancel is written all the same.
+
+    An earlier attempt with other boundaries may have counted a part of them, and then only this
+    write counts the rest.
+    """
+    by_slot: defaultdict[ItemKey, list[Counted]] = defaultdict(list)
+    for each in batch:
+        for key, amount in each.deltas.items():
+            by_slot[key].append(Counted(each.record.seq, amount))
+    for key in sorted(by_slot):
+        yield SlotWrite(key, tuple(by_slot[key]))

@@ -1,0 +1,141 @@
+"""The projector: keeps derived items and aggregates what their base items say they are.
+
+Compute everything, set aside what cannot be computed, announce, fold, write. Each write carries
+the number of the record that caused it and never goes backwards, so that any record may come
+again, late, out of order, or from an attempt that was given up and still writes.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from daicho.errors import ConditionFailedError, RefusedError
+from daicho.plan import Ledger
+from daicho.runtime.clock import utc_now
+from daicho.runtime.retry import Patience
+from daicho.runtime.retry_work import carry_out, mapper
+from daicho.storage.protocols import Gets, Pages, Puts, Updates, change_item
+from daicho.stream.batch_fold import DerivedWrite, SlotWrite, Write, fold, total
+from daicho.stream.changes import Computed, compute
+from daicho.stream.derived_writer import derive_into
+from daicho.stream.quarantine import Objects, Quarantine
+from daicho.stream.records import Batch
+from daicho.tally import slots
+from daicho.tally.immediate_rollup import AtOnce
+
+
+class Store(Gets, Pages, Puts, Updates, Protocol):
+    """What the projector needs of the table. It reads for totals that it rolls up at once."""
+
+
+def _unheard(_counts: Mapping[str, int]) -> None:
+    """Where nobody listens."""
+
+
+class Projector:
+    """Carries batches out on one table. ``threads`` writes go on at once; 1 is in order.
+
+    ``tell`` hears of each batch how many records it quarantined and how many claims its shard has
+    open, where there are any.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        objects: Objects,
+        ledger: Ledger,
+        *,
+        dirty_shards: int,
+        threads: int = 1,
+        now: Callable[[], dt.datetime] = utc_now,
+        tell: Callable[[Mapping[str, int]], None] = _unheard,
+    ) -> None:
+        self._store = store
+        self._quarantine = Quarantine(store, objects, now=now)
+        self._ledger = ledger
+        self._dirty_shards = dirty_shards
+        self._each = mapper(threads)
+        self._at_once = AtOnce(store, ledger, self._each)
+        self._now = now
+        self._tell = tell
+
+    def project(self, batch: Batch, patience: Patience) -> str | None:
+        """Work a batch off; gives the number of the lowest record not known to be done, or None.
+
+        Raises:
+            RefusedError: DynamoDB refuses a write for good, which computing should have seen.
+        """
+        found = compute(batch.records, self._ledger)
+        aside = self._quarantine.set_aside(found.poison, patience, self._each)
+        if aside.claimed:
+            self._tell({"RecordsQuarantined": aside.claimed})
+        if not aside.known:
+            return batch.records[0].number  # rule 13: nothing of the batch is written
+        # What stops a batch: the first record of a newer generation, or, before that one, the
+        # first that there is no room to set aside (rules 3, 18).
+        stop = aside.stop or found.stop
+        done = [each for each in found.computed if stop is None or each.record.seq < stop.seq]
+        left = self._write_all(batch.shard, done, patience)
+        if left is None:
+            return batch.records[0].number
+        undone = [each.lowest for each in left]
+        if stop is not None:
+            undone.append(stop.seq)
+            # A quick return would burn the mapping's retries and lose good records (rule 3).
+            patience.sleep_out()
+        numbers = {record.seq: record.number for record in batch.records}
+        return numbers[min(undone)] if undone else None
+
+    def _write_all(
+        self, shard: str, computed: list[Computed], patience: Patience
+    ) -> tuple[Write, ...] | None:
+        """Write what follows from the records; gives what is not known to be done.
+
+        None: the announcement is not known to have gone through, so nothing was written.
+        """
+        writes = fold(computed)
+        if not writes:
+            return ()
+        stands = self._quarantine.announce(shard, max(each.last for each in writes), patience)
+        if stands is None:
+            return None
+        if stands.open:
+            self._tell({"ClaimsOpen": stands.open})
+        if stands.claims:
+            # Left out before folding: what a claimed record changed is the redrive's (rule 14).
+            writes = fold([each for each in computed if each.record.seq not in stands.claims])
+        left = carry_out(writes, self._write, patience, self._each)
+        if not left:  # else no time is left either
+            counted = (write.key.pk for write in writes if isinstance(write, SlotWrite))
+            self._at_once.roll_up(counted, patience)
+        return left
+
+    def _write(self, write: Write) -> None:
+        if isinstance(write, DerivedWrite):
+            derive_into(self._store, write, self._now())
+        else:
+            self._count(write)
+
+    def _count(self, write: SlotWrite) -> None:
+        """Rule 9: count the whole; what is refused says where to go on, until nothing remains."""
+        parts = write.parts
+        while parts:
+            change = slots.adding(
+                write.key,
+                total(parts),
+                parts[0].seq,
+                parts[-1].seq,
+                dirty_shards=self._dirty_shards,
+                now=self._now(),
+            )
+            try:
+                change_item(self._store, change)
+            except ConditionFailedError as refused:
+                if refused.item is None:
+                    raise RefusedError(f"{write.key}: refused, but nothing stands there") from None
+                counted = refused.item["seq"]["S"]
+                parts = tuple(part for part in parts if part.seq > counted)
+            else:
+                return

@@ -1,0 +1,63 @@
+"""The recount list: tallies of which nobody can know any more what they hold. Pure.
+
+An item for each: ``PK #recount``, ``SK`` the tally, with the numbers of the records that could
+not be decided. A recount is a rebuild into fresh slots (EXACTNESS rule 17).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from dataclasses import dataclass
+
+from daicho.derive.derived_items import ItemKey
+from daicho.storage import attributes, keys
+from daicho.storage.attributes import Image
+from daicho.storage.requests import Update
+
+LIST = keys.render("", "recount")
+MOST_NUMBERS = 100
+"""Numbers that one tally's item names: more would tell nobody more."""
+
+
+@dataclass(frozen=True)
+class Recount:
+    """A tally that must be recounted, since when, and because of which records."""
+
+    tally: str
+    numbers: tuple[str, ...]
+    since: str
+
+    @classmethod
+    def of(cls, image: Image) -> Recount:
+        """Read an item of the list."""
+        numbers = tuple(sorted(image.get("numbers", {}).get("SS", ())))
+        return cls(image["tally"]["S"], numbers, attributes.text(image, "since") or "")
+
+
+def recount_key(tally: str) -> ItemKey:
+    """The tally's item. A tally's name may be longer than a sort key: then its hash ends it."""
+    try:
+        return ItemKey(LIST, keys.check_sort(tally))
+    except keys.KeyTooLongError:
+        digest = hashlib.blake2b(tally.encode(), digest_size=16).hexdigest()
+        return ItemKey(LIST, f"{tally[:200]}{keys.DELIMITER}{digest}")
+
+
+def marking(tally: str, seq: str, stands: Image | None, now: dt.datetime) -> Update:
+    """Put a tally on the list because of the record ``seq``; twice is once.
+
+    ``stands``: its item as it was read, which tells whether there is room for another number.
+    """
+    names = {"#tally": "tally", "#since": "since"}
+    values = {":tally": {"S": tally}, ":now": {"S": keys.instant(now)}}
+    update = "SET #tally = :tally, #since = if_not_exists(#since, :now)"
+    if stands is not None and len(Recount.of(stands).numbers) >= MOST_NUMBERS:
+        return Update(recount_key(tally), update, None, names, values)
+    return Update(
+        recount_key(tally),
+        f"{update} ADD #numbers :numbers",
+        None,
+        {**names, "#numbers": "numbers"},
+        {**values, ":numbers": {"SS": [seq]}},
+    )

@@ -1,0 +1,146 @@
+"""The sweep: what requests that ended half-way have left behind goes (`layout.cleanup_marks`).
+
+It looks after the marks that are due, and removes what nobody can see any more: sections of an
+epoch that no head names, pieces that no section names, objects without an item. What is at work at
+this moment has a mark that is not due yet, so a document with such a one is left alone.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from daicho.derive.derived_items import ItemKey, key_of
+from daicho.errors import ConditionFailedError, StoreError
+from daicho.layout import cleanup_marks, sections
+from daicho.layout.sections import Manifest
+from daicho.runtime.retry import Patience
+from daicho.storage import attributes, keys, protocols
+from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.requests import Query
+
+logger = logging.getLogger(__name__)
+
+
+class Store(protocols.Gets, protocols.Pages, Protocol):
+    """What it needs of the table."""
+
+    def batch_write(self, *, deletes: Sequence[ItemKey]) -> None:
+        """Remove many items."""
+
+    def delete(
+        self, key: ItemKey, *, condition: str, values: dict[str, AttributeValue]
+    ) -> Image | None:
+        """Remove an item if the condition holds."""
+
+
+class Objects(Protocol):
+    """What it needs of the bucket."""
+
+    def remove(self, key: str) -> None:
+        """Remove an object; nothing happens if there is none."""
+
+
+@dataclass
+class Report:
+    """How many marks were worked off, how many wait or failed, and what was removed."""
+
+    done: int = 0
+    waiting: int = 0
+    failed: int = 0
+    items: int = 0
+    objects: int = 0
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Looks after due marks, the longest due first."""
+
+    table: Store
+    bucket: Callable[[], Objects]
+    now: Callable[[], dt.datetime]
+
+    def run(self, patience: Patience) -> Report:
+        """Work off what is due, until there is little time left."""
+        report, now = Report(), keys.instant(self.now())
+        due = Query(cleanup_marks.LIST, index="GSI2", high=now)
+        for page in self.table.pages(due):
+            for row in page.items:
+                if not patience.lasts:
+                    return report
+                try:
+                    self._look_after(key_of(row), now, report)
+                except StoreError as error:
+                    report.failed += 1
+                    logger.warning("left for the next sweep: %s: %s", key_of(row), error)
+        return report
+
+    def _look_after(self, key: ItemKey, now: str, report: Report) -> None:
+        mark = self.table.get(key, consistent=True)
+        if mark is None or _due(mark) > now:  # the index lags behind
+            return
+        name = attributes.text(mark, "object")
+        if name is not None:
+            if self.table.get(cleanup_marks.base_of(key.pk), consistent=True) is None:
+                self.bucket().remove(name)
+                report.objects += 1
+        elif not self._swept(key.pk, now, report):
+            report.waiting += 1
+            return
+        try:
+            condition = "GSI2SK = :due"
+            self.table.delete(key, condition=condition, values={":due": mark["GSI2SK"]})
+        except ConditionFailedError:
+            return  # there is something new to look after
+        report.done += 1
+
+    def _swept(self, partition: str, now: str, report: Report) -> bool:
+        """Remove the sections that nobody sees; False while somebody is at work here.
+
+        In this order: what is found now, and still has no mark of who writes it afterwards, is
+        either what a head names that is read later still, or nobody's.
+        """
+        found = [key_of(item) for item in self._items(partition) if not _is_mark(key_of(item))]
+        marks = list(self._items(partition, keys.prefix("")))
+        if any(_due(each) > now for each in marks):
+            return False
+        head = self.table.get(cleanup_marks.base_of(partition), consistent=True)
+        manifest = None if head is None else Manifest.of(head)
+        gone = list(self._unseen(found, partition, manifest))
+        if gone:
+            self.table.batch_write(deletes=gone)
+        report.items += len(gone)
+        return True
+
+    def _unseen(
+        self, found: Sequence[ItemKey], partition: str, manifest: Manifest | None
+    ) -> Iterator[ItemKey]:
+        named: dict[str, str | None] = {}
+        for key in found:
+            epoch, name, *piece = keys.parse(key.sk)
+            if manifest is None or epoch != manifest.epoch:
+                yield key
+            elif piece != [""]:
+                if name not in named:
+                    place = sections.key_of_section(partition, epoch, name)
+                    first = self.table.get(place, consistent=True)
+                    named[name] = None if first is None else attributes.text(first, "piece")
+                if piece[0] != named[name]:
+                    yield key
+
+    def _items(self, partition: str, prefix: str | None = None) -> Iterator[Image]:
+        names = ("PK", "SK", "GSI2SK")
+        query = Query(partition, prefix=prefix, attributes=names, consistent=True)
+        for page in self.table.pages(query):
+            yield from page.items
+
+
+def _is_mark(key: ItemKey) -> bool:
+    return key.sk.startswith(keys.prefix(""))
+
+
+def _due(mark: Image) -> str:
+    return attributes.text(mark, "GSI2SK") or ""

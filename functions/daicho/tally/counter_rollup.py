@@ -1,0 +1,88 @@
+"""Rollup of a fast counter: all its slots to totals and ranking, and as many slots as it needs.
+
+Rule 12 as for aggregates, with one revision for all groups of a counter: the head's. A rollup
+reads it before the slots and raises it after them, if it is unchanged; what it writes then carries
+it, and never replaces what a later one wrote. It may be cut off anywhere: marks go last.
+
+One counter may have 2,000 slots of 100 candidates, and while it is voted on its marks come back as
+fast as they go. So a rollup takes marks away for some seconds only: what is left is found again.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Protocol
+
+from daicho.derive import derived_items
+from daicho.derive.derived_items import Amount, ItemKey
+from daicho.errors import UnavailableError
+from daicho.plan import AggregatePlan, EntityPlan, Ledger
+from daicho.runtime.retry import Patience
+from daicho.storage.attributes import integer
+from daicho.storage.protocols import Gets, Pages, Updates, try_change
+from daicho.tally import counter_items, counter_slots
+from daicho.tally.slots import TallyName
+
+_log = logging.getLogger(__name__)
+MOST_STARTS = 3
+"""How often a counter is started over when another rollup is at it; then that one has done it."""
+SECONDS_OF_CLEANING = 5.0
+"""What one counter's marks get of a run: others wait behind it."""
+
+Placing = Callable[[TallyName, EntityPlan, AggregatePlan, Amount], ItemKey | None]
+
+
+class Store(Gets, Pages, Updates, Protocol):
+    """What the rollup needs of the table."""
+
+
+def roll_up(
+    store: Store,
+    ledger: Ledger,
+    partition: str,
+    now: Callable[[], dt.datetime],
+    place: Placing,
+    patience: Patience,
+) -> counter_items.Reading:
+    """Bring the totals of a counter up to its slots; gives what was read.
+
+    ``partition`` is that of a slot which is marked; ``place`` says where a total is ranked.
+
+    Raises:
+        StoreError: what is not done stays marked.
+        UnknownEntityError: no generation declares the counter; it stays marked.
+    """
+    name = counter_items.CounterName.parse(partition)
+    plan, counter = ledger.counter(name.entity, name.counter, name.since)
+    marked = counter_items.slot_number(partition)
+    for _ in range(MOST_STARTS):
+        head = store.get(name.head, consistent=True)
+        began = now()  # behind the head: of the rollup that wrote it this is the time since then
+        found = counter_slots.read(store, name, marked, counter_items.slots_said(head))
+        change = counter_items.heading(name, head, found, began)
+        if not try_change(store, change):
+            continue
+        if (number := counter_items.slots_said({"slots": change.values[":slots"]})) > found.slots:
+            _log.warning("slots ran hot", extra={"counter": name.head.pk, "slots": number})
+        turn = integer(change.values, ":new") or 0
+        votes = found.votes
+        for by in dict.fromkeys(map(counter_items.by_of, found.dirty)):
+            if not patience.lasts:
+                raise UnavailableError(f"no time was left for all totals of {name.head.pk}")
+            tally_name = TallyName(
+                name.tenant, name.entity, name.counter, name.since, (*name.within, *by)
+            )
+            tally = derived_items.tally_partition(name.tenant, plan, counter.tally, name.within, by)
+            amount = Amount(votes[by], Decimal(votes[by]))
+            ranked = place(tally_name, plan, counter.tally, amount)
+            try_change(store, counter_items.totalling(tally, votes[by], turn, ranked))
+        until = max(patience.reserve, patience.remaining() - SECONDS_OF_CLEANING)
+        for slot in found.dirty:
+            if patience.remaining() <= until:
+                break
+            try_change(store, counter_items.cleaning(slot))
+        return found
+    return counter_items.Reading(0, ())

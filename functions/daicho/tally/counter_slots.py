@@ -1,0 +1,107 @@
+"""Reading and writing the slots of fast counters."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from daicho.derive.derived_items import ItemKey
+from daicho.errors import ThrottledError
+from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.protocols import Pages
+from daicho.storage.requests import Query
+from daicho.tally import counter_items
+
+ATTEMPTS = 3
+"""Slots that a vote tries: the next is another, and one that is throttled has counted nothing."""
+
+
+class Reader(Pages, Protocol):
+    """What reading needs of the table."""
+
+
+class Once(Protocol):
+    """A table whose client asks once: no repeat of its own."""
+
+    def update(
+        self,
+        key: ItemKey,
+        update: str,
+        *,
+        names: Mapping[str, str],
+        values: Mapping[str, AttributeValue],
+    ) -> Image | None:
+        """Change an item, or create it."""
+
+
+def add(
+    table: Once,
+    name: counter_items.CounterName,
+    by: tuple[str, ...],
+    *,
+    slots: int,
+    dirty_shards: int,
+    now: dt.datetime,
+    random: Callable[[], float],
+) -> None:
+    """Count a vote in a slot drawn at random.
+
+    It tells the rollup how often it was turned away on its way, where more slots would help: not
+    where the limit is the table's or the account's.
+
+    Raises:
+        UnansweredError: nobody knows whether it was counted; it is not sent again.
+        ThrottledError: slot after slot turned it away, so it is not counted.
+        UnavailableError: it was never sent.
+    """
+    tried: list[int] = []
+    throttled = 0
+    while True:
+        number = _drawn(slots, tried, random)
+        change = counter_items.adding(
+            name,
+            number,
+            by,
+            known_slots=slots,
+            throttled=throttled,
+            dirty_shards=dirty_shards,
+            now=now,
+        )
+        try:
+            table.update(change.key, change.update, names=change.names, values=change.values)
+        except ThrottledError as error:
+            tried.append(number)
+            throttled += error.is_of_keys
+            if len(tried) == min(ATTEMPTS, slots):
+                raise
+        else:
+            return
+
+
+def read(
+    table: Reader, name: counter_items.CounterName, first: int, slots: int
+) -> counter_items.Reading:
+    """Read all slots, strongly consistent, beginning with the number ``first``.
+
+    ``slots`` is how many there are as far as is known. A slot's item may know of more.
+    """
+    found: list[Image] = []
+    done: set[int] = set()
+    waiting = [first]
+    while waiting:
+        for number in waiting:
+            query = Query(name.slot(number), consistent=True)
+            found += (item for page in table.pages(query) for item in page.items)
+            done.add(number)
+        slots = max(slots, *(counter_items.slots_said(image) for image in found), 0)
+        waiting = [number for number in range(slots) if number not in done]
+    return counter_items.Reading(max(slots, first + 1), tuple(found))
+
+
+def _drawn(slots: int, tried: Sequence[int], random: Callable[[], float]) -> int:
+    """A slot that was not tried yet, each with the same chance."""
+    number = int(random() * (slots - len(tried)))
+    for each in sorted(tried):
+        number += number >= each
+    return number

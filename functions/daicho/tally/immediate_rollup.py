@@ -1,0 +1,103 @@
+"""Totals that the projector brings up after each batch, where the aggregate asks for it.
+
+The totals and their ranking, and nothing else: the dirty marks stay where they are, so the
+scheduled rollup comes by all the same. It does what failed here or was not in time, folds what is
+idle, and clears the marks, once a minute instead of once a batch.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from daicho.derive.derived_items import ItemKey
+from daicho.errors import UnavailableError
+from daicho.plan import Ledger
+from daicho.runtime.retry import Patience
+from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.requests import Page, Query
+from daicho.tally.rollup import Totals, TotalStore
+from daicho.tally.slots import TallyName
+
+MOST_SECONDS = 5.0
+"""What a batch gives to it: totals have their schedule, and the stream waits."""
+
+_log = logging.getLogger(__name__)
+
+
+class AtOnce:
+    """Rolls up at once, of what a batch counted, what asks for it; ``each`` runs many of them."""
+
+    def __init__(
+        self,
+        store: TotalStore,
+        ledger: Ledger,
+        each: Callable[[Callable[[Any], bool], Iterable[Any]], Iterator[bool]] = map,
+    ) -> None:
+        self._store = store
+        self._ledger = ledger
+        self._each = each
+
+    def roll_up(self, tallies: Iterable[str], patience: Patience) -> None:
+        """Bring the totals of those among ``tallies`` up to their slots. Never raises.
+
+        Their slots were just written, so nothing is lost with what is not done here.
+        """
+        if not self._ledger.rolled_up_at_once:
+            return
+        asking = [tally for tally in dict.fromkeys(tallies) if self._is_asking(tally)]
+        until = max(patience.reserve, patience.remaining() - MOST_SECONDS)
+        store = _InTime(self._store, replace(patience, reserve=until))
+        totals = Totals(store, self._ledger)
+
+        def done(tally: str) -> bool:
+            try:
+                return totals.total_up(tally)[0]
+            except Exception as error:  # of no matter to the batch, whatever it is
+                _log.warning("not rolled up at once: %s", error, extra={"tally": tally})
+                return False
+
+        list(self._each(done, asking))
+
+    def _is_asking(self, tally: str) -> bool:
+        name = TallyName.parse(tally)
+        return (name.entity, name.aggregate, name.since) in self._ledger.rolled_up_at_once
+
+
+@dataclass(frozen=True)
+class _InTime:
+    """A store that begins no request when the time is used up: a batch must not end in it."""
+
+    store: TotalStore
+    patience: Patience
+
+    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
+        self._check()
+        return self.store.get(key, consistent=consistent)
+
+    def pages(self, query: Query) -> Iterator[Page]:
+        self._check()
+        for page in self.store.pages(query):
+            yield page
+            self._check()
+
+    def update(
+        self,
+        key: ItemKey,
+        update: str,
+        *,
+        condition: str | None = None,
+        names: Mapping[str, str],
+        values: Mapping[str, AttributeValue],
+        returns: Literal["ALL_NEW"] | None = None,
+    ) -> Image | None:
+        self._check()
+        return self.store.update(
+            key, update, condition=condition, names=names, values=values, returns=returns
+        )
+
+    def _check(self) -> None:
+        if not self.patience.lasts:
+            raise UnavailableError("its time is up; the scheduled rollup does it")

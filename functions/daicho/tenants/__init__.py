@@ -1,0 +1,1 @@
+"""The deletion of a tenant: its states, its job, and everything that the job removes."""

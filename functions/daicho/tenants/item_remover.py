@@ -1,0 +1,100 @@
+"""Removing what the pages of a scan show of a tenant."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from daicho.derive.derived_items import ItemKey, key_of
+from daicho.errors import ConditionFailedError
+from daicho.runtime.rate_limit import Pace
+from daicho.storage import keys
+from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.protocols import Puts
+from daicho.storage.requests import Page, Scan
+from daicho.tenants.tombstones import Fate, fate_of, tombstone
+
+AT_ONCE = 25
+"""What BatchWriteItem takes."""
+ITEMS_A_PAGE = 1_000
+"""What is looked at before how far the job is can be written down. DynamoDB's own page of 1 MB may
+hold ten times as many to remove, and a round of those would outlast what a step keeps for its end.
+"""
+
+
+class Store(Puts, Protocol):
+    """What this needs of the table."""
+
+    def batch_write(self, puts: Iterable[Image] = (), deletes: Iterable[ItemKey] = ()) -> None:
+        """Write and remove many items without conditions."""
+
+
+@dataclass(frozen=True)
+class Removed:
+    """What became of some items: they went, or were fenced, stay as tombstones, or wait."""
+
+    gone: int = 0
+    fenced: int = 0
+    tombstones: int = 0
+    waiting: int = 0
+
+
+def of_tenant(tenant: str, *, consistent: bool) -> Scan:
+    """A scan of the whole table that shows what is the tenant's.
+
+    The tenant leads every partition key; partitions cannot be listed, so everything is read.
+    """
+    values: Mapping[str, AttributeValue] = {":tenant": {"S": keys.prefix(tenant)}}
+    return Scan(
+        limit=ITEMS_A_PAGE,
+        consistent=consistent,
+        filter="begins_with(PK, :tenant)",
+        values=values,
+    )
+
+
+@dataclass
+class Remover:
+    """Removes what it is shown. Anything of it may be done again.
+
+    ``noting`` is called before anything is removed. ``fences``: what the projector keeps is made
+    tombstones; else it waits, for the projector does most of it itself, for the same units.
+    """
+
+    store: Store
+    noting: Callable[[], None]
+    now: Callable[[], dt.datetime]
+    fences: bool
+    pace: Pace = field(default_factory=lambda: Pace(None))
+
+    def __call__(self, page: Page) -> Removed:
+        """Remove what a page shows.
+
+        Raises:
+            UnavailableError: not all of it was; it may be shown again.
+        """
+        fates = [(fate_of(item), item) for item in page.items]
+        going = [key_of(item) for fate, item in fates if fate is Fate.GOES]
+        live = [item for fate, item in fates if fate is Fate.FENCED]
+        tombstones = len(fates) - len(going) - len(live)
+        if going or live:
+            self.noting()
+        for begin in range(0, len(going), AT_ONCE):
+            some = going[begin : begin + AT_ONCE]
+            self.pace.wait(len(some))
+            self.store.batch_write(deletes=some)
+        if not self.fences:
+            return Removed(len(going), 0, tombstones, len(live))
+        for item in live:
+            self.pace.wait(1)
+            self._fence(item)
+        return Removed(len(going), len(live), tombstones, 0)
+
+    def _fence(self, item: Image) -> None:
+        write = tombstone(item, self.now())
+        try:
+            self.store.put(write.item, condition=write.condition or "", values=write.values)
+        except ConditionFailedError:
+            return  # somebody was at it since, or it is a repeat's own: the next pass looks again

@@ -1,0 +1,150 @@
+"""Jobs: work that takes longer than a request, step by step, and what is known of it.
+
+A job's item stands in a partition of the stack's own, beside the mark that its tenant is closed::
+
+    PK #tenant#<tenant>   SK closed     the mark: whose job closed it, and when
+    PK #tenant#<tenant>   SK job#<id>   the job
+
+Each save raises the item's revision, so that of two who work on one job at once one gives up.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from daicho.derive.derived_items import ItemKey
+from daicho.errors import ConditionFailedError, StoreError
+from daicho.storage import attributes, keys
+from daicho.storage.attributes import Image
+from daicho.storage.protocols import Gets, Puts
+from daicho.storage.requests import Put, key_image
+
+State = Literal["running", "succeeded", "failed"]
+Archive = Literal["keep", "forget"]
+"""What is to become of a deleted tenant's archived rows."""
+Phase = Literal["items", "objects", "payloads", "recounts"]
+PHASES: tuple[Phase, ...] = ("items", "objects", "payloads", "recounts")
+CLOSED = "closed"
+
+
+class Store(Gets, Puts, Protocol):
+    """What keeping jobs needs of the table."""
+
+
+class OvertakenError(StoreError):
+    """Somebody else works on the same job."""
+
+
+@dataclass
+class Job:
+    """The deletion of a tenant.
+
+    It goes in ``passes``, each through all phases. ``began``: when the last did; ``found``: which
+    was the last that found anything to remove; ``waits``: until when the next one waits.
+    ``segments`` and ``behind`` are where the phase goes on. ``counts`` are of all passes, ``seen``
+    of this one. ``starts``: how often a state machine was started for it. ``archive``: whether it
+    ends with asking for the tenant's archived rows to be forgotten.
+    """
+
+    id: str
+    tenant: str
+    asked_by: str
+    asked_at: str
+    archive: Archive = "keep"
+    state: State = "running"
+    passes: int = 1
+    phase: Phase = "items"
+    began: str = ""
+    found: int = 0
+    waits: str = ""
+    segments: dict[str, Any] | None = None
+    behind: str = ""
+    counts: dict[str, float] = field(default_factory=dict)
+    seen: dict[str, float] = field(default_factory=dict)
+    starts: int = 1
+    updated_at: str = ""
+    finished_at: str = ""
+    error: str = ""
+    rev: int = 0
+
+    def count(self, **more: float) -> None:
+        """Add to the counts of this pass and of all."""
+        for counts in (self.counts, self.seen):
+            for name, number in more.items():
+                counts[name] = counts.get(name, 0) + number
+
+    def to_image(self) -> Image:
+        """The item."""
+        key = key_image(job_key(self.tenant, self.id))
+        return {**key, **attributes.to_image(_written(vars(self)))}
+
+    @classmethod
+    def of(cls, image: Image) -> Job:
+        """Read an item."""
+        found = attributes.from_image(image)
+        known = {each.name for each in dataclasses.fields(cls)}
+        # A token need not say who somebody is, and what is empty is not stored.
+        values = {"asked_by": ""} | {name: each for name, each in found.items() if name in known}
+        for counts in ("counts", "seen"):
+            values[counts] = {name: _number(value) for name, value in found[counts].items()}
+        return cls(**values)
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """The jobs of one table."""
+
+    store: Store
+    now: Callable[[], dt.datetime]
+
+    def find(self, tenant: str, id: str) -> Job | None:
+        """A tenant's job."""
+        image = self.store.get(job_key(tenant, id), consistent=True)
+        return None if image is None else Job.of(image)
+
+    def save(self, job: Job) -> None:
+        """Write a job down.
+
+        Raises:
+            OvertakenError: it is not any more as it was read.
+        """
+        written = self.saving(job)
+        try:
+            self.store.put(written.item, condition=written.condition or "", values=written.values)
+        except ConditionFailedError as refused:
+            if refused.item is None or not attributes.alike(refused.item, written.item):
+                raise OvertakenError(f"job {job.id} has moved on") from None
+
+    def saving(self, job: Job) -> Put:
+        """The same, as a part of a transaction. The job has its next revision then."""
+        read = job.rev
+        job.rev, job.updated_at = read + 1, keys.instant(self.now())
+        condition = "rev = :rev" if read else "attribute_not_exists(rev)"
+        return Put(job.to_image(), condition, values={":rev": {"N": str(read)}} if read else {})
+
+
+def partition(tenant: str) -> str:
+    """Where the stack keeps what it knows of a tenant. The tenant's own items stand elsewhere."""
+    return keys.render("", "tenant", tenant)
+
+
+def mark_key(tenant: str) -> ItemKey:
+    """The mark that a tenant is closed."""
+    return ItemKey(partition(tenant), CLOSED)
+
+
+def job_key(tenant: str, id: str) -> ItemKey:
+    """A job."""
+    return ItemKey(partition(tenant), keys.render("job", id))
+
+
+def _written(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value not in ("", None)}
+
+
+def _number(value: Any) -> float:
+    return value if isinstance(value, int) else float(value)

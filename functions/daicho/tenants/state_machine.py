@@ -1,0 +1,46 @@
+"""State machines: the only module of the library that talks to Step Functions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from daicho.storage.botocore_errors import translated
+
+
+class Machine:
+    """One state machine."""
+
+    def __init__(self, arn: str) -> None:
+        self._arn = arn
+
+    def start(self, name: str, given: Mapping[str, Any]) -> None:
+        """Start an execution; nothing happens if one of that name was started before.
+
+        Raises:
+            UnavailableError: it is not known to be started.
+        """
+        with translated(f"start {name}"):
+            try:
+                self._client.start_execution(
+                    stateMachineArn=self._arn, name=name, input=json.dumps(given)
+                )
+            except ClientError as error:
+                if error.response.get("Error", {}).get("Code") != "ExecutionAlreadyExists":
+                    raise
+
+    @cached_property
+    def _client(self) -> Any:
+        # Made when it is asked for: jobs are rare, and a client takes a while to make.
+        config = Config(
+            retries={"mode": "standard", "total_max_attempts": 3},
+            connect_timeout=1.0,
+            read_timeout=5.0,
+        )
+        return boto3.client("stepfunctions", config=config)

@@ -1,0 +1,178 @@
+"""An operation as a function with the signature that Powertools validates requests by."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Body, Header, Path, Query
+from pydantic import BaseModel, RootModel, WrapValidator
+
+from daicho.web.http.execution import done
+from daicho.web.http.operation import REQUIRED, Call, Choice, Operation, Parameter, Reply
+from daicho.web.http.preconditions import CONDITIONS, IDEMPOTENCY_KEY
+from daicho.web.http.problems import HttpError
+from daicho.web.http.request import Incoming
+from daicho.web.routes.declared_queries import LIMIT
+
+if TYPE_CHECKING:
+    from daicho.book.book import Book
+
+BODY = "body_"
+MOST_BYTES = 5_000_000
+"""Of a page as Lambda hands it on, a JSON string once more: it takes 6 MB."""
+KINDS = {"path": Path, "query": Query, "header": Header}
+Opener = Callable[[str], "Book"]
+Keyword = inspect.Parameter.KEYWORD_ONLY
+
+
+class Endpoint:
+    """Answers an operation. Models are made when the first request needs them, not at the start."""
+
+    def __init__(
+        self, operation: Operation, open_book: Opener, current: Callable[[], Incoming]
+    ) -> None:
+        self.operation, self._open_book, self._current = operation, open_book, current
+        self.__name__ = operation.id
+
+    @cached_property
+    def __signature__(self) -> inspect.Signature:
+        operation = self.operation
+        query = operation.parameters.values()
+        given = [
+            *(_parameter(each) for each in operation.variables),
+            *(_parameter(each) for each in query),
+            *(_parameter(each) for each in operation.headers),
+        ]
+        if operation.body is not None:
+            model: Any = operation.body
+            annotation = Annotated[
+                model, WrapValidator(_strictly(model, operation.most_bytes)), Body()
+            ]
+            given.append(inspect.Parameter(BODY, Keyword, annotation=annotation))
+        return inspect.Signature(given)
+
+    def __call__(self, **values: Any) -> Response[str]:
+        """Answer a request whose values are valid, each for itself."""
+        incoming, operation = self._current(), self.operation
+        if operation.role and operation.role not in incoming.roles:
+            raise HttpError(403, f"this takes the role {operation.role!r}")
+        self._check_conditions(incoming.headers)
+        self._check_free(values)
+        choice = self._chosen(frozenset(incoming.query))
+        parameters = (*operation.variables, *operation.parameters.values(), *operation.headers)
+        named = {
+            each.name: values[_argument(each)]
+            for each in parameters
+            if each.place != "query" or each.name in choice.allowed
+        }
+        key = named.get(IDEMPOTENCY_KEY.name) if operation.once else None
+        asked = None if key is None else incoming.under(key)
+        return response(
+            done(
+                lambda: self._open_book(incoming.tenant),
+                lambda book: self._answer(choice, Call(book, named, values.get(BODY))),
+                asked,
+                lambda book, reply: choice.finish(Call(book, named, values.get(BODY)), reply),
+            )
+        )
+
+    def _check_conditions(self, headers: Mapping[str, str]) -> None:
+        """Refuse a change under a condition that would not be looked at.
+
+        Raises:
+            HttpError: 400, it takes none of that name.
+        """
+        operation = self.operation
+        taken = {each.name for each in operation.headers}
+        for name in CONDITIONS if operation.method != "GET" else ():
+            if name.lower() in headers and name not in taken:
+                said = f"{operation.method} {operation.path} takes no {name}"
+                raise HttpError(400, said, [(name, "is not taken here")])
+
+    def _check_free(self, values: Mapping[str, Any]) -> None:
+        """Refuse to write what could not be read where it is written.
+
+        Raises:
+            HttpError: 422, something else is at this path.
+        """
+        if self.operation.taken:
+            name = self.operation.variables[-1].name
+            if str(values[name]) in self.operation.taken:
+                said = f"{values[name]!r} has no address: GET of this path shows something else"
+                raise HttpError(422, said, [(name, "is taken")])
+
+    def _answer(self, choice: Choice, call: Call) -> Reply:
+        """The answer; where its items are so large that a page does not fit, a shorter page."""
+        lists = self.operation.method == "GET" and LIMIT in choice.optional
+        while True:
+            reply = choice.answer(call)
+            limit: int = call.values[LIMIT.name] if lists else 1
+            if limit == 1 or fits(reply.body or ""):
+                return reply
+            call = replace(call, values={**call.values, LIMIT.name: max(1, limit // 4)})
+
+    def _chosen(self, given: frozenset[str]) -> Choice:
+        choice = self.operation.meant(given)
+        if choice is not None:
+            return choice
+        choices = self.operation.choices
+        known = frozenset().union(*(each.allowed for each in choices))
+        unknown = [(name, "unknown parameter") for name in sorted(given - known)]
+        detail = "; ".join(f"unknown parameter {name!r}" for name, _ in unknown)
+        if any(each.needed for each in choices):
+            asked = " or ".join(str(each) if each.needed else "no parameter" for each in choices)
+            detail += f"{'; ' if detail else ''}ask with {asked}"
+        raise HttpError(400, detail, unknown)
+
+
+def fits(body: str) -> bool:
+    """Whether Lambda hands an answer on, which it writes as a JSON string."""
+    if len(body) * 4 <= MOST_BYTES:  # no character takes more, nor one that is escaped
+        return True
+    return len(json.dumps(body, ensure_ascii=False).encode()) <= MOST_BYTES
+
+
+def response(reply: Reply) -> Response[str]:
+    """A reply as Powertools has it."""
+    content_type = None if reply.body is None else reply.content_type
+    return Response(reply.status, content_type, reply.body, dict(reply.headers))
+
+
+def _parameter(parameter: Parameter) -> inspect.Parameter:
+    """A parameter that is missing is None then, unless it has a default."""
+    annotation, default = parameter.annotation, parameter.default
+    if parameter.place == "path" or default is REQUIRED:
+        default = inspect.Parameter.empty
+    kind = KINDS[parameter.place](
+        alias=parameter.name if parameter.place != "path" else None,
+        description=parameter.description or None,
+    )
+    return inspect.Parameter(
+        _argument(parameter), Keyword, annotation=Annotated[annotation, kind], default=default
+    )
+
+
+def _argument(parameter: Parameter) -> str:
+    """The name of the argument: a body, a query and a path may all have the same names in them."""
+    if parameter.place == "path":
+        return parameter.name
+    return f"{parameter.place}_{parameter.name.lower().replace('-', '_')}"
+
+
+def _strictly(model: type[BaseModel], most_bytes: int) -> Callable[[Any, Any], BaseModel]:
+    """Read the body's text by JSON's types, and refuse what the model does not know."""
+
+    def read(text: Any, _handler: Any) -> BaseModel:
+        if len(text) > most_bytes or len(text.encode()) > most_bytes:
+            raise HttpError(413, f"a body here has at most {most_bytes} bytes")
+        if issubclass(model, RootModel):  # any value: it has no fields of its own to be unknown
+            return model.model_validate_json(text, strict=True)
+        return model.model_validate_json(text, strict=True, extra="forbid")
+
+    return read

@@ -1,0 +1,54 @@
+"""Doing a request: again where others were faster, and once where it has an Idempotency-Key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from daicho.errors import Raced
+from daicho.runtime.retry import Patience
+from daicho.web.http.operation import Reply
+from daicho.write.idempotency import Answer, Request
+
+if TYPE_CHECKING:
+    from daicho.book.book import Book
+
+RACING_SECONDS = 3.0
+"""How long a request begins anew that others get ahead of."""
+
+
+def done(
+    open_book: Callable[[], Book],
+    answer: Callable[[Book], Reply],
+    asked: Request | None,
+    finish: Callable[[Book, Reply], Reply] = lambda _, reply: reply,
+) -> Reply:
+    """The reply of a request; ``asked`` is what it is done once as.
+
+    ``finish`` is done to each reply, one that was kept too, and nothing of it is kept.
+
+    It begins anew, with a book that has read nothing, as long as nothing of it was written: under
+    a key all that it writes is one transaction, and without one it may be.
+
+    Raises:
+        Raced: others were faster, again and again.
+    """
+    for _ in Patience.seconds(RACING_SECONDS).attempts():
+        book = open_book()
+        try:
+            reply = answer(book) if asked is None else _once(book, answer, asked)
+        except Raced:
+            if not book.untouched:
+                raise
+        else:
+            return finish(book, reply)
+    raise Raced("others were faster, again and again; try again")
+
+
+def _once(book: Book, answer: Callable[[Book], Reply], asked: Request) -> Reply:
+    def given() -> Answer:
+        reply = answer(book)
+        return Answer(reply.status, reply.headers, reply.body)
+
+    found = book.once(asked, given)
+    return Reply(found.status, found.body, found.headers)

@@ -1,0 +1,130 @@
+"""Preconditions: an ETag is an item's version (RFC 9110, section 13)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Protocol
+
+from annotated_types import MaxLen, MinLen
+
+from daicho.declare.entity import Entity
+from daicho.errors import PreconditionFailed
+from daicho.items.projection import View
+from daicho.web.http.operation import Parameter
+from daicho.web.http.problems import HttpError
+from daicho.write.idempotency import HEADER
+
+IF_MATCH = Parameter("If-Match", str, "The ETag of the item as you know it: else 412.", "header")
+IF_NONE_MATCH = Parameter(
+    "If-None-Match", str, "The ETag of the item as you have it: 304 if it is still so.", "header"
+)
+CREATE_ONLY = Parameter(
+    "If-None-Match", str, "`*`: only if there is no such item yet, else 412.", "header"
+)
+CONDITIONS = (IF_MATCH.name, IF_NONE_MATCH.name)
+IDEMPOTENCY_KEY = Parameter(
+    HEADER,
+    Annotated[str, MinLen(1), MaxLen(255)],
+    "Yours for this one request: sent again with it within 24 hours, it does nothing twice.",
+    "header",
+)
+_TAG = re.compile(r'(W/)?"([\x21\x23-\x7e]*)"')
+_LIST = re.compile(rf"\s*{_TAG.pattern}\s*(?:,\s*{_TAG.pattern}\s*)*")
+
+
+def etag_of(item: Entity | View) -> str:
+    """The item's version in quotes."""
+    return f'"{item.version}"'
+
+
+def versions_of(if_match: str) -> list[int] | None:
+    """The versions that an If-Match admits; None for ``*``: any.
+
+    Raises:
+        HttpError: 400, it is neither ``*`` nor a list of ETags.
+    """
+    if if_match.strip() == "*":
+        return None
+    # If-Match compares strongly: a weak tag, or one that is no version of ours, never matches.
+    return [
+        int(tag)
+        for weak, tag in _tags(if_match, "If-Match")
+        if not weak and tag.isascii() and tag.isdigit() and len(tag) < 19
+    ]
+
+
+def version_of(if_match: str | None) -> int | None:
+    """The one version that an If-Match admits; None without one, and for ``*``.
+
+    Raises:
+        HttpError: 400, it is neither ``*`` nor one ETag.
+        PreconditionFailed: no version has this ETag.
+    """
+    versions = None if if_match is None else versions_of(if_match)
+    if versions is None:
+        return None
+    if len(versions) > 1:
+        raise HttpError(400, "If-Match takes one ETag here", [(IF_MATCH.name, "takes one ETag")])
+    if not versions:
+        raise PreconditionFailed("the item is of another version", field=IF_MATCH.name)
+    return versions[0]
+
+
+def matches_any(if_none_match: str, tag: str) -> bool:
+    """Whether one of the listed ETags is ``tag``, by weak comparison.
+
+    Raises:
+        HttpError: 400, it is neither ``*`` nor a list of ETags.
+    """
+    if if_none_match.strip() == "*":
+        return True
+    return any(f'"{each}"' == tag for _, each in _tags(if_none_match, "If-None-Match"))
+
+
+def creates_only(if_none_match: str | None) -> bool:
+    """Whether a PUT must find nothing: ``If-None-Match: *`` is all that it may say.
+
+    Raises:
+        HttpError: 400, anything else.
+    """
+    if if_none_match is None:
+        return False
+    if if_none_match.strip() != "*":
+        raise HttpError(400, "PUT takes If-None-Match: * only", [("If-None-Match", "must be *")])
+    return True
+
+
+def _tags(header: str, name: str) -> list[tuple[str, str]]:
+    if not _LIST.fullmatch(header):
+        message = 'must be an ETag in double quotes, as in "3", or *'
+        raise HttpError(400, f"{name} {message}", [(name, message)])
+    return [(found[1] or "", found[2]) for found in _TAG.finditer(header)]
+
+
+class Numbered(Protocol):
+    """What has a version."""
+
+    @property
+    def version(self) -> int:
+        """Raised by each change."""
+
+
+def version_asked(
+    values: Mapping[str, Any], find: Callable[[], Numbered | None], what: str
+) -> int | None:
+    """The version that If-Match asks for, None without one; what stands there, if it names several.
+
+    Raises:
+        PreconditionFailed: ``what`` there is is of no version that the caller knows.
+    """
+    given = values.get(IF_MATCH.name)
+    if given is None:
+        return None
+    versions = versions_of(given)
+    if versions is not None and len(versions) == 1:
+        return versions[0]
+    found = find()
+    if found is None or (versions is not None and found.version not in versions):
+        raise PreconditionFailed(f"the {what} is of another version", field=IF_MATCH.name)
+    return found.version

@@ -1,0 +1,98 @@
+"""Problem details (RFC 9457): the one shape of everything that goes wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from daicho.web.http.problem_types import ProblemType, type_of
+
+CONTENT_TYPE = "application/problem+json"
+PLACES = ("body", "query", "path", "header")
+_NO_OBJECT = ("dict_type", "model_type", "model_attributes_type", "mapping_type")
+"""What Pydantic says there names a class, which no client knows."""
+
+
+class FieldProblem(BaseModel):
+    """What is wrong with one field."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"field": "name", "message": "…"}]})
+
+    field: str
+    message: str
+
+
+class Problem(BaseModel):
+    """An error, as RFC 9457 has it; ``errors`` names the fields."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[FieldProblem] | None = None
+
+
+@dataclass
+class HttpError(Exception):
+    """A request that is answered with a problem; ``type`` "" is that of the status."""
+
+    status: int
+    detail: str
+    errors: list[tuple[str, str]] = field(default_factory=list)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    type: str = ""
+
+    def __post_init__(self) -> None:
+        super().__init__(self.detail)
+
+    def body(self, server: str) -> str:
+        """The document; ``server`` is the API's address."""
+        return body(type_of(self.status, self.type), self.detail, self.errors, server)
+
+
+def body(
+    type: ProblemType, detail: str, errors: Iterable[tuple[str, str]] = (), server: str = ""
+) -> str:
+    """A problem document."""
+    document: dict[str, Any] = {
+        "type": type.address(server),
+        "title": type.title,
+        "status": type.status,
+        "detail": detail,
+    }
+    named = [{"field": name, "message": message} for name, message in errors]
+    if named:
+        document["errors"] = named
+    return json.dumps(document, ensure_ascii=False)
+
+
+def of_validation(errors: Iterable[Mapping[str, Any]]) -> HttpError:
+    """What Pydantic found, by field. JSON that cannot be read, and headers, are a 400."""
+    found = list(errors)
+    for each in found:
+        if each["type"] == "json_invalid":
+            return HttpError(400, str(each["msg"]))
+    named = [(_name(each["loc"]), _message(each)) for each in found]
+    status = 400 if any(each["loc"][:1] == ("header",) for each in found) else 422
+    return HttpError(status, "; ".join(f"{name}: {message}" for name, message in named[:3]), named)
+
+
+def _message(error: Mapping[str, Any]) -> str:
+    return "Input should be an object" if error["type"] in _NO_OBJECT else str(error["msg"])
+
+
+def _name(loc: Iterable[Any]) -> str:
+    """``("body", "candidates", 3)`` as ``candidates[3]``; what stands in no field is the body."""
+    parts = list(loc)
+    if parts[:1] == ["header"]:
+        return str(parts[1]).title()
+    if parts and parts[0] in PLACES:
+        parts = parts[1:]
+    name = ""
+    for part in parts:
+        name += f"[{part}]" if isinstance(part, int) else f".{part}" if name else str(part)
+    return name or "body"

@@ -1,0 +1,142 @@
+"""A request as API Gateway hands it on (HTTP API, payload format 2.0), checked before routing."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import unquote_plus
+
+from daicho.storage.keys import TENANT
+from daicho.web.http.problems import HttpError
+from daicho.write.idempotency import Request
+
+MOST_BODY_BYTES = 6 * 1024 * 1024
+"""Of a body, whatever it is for: Lambda is handed no more. An operation may take less."""
+
+_JSON = re.compile(r"application/([\w.+-]+\+)?json", re.ASCII | re.IGNORECASE)
+_WITH_BODY = ("POST", "PUT", "PATCH")
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """One request."""
+
+    event: Mapping[str, Any]
+
+    @property
+    def method(self) -> str:
+        """GET, PUT..."""
+        return str(self.event["requestContext"]["http"]["method"]).upper()
+
+    @property
+    def id(self) -> str:
+        """The gateway's id of the request."""
+        return str(self.event["requestContext"].get("requestId", ""))
+
+    @cached_property
+    def headers(self) -> Mapping[str, str]:
+        """By their names in lower case."""
+        given = self.event.get("headers") or {}
+        return {str(name).lower(): str(value) for name, value in given.items()}
+
+    @cached_property
+    def query(self) -> Mapping[str, str]:
+        """The query parameters, decoded here and not by the gateway, which joins repeated ones.
+
+        Raises:
+            HttpError: 400, one is given twice, or is no UTF-8.
+        """
+        found: dict[str, str] = {}
+        for pair in filter(None, str(self.event.get("rawQueryString") or "").split("&")):
+            written, _, value = pair.partition("=")
+            name = _decoded(written)
+            if name in found:
+                raise HttpError(400, f"{name} is given twice", [(name, "given twice")])
+            found[name] = _decoded(value)
+        return found
+
+    @cached_property
+    def body(self) -> str:
+        """The body as text.
+
+        Raises:
+            HttpError: 413, too large; 400, no UTF-8.
+        """
+        text = self.event.get("body") or ""
+        try:
+            raw = base64.b64decode(text) if self.event.get("isBase64Encoded") else text.encode()
+        except (binascii.Error, ValueError) as error:
+            raise HttpError(400, "the body cannot be decoded") from error
+        if len(raw) > MOST_BODY_BYTES:
+            raise HttpError(413, f"a body has at most {MOST_BODY_BYTES} bytes, not {len(raw)}")
+        try:
+            return raw.decode()
+        except UnicodeDecodeError as error:
+            raise HttpError(400, "the body is not UTF-8") from error
+
+    @cached_property
+    def claims(self) -> Mapping[str, str]:
+        """What the token claims; the gateway has checked it."""
+        authorizer = self.event["requestContext"].get("authorizer") or {}
+        claims: Mapping[str, str] = (authorizer.get("jwt") or {}).get("claims") or {}
+        return claims
+
+    @property
+    def tenant(self) -> str:
+        """The tenant that the token claims.
+
+        Raises:
+            HttpError: 403, it claims none.
+        """
+        claimed = self.claims.get("custom:tenant")
+        if not isinstance(claimed, str) or not TENANT.fullmatch(claimed):
+            raise HttpError(
+                403,
+                "the token claims no tenant (custom:tenant): send an ID, not an access token",
+            )
+        return claimed
+
+    @property
+    def user(self) -> str:
+        """Who asks: the token's subject."""
+        return str(self.claims.get("sub", ""))
+
+    @property
+    def roles(self) -> frozenset[str]:
+        """``custom:role``, and Cognito's groups, which arrive as ``[admin staff]``."""
+        groups = str(self.claims.get("cognito:groups", "")).strip("[]").replace(",", " ").split()
+        return frozenset(filter(None, (*groups, self.claims.get("custom:role"))))
+
+    def under(self, key: str) -> Request:
+        """The request as it is known under an Idempotency-Key."""
+        path = str(self.event.get("rawPath", ""))
+        return Request.of(key, self.method, path, self.query, self.body)
+
+    def check(self) -> None:
+        """Refuse what no operation could read.
+
+        Raises:
+            HttpError: 400, 413 or 415.
+        """
+        try:
+            str(self.event.get("rawPath", "")).encode()
+            "".join(self.headers.values()).encode()
+        except UnicodeEncodeError as error:
+            raise HttpError(400, "the request is not well-formed Unicode") from error
+        _ = self.query
+        if self.method in _WITH_BODY and self.body:
+            kind = self.headers.get("content-type", "application/json").partition(";")[0].strip()
+            if not _JSON.fullmatch(kind):
+                raise HttpError(415, f"a body is application/json, not {kind[:100]}")
+
+
+def _decoded(text: str) -> str:
+    try:
+        return unquote_plus(text, errors="strict")
+    except UnicodeDecodeError as error:
+        raise HttpError(400, "the query is not UTF-8") from error

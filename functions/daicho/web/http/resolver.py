@@ -1,0 +1,100 @@
+"""Powertools' resolver, with what it leaves out.
+
+- A path's variables match anything but a slash: its own pattern refuses quotes, ``#``, emoji.
+  They are percent-decoded once: an HTTP API decodes all of a path but ``%25``.
+- Query parameters are not split at commas, nor headers.
+- One resolver serves several threads: its own keeps the event on a class.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Mapping
+from typing import Any, cast
+from urllib.parse import unquote
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
+from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
+from aws_lambda_powertools.utilities.data_classes.common import CaseInsensitiveDict
+
+from daicho.web.http.operation import VARIABLE
+from daicho.web.http.request import Incoming
+
+
+class Event(APIGatewayProxyEventV2):
+    """An event whose parameters and headers are read as they were sent."""
+
+    @property
+    def incoming(self) -> Incoming:
+        """The request."""
+        return cast(Incoming, self["_incoming"])
+
+    @property
+    def decoded_body(self) -> str | None:
+        """The body as text, however the gateway has encoded it."""
+        return self.incoming.body or None
+
+    @property
+    def resolved_query_string_parameters(self) -> dict[str, Any]:
+        """One value a name, commas and all."""
+        return dict(self.incoming.query)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers; the type of the body is JSON, or `Incoming.check` has refused it."""
+        headers = {**self.incoming.headers, "content-type": "application/json"}
+        return cast(dict[str, str], CaseInsensitiveDict(headers))  # type: ignore[no-untyped-call]
+
+    @property
+    def resolved_headers_field(self) -> dict[str, Any]:
+        """One value a name, commas and all."""
+        return self.headers
+
+
+class Resolver(APIGatewayHttpResolver):
+    """The resolver of this API. A body is not parsed here: its model reads the text."""
+
+    def __init__(self) -> None:
+        self._thread = threading.local()
+        super().__init__(enable_validation=True, json_body_deserializer=cast(Any, str))
+
+    @property
+    def current_event(self) -> Event:  # type: ignore[override]
+        """The event that this thread answers."""
+        return cast(Event, self._thread.event)
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What this thread knows of its request."""
+        return cast(dict[str, Any], self._thread.__dict__.setdefault("context", {}))
+
+    @context.setter
+    def context(self, value: dict[str, Any]) -> None:
+        self._thread.context = value
+
+    def answer(self, incoming: Incoming, context: Any) -> dict[str, Any]:
+        """Route a request and answer it."""
+        return self.resolve({**incoming.event, "_incoming": incoming}, context)
+
+    def allowed(self, path: str) -> list[str]:
+        """The methods that a path has."""
+        routes = (*self._static_routes, *self._dynamic_routes)
+        return sorted({route.method for route in routes if route.rule.match(path)})
+
+    def _to_proxy_event(self, event: Mapping[str, Any]) -> Event:
+        self._thread.event = Event(dict(event), self._json_body_deserializer)
+        return self.current_event
+
+    @staticmethod
+    def _compile_regex(rule: str, base_regex: str = "") -> re.Pattern[str]:
+        if rule == ".*":  # what Powertools routes an unknown path by
+            return re.compile(rule)
+        pattern, at = "", 0
+        for found in VARIABLE.finditer(rule):
+            pattern += re.escape(rule[at : found.start()]) + f"(?P<{found[1]}>[^/]+)"
+            at = found.end()
+        return re.compile(rf"{pattern}{re.escape(rule[at:])}\Z", re.DOTALL)
+
+    def _convert_matches_into_route_keys(self, match: re.Match[str]) -> dict[str, str]:
+        return {name: unquote(value) for name, value in match.groupdict().items()}

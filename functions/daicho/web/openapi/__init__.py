@@ -1,0 +1,1 @@
+"""The OpenAPI description of all routes, and the examples in it."""

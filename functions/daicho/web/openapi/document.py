@@ -1,0 +1,189 @@
+"""The API's description (OpenAPI 3.1): Powertools writes it, and what it cannot know is added."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from importlib.resources import files
+from typing import Any, get_args
+
+from aws_lambda_powertools.event_handler.openapi.swagger_ui import generate_swagger_html
+
+from daicho.declare.domain import Daicho
+from daicho.plan import Ledger
+from daicho.web.http import problems
+from daicho.web.http.endpoint import Endpoint
+from daicho.web.http.operation import Operation
+from daicho.web.http.problem_types import phrase, type_of
+from daicho.web.http.problems import Problem
+from daicho.web.http.resolver import Resolver
+from daicho.web.openapi.examples import Examples
+from daicho.web.routes.builder import operations
+from daicho.web.routes.tenant_admin import administration
+
+TITLE = "Daicho"
+VERSION = "0.1.0"
+ANYWHERE = (400, 403, 404, 410, 422, 429)
+"""Problems that every operation may answer."""
+
+ABOUT = """One DynamoDB table, over HTTP.
+
+- **Token**: the ID token of a user of the pool, as `Authorization: Bearer …`; press *Authorize*. It
+  names the tenant, of which alone everything is asked and written.
+- **Lists** answer `{"items": […], "cursor": …}`; hand the cursor on for the next page, null is the
+  end. A page may come short, or empty, and still have a cursor.
+- **Versions**: each item has an `ETag`. `If-Match` makes a change conditional, `If-None-Match: *`
+  a PUT create only; a change that would look at neither refuses them. Under an `Idempotency-Key` a
+  change is done once, however often it is sent.
+- **Problems** are RFC 9457 documents. Their `type` is the address of a page that says what it means
+  and what to do: all of them are at `/problems`.
+"""
+
+NO_EXAMPLES: Mapping[str, Mapping[str, Any]] = {}
+
+_OTHERS = ("HTTPValidationError", "ValidationError", "ResponseValidationError")
+
+
+def openapi(daicho: Daicho, ledger: Ledger, *, server: str = "") -> dict[str, Any]:
+    """The description of all that ``daicho`` serves.
+
+    Raises:
+        DeclarationError: the declarations are not those of the ledger.
+    """
+    daicho.locked(ledger)
+    served = [*operations(daicho), *administration()]
+    return described(served, server=server, examples=daicho.examples)
+
+
+def described(
+    served: Sequence[Operation],
+    *,
+    server: str = "",
+    examples: Mapping[str, Mapping[str, Any]] = NO_EXAMPLES,
+) -> dict[str, Any]:
+    """The description of operations; ``examples`` by domain and name."""
+    resolver = Resolver()
+    for operation in served:
+        resolver.route(
+            operation.path,
+            operation.method,
+            operation_id=operation.id,
+            tags=[operation.tag],
+            summary=" · ".join(dict.fromkeys(each.said for each in operation.choices)),
+            description=_description(operation),
+            responses=_responses(operation),
+        )(Endpoint(operation, _no_book, _no_request))
+    text = resolver.get_openapi_json_schema(title=TITLE, version=VERSION)
+    document: dict[str, Any] = json.loads(text)
+    for operation in served:
+        _complete(document["paths"][operation.path][operation.method.lower()], operation)
+    schemas = document["components"]["schemas"]
+    for name in _OTHERS:
+        schemas.pop(name, None)
+    if "JsonValue" in schemas:
+        schemas["JsonValue"] = {
+            "description": "Any JSON value.",
+            "examples": [{"text": "A good year"}],
+        }
+    for body in {each.body.__name__ for each in served if each.body}:
+        if "properties" in schemas[body]:
+            schemas[body]["additionalProperties"] = False
+    Examples(examples).add(document)
+    document["info"]["description"] = ABOUT
+    document["servers"] = [{"url": server or "/"}]
+    document["tags"] = [{"name": tag} for tag in dict.fromkeys(each.tag for each in served)]
+    document["components"]["responses"] = {
+        str(status): _problem(status)
+        for status in sorted({*ANYWHERE, *(error for each in served for error in each.errors)})
+    }
+    document["components"]["securitySchemes"] = {
+        "token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}
+    }
+    document["security"] = [{"token": []}]
+    return document
+
+
+def page(text: str) -> str:
+    """Swagger UI with a description in it; script and style come with Powertools."""
+    assets = files("aws_lambda_powertools.event_handler.openapi.swagger_ui")
+    script, style = (
+        assets.joinpath(name).read_text("utf-8")
+        for name in ("swagger-ui-bundle.min.js", "swagger-ui.min.css")
+    )
+    return generate_swagger_html(
+        text.replace("</", "<\\/"), script, style, "", None, persist_authorization=True
+    )
+
+
+def _description(operation: Operation) -> str | None:
+    """What tells the queries of a path apart."""
+    asked = [f"`{each}`: {each.said}." for each in operation.choices if each.needed]
+    return "\n".join(["Ask with one of these:", "", *(f"- {a}" for a in asked)]) if asked else None
+
+
+def _responses(operation: Operation) -> dict[int, Any]:
+    returns = operation.returns
+    content = {"content": {"application/json": {"model": _either(returns)}}} if returns else {}
+    found: dict[int, Any] = {
+        status: {"description": phrase(status), **({} if status == 304 else content)}
+        for status in (operation.status, *operation.also)
+    }
+    problem = {problems.CONTENT_TYPE: {"model": Problem}}
+    for status in sorted({*ANYWHERE, *operation.errors}):
+        found[status] = {"description": phrase(status), "content": problem}
+    return found
+
+
+def _problem(status: int) -> dict[str, Any]:
+    schema = {"$ref": "#/components/schemas/Problem"}
+    example = json.loads(problems.body(type_of(status), "what is wrong, in words"))
+    if status == 422:
+        example["errors"] = [{"field": "name", "message": "Field required"}]
+    content = {problems.CONTENT_TYPE: {"schema": schema, "example": example}}
+    found: dict[str, Any] = {"description": phrase(status), "content": content}
+    if status == 429:
+        wait = {"description": "Seconds to wait.", "schema": {"type": "string"}}
+        found["headers"] = {"Retry-After": wait}
+    return found
+
+
+def _either(models: Sequence[Any]) -> Any:
+    return reduce(lambda one, other: one | other, models)
+
+
+def _complete(described: dict[str, Any], operation: Operation) -> None:
+    """What Powertools has no word for: parameters that all queries need, answers' headers."""
+    needed = frozenset.intersection(*(each.needed for each in operation.choices))
+    names = {each.name.lower(): each.name for each in operation.headers}
+    for parameter in described.get("parameters", ()):
+        parameter["name"] = names.get(parameter["name"], parameter["name"])
+        parameter["required"] = parameter["required"] or parameter["name"] in needed
+        schema = parameter["schema"]
+        for redundant in ("title", "description"):
+            schema.pop(redundant, None)
+        if schema.get("default", 0) is None:
+            del schema["default"]
+    for status, response in sorted(described["responses"].items()):
+        if int(status) >= 400:
+            described["responses"][status] = {"$ref": f"#/components/responses/{status}"}
+        elif headers := dict(_headers(operation, int(status))):
+            response["headers"] = headers
+
+
+def _headers(operation: Operation, status: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    text = {"schema": {"type": "string"}}
+    models = (kind for each in operation.returns for kind in get_args(each) or (each,))
+    one = any("version" in getattr(each, "model_fields", {}) for each in models)
+    if one:
+        yield "ETag", {"description": "The item's version.", **text}
+    if status == 201 and one:
+        yield "Location", {"description": "Where the item is.", **text}
+
+
+def _no_book(_tenant: str) -> Any:
+    raise NotImplementedError("a description answers no requests")
+
+
+def _no_request() -> Any:
+    raise NotImplementedError("a description answers no requests")

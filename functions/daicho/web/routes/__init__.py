@@ -1,0 +1,1 @@
+"""From declarations to operations: which paths a domain gets, and what each of them does."""

@@ -1,0 +1,134 @@
+"""What the verbs of a resource do: POST, PUT, GET, PATCH, DELETE, and membership of `refs`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from daicho.declare.domain import Resource, count_of_all
+from daicho.declare.entity import Entity
+from daicho.declare.queries import Figure, One
+from daicho.errors import Conflict, PreconditionFailed, Raced
+from daicho.web.http import responses
+from daicho.web.http.operation import Answerer, Call, Reply
+from daicho.web.http.preconditions import CREATE_ONLY, creates_only, version_asked
+from daicho.web.schema import models
+
+
+def post(resource: Resource) -> Answerer:
+    """Create an item whose id is made."""
+    entity, count = resource.entity, count_of_all(resource.entity)
+
+    def answer(call: Call) -> Reply:
+        if resource.most is not None and count is not None:
+            there = call.book.read(Figure(entity, count, (), ()), live=True).items
+            if there >= resource.most:
+                said = f"a tenant has at most {resource.most:,} of {entity.__name__}"
+                raise Conflict(f"{said}: delete one first")
+        made = call.book.create(_item(resource.entity, call))
+        return responses.written(made, location=location_of(resource, made), created=True)
+
+    return answer
+
+
+def put(resource: Resource) -> Answerer:
+    """Create an item or replace it."""
+
+    def answer(call: Call) -> Reply:
+        item = _item(resource.entity, call)
+        only_new = creates_only(call.values.get(CREATE_ONLY.name))
+        one = one_of(resource.entity, call.values)
+        version = known_version(call, one)
+        written = call.book.put(item, if_match=version, if_none_match=only_new)
+        return responses.written(written, location=location_of(resource, written))
+
+    return answer
+
+
+def get(resource: Resource) -> Answerer:
+    """Show an item."""
+    return lambda call: responses.one(call, one_of(resource.entity, call.values))
+
+
+def patch(resource: Resource) -> Answerer:
+    """Change some fields of an item."""
+
+    def answer(call: Call) -> Reply:
+        one = one_of(resource.entity, call.values)
+        changes = models.given(call.body) if call.body else {}
+        return responses.changed(call.book.change(one, changes, if_match=known_version(call, one)))
+
+    return answer
+
+
+def delete(resource: Resource) -> Answerer:
+    """Remove an item."""
+
+    def answer(call: Call) -> Reply:
+        one = one_of(resource.entity, call.values)
+        call.book.delete(one, if_match=known_version(call, one))
+        return responses.NOTHING
+
+    return answer
+
+
+def join(resource: Resource, name: str, variable: str) -> Answerer:
+    """Put the id of another item into a set of references."""
+    target: type[Entity] = resource.entity.fields_[name].target
+
+    def answer(call: Call) -> Reply:
+        member: str = call.values[variable]
+        call.book.get(One(target, (member,)))
+        return _changed_set(resource.entity, name, call, lambda members: members | {member})
+
+    return answer
+
+
+def leave(resource: Resource, name: str, variable: str) -> Answerer:
+    """Take an id out of a set of references."""
+
+    def answer(call: Call) -> Reply:
+        member: str = call.values[variable]
+        return _changed_set(resource.entity, name, call, lambda members: members - {member})
+
+    return answer
+
+
+def location_of(resource: Resource, item: Entity) -> str:
+    """Where an item is: its path, and key fields that are not in it as parameters."""
+    return responses.location(resource.path, models.key_names(resource.entity), item)
+
+
+def _changed_set(
+    entity: type[Entity], name: str, call: Call, change: Callable[[set[str]], set[str]]
+) -> Reply:
+    one = one_of(entity, call.values)
+    item = call.book.get(one)
+    members: set[str] = getattr(item, name)
+    wanted = change(members)
+    if wanted != members:
+        try:
+            call.book.change(one, {name: wanted}, if_match=item.version)
+        except PreconditionFailed as error:  # of nobody's If-Match: it begins anew
+            raise Raced("others were faster, again and again; try again") from error
+    return responses.NOTHING
+
+
+def _item(entity: type[Entity], call: Call) -> Entity:
+    """The item of path, query and body."""
+    named = {name: value for name, value in call.values.items() if name in entity.fields_}
+    return entity(**named, **(models.given(call.body) if call.body else {}))
+
+
+def one_of(entity: type[Entity], values: Mapping[str, Any]) -> One[Entity]:
+    """The item that a path and a query name."""
+    return One(entity, tuple(values[name] for name in models.key_names(entity)))
+
+
+def known_version(call: Call, one: One[Entity]) -> int | None:
+    """The version that If-Match asks for, None without one.
+
+    Raises:
+        PreconditionFailed: no version that the caller knows is the item's.
+    """
+    return version_asked(call.values, lambda: call.book.find(one), "item")

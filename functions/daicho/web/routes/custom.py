@@ -1,0 +1,221 @@
+"""A domain's own functions as operations: what their signatures say is what requests must say.
+
+A function takes the ``book``, the path's variables, a body (a Pydantic model), headers by name
+(``idempotency_key``; ``if_match``, as a version), and query parameters: those that its path names
+or that have no default must be given. It returns an item, a page, a model, None, or one of several
+items and models.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import or_
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
+from urllib.parse import parse_qsl
+
+from pydantic import BaseModel, TypeAdapter
+
+from daicho.declare.domain import Resource, Route
+from daicho.declare.entity import Entity
+from daicho.declare.fields import DeclarationError
+from daicho.declare.queries import Counted
+from daicho.web.http import responses
+from daicho.web.http.operation import (
+    REQUIRED,
+    Call,
+    Choice,
+    Operation,
+    Parameter,
+    Reply,
+    variables_of,
+)
+from daicho.web.http.preconditions import IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH, version_of
+from daicho.web.routes.declared_queries import CURSOR, LIMIT, only
+from daicho.web.schema import models
+from daicho.web.schema.wire_types import in_text
+
+Homes = Mapping[type[Entity], Resource]
+HEADERS = {
+    "idempotency_key": IDEMPOTENCY_KEY,
+    "if_match": IF_MATCH,
+    "if_none_match": IF_NONE_MATCH,
+}
+PAGING = {"limit": LIMIT, "cursor": CURSOR}
+
+
+def operation(tag: str, route: Route, homes: Homes) -> Operation:
+    """The operation of a route.
+
+    Raises:
+        DeclarationError: the function does not take what its path names.
+    """
+    path, _, query = route.path.partition("?")
+    told = dict(parse_qsl(query, keep_blank_values=True))
+    signature = _Signature(route.function, path, told)
+    returns = signature.returns
+    answer = _answerer(route, signature, homes)
+    said = (inspect.getdoc(route.function) or route.function.__name__).split("\n")[0].rstrip(".")
+    choice = Choice(
+        f"{tag}.{route.function.__name__}",
+        said,
+        answer,
+        model_of(returns),
+        signature.required,
+        signature.optional,
+    )
+    status = 204 if returns is None else 201 if _creates(route, returns) else 200
+    also = {200, 201} if route.method == "PUT" and _entities(returns) else set()
+    also |= {202} if Counted in _kinds(returns) else set()
+    return Operation(
+        route.method,
+        path,
+        tag,
+        [choice],
+        signature.variables,
+        signature.headers,
+        signature.body,
+        status,
+        also=tuple(sorted(also - {status})),
+        errors=_errors(route, signature),
+        role=route.role,
+    )
+
+
+def model_of(returns: Any) -> Any:
+    """The model of what a function returns; an entity is shown by its reading model."""
+    if isinstance(returns, type) and issubclass(returns, Entity):
+        return models.reading(returns)
+    if _page_item(returns):
+        return models.page_of(models.reading(_page_item(returns)))
+    if len(_kinds(returns)) > 1:
+        return reduce(or_, map(model_of, _kinds(returns)))
+    return returns
+
+
+class _Signature:
+    """A function's parameters by where they come from."""
+
+    def __init__(self, function: Callable[..., Any], path: str, told: Mapping[str, str]) -> None:
+        try:
+            hints = typing.get_type_hints(function, include_extras=True)
+        except NameError as error:
+            raise DeclarationError(f"{function.__name__}: {error}") from error
+        self.returns = hints.get("return")
+        self.returns = None if self.returns is type(None) else self.returns
+        self.body: type[BaseModel] | None = None
+        self.names: dict[str, str] = {}
+        self.body_name = ""
+        variables: dict[str, Parameter] = {}
+        headers, required, optional = [], [], []
+        for name, parameter in inspect.signature(function).parameters.items():
+            hint, default = hints.get(name), parameter.default
+            if name == "book":
+                continue
+            if isinstance(hint, type) and issubclass(hint, BaseModel):
+                self.body, self.body_name = hint, name
+                continue
+            if name in HEADERS:
+                must = default is inspect.Parameter.empty
+                found = HEADERS[name]
+                headers.append(_required(found) if must else found)
+            elif name in variables_of(path):
+                found = variables[name] = Parameter(name, in_text(hint), place="path")
+            elif name in PAGING:
+                found = PAGING[name]
+                optional.append(found)
+            elif name in told or default is inspect.Parameter.empty:
+                found = Parameter(name, _not_none(in_text(hint)))
+                required.append(found)
+            else:
+                found = Parameter(name, _not_none(in_text(hint)), default=default)
+                optional.append(found)
+            self.names[name] = found.name
+        for name, value in told.items():
+            if value and name not in self.names:
+                required.append(Parameter(name, only(value)))
+        missing = {*variables_of(path), *(n for n, value in told.items() if not value)}
+        missing -= set(self.names)
+        if missing:
+            raise DeclarationError(f"{path}: {function.__name__} takes no {sorted(missing)[0]!r}")
+        self.variables = tuple(variables[name] for name in variables_of(path))
+        self.headers, self.required, self.optional = (
+            tuple(headers), tuple(required), tuple(optional),
+        )  # fmt: skip
+
+
+def _answerer(route: Route, signature: _Signature, homes: Homes) -> Callable[[Call], Reply]:
+    returns: Any = signature.returns
+    plain = {each: TypeAdapter(each) for each in _kinds(returns) if _is_plain(each)}
+
+    def answer(call: Call) -> Reply:
+        values = {name: call.values[wire] for name, wire in signature.names.items()}
+        if signature.body is not None:
+            values[signature.body_name] = call.body
+        if "if_match" in values:
+            values["if_match"] = version_of(values["if_match"])
+        found = route.function(call.book, **values)
+        if returns is None:
+            return responses.NOTHING
+        adapter = plain.get(returns) or plain.get(type(found))
+        if adapter is not None:
+            return Reply(_status_of(found), adapter.dump_json(found).decode())
+        if not isinstance(found, Entity):
+            return responses.page_of(found.items, found.cursor)
+        if route.method == "GET":
+            return responses.item(call, found)
+        keys, home = models.key_names(type(found)), homes.get(type(found))
+        where = home.path if home else f"{route.path}/{{{keys[-1]}}}"
+        return responses.written(found, location=responses.location(where, keys, found))
+
+    return answer
+
+
+def _errors(route: Route, signature: _Signature) -> tuple[int, ...]:
+    changes = (409,) if route.method != "GET" else ()
+    conditional = (412,) if IF_MATCH in signature.headers else ()
+    return (*changes, *conditional, *((413, 415) if signature.body else ()))
+
+
+def _creates(route: Route, returns: Any) -> bool:
+    return route.method == "POST" and bool(_entities(returns))
+
+
+def _kinds(returns: Any) -> tuple[Any, ...]:
+    """What is returned: one type, or one of several."""
+    union = get_origin(returns) in (Union, UnionType)
+    return get_args(returns) if union else (returns,)
+
+
+def _entities(returns: Any) -> list[type[Entity]]:
+    kinds = _kinds(returns)
+    return [each for each in kinds if isinstance(each, type) and issubclass(each, Entity)]
+
+
+def _status_of(found: object) -> int:
+    """202 says that it may or may not be done: RFC 9110, section 15.3.3."""
+    return 202 if isinstance(found, Counted) and found.counted == "unknown" else 200
+
+
+def _page_item(returns: Any) -> Any:
+    """The entity of ``Page[Entity]``, or None."""
+    (inner, *_) = (get_args(returns) if len(_kinds(returns)) == 1 else ()) or (None,)
+    return inner if isinstance(inner, type) and issubclass(inner, Entity) else None
+
+
+def _is_plain(returns: Any) -> bool:
+    return returns is not None and not _entities(returns) and not _page_item(returns)
+
+
+def _not_none(annotation: Any) -> Any:
+    """A parameter is given or left out: it is never None."""
+    inner = [each for each in typing.get_args(annotation) if each is not type(None)]
+    union = type(None) in typing.get_args(annotation)
+    return typing.Union[tuple(inner)] if union else annotation  # noqa: UP007
+
+
+def _required(header: Parameter) -> Parameter:
+    return Parameter(header.name, header.annotation, header.description, "header", REQUIRED)

@@ -1,0 +1,306 @@
+"""Declarations as queries: what parameters each takes, and what it answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from types import MethodType
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Le
+from pydantic import BaseModel, Field, create_model
+
+from daicho.declare.aggregates import Count, EdgeOf, KeyOf, PartSpec, Tally, TallyOf
+from daicho.declare.domain import Window
+from daicho.declare.entity import Entity
+from daicho.declare.fields import DeclarationError, FieldSpec
+from daicho.declare.listings import Listing, ListingOf
+from daicho.declare.queries import Many, One, Score
+from daicho.declare.searches import Search, SearchOf
+from daicho.web.http import field_selection, responses
+from daicho.web.http.operation import Call, Choice, Parameter, Reply
+from daicho.web.routes import key_prefix, time_window
+from daicho.web.schema import models
+from daicho.web.schema.wire_types import Month, in_text, limited
+
+MOST_ITEMS = 100
+LONGEST_KEYWORD = 64
+
+LIMIT = Parameter(
+    "limit",
+    limited(in_text(int), [Ge(1), Le(MOST_ITEMS)]),
+    "How many items at most.",
+    default=MOST_ITEMS,
+)
+CURSOR = Parameter("cursor", str, "Where the page before ended.")
+LIVE = Parameter(
+    "live", in_text(bool), "Sum up now instead of reading the rolled-up total.", default=False
+)
+PAGING = (LIMIT, CURSOR)
+
+
+class Mounted:
+    """A declaration, asked: its parameters in order, and the choice that it makes of them."""
+
+    def __init__(
+        self, asked: Any, names: tuple[str, ...] = (), window: Window | None = None
+    ) -> None:
+        """Read ``Song.of_artist``, ``Track.key.inverse``, ``Download.chart.top``...
+
+        ``names`` are those of the path and its query: what ``under`` is asked by.
+
+        Raises:
+            DeclarationError: nothing that can be asked over HTTP.
+        """
+        owner = asked.__self__ if isinstance(asked, MethodType) else asked
+        way = asked.__name__ if isinstance(asked, MethodType) else ""
+        if not isinstance(owner, TallyOf | KeyOf | ListingOf | SearchOf):
+            raise DeclarationError(f"{asked!r} is no declaration: domain.answer(path, Song.titled)")
+        self.owner, self.way, self.asked = owner, way, asked
+        self.entity: type[Entity] = owner.entity
+        self.names, self.window = names, window
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """What tells it from every other: ``("Download.chart", "top")``."""
+        return str(self.owner.declaration), self.way
+
+    @property
+    def name(self) -> str:
+        """``Download.chart.top``."""
+        return ".".join(filter(None, self.identity))
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The values that it is asked with, in order."""
+        owner = self.owner
+        match owner, self.way:
+            case SearchOf(), "":
+                search = owner.declaration
+                name = search.reads[0] if len(search.reads) == 1 else "q"
+                described = f"{_sought(search)}."
+                keyword = Annotated[str, Field(max_length=LONGEST_KEYWORD)]
+                return (Parameter(name, keyword, described),)
+            case ListingOf(), "":
+                return _parts(self.entity, owner.declaration.partition)
+            case TallyOf(), "":
+                declared = owner.declaration
+                return _parts(self.entity, (*declared.within, *declared.by))
+            case TallyOf(), "top":
+                if not owner.declaration.ranked:
+                    raise DeclarationError(f"{owner.declaration} is not ranked: it has no top")
+                return _parts(self.entity, owner.declaration.within)
+            case EdgeOf(), "inverse":
+                return _fields(self.entity, (owner.declaration.parts[1].name,))
+            case KeyOf(), "all":
+                names = models.key_names(self.entity)[: owner.declaration.partition]
+                return _fields(self.entity, names)
+            case KeyOf(), "under":
+                given = key_prefix.named(owner, self.names)
+                rest = models.key_names(self.entity)[len(given) :]
+                more = (key_prefix.parameter(rest),) if key_prefix.UNDER in self.names else ()
+                return (*_fields(self.entity, given), *more)
+            case KeyOf(), "":
+                return _fields(self.entity, models.key_names(self.entity))
+        raise DeclarationError(f"{self.name} cannot be asked over HTTP")
+
+    @property
+    def said(self) -> str:
+        """What it answers, in words."""
+        entity = self.entity.__name__
+        named = " and ".join(each.name for each in self.parameters) or "tenant"
+        if self.way == "under":
+            return f"List {entity} under {named.replace('under', 'the beginning of a key')}"
+        match self.owner, self.way:
+            case SearchOf(), _:
+                sought = _sought(self.owner.declaration)
+                return f"Find {entity} by {sought[0].lower()}{sought[1:]}"
+            case ListingOf(), _:
+                declared = self.owner.declaration
+                names = " and ".join(each.name for each in declared.order)
+                order = f"by {names}" if names else "newest first"
+                flagged = f", {declared.name}" if self.flag else ""
+                return f"List {entity} of a {named}{flagged}, {order}"
+            case TallyOf(), "top":
+                return f"Rank {_listed([p.field for p in self.owner.declaration.by])} of a {named}"
+            case TallyOf(), _:
+                verb = "Count" if isinstance(self.owner.declaration.measure, Count) else "Sum up"
+                return f"{verb} {entity} of a {named}"
+            case KeyOf(), "":
+                return f"Show one {entity}"
+        return f"List {entity} of a {named}"
+
+    @property
+    def flag(self) -> str | None:
+        """The parameter that asks for a listing with a condition: ``?open=true``."""
+        declared = self.owner.declaration
+        if isinstance(declared, Listing) and declared.where is not None:
+            return declared.name
+        return None
+
+    @property
+    def returns(self) -> Any:
+        """The model of the answer."""
+        match self.owner, self.way:
+            case TallyOf(), "":
+                return _score_model(self.owner.declaration)
+            case TallyOf(), _:
+                return models.page_of(_score_model(self.owner.declaration))
+            case KeyOf(), "":
+                return models.reading(self.entity)
+        return models.page_of(models.reading(self.entity))
+
+    def choice(self, inside: tuple[str, ...], fixed: Mapping[str, str]) -> Choice:
+        """The query on a path with the variables ``inside``; the others are its parameters.
+
+        ``fixed`` are parameters with the one value that asks for it.
+        """
+        flags = tuple(
+            Parameter(name, only(value), f"Always {value}.", only=value)
+            for name, value in fixed.items()
+        )
+        asked_by = tuple(each for each in self.parameters if each.name not in inside)
+        optional: tuple[Parameter, ...] = PAGING
+        if isinstance(self.owner, TallyOf):
+            optional = (*PAGING, LIVE) if self.way else (LIVE,)
+        elif isinstance(self.owner, KeyOf) and not self.way:
+            optional = (field_selection.parameter(self.entity),)
+        elif self.window:
+            optional = (*PAGING, time_window.parameter(self.window))
+        if isinstance(self.owner, ListingOf) and self.owner.declaration.has_copies:
+            optional = (*optional, field_selection.parameter(self.entity))
+        searches = isinstance(self.owner, SearchOf)
+        required = (*asked_by, *flags)
+        return Choice(
+            self.name, self.said, self._answer(), self.returns, required, optional, searches
+        )
+
+    def _answer(self) -> Callable[[Call], Reply]:
+        names = tuple(each.name for each in self.parameters)
+        asked: Any = self.asked
+        declared = self.owner.declaration
+        if isinstance(declared, Tally):
+            if self.way:
+                return _ranking(asked, names, declared)
+            return _figure(asked, names, declared)
+
+        def answer(call: Call) -> Reply:
+            values = [call.values[name] for name in names]
+            if names and names[-1] == key_prefix.UNDER and self.way == key_prefix.UNDER:
+                values = key_prefix.checked(
+                    self.owner, [*values[:-1], *key_prefix.components(values[-1])]
+                )
+            question: One[Any] | Many[Any] = asked(*values)
+            if isinstance(question, One):
+                return responses.one(call, question)
+            return responses.items(call, time_window.within(call, self.window, question))
+
+        return answer
+
+
+def _parts(entity: type[Entity], parts: tuple[PartSpec, ...]) -> tuple[Parameter, ...]:
+    """Parameters are called by their field, a month by ``month``, if that is one only."""
+    buckets = [part.bucket for part in parts]
+    return tuple(
+        Parameter(
+            part_name(part) if buckets.count(part.bucket) == 1 else part.field.name,
+            _part_type(entity, part),
+        )
+        for part in parts
+    )
+
+
+def part_name(part: PartSpec) -> str:
+    """What a component of a listing or an aggregate is called on the wire."""
+    return part.bucket or part.field.name
+
+
+def _part_type(entity: type[Entity], part: PartSpec) -> Any:
+    if part.bucket == "month":
+        return Month
+    if part.bucket == "day":
+        return Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
+    if part.each:
+        return str
+    return models.parameter_type(entity, part.field.name)
+
+
+def _fields(entity: type[Entity], names: tuple[str, ...]) -> tuple[Parameter, ...]:
+    return tuple(Parameter(name, models.parameter_type(entity, name)) for name in names)
+
+
+def _sought(search: Search) -> str:
+    """What a keyword is looked for in, in words."""
+    said = " or ".join(search.reads)
+    if search.mode == "contains":
+        return f"What stands anywhere in {said}"
+    return f"The beginning of any word of {said}"
+
+
+def _listed(fields: Sequence[FieldSpec]) -> str:
+    return " or ".join(each.name for each in fields)
+
+
+def only(value: str) -> Any:
+    """The type of a parameter that has one value."""
+    return Literal[value]
+
+
+def _ranking(asked: Any, names: tuple[str, ...], declared: Tally) -> Callable[[Call], Reply]:
+    def answer(call: Call) -> Reply:
+        values = call.values
+        question = asked(*(values[name] for name in names))
+        page = call.book.top(
+            question, limit=values["limit"], cursor=values["cursor"], live=values["live"]
+        )
+        return responses.listed(
+            [json.dumps(score_values(declared, each, ranked=True)) for each in page.items],
+            page.cursor,
+        )
+
+    return answer
+
+
+def _figure(asked: Any, names: tuple[str, ...], declared: Tally) -> Callable[[Call], Reply]:
+    def answer(call: Call) -> Reply:
+        question = asked(*(call.values[name] for name in names))
+        score = call.book.read(question, live=call.values["live"], ranked=declared.ranked)
+        found = score_values(declared, score, ranked=declared.ranked)
+        return Reply(200, json.dumps(found, ensure_ascii=False))
+
+    return answer
+
+
+def score_values(declared: Tally, score: Score, *, ranked: bool) -> dict[str, Any]:
+    """A score by the names of what it is grouped by: song, count, rank; or total."""
+    names = [part_name(part) for part in declared.by]
+    found: dict[str, Any] = dict(zip(names, score.by, strict=False))
+    found["count"] = score.items
+    if not isinstance(declared.measure, Count):
+        # By what is summed and not by the value: 100.00 is no other type than 100.25.
+        whole = isinstance(score.total, int) and not _sums_decimals(declared)
+        found["total"] = score.total if whole else str(score.total)
+    if ranked:
+        found["rank"] = score.rank
+        if score.beyond is not None:
+            found["rank_more_than"] = score.beyond
+    return found
+
+
+@cache
+def _sums_decimals(declared: Tally) -> bool:
+    measure = declared.measure
+    return not isinstance(measure, Count) and measure.field.kind == "decimal"
+
+
+def _score_model(declared: Tally) -> type[BaseModel]:
+    fields: dict[str, Any] = {part_name(part): (str, ...) for part in declared.by}
+    fields["count"] = (int, ...)
+    if not isinstance(declared.measure, Count):
+        fields["total"] = (str if _sums_decimals(declared) else int, ...)
+    if declared.ranked:
+        fields["rank"] = (int | None, ...)
+        fields["rank_more_than"] = (int, Field(default=None, description="Instead of a rank."))
+    words = "".join(word.title() for word in declared.name.split("_"))
+    return create_model(f"{declared.entity}{words}", **fields)

@@ -1,0 +1,114 @@
+"""What is shown beside the rows of an entity's lists, wherever they are listed.
+
+A domain's function gives one value for each item of a page: always, or when a request asks for it
+by ``include=``.
+"""
+
+from __future__ import annotations
+
+import json
+import typing
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field, TypeAdapter, create_model
+
+from daicho.declare.domain import Beside
+from daicho.declare.entity import Entity
+from daicho.declare.fields import DeclarationError
+from daicho.web.http import responses
+from daicho.web.http.operation import Answerer, Call, Choice, Operation, Parameter, Reply
+from daicho.web.schema import models
+
+INCLUDE = "include"
+
+
+class Besides:
+    """All that is shown beside the rows of one entity."""
+
+    def __init__(self, entity: type[Entity], besides: Sequence[Beside]) -> None:
+        self.entity, self.besides = entity, besides
+        self._adapters = {each.name: _adapter(each) for each in besides}
+        self._page = models.page_of(self._row())
+        self._include = _include([each.name for each in besides if each.optional])
+
+    def show(self, operation: Operation) -> None:
+        """Let every query of the operation that lists the entity show them."""
+        listed = models.page_of(models.reading(self.entity))
+        operation.choices = [
+            self._shown(choice) if choice.returns is listed else choice
+            for choice in operation.choices
+        ]
+
+    def _shown(self, choice: Choice) -> Choice:
+        return replace(
+            choice,
+            answer=self._answer(choice.answer),
+            returns=self._page,
+            optional=(*choice.optional, *self._include),
+        )
+
+    def _answer(self, listed: Answerer) -> Answerer:
+        def answer(call: Call) -> Reply:
+            reply = listed(call)
+            items, cursor = reply.page
+            if not items:
+                return reply
+            included = (call.values.get(INCLUDE) or "").split(",")
+            shown = [each for each in self.besides if not each.optional or each.name in included]
+            values = [(each.name, each.function(call.book, items)) for each in shown]
+            texts = []
+            for place, item in enumerate(items):
+                more = (f",{json.dumps(n)}:{self._text(n, found[place])}" for n, found in values)
+                texts.append(f"{models.text_of(item)[:-1]}{''.join(more)}}}")
+            return responses.listed(texts, cursor)
+
+        return answer
+
+    def _text(self, name: str, value: Any) -> str:
+        adapter = self._adapters[name]
+        if adapter is None:
+            return f"[{','.join(map(models.text_of, value))}]"
+        return adapter.dump_json(value).decode()
+
+    def _row(self) -> type[BaseModel]:
+        fields: dict[str, Any] = {}
+        for each in self.besides:
+            entity = _entity_of(_value_type(each))
+            shown = list[models.reading(entity)] if entity else _value_type(each)  # type: ignore[misc]
+            fields[each.name] = (shown, Field(default=None)) if each.optional else (shown, ...)
+        base = models.reading(self.entity)
+        made: type[BaseModel] = create_model(
+            f"{self.entity.__name__}Row", __base__=base, __doc__=base.__doc__, **fields
+        )
+        return made
+
+
+def _include(names: Sequence[str]) -> tuple[Parameter, ...]:
+    if not names:
+        return ()
+    any_of = "|".join(names)
+    listed = Annotated[str, Field(pattern=f"^({any_of})(,({any_of}))*$")]
+    return (Parameter(INCLUDE, listed, f"What else to show beside each item: {', '.join(names)}."),)
+
+
+def _value_type(beside: Beside) -> Any:
+    """The type of one item's value: of ``list[X]``, X."""
+    hints = typing.get_type_hints(beside.function, include_extras=True)
+    (inner,) = typing.get_args(hints.get("return")) or (None,)
+    if inner is None:
+        raise DeclarationError(f"{beside.name} gives no list of what stands beside each item")
+    return inner
+
+
+def _entity_of(value_type: Any) -> type[Entity] | None:
+    """The entity of ``list[Entity]``, or None."""
+    (inner, *_) = typing.get_args(value_type) or (None,)
+    return inner if isinstance(inner, type) and issubclass(inner, Entity) else None
+
+
+def _adapter(beside: Beside) -> TypeAdapter[Any] | None:
+    """What writes the values as JSON; None for lists of items."""
+    value_type = _value_type(beside)
+    return None if _entity_of(value_type) else TypeAdapter(value_type)

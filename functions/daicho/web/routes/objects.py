@@ -1,0 +1,127 @@
+"""Items with objects over HTTP: their URLs stand where the object is told of.
+
+They are signed for each reply anew. What is kept of a reply under an Idempotency-Key has none, for
+it is kept longer than a URL is good. Where to put an object is told with the creation of its item,
+and to who asks for it (``?upload=true``): S3 takes it as long as there is none.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pydantic import BaseModel, Field, create_model
+
+from daicho.declare.entity import Entity, stored
+from daicho.declare.queries import One
+from daicho.declare.stored_objects import Place, objects_of
+from daicho.web.http.operation import Call, Choice, Operation, Parameter, Reply
+from daicho.web.http.problems import HttpError
+from daicho.web.schema import models
+from daicho.web.schema.wire_types import in_text
+
+CREATED = 201
+NOT_KEPT = {"Cache-Control": "no-store"}
+"""By a browser, which would show it when its URLs are good no more: the ETag is still the same."""
+UPLOAD = Parameter(
+    "upload",
+    in_text(bool),
+    "Tell where to put what was not put there yet; not with fields.",
+    default=False,
+)
+
+
+class Upload(BaseModel):
+    """A request that S3 carries out: with just these headers and a body of just that size."""
+
+    method: str
+    url: str
+    headers: dict[str, str]
+    expires_at: dt.datetime
+
+
+class Located(BaseModel):
+    """An object: what it is, and until when it may be had from where, once it was put there.
+
+    ``upload`` is where to put it, once: for who has just created its item, or asks for it.
+    """
+
+    type: str
+    bytes: int
+    url: str
+    expires_at: dt.datetime
+    upload: Upload | None = Field(default=None)
+
+
+class Objects:
+    """The objects of one entity."""
+
+    def __init__(self, entity: type[Entity]) -> None:
+        self.entity = entity
+        one = models.reading(entity)
+        fields: dict[str, Any] = dict.fromkeys(objects_of(entity), (Located, ...))
+        located = create_model(
+            f"{entity.__name__}Located", __base__=one, __doc__=one.__doc__, **fields
+        )
+        self._models = {one: located, models.page_of(one): models.page_of(located)}
+
+    def show(self, operation: Operation) -> None:
+        """Let every answer of the operation that shows the entity show where its objects are."""
+        operation.choices = [
+            self._shown(choice, repeats=operation.method != "GET")
+            if choice.returns in self._models
+            else choice
+            for choice in operation.choices
+        ]
+
+    def _shown(self, choice: Choice, *, repeats: bool) -> Choice:
+        lists = choice.returns is not models.reading(self.entity)
+        asks = not repeats and not lists
+
+        def finish(call: Call, reply: Reply) -> Reply:
+            if reply.body is None:
+                return reply
+            document = json.loads(reply.body)
+            items, uploads = reply.page[0], reply.status == CREATED or call.values.get(UPLOAD.name)
+            found = document["items"] if lists else [document]
+            if repeats and not items:
+                items = [self._kept(each) for each in found]
+                uploads = uploads and all(self._stands(call, each) for each in items)
+            if not items:  # only some fields of it
+                if uploads:
+                    raise HttpError(400, "ask for upload without fields", [(UPLOAD.name, "fields")])
+                return reply
+            for item, shown in zip(items, found, strict=True):
+                self._locate(call, item, shown, uploads=bool(uploads))
+            headers = {**reply.headers, **NOT_KEPT}
+            return replace(reply, body=json.dumps(document, ensure_ascii=False), headers=headers)
+
+        optional = (*choice.optional, UPLOAD) if asks else choice.optional
+        returns = self._models[choice.returns]
+        return replace(choice, finish=finish, returns=returns, optional=optional)
+
+    def _locate(self, call: Call, item: Entity, shown: dict[str, Any], *, uploads: bool) -> None:
+        for name in objects_of(self.entity):
+            place = call.book.download(item, name)
+            shown[name] |= {"url": place.url, "expires_at": _plain(place)["expires_at"]}
+            if uploads:
+                shown[name]["upload"] = _plain(call.book.upload(item, name))
+
+    def _kept(self, document: Mapping[str, Any]) -> Entity:
+        """The item that a kept reply shows."""
+        fields = {name: value for name, value in document.items() if name in self.entity.fields_}
+        created = dt.datetime.fromisoformat(document["created_at"])
+        return stored(self.entity, fields, created, document["version"])
+
+    def _stands(self, call: Call, item: Entity) -> bool:
+        names = models.key_names(self.entity)
+        one = One(self.entity, tuple(getattr(item, name) for name in names))
+        return call.book.find(one) is not None
+
+
+def _plain(place: Place) -> Mapping[str, Any]:
+    plain: dict[str, Any] = json.loads(Upload(**vars(place)).model_dump_json())
+    return plain

@@ -1,0 +1,145 @@
+"""Sections of split items over HTTP: each of them stands below its item, under its name."""
+
+from __future__ import annotations
+
+import json
+import typing
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Annotated, Any
+
+from pydantic import Field, RootModel
+
+from daicho.declare.domain import Resource
+from daicho.declare.entity import Entity
+from daicho.declare.fields import DeclarationError
+from daicho.declare.queries import Held, OneSection
+from daicho.declare.split import split_of
+from daicho.web.http import responses
+from daicho.web.http.operation import (
+    MOST_SPLIT_BYTES,
+    Answerer,
+    Call,
+    Choice,
+    Operation,
+    Parameter,
+    Reply,
+    variables_of,
+)
+from daicho.web.http.preconditions import IF_MATCH, IF_NONE_MATCH, matches_any, version_asked
+from daicho.web.schema import models
+
+VARIABLE = "section"
+_NAME = Parameter(VARIABLE, Annotated[str, Field(min_length=1)], "Its name.", place="path")
+
+
+def operations(tag: str, resource: Resource, inside: tuple[Parameter, ...]) -> Iterator[Operation]:
+    """Reading and writing single sections, where the resource's items may be.
+
+    Raises:
+        DeclarationError: the item's path has a variable of that name.
+    """
+    held = split_of(resource.entity)
+    if held is None:
+        return
+    if VARIABLE in variables_of(resource.path):
+        raise DeclarationError(f"{resource.path}: {{{VARIABLE}}} is the name of a section")
+    path, entity = f"{resource.path}/{{{VARIABLE}}}", resource.entity
+    body = _value_of(entity, held.name)
+    offered = {
+        "GET": (_get(entity), f"Show one of the {held.name} of one {entity.__name__}"),
+        "PUT": (_put(resource), f"Create or replace one of the {held.name}, and nothing else"),
+        "DELETE": (_delete(entity), f"Remove one of the {held.name}"),
+    }
+    for method, (answer, said) in offered.items():
+        if method == "GET" and "GET" not in resource.verbs:
+            continue
+        if method != "GET" and not {"PUT", "PATCH"} & set(resource.verbs):
+            continue
+        shown = None if method == "DELETE" else body
+        choice = Choice(f"{entity.__name__}.{held.name}.{method}", said, answer, shown)
+        made = Operation(method, path, tag, [choice], (*inside, _NAME), (IF_MATCH,))
+        match method:
+            case "GET":
+                made.headers, made.also = (IF_NONE_MATCH,), (304,)
+            case "PUT":
+                made.choices = [replace(choice, finish=_echoed)]
+                made.body, made.also, made.errors = body, (201,), (409, 412, 413, 415)
+                made.most_bytes = MOST_SPLIT_BYTES
+            case "DELETE":
+                made.status, made.errors = 204, (409, 412)
+        yield made
+
+
+@cache
+def _value_of(entity: type[Entity], field: str) -> type[RootModel[Any]]:
+    """What a section holds: any value that the field's declaration admits."""
+    _, value = typing.get_args(entity.fields_[field].annotation)
+    said = {"__module__": __name__, "__doc__": "The value of one section."}
+    root: Any = RootModel
+    made: type[RootModel[Any]] = type(f"{entity.__name__}Section", (root[value],), said)
+    return made
+
+
+def _asked(entity: type[Entity], call: Call) -> OneSection[Entity]:
+    parts = tuple(call.values[name] for name in models.key_names(entity))
+    return OneSection(entity, parts, call.values[VARIABLE])
+
+
+def _get(entity: type[Entity]) -> Answerer:
+    def answer(call: Call) -> Reply:
+        held = call.book.section(_asked(entity, call))
+        known = call.values.get(IF_NONE_MATCH.name)
+        if known is not None and matches_any(known, _tag(held)):
+            return Reply(304, headers={"ETag": _tag(held)})
+        return Reply(200, _text(held.value), {"ETag": _tag(held)})
+
+    return answer
+
+
+def _put(resource: Resource) -> Answerer:
+    def answer(call: Call) -> Reply:
+        asked = _asked(resource.entity, call)
+        body: Any = call.body
+        held = call.book.put_section(asked, body.root, if_match=_known_version(call, asked))
+        if not held.new:
+            return Reply(200, headers={"ETag": _tag(held)})
+        names = zip(models.key_names(resource.entity), asked.parts, strict=True)
+        path = f"{resource.path}/{{{VARIABLE}}}"
+        location = responses.filled(path, {**dict(names), VARIABLE: asked.name})
+        return Reply(201, headers={"ETag": _tag(held), "Location": location})
+
+    return answer
+
+
+def _echoed(call: Call, reply: Reply) -> Reply:
+    """What was put is shown, and not kept under an Idempotency-Key: a repeat brings it again."""
+    body: Any = call.body
+    return replace(reply, body=_text(body.root))
+
+
+def _delete(entity: type[Entity]) -> Answerer:
+    def answer(call: Call) -> Reply:
+        asked = _asked(entity, call)
+        call.book.remove_section(asked, if_match=_known_version(call, asked))
+        return responses.NOTHING
+
+    return answer
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _tag(held: Held) -> str:
+    return f'"{held.version}"'
+
+
+def _known_version(call: Call, asked: OneSection[Entity]) -> int | None:
+    """The version that If-Match asks for, None without one.
+
+    Raises:
+        PreconditionFailed: no version that the caller knows is the section's.
+    """
+    return version_asked(call.values, lambda: call.book.find_section(asked), "section")

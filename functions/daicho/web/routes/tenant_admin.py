@@ -1,0 +1,180 @@
+"""What concerns a whole tenant: its deletion, and the job that does it.
+
+These routes stand beside those of the domains. They are its administrator's, and are open when all
+others answer that the tenant is closed.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, cast
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from daicho.stream.derived_writer import TOMBSTONE
+from daicho.tenants.jobs import Archive, Job
+from daicho.web.http.operation import Call, Choice, Operation, Parameter, Reply
+
+if TYPE_CHECKING:
+    from daicho.tenants.lifecycle import Desk
+
+ARCHIVE = Parameter(
+    "archive",
+    Archive,
+    "What is to become of the tenant's archived rows: `forget` takes them out for good, within "
+    "days after the job is done. Later it may be said too, but not taken back.",
+    default="keep",
+)
+ADMIN = "admin"
+"""The role that this takes: a group of the user pool."""
+TAG = "tenant"
+
+
+class Removed(BaseModel):
+    """What was removed so far, by all passes."""
+
+    items: int = Field(description="Items that were removed.")
+    tombstones: int = Field(
+        description="Derived items and figures that became tombstones, which expire."
+    )
+    objects: int = Field(description="Versions of objects.")
+    payloads: int = Field(description="Records that were set aside.")
+    recounts: int = Field(description="Figures that were to be recounted.")
+
+
+class Proof(BaseModel):
+    """The pass that found nothing: it began when nothing was written for the tenant any more."""
+
+    began: dt.datetime
+    ended: dt.datetime
+    looked_at: int = Field(description="Items of the whole table, strongly consistent.")
+    tombstones: int = Field(description="All that there was of the tenant.")
+    tombstones_expire: dt.datetime = Field(description="The last ones, at the latest.")
+
+
+class JobView(BaseModel):
+    """A job, as far as it has come."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "01KAKZ0C7SJ7W9V0E3M4N5P6Q7",
+                    "kind": "tenant deletion",
+                    "state": "running",
+                    "phase": "items",
+                    "passes": 2,
+                    "removed": {
+                        "items": 10_412,
+                        "tombstones": 96,
+                        "objects": 12,
+                        "payloads": 0,
+                        "recounts": 0,
+                    },
+                    "read_units": 1_804.5,
+                    "write_units": 31_236,
+                    "asked_at": "2026-11-21T01:05:40.123456Z",
+                    "updated_at": "2026-11-21T01:22:31.000000Z",
+                    "archive": "keep",
+                    "waits_until": None,
+                    "error": None,
+                    "proof": None,
+                }
+            ]
+        }
+    )
+
+    id: str
+    kind: Literal["tenant deletion"] = "tenant deletion"
+    state: Literal["running", "succeeded", "failed"]
+    phase: Literal["items", "objects", "payloads", "recounts", "waiting", "done"]
+    passes: int = Field(description="How many times it began to go through everything.")
+    removed: Removed
+    read_units: float
+    write_units: float
+    asked_at: dt.datetime
+    updated_at: dt.datetime
+    archive: Archive = Field(
+        description="Whether its archived rows are to be forgotten when this is done, or kept."
+    )
+    waits_until: dt.datetime | None = Field(
+        None, description="When the next pass begins: until then others may still be writing."
+    )
+    error: str | None = Field(None, description="Why it failed; ask again, and it goes on.")
+    proof: Proof | None = None
+
+
+def administration() -> list[Operation]:
+    """The routes."""
+    delete = Choice(
+        "Tenant.DELETE",
+        "Close the tenant for good, and remove everything of it by a job",
+        _delete,
+        JobView,
+        optional=(ARCHIVE,),
+    )
+    show = Choice("Job.GET", "Show how far a job has come", _show, JobView)
+    variable = Parameter("id", str, place="path")
+    return [
+        Operation("DELETE", "/tenant", TAG, [delete], status=202, role=ADMIN, errors=(503,)),
+        Operation("GET", "/jobs/{id}", TAG, [show], (variable,), role=ADMIN),
+    ]
+
+
+def _delete(call: Call) -> Reply:
+    job = _desk(call).delete(call.values["archive"])
+    return Reply(202, view(job).model_dump_json(), {"Location": f"/jobs/{job.id}"})
+
+
+def _show(call: Call) -> Reply:
+    return Reply(200, view(_desk(call).job(call.values["id"])).model_dump_json())
+
+
+def _desk(call: Call) -> Desk:
+    return cast("Desk", call.book)
+
+
+def view(job: Job) -> JobView:
+    """A job as it is shown."""
+    counts, done = job.counts, job.state == "succeeded"
+    return JobView(
+        id=job.id,
+        state=job.state,
+        phase="done" if done else "waiting" if job.waits else job.phase,
+        passes=job.passes,
+        removed=Removed(
+            items=_count(counts, "items"),
+            tombstones=_count(counts, "fenced"),
+            objects=_count(counts, "objects"),
+            payloads=_count(counts, "payloads"),
+            recounts=_count(counts, "recounts"),
+        ),
+        read_units=counts.get("read_units", 0),
+        write_units=counts.get("write_units", 0),
+        asked_at=_instant(job.asked_at),
+        updated_at=_instant(job.updated_at),
+        archive=job.archive,
+        waits_until=_instant(job.waits) if job.waits else None,
+        error=job.error or None,
+        proof=_proof(job) if done else None,
+    )
+
+
+def _proof(job: Job) -> Proof:
+    ended = _instant(job.finished_at)
+    return Proof(
+        began=_instant(job.began),
+        ended=ended,
+        looked_at=_count(job.seen, "looked_at"),
+        tombstones=_count(job.seen, "tombstones"),
+        tombstones_expire=ended + TOMBSTONE,
+    )
+
+
+def _count(counts: Mapping[str, float], name: str) -> int:
+    return int(counts.get(name, 0))
+
+
+def _instant(text: str) -> dt.datetime:
+    return dt.datetime.fromisoformat(text)

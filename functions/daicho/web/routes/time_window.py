@@ -1,0 +1,50 @@
+"""``?minutes=``: only what is no older, by the instant that a list is ordered by."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any, get_args
+
+from annotated_types import Ge, Le
+
+from daicho.declare.aggregates import KeyOf
+from daicho.declare.domain import Window
+from daicho.declare.fields import DeclarationError, FieldSpec, created_at
+from daicho.declare.listings import ListingOf
+from daicho.declare.queries import E, Many
+from daicho.web.http.operation import Call, Parameter
+from daicho.web.schema.wire_types import in_text, limited
+
+LONGEST = dt.timedelta(days=3_660)
+
+
+def parameter(window: Window) -> Parameter:
+    """The parameter that says how many of the window's units."""
+    most = LONGEST // dt.timedelta(**{window: 1})
+    annotation = limited(in_text(int), [Ge(1), Le(most)])
+    return Parameter(window, annotation, f"Only of the last so many {window}.")
+
+
+def check(owner: Any, way: str, path: str, window: Window) -> None:
+    """Refuse a window over what is not ordered by an instant.
+
+    Raises:
+        DeclarationError: it is not.
+    """
+    if window not in get_args(Window):
+        units = " or ".join(get_args(Window))
+        raise DeclarationError(f"{path}: a window is in {units}, not {window!r}")
+    order: FieldSpec | None = None
+    match owner:
+        case ListingOf():
+            order = (owner.declaration.order or (created_at,))[0]
+        case KeyOf() if way == "all":
+            order = next(iter(owner.declaration.parts[owner.declaration.partition :]), None)
+    if order is None or order.kind != "datetime":
+        raise DeclarationError(f"{path}: {owner.declaration} is not ordered by an instant")
+
+
+def within(call: Call, window: Window | None, question: Many[E]) -> Many[E]:
+    """The question, of the last minutes if a request says how many."""
+    number: int | None = call.values.get(window) if window else None
+    return question if number is None else question.last(dt.timedelta(**{str(window): number}))

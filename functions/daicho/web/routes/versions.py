@@ -1,0 +1,104 @@
+"""The operations of an item's versions, mounted with every resource whose entity is `Versioned`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from annotated_types import Ge, Le
+from pydantic import BaseModel
+
+from daicho.declare.domain import Resource
+from daicho.declare.queries import Many, One
+from daicho.web.http import field_selection, responses
+from daicho.web.http.operation import Answerer, Call, Choice, Operation, Parameter, Reply
+from daicho.web.http.preconditions import IF_MATCH, IF_NONE_MATCH
+from daicho.web.routes import crud
+from daicho.web.routes.declared_queries import PAGING
+from daicho.web.schema import models
+from daicho.web.schema.wire_types import in_text, limited
+
+HIGHEST = 10**15
+NUMBER = Parameter(
+    "version", limited(in_text(int), [Ge(1), Le(HIGHEST)]), "The version's number.", "path"
+)
+Outside = tuple[Parameter, ...]
+
+
+class Forgotten(BaseModel):
+    """How many versions were removed. Not ``done``: ask again, there are more."""
+
+    removed: int
+    done: bool
+
+
+def operations(
+    tag: str, resource: Resource, variables: Outside, outside: tuple[Outside, Outside]
+) -> Iterator[Operation]:
+    """Versions of an item to list and to show; to restore and forget where it may be written.
+
+    ``outside``: key fields that are parameters, not in the path: required ones and others.
+    """
+    entity, name = resource.entity, resource.entity.__name__
+    every, one = f"{resource.path}/versions", f"{resource.path}/versions/{{version}}"
+    shown, (required, optional) = models.reading(entity), outside
+
+    def choice(way: str, said: str, does: Answerer, returns: Any, *more: Parameter) -> list[Choice]:
+        called = ".".join(filter(None, (name, "versions", way)))
+        return [Choice(called, said, does, returns, required, (*optional, *more))]
+
+    said = f"List the versions of one {name}, newest first; of a removed one too"
+    fields = field_selection.parameter(entity)
+    lists = choice("", said, _listed(resource), models.page_of(shown), *PAGING, fields)
+    yield Operation("GET", every, tag, lists, variables)
+    numbered = (*variables, NUMBER)
+    said = f"Show one {name} as it was in that version"
+    does = choice("at", said, _shown(resource), shown, fields)
+    shows = Operation("GET", one, tag, does, numbered)
+    shows.headers, shows.also = (IF_NONE_MATCH,), (304,)
+    yield shows
+    if {"PUT", "PATCH"} & set(resource.verbs):
+        said = f"Write a version of one {name} once more, as the newest"
+        does = choice("restore", said, _restored(resource), shown)
+        restores = Operation("POST", f"{one}/restore", tag, does, numbered, (IF_MATCH,))
+        restores.errors = (409, 412)
+        yield restores
+    if "DELETE" in resource.verbs:
+        said = f"Remove the versions of one {name} before the newest, a thousand at most"
+        forgets = choice("forget", said, _forgotten(resource), Forgotten)
+        yield Operation("DELETE", every, tag, forgets, variables)
+
+
+def _listed(resource: Resource) -> Answerer:
+    def answer(call: Call) -> Reply:
+        one = crud.one_of(resource.entity, call.values)
+        return responses.items(call, Many(one.entity, "versions", "versions", one.parts))
+
+    return answer
+
+
+def _shown(resource: Resource) -> Answerer:
+    return lambda call: responses.one(call, _numbered(resource, call))
+
+
+def _restored(resource: Resource) -> Answerer:
+    def answer(call: Call) -> Reply:
+        one = crud.one_of(resource.entity, call.values)
+        version = crud.known_version(call, one)
+        return responses.changed(call.book.restore(_numbered(resource, call), if_match=version))
+
+    return answer
+
+
+def _forgotten(resource: Resource) -> Answerer:
+    def answer(call: Call) -> Reply:
+        found = call.book.forget(crud.one_of(resource.entity, call.values))
+        return Reply(200, json.dumps({"removed": found.removed, "done": found.done}))
+
+    return answer
+
+
+def _numbered(resource: Resource, call: Call) -> One[Any]:
+    one = crud.one_of(resource.entity, call.values)
+    return One(one.entity, one.parts, call.values[NUMBER.name])

@@ -1,0 +1,159 @@
+"""Models of an entity on the wire: what may be written, and what is shown.
+
+Write models leave out what the path says, what is made (``uid``) and what is copied. They forbid
+what they do not know.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Collection, Iterable
+from functools import cache
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
+
+from daicho.declare.aggregates import Key
+from daicho.declare.entity import Entity, values_of
+from daicho.declare.fields import MISSING, FieldSpec
+from daicho.declare.split import split_of
+from daicho.items.projection import View
+from daicho.web.schema.wire_types import (
+    ADDRESSABLE,
+    addressable_names,
+    in_json,
+    in_text,
+    limited,
+    shown,
+)
+
+STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+def key_names(entity: type[Entity]) -> tuple[str, ...]:
+    """The fields of an entity's key, partition first."""
+    return tuple(spec.name for spec in key_of(entity).parts)
+
+
+def key_of(entity: type[Entity]) -> Key[Any]:
+    """An entity's key as it is declared."""
+    key = entity.declarations_["key"]
+    assert isinstance(key, Key)  # noqa: S101  # an entity without one fails when it is defined
+    return key
+
+
+def creation(
+    entity: type[Entity], name: str, outside: Iterable[str], in_paths: Collection[str] = ()
+) -> type[BaseModel]:
+    """What POST and PUT take: all that the path (``outside``) does not say and nothing makes.
+
+    ``in_paths``: fields that something is asked by in a path, so that they hold no slash.
+    """
+    fields: dict[str, Any] = {}
+    for each, spec in _writable(entity, outside).items():
+        if spec.factory is not None:
+            default = Field(default_factory=spec.factory)
+        elif spec.default is not MISSING:
+            default = Field(default=spec.default)
+        else:
+            default = Field()
+        fields[each] = (_written(entity, each, in_paths), default)
+    return create_model(name, __config__=STRICT, **fields)
+
+
+def change(entity: type[Entity], in_paths: Collection[str] = ()) -> type[BaseModel]:
+    """What PATCH takes: any of what may change; null where the field admits None."""
+    moves = key_of(entity).moves
+    fixed = [name for name in key_names(entity) if moves is None or name != moves.name]
+    # The default only says that a field may be left out: a null is still validated.
+    fields: dict[str, Any] = {
+        each: (_written(entity, each, in_paths), Field(default=None))
+        for each, spec in _writable(entity, fixed).items()
+        if not spec.frozen and spec is not split_of(entity)
+    }
+    return create_model(f"{entity.__name__}Change", __config__=STRICT, **fields)
+
+
+@cache
+def reading(entity: type[Entity]) -> type[BaseModel]:
+    """What is shown of an item: all but hidden fields."""
+    fields: dict[str, Any] = {
+        name: (shown(spec.annotation | None if spec.role == "copied" else spec.annotation), ...)
+        for name, spec in entity.fields_.items()
+        if not spec.hidden
+    }
+    held = split_of(entity)
+    if held is not None:
+        shown_whole = Field(default=None, description="Where one item is asked for, not in lists.")
+        fields[held.name] = (held.annotation, shown_whole)
+    fields |= {"created_at": (dt.datetime, ...), "version": (int, ...)}
+    if entity.versioned_:
+        fields["versioned_at"] = (dt.datetime | None, ...)
+    return create_model(entity.__name__, __doc__=entity.__doc__, **fields)
+
+
+@cache
+def page_of(model: type[BaseModel]) -> type[BaseModel]:
+    """The model of a list's page."""
+    fields: dict[str, Any] = {"items": (list[model], ...), "cursor": (str | None, ...)}  # type: ignore[valid-type]
+    said = "A page of a list; the cursor is null at the end, and only there."
+    return create_model(f"{model.__name__}Page", __doc__=said, **fields)
+
+
+def text_of(item: Entity) -> str:
+    """An item as JSON."""
+    entity, held = type(item), split_of(type(item))
+    left_out = held.name if held is not None else None
+    values: dict[str, Any] = {
+        name: sorted(value) if isinstance(value, set | frozenset) else value
+        for name, value in values_of(item).items()
+        if not entity.fields_[name].hidden and not (value is None and name == left_out)
+    }
+    values |= {"created_at": item.created_at, "version": item.version}
+    if entity.versioned_:
+        values["versioned_at"] = item.versioned_at
+    made = reading(entity).model_construct(**values)
+    return made.model_dump_json(warnings=False, exclude_unset=True)
+
+
+def text_of_view(view: View) -> str:
+    """Some fields of an item as JSON."""
+    values: dict[str, Any] = {
+        name: sorted(value) if isinstance(value, set | frozenset) else value
+        for name, value in view.values.items()
+    }
+    made = reading(view.entity).model_construct(**values)
+    return made.model_dump_json(warnings=False, exclude_unset=True)
+
+
+def given(body: BaseModel) -> dict[str, Any]:
+    """The values that a body gives, and nothing that it leaves out."""
+    return {name: getattr(body, name) for name in body.model_fields_set}
+
+
+def parameter_type(entity: type[Entity], name: str) -> Any:
+    """The type of a field where it stands in a path or a query."""
+    return _typed(entity, name, in_text)
+
+
+def _written(entity: type[Entity], name: str, in_paths: Collection[str]) -> Any:
+    """The type of a field in a body. What would have no address is refused."""
+    typed, held = _typed(entity, name, in_json), split_of(entity)
+    if held is not None and name == held.name:
+        return Annotated[typed, AfterValidator(addressable_names)]
+    return Annotated[typed, ADDRESSABLE] if name in in_paths else typed
+
+
+def _typed(entity: type[Entity], name: str, as_written: Callable[[Any], Any]) -> Any:
+    """The field's type with the limits that the entity's own model puts on it."""
+    found = entity.model_.model_fields[name]
+    return limited(as_written(entity.fields_[name].annotation), found.metadata)
+
+
+def _writable(entity: type[Entity], outside: Iterable[str]) -> dict[str, FieldSpec]:
+    left_out = set(outside)
+    return {
+        name: spec
+        for name, spec in entity.fields_.items()
+        if name not in left_out and spec.role not in ("copied", "uid")
+    }

@@ -1,0 +1,187 @@
+"""Values on the wire: how JSON and query strings may write a field's type.
+
+Bodies are read in Pydantic's strict JSON mode, where ``"5"`` is no number and ``1`` no truth. Two
+things are left over that it lets pass: an instant written as a number of seconds or without a time
+zone, and numbers that DynamoDB cannot hold.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import types
+import typing
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Annotated, Any, Union
+
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from daicho.storage.attributes import to_value
+
+FLOAT_DIGITS = 15
+"""A float keeps that many digits of any decimal number."""
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_DECIMAL = re.compile(r"-?\d{1,40}(\.\d{1,140})?([Ee][+-]?\d{1,3})?", re.ASCII)
+_INTEGER = re.compile(r"-?\d{1,40}", re.ASCII)
+_ISO = re.compile(
+    r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?([Zz]|[+-]\d\d:?\d\d)", re.ASCII
+)
+
+
+def _instant_text(value: Any) -> Any:
+    # What a validator in front hands on is no JSON any more, so strict mode wants the value itself.
+    if not isinstance(value, str):
+        return value
+    try:
+        if _ISO.fullmatch(value):
+            return dt.datetime.fromisoformat(value.upper())
+    except ValueError:
+        pass
+    raise PydanticCustomError(
+        "instant", "Input should be a date and time with a time zone: 2026-11-21T01:05:40Z"
+    )
+
+
+def _in_utc(value: dt.datetime) -> dt.datetime:
+    try:
+        return value.astimezone(dt.UTC)
+    except OverflowError:
+        raise PydanticCustomError("instant", "Input should be a year from 1 to 9999 UTC") from None
+
+
+def _day_text(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        if _DATE.fullmatch(value):
+            return dt.date.fromisoformat(value)
+    except ValueError:
+        pass
+    raise PydanticCustomError("day", "Input should be a day: 2026-11-21")
+
+
+def _exact(value: Any) -> Any:
+    """A decimal as it was sent; one that JSON's number has rounded already is refused."""
+    if isinstance(value, str) and _DECIMAL.fullmatch(value):
+        return Decimal(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Decimal(value)
+    if not isinstance(value, float):
+        return value
+    exact = Decimal(repr(value))
+    if exact.is_finite() and len(exact.as_tuple().digits) > FLOAT_DIGITS:
+        raise PydanticCustomError("decimal", "Input has too many digits for a number: send text")
+    return exact
+
+
+def _holdable(value: Any) -> Any:
+    try:
+        to_value(value)
+    except ValueError as error:
+        raise PydanticCustomError(
+            "number", "Input does not fit: {why}", {"why": str(error)}
+        ) from None
+    return value
+
+
+def _integer_text(value: Any) -> Any:
+    if isinstance(value, str) and not _INTEGER.fullmatch(value):
+        raise PydanticCustomError("int_parsing", "Input should be a whole number")
+    return value
+
+
+def _truth_text(value: Any) -> Any:
+    if isinstance(value, str) and value not in ("true", "false"):
+        raise PydanticCustomError("bool_parsing", "Input should be true or false")
+    return value
+
+
+def _addressable(value: Any) -> Any:
+    if isinstance(value, str) and ("/" in value or value in (".", "..")):
+        raise PydanticCustomError("path", "Input stands in paths: it has no slash, nor is . or ..")
+    return value
+
+
+def addressable_names(sections: dict[str, Any]) -> dict[str, Any]:
+    """Refuse names that have no address.
+
+    An HTTP API decodes ``%2F`` before it routes a path, and most clients take dots out of it.
+    """
+    for name in sections:
+        _addressable(name)
+    return sections
+
+
+ADDRESSABLE = AfterValidator(_addressable)
+"""Of text that is asked by in a path, and in nothing else."""
+Addressable = Annotated[str, ADDRESSABLE]
+_INSTANT_EXAMPLE = Field(examples=["2026-11-21T01:05:40.123456Z"])
+Instant = Annotated[
+    dt.datetime, BeforeValidator(_instant_text), AfterValidator(_in_utc), _INSTANT_EXAMPLE
+]
+Day = Annotated[dt.date, BeforeValidator(_day_text), Field(examples=["2026-11-21"])]
+Month = Annotated[str, Field(pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])$", examples=["2026-11"])]
+
+_IN_JSON: dict[Any, Any] = {
+    dt.datetime: Instant,
+    dt.date: Day,
+    int: Annotated[int, AfterValidator(_holdable)],
+    float: Annotated[float, Field(allow_inf_nan=False), AfterValidator(_holdable)],
+    Decimal: Annotated[
+        Decimal, Field(allow_inf_nan=False), BeforeValidator(_exact), AfterValidator(_holdable)
+    ],
+}
+_IN_TEXT: dict[Any, Any] = {
+    **_IN_JSON,
+    int: Annotated[int, BeforeValidator(_integer_text), AfterValidator(_holdable)],
+    bool: Annotated[bool, BeforeValidator(_truth_text)],
+}
+
+
+def in_json(annotation: Any) -> Any:
+    """The type as a body's field."""
+    return _replaced(annotation, _IN_JSON)
+
+
+def in_text(annotation: Any) -> Any:
+    """The type as a component of a path or as a query parameter."""
+    return _replaced(annotation, _IN_TEXT)
+
+
+def shown(annotation: Any) -> Any:
+    """The type as it is answered: sets become lists, so that their order can be fixed."""
+    return _replaced(annotation, {set[str]: list[str]})
+
+
+def limited(annotation: Any, limits: Sequence[Any]) -> Any:
+    """The type with limits, which stand before its validators: JSON Schema shows them then."""
+    if not limits:
+        return annotation
+    if typing.get_origin(annotation) is Annotated:
+        inner, *more = typing.get_args(annotation)
+        return Annotated[(inner, *limits, *more)]
+    return Annotated[(annotation, *limits)]
+
+
+def admits_none(annotation: Any) -> bool:
+    """Whether None is a value of the type."""
+    return annotation is None or type(None) in typing.get_args(annotation)
+
+
+def _replaced(annotation: Any, by: dict[Any, Any]) -> Any:
+    try:
+        if annotation in by:
+            return by[annotation]
+    except TypeError:  # metadata need not be hashable
+        pass
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated:
+        return Annotated[(_replaced(inner[0], by), *inner[1:])]
+    if origin in (Union, types.UnionType):
+        return Union[tuple(_replaced(each, by) for each in inner)]  # noqa: UP007
+    if origin in (list, set, dict, tuple):
+        return origin[tuple(_replaced(each, by) for each in inner)]
+    return annotation

@@ -1,0 +1,1 @@
+"""Writes: from an entity to conditional requests and transactions, with all that goes with it."""

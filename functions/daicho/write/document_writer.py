@@ -1,0 +1,90 @@
+"""Writing what is split, as a whole: seen at once, or not at all.
+
+A whole put writes its sections under a fresh epoch, where nobody looks, as many requests as it
+takes; then the head is turned to that epoch in one conditional write, and the sections of the
+epoch before are removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from daicho.declare.entity import Entity
+from daicho.declare.fields import new_id
+from daicho.declare.queries import One
+from daicho.declare.split import declared, head_of, manifest_of
+from daicho.layout import sections as split
+from daicho.layout.sections import Manifest
+from daicho.storage import keys
+from daicho.write.section_staging import Staging
+from daicho.write.transaction import Transaction
+
+E = TypeVar("E", bound=Entity)
+
+
+@dataclass(frozen=True)
+class SplitWriter:
+    """Writes and removes split items, each as a whole."""
+
+    staging: Staging
+
+    def create(self, item: E) -> E:
+        """See `Book.create`; what it gives has no sections."""
+        return self.write(item, lambda transaction, head: transaction.create(head))
+
+    def put(self, item: E, *, if_match: int | None, if_none_match: bool = False) -> E:
+        """See `Book.put`; what it gives has no sections."""
+        return self.write(
+            item,
+            lambda transaction, head: transaction.put(
+                head, if_match=if_match, if_none_match=if_none_match
+            ),
+        )
+
+    def write(self, item: E, write: Callable[[Transaction, E], E]) -> E:
+        """Write sections, and the head as ``write`` does."""
+        entity, held, staging = type(item), declared(type(item)), self.staging
+        sections = split.sections_of(getattr(item, held.name), held.name)
+        one = One(entity, tuple(getattr(item, name) for name in staging.key_fields(entity)))
+        epoch, staged = new_id(), False
+
+        def attempt() -> E:
+            nonlocal staged
+            with staging.writer.together() as transaction:
+                there = transaction.find(one)
+                version = 0 if there is None else there.version
+                head = head_of(item, split.begun(epoch, version + 1, sections))
+                written = write(transaction, head)
+                partition = staging.partition(one)
+                if not staged:  # nothing stands in the way of it but others who are faster
+                    cut = (split.cut(partition, epoch, each, new_id()) for each in sections)
+                    staging.write(partition, epoch, (item for items in cut for item in items))
+                    staged = True
+                transaction.add([staging.due(partition, epoch)])
+            before = None if there is None else manifest_of(there)
+            staging.clean(partition, epoch, _prefix(before))
+            return written
+
+        return staging.again(attempt)
+
+    def delete(self, one: One[E], *, if_match: int | None) -> None:
+        """See `Book.delete`."""
+        staging = self.staging
+
+        def attempt() -> None:
+            name = new_id()
+            with staging.writer.together() as transaction:
+                there = transaction.get(one)
+                transaction.remove(one, if_match=if_match)
+                partition = staging.partition(one)
+                transaction.add([staging.due(partition, name)])
+            staging.clean(partition, name, _prefix(manifest_of(there)))
+
+        staging.again(attempt)
+
+
+def _prefix(before: Manifest | None) -> str | None:
+    """What the keys of the sections begin with that a head has named before."""
+    return None if before is None else keys.prefix(before.epoch)

@@ -1,0 +1,314 @@
+"""Writing: builds a write, asks DynamoDB, and makes sense of a refusal.
+
+Each of these writes is a request of its own, most of them without a read before. While a
+transaction is open (`daicho.write.transaction`) they are parts of it instead. An item whose
+versions are kept has one for each of its writes, and so has one that refers to what must exist.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from daicho.declare.entity import Entity
+from daicho.declare.queries import One
+from daicho.derive import derived_items
+from daicho.derive.derived_items import ItemKey
+from daicho.errors import (
+    ConditionFailedError,
+    Conflict,
+    NotFound,
+    PreconditionFailed,
+    Raced,
+    RefusedError,
+)
+from daicho.query.key_resolver import described
+from daicho.query.version_history import History
+from daicho.runtime.retry import Patience
+from daicho.storage import attributes
+from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.requests import Write
+from daicho.storage.table import Table
+from daicho.write import conditions
+from daicho.write.item_builder import Drafting
+from daicho.write.sender import Sender
+from daicho.write.transaction import Transaction
+
+E = TypeVar("E", bound=Entity)
+T = TypeVar("T")
+ATTEMPTS = 8
+"""How often a PUT is tried, each time on what was found there."""
+RACING_SECONDS = 3.0
+"""How long a write that others get ahead of begins anew."""
+
+WAITING = "an expired item of this key waits for the archive; try again later"
+
+
+@dataclass
+class Writer(Drafting):
+    """Writes a tenant's items. ``open``: the transaction that they are parts of."""
+
+    table: Table
+    clock: Callable[[], dt.datetime]
+    sender: Sender = field(init=False)
+    open: Transaction | None = field(default=None, init=False)
+    history: History = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sender = Sender(self.table, self.places.memory)
+        self.history = History(
+            self.table, self.ledger, self.tenant, self.places, lambda: _seconds(self.clock())
+        )
+
+    def commit(self, writes: Sequence[Write]) -> None:
+        """Do all of these writes or none; as parts of the open transaction, if one is.
+
+        They are a transaction, one write too, at two units a KB.
+
+        Raises:
+            TransactionFailedError: a condition did not hold; ``refused`` says of which writes, and
+                what stands there. Not while a transaction is open: it ends as that one does.
+            Raced: transactions of others were at the items all the time.
+        """
+        if self.open is not None:
+            self.open.add(writes)
+            return
+        self.sender.send(writes)
+
+    @contextmanager
+    def together(self) -> Iterator[Transaction]:
+        """A transaction: what is written until its end; of one that is open already, a part.
+
+        It is committed by who opened it, or at the end.
+        """
+        if self.open is not None:
+            with self.open.part():
+                yield self.open
+            return
+        self.open = transaction = Transaction(self)
+        self.places.pending = transaction.images
+        try:
+            yield transaction
+        finally:
+            self.open, self.places.pending = None, {}
+        transaction.commit()
+
+    def check_apart(self, key: ItemKey | None) -> None:
+        """See `Transaction.check_apart`; of the open one, if there is one."""
+        if self.open is not None and key is not None:
+            self.open.check_apart(key)
+
+    def create(self, item: E) -> E:
+        """See `Book.create`."""
+        if self._jointly(type(item), type(item).fields_):
+            return self._racing(lambda transaction: transaction.create(item))
+        entity, now = type(item), self.clock()
+        image = self.drafted(entity, self.fields(item), now)
+        try:
+            self._create(entity, image, now)
+        except ConditionFailedError as refused:
+            raise Conflict(self.why_taken(entity, refused.item, now)) from refused
+        return conditions.item_of(entity, image)
+
+    def put(self, item: E, *, if_match: int | None, if_none_match: bool) -> E:
+        """See `Book.put`."""
+        if self._jointly(type(item), type(item).fields_):
+            return self._racing(
+                lambda t: t.put(item, if_match=if_match, if_none_match=if_none_match)
+            )
+        entity, now = type(item), self.clock()
+        image = self.drafted(entity, self.fields(item), now)
+        if if_none_match:
+            if if_match is not None:
+                raise PreconditionFailed("no item is both absent and of a version")
+            try:
+                self._create(entity, image, now)
+            except ConditionFailedError as refused:
+                raise PreconditionFailed(self.why_taken(entity, refused.item, now)) from refused
+            return conditions.item_of(entity, image)
+        fresh, there = image, None
+        for _ in range(ATTEMPTS):
+            try:
+                return self._replace(entity, image, there, now, if_match)
+            except ConditionFailedError as refused:
+                there = refused.item
+            if there is None or conditions.expired(there, _seconds(now)):
+                self._check_vacant(entity, there, if_match)
+                image = fresh
+                if there is not None and self._put_over(image, there):
+                    return conditions.item_of(entity, image)
+                there = None
+                continue
+            if if_match is not None and conditions.version_of(there) != if_match:
+                raise PreconditionFailed(f"the item is of version {conditions.version_of(there)}")
+            # Another's frozen fields than those that were checked: what results has these.
+            image = self.drafted(entity, self.kept(entity, image, there), now)
+        raise Raced("others were faster, again and again; try again")
+
+    def change(self, one: One[E], changes: Mapping[str, Any], *, if_match: int | None) -> E:
+        """See `Book.change`."""
+        if self._jointly(one.entity, changes) or self.current(one.entity).plan.key.moves in changes:
+            return self._racing(lambda t: t.change(one, changes, if_match=if_match))
+        entity, now = one.entity, self.clock()
+        key = self.places.key(one)
+        for _ in Patience.seconds(RACING_SECONDS).attempts():
+            there = None if key is None else self.table.get(key, consistent=True)
+            if there is None or conditions.expired(there, _seconds(now)):
+                raise NotFound(f"no {described(one)}")
+            version = conditions.version_of(there)
+            if if_match is not None and version != if_match:
+                raise PreconditionFailed(f"the item is of version {version}")
+            fields = self.changed(entity, there, changes)
+            created = dt.datetime.fromisoformat(attributes.text(there, "created_at") or "")
+            image = self.drafted(entity, fields, created)
+            kept: dict[str, AttributeValue | None] = {"created_at": there["created_at"]}
+            write = self._replacement(entity, image, kept, None, version)
+            try:
+                return conditions.item_of(entity, self._update(entity, image, write))
+            except ConditionFailedError:
+                continue  # somebody was faster, or this very write's answer was lost
+        raise Raced("others were faster, again and again; try again")
+
+    def delete(self, one: One[E], *, if_match: int | None) -> None:
+        """See `Book.delete`."""
+        if self._jointly(one.entity):
+            self._racing(lambda t: t.delete(one, if_match=if_match))
+            return
+        key, now = self.places.key(one), _seconds(self.clock())
+        if key is None:
+            raise NotFound(f"no {described(one)}")
+        try:
+            write = conditions.removal(now, if_match)
+            self.sender.ask(key, request=lambda: self.table.delete(key, **write.conditions))
+        except ConditionFailedError as refused:
+            if refused.item is None or conditions.expired(refused.item, now):
+                raise NotFound(f"no {described(one)}") from refused
+            version = conditions.version_of(refused.item)
+            raise PreconditionFailed(f"the item is of version {version}") from refused
+
+    def restore(self, one: One[E], *, if_match: int | None) -> E:
+        """See `Book.restore`."""
+        return self._racing(lambda transaction: transaction.restore(one, if_match=if_match))
+
+    def _jointly(self, entity: type[Entity], setting: Iterable[str] = ()) -> bool:
+        """Whether an item is written together with others.
+
+        In a transaction; with its version; or, of the fields that are set, one refers to what must
+        exist.
+        """
+        set_here = (entity.fields_[name] for name in setting if name in entity.fields_)
+        referring = any(spec.must_exist for spec in set_here)
+        return self.open is not None or entity.versioned_ is not None or referring
+
+    def _racing(self, write: Callable[[Transaction], T]) -> T:
+        """Write by a transaction, again and again where others are faster; or in the open one."""
+        if self.open is not None:
+            return write(self.open)
+        for _ in Patience.seconds(RACING_SECONDS).attempts():
+            with suppress(Raced):
+                with self.together() as transaction:
+                    done = write(transaction)
+                return done
+        raise Raced("others were faster, again and again; try again")
+
+    def _create(self, entity: type[Entity], image: Image, now: dt.datetime) -> None:
+        """Put a new item; a refusal by what this very write put there is none.
+
+        The SDK repeats a write whose answer was lost.
+        """
+        over = self._expiring(entity) and not self.archived(entity)
+        write = conditions.creation(image, _seconds(now), replaces_expired=over)
+        try:
+            key = derived_items.key_of(image)
+            self.sender.ask(key, request=lambda: self.table.put(image, **write.conditions))
+        except ConditionFailedError as refused:
+            if refused.item is None or not attributes.alike(refused.item, image):
+                raise
+            self.sender.sent += 1
+
+    def _replace(
+        self,
+        entity: type[E],
+        image: Image,
+        onto: Image | None,
+        now: dt.datetime,
+        if_match: int | None,
+    ) -> E:
+        """Write ``image`` on what is there, or on nothing unless it was made for ``onto``."""
+        frozen, seen = self.frozen(entity), image if onto is None else onto
+        kept = {name: seen.get(name) for name in frozen}
+        if onto is not None:
+            kept["created_at"] = onto["created_at"]
+        until = _seconds(now) if self._expiring(entity) else None
+        write = self._replacement(entity, image, kept, until, if_match)
+        if onto is not None and if_match is None:
+            write.condition = f"attribute_exists({write.name('PK')}) AND ({write.condition})"
+        return conditions.item_of(entity, self._update(entity, image, write))
+
+    def _replacement(
+        self,
+        entity: type[Entity],
+        image: Image,
+        kept: Mapping[str, AttributeValue | None],
+        now: int | None,
+        if_match: int | None,
+    ) -> conditions.Write:
+        absent = [name for name in entity.fields_ if name not in image]
+        plan = self.current(entity).plan
+        return conditions.replacement(
+            image, plan, absent=absent, kept=kept, now=now, if_match=if_match
+        )
+
+    def _update(self, entity: type[Entity], image: Image, write: conditions.Write) -> Image:
+        key = derived_items.key_of(image)
+        try:
+            new = self.sender.ask(
+                key,
+                request=lambda: self.table.update(
+                    key, write.update, **write.conditions, returns="ALL_NEW"
+                ),
+            )
+        except RefusedError:
+            there = self.table.get(key, consistent=True)
+            if there is not None:  # what older code has left there may leave no room
+                conditions.successor(entity, image, there)
+            raise
+        return image if new is None else new
+
+    def _put_over(self, image: Image, there: Image) -> bool:
+        """Put a new item over the expired one that was seen; False if that is gone or changed."""
+        try:
+            key, write = derived_items.key_of(image), conditions.exactly(there)
+            self.sender.ask(key, request=lambda: self.table.put(image, **write.conditions))
+        except ConditionFailedError:
+            return False
+        return True
+
+    def _check_vacant(
+        self, entity: type[Entity], there: Image | None, if_match: int | None
+    ) -> None:
+        if if_match is not None:
+            raise PreconditionFailed("there is no such item")
+        if there is not None and self.archived(entity):
+            raise Conflict(WAITING)
+
+    def why_taken(self, entity: type[Entity], there: Image | None, now: dt.datetime) -> str:
+        """Why no item can be created, in words."""
+        if there is not None and conditions.expired(there, _seconds(now)):
+            return WAITING
+        return f"there is such an item of {entity.__name__} already"
+
+    def _expiring(self, entity: type[Entity]) -> bool:
+        generations = self.ledger.entities[entity.__name__]
+        return any(each.plan.expires is not None for each in generations)
+
+    def archived(self, entity: type[Entity]) -> bool:
+        """Whether what expires of an entity waits for the archive."""
+        return entity.__name__ in self.ledger.archived_types
+
+
+def _seconds(now: dt.datetime) -> int:
+    return int(now.timestamp())

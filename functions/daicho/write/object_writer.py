@@ -1,0 +1,111 @@
+"""Objects of items, as a `Book` signs for them and removes them.
+
+Items that have objects are created and replaced like any other.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from daicho.declare import stored_objects
+from daicho.declare.entity import Entity
+from daicho.declare.queries import One
+from daicho.declare.stored_objects import DOWNLOAD_SECONDS, UPLOAD_SECONDS, Place, StoredObject
+from daicho.derive.derived_items import ItemKey
+from daicho.errors import NotFound, StoreError
+from daicho.layout import cleanup_marks
+from daicho.query.key_resolver import described
+from daicho.storage.bucket import Bucket
+from daicho.storage.requests import Put
+from daicho.write.conditions import key_fields
+from daicho.write.item_writer import Writer
+
+E = TypeVar("E", bound=Entity)
+logger = logging.getLogger(__name__)
+
+BEING_TOLD = dt.timedelta(minutes=1)
+"""How long after an item was read a URL may be signed for it: a request takes half of that."""
+
+
+@dataclass(frozen=True)
+class Objects:
+    """The objects of a tenant's items. ``bucket`` is opened when it is first needed."""
+
+    writer: Writer
+    clock: Callable[[], dt.datetime]
+    bucket: Callable[[], Bucket] | None
+
+    def delete(self, one: One[E], *, if_match: int | None) -> None:
+        """See `Book.delete`. The objects go after the item: none is left without its object.
+
+        A URL to upload to may still be good, for who asked for one just before: so the sweep looks
+        after the object once more when it is not.
+        """
+        with self.writer.together() as transaction:
+            there = transaction.get(one)
+            transaction.remove(one, if_match=if_match)
+            key, names = self._key(there), self._names(there)
+            due = self.clock() + dt.timedelta(seconds=UPLOAD_SECONDS) + BEING_TOLD
+            partition = cleanup_marks.partition_of(key, one.entity.__name__)
+            marks = [
+                cleanup_marks.mark(partition, field, due, object=name)
+                for field, name in names.items()
+            ]
+            self.writer.commit([Put(each) for each in marks])
+        if self.writer.open is not None:
+            return  # it is not yet committed: the sweep will see
+        try:
+            for name in names.values():
+                self._bucket().remove(name)
+        except StoreError as error:
+            logger.warning("left to the sweep: %s: %s", described(one), error)
+
+    def upload(self, item: Entity, field: str) -> Place:
+        """Where the object of an item is to be put, once, for a quarter of an hour."""
+        held, name = self._held(item, field)
+        headers = {
+            "Content-Type": held.type,
+            "Content-Length": str(held.bytes),
+            "If-None-Match": "*",
+        }
+        url = self._bucket().upload_url(name, held.type, held.bytes, UPLOAD_SECONDS)
+        return Place("PUT", url, headers, self._until(UPLOAD_SECONDS))
+
+    def download(self, item: Entity, field: str) -> Place:
+        """Where the object of an item is to be had, for an hour, once it was put there."""
+        _, name = self._held(item, field)
+        url = self._bucket().download_url(name, DOWNLOAD_SECONDS)
+        return Place("GET", url, {}, self._until(DOWNLOAD_SECONDS))
+
+    def _held(self, item: Entity, field: str) -> tuple[StoredObject, str]:
+        held = getattr(item, field)
+        if not isinstance(held, StoredObject):
+            raise NotFound(f"{type(item).__name__}.{field} is no object")
+        return held, self._names(item)[field]
+
+    def _names(self, item: Entity) -> Mapping[str, str]:
+        entity, key = type(item), self._key(item)
+        return {
+            field: stored_objects.name_of(key, entity.__name__, field)
+            for field in stored_objects.objects_of(entity)
+        }
+
+    def _key(self, item: Entity) -> ItemKey:
+        names = key_fields(self.writer.current(type(item)).plan)
+        one = One(type(item), tuple(getattr(item, name) for name in names))
+        key = self.writer.places.key(one)
+        if key is None:
+            raise NotFound(f"no {described(one)}")
+        return key
+
+    def _until(self, seconds: int) -> dt.datetime:
+        return self.clock().replace(microsecond=0) + dt.timedelta(seconds=seconds)
+
+    def _bucket(self) -> Bucket:
+        if self.bucket is None:
+            raise StoreError("there is no bucket for objects")
+        return self.bucket()

@@ -1,0 +1,238 @@
+"""Writing what is split, section by section.
+
+A change of a section is a transaction of the section's item and the head, whose version rises: it
+is refused if anything of the document has changed since it was read, and begun anew. So all changes
+of a document come one after the other, in the order of its versions. Several of one transaction do
+so too: the head is written once, as it is after the last of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from daicho.declare.entity import Entity
+from daicho.declare.fields import new_id
+from daicho.declare.queries import Held, OneSection
+from daicho.declare.split import declared, with_sections
+from daicho.derive.derived_items import ItemKey, key_of
+from daicho.errors import Invalid, NotFound, PreconditionFailed, Raced
+from daicho.layout import sections
+from daicho.layout.sections import Manifest, Section
+from daicho.query.key_resolver import described
+from daicho.storage import attributes, keys
+from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.requests import Delete, Put, Update, Write
+from daicho.write import conditions
+from daicho.write.document_writer import SplitWriter
+from daicho.write.section_staging import Staging
+
+E = TypeVar("E", bound=Entity)
+
+GONE: Any = object()
+"""In place of a section's value."""
+SECTION = "section"
+"""What a section's name is called in a refusal."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a transaction makes of a section: the item of it that counts, and what it holds.
+
+    None where it removes it.
+    """
+
+    first: Image | None
+    held: Held | None
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document whose sections are changed: its head as it was read, and what it becomes."""
+
+    head: Image
+    partition: str
+    version: int
+    manifest: Manifest
+    changes: Mapping[str, Change] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SectionWriter:
+    """Changes single sections of a tenant's split items."""
+
+    staging: Staging
+
+    def changed(self, key: ItemKey | None) -> Document | None:
+        """What the open transaction makes of a document, if it changes sections of it."""
+        open = self.staging.writer.open
+        return None if open is None or key is None else open.apart.get(key)
+
+    def put(self, asked: OneSection[E], value: Any, *, if_match: int | None) -> Held:
+        """See `Book.put_section`."""
+        name, blamed = asked.name, declared(asked.entity).name
+        sections.check_name(name, SECTION)
+        fresh = sections.section(name, value, 0, blamed)
+        piece, staged = "", ""
+
+        def attempt() -> Held:
+            nonlocal piece, staged
+            document = self._document(asked, if_match)
+            if isinstance(document, Entity):
+                return self._put_apart(asked, document, value)
+            before = self._first(asked, document, if_match)
+            place = attributes.integer(before or {}, "place")
+            version = document.version + 1
+            if place is None:  # behind all others
+                place = sections.MOST_SECTIONS + version
+            section = Section(name, fresh.text, place, version)
+            added = 0 if before else 1
+            grown = section.weight - (sections.weight_of(before) if before else 0)
+            _check_room(document.manifest, added, grown, blamed)
+            epoch = document.manifest.epoch
+            if staged != epoch:  # pieces stand under an epoch: those of an earlier one are lost
+                piece = new_id()
+            first, *pieces = sections.cut(document.partition, epoch, section, piece)
+            if pieces and staged != epoch:
+                self.staging.write(document.partition, piece, pieces)
+                staged = epoch
+            held = Held(value, version, new=not before)
+            manifest = document.manifest.changed(version, name, added, grown)
+            change = Change(first, Held(value, version))
+            self._commit(document, manifest, name, change, before, piece if pieces else None)
+            return held
+
+        return self.staging.again(attempt)
+
+    def remove(self, asked: OneSection[E], *, if_match: int | None) -> int:
+        """See `Book.remove_section`."""
+        name = asked.name
+        sections.check_name(name, SECTION)
+
+        def attempt() -> int:
+            document = self._document(asked, if_match)
+            if isinstance(document, Entity):
+                return self._put_apart(asked, document, GONE).version
+            before = self._first(asked, document, if_match)
+            if before is None:
+                raise NotFound(f"no section {name!r} in {described(asked.one)}")
+            version = document.version + 1
+            manifest = document.manifest.changed(version, name, -1, -sections.weight_of(before))
+            self._commit(document, manifest, name, Change(None, None), before, None)
+            return version
+
+        return self.staging.again(attempt)
+
+    def _put_apart(self, asked: OneSection[Any], item: Entity, value: Any) -> Held:
+        """Split an item that was written before it was split, with one section changed."""
+        values: dict[str, Any] = getattr(item, declared(asked.entity).name)
+        new = asked.name not in values
+        if value is GONE and new:
+            raise NotFound(f"no section {asked.name!r} in {described(asked.one)}")
+        changed = {**values, asked.name: value}
+        if value is GONE:
+            del changed[asked.name]
+        version = item.version
+        SplitWriter(self.staging).put(with_sections(item, changed), if_match=version)
+        return Held(value, version + 1, new=new)
+
+    def _document(self, asked: OneSection[E], if_match: int | None) -> Document | E:
+        """A document as the open transaction leaves it, or as it stands.
+
+        The whole item instead, if it was written before it was split.
+        """
+        writer = self.staging.writer
+        key = writer.places.key(asked.one)
+        known = self.changed(key)
+        if known is not None:
+            return known
+        writer.check_apart(key)
+        head = None if key is None else writer.places.image(key)
+        if key is None or head is None:
+            raise NotFound(f"no {described(asked.one)}")
+        manifest = Manifest.of(head)
+        if manifest is None:
+            item = conditions.item_of(asked.entity, head)
+            inside = asked.name in getattr(item, declared(asked.entity).name)
+            _check_version(item.version if inside else None, if_match)
+            return item
+        partition = sections.partition_of(key, asked.entity.__name__)
+        return Document(head, partition, conditions.version_of(head), manifest)
+
+    def _first(
+        self, asked: OneSection[Any], document: Document, if_match: int | None
+    ) -> Image | None:
+        """The item of a section that counts, which is of the version that a caller knows."""
+        manifest = document.manifest
+        if asked.name in document.changes:
+            first = document.changes[asked.name].first
+        else:
+            place = sections.key_of_section(document.partition, manifest.epoch, asked.name)
+            first = self.staging.table.get(place, consistent=True)
+            if first is None:
+                # Unless all that was there has been replaced since the head was read.
+                newest = self.staging.table.get(key_of(document.head), consistent=True)
+                later = None if newest is None else Manifest.of(newest)
+                if later is None or later.epoch != manifest.epoch:
+                    raise Raced("others changed the same at this moment; try again")
+        changed = None if first is None else attributes.integer(first, "changed")
+        _check_version(None if first is None else changed or manifest.began, if_match)
+        return first
+
+    def _commit(
+        self,
+        document: Document,
+        manifest: Manifest,
+        name: str,
+        change: Change,
+        before: Image | None,
+        piece: str | None,
+    ) -> None:
+        """One section and the head, of the version behind the known one.
+
+        ``piece`` names what of the section stands in items of its own.
+        """
+        head, partition, version = document.head, document.partition, document.version + 1
+        sets: dict[str, AttributeValue] = {
+            "version": {"N": str(version)},
+            sections.MANIFEST: manifest.to_value(),
+        }
+        conditions.check_size({**head, **sets})
+        still = conditions.exactly(head)
+        changes = (f"{still.name(n)} = {still.value(value)}" for n, value in sets.items())
+        update = f"SET {', '.join(changes)}"
+        writes: list[Write] = [
+            Update(key_of(head), update, still.condition, still.names, still.values)
+        ]
+        if change.first is not None:
+            writes.append(Put(change.first))
+        elif before is not None:
+            writes.append(Delete(key_of(before)))
+        replaced = None if before is None else attributes.text(before, "piece")
+        # Not by the name of what is replaced: who wrote that may still take its own mark away.
+        marked = piece or (new_id() if replaced else None)
+        if marked is not None:
+            writes.append(self.staging.due(partition, marked))
+        after = Document(head, partition, version, manifest, {**document.changes, name: change})
+        with self.staging.writer.together() as transaction:
+            transaction.change_apart(key_of(head), writes, after)
+        if marked is not None:
+            pieces = key_of(before).sk + keys.prefix(replaced) if before and replaced else None
+            self.staging.clean(partition, marked, pieces)
+
+
+def _check_room(manifest: Manifest, added: int, grown: int, field: str) -> None:
+    if added and manifest.count >= sections.MOST_SECTIONS:
+        message = f"has {manifest.count} sections; at most {sections.MOST_SECTIONS}"
+        raise Invalid(message, field=field)
+    if grown > 0:
+        sections.check_weight(manifest.weight + grown, field)
+
+
+def _check_version(version: int | None, if_match: int | None) -> None:
+    """Refuse a section of another version than a caller knows; None: there is none."""
+    if if_match is None or version == if_match:
+        return
+    why = "there is no such section" if version is None else f"the section is of version {version}"
+    raise PreconditionFailed(why)

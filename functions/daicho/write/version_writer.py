@@ -1,0 +1,99 @@
+"""Revising: what a transaction reads and writes of items whose versions are kept.
+
+Each write of such an item is a transaction: the version item of the next number and the base item,
+under the condition that nobody has written since the item was read. So two writers never take one
+number, and whoever comes second begins anew; a caller who named the version that it knows is
+refused then. The SDK repeats a transaction whose answer was lost under the token of the first, so
+nothing is written twice.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from daicho.declare.entity import Entity, values_of
+from daicho.derive.derived_items import ItemKey, key_of
+from daicho.errors import Invalid
+from daicho.layout import versions
+from daicho.layout.versions import Standing
+from daicho.plan import EntityPlan
+from daicho.query.version_history import History
+from daicho.storage.attributes import AttributeValue, Image
+from daicho.write import conditions
+
+E = TypeVar("E", bound=Entity)
+Items = dict[ItemKey, Image]
+
+
+@dataclass
+class Revisions:
+    """The items with versions of one transaction, each by its base item's key.
+
+    ``known``: what stands of each, as the transaction would leave it. ``plans``: by what plan its
+    base item is made.
+    """
+
+    history: History
+    known: dict[ItemKey, Standing] = field(default_factory=dict)
+    plans: dict[ItemKey, EntityPlan] = field(default_factory=dict)
+
+    def read(self, entity: type[Entity], base: ItemKey) -> Image | None:
+        """The newest version, whole; None where nothing is.
+
+        Raises:
+            Invalid: the key leaves no room for versions.
+        """
+        self.known[base] = found = self.history.standing(entity, base)
+        self.plans[base] = self.history.plan(entity)
+        return found.item
+
+    def next(self, image: Image, at: dt.datetime) -> tuple[Image, Items]:
+        """``image`` as the next version, written ``at`` that time, and the version items with it.
+
+        Raises:
+            Invalid: over 400 KB with what is kept beside its fields.
+        """
+        base = key_of(image)
+        before, plan = self.known[base], self.plans[base]
+        revised = versions.versioned(image, before.last + 1, at)
+        item = versions.version_item(revised, plan.name)
+        conditions.check_size(versions.base_item(plan, revised))
+        conditions.check_size(item)
+        items = self._unkept(base) | {key_of(item): item}
+        self.known[base] = Standing(revised, before.last + 1)
+        return revised, items
+
+    def removed(self, base: ItemKey, at: dt.datetime) -> Items:
+        """The version items with a deletion: the mark, and what was not kept yet."""
+        before, plan = self.known[base], self.plans[base]
+        mark = versions.mark(plan, base, before, at)
+        items = self._unkept(base) | {key_of(mark): mark}
+        self.known[base] = Standing(None, before.last + 1)
+        return items
+
+    def base_item(self, base: ItemKey, image: Image) -> Image:
+        """What is to stand at a base item's key, of a whole image."""
+        plan = self.plans.get(base)
+        return image if plan is None else versions.base_item(plan, image)
+
+    def _unkept(self, base: ItemKey) -> Items:
+        item = versions.unkept_item(self.known[base], base, self.plans[base].name)
+        return {} if item is None else {key_of(item): item}
+
+
+def fields_of(entity: type[E], old: Image) -> dict[str, AttributeValue]:
+    """The fields of an old version, as they may be written now.
+
+    Raises:
+        Invalid: what was admitted then is not any more; names the field.
+    """
+    try:
+        values = values_of(entity(**values_of(conditions.item_of(entity, old))))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise Invalid(first["msg"], field=".".join(map(str, first["loc"]))) from error
+    return conditions.values_image(entity, values)

@@ -1,0 +1,33 @@
+"""What lies beyond a function's process: the stores, the clock, chance."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from daicho.runtime.clock import utc_now
+from daicho.storage.bucket import Bucket, open_bucket
+from daicho.storage.table import Table, open_table
+from daicho.tenants.state_machine import Machine
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What a handler reaches beyond its process. Tests and the delivery simulator give their own.
+
+    ``at_once``: how many writes go on at a time; 1 is in order, in the calling thread.
+    """
+
+    table: Callable[..., Table] = open_table
+    bucket: Callable[..., Bucket] = open_bucket
+    machine: Callable[[str], Machine] = Machine
+    now: Callable[[], dt.datetime] = utc_now
+    sleep: Callable[[float], None] = time.sleep
+    random: Callable[[], float] = random.random
+    at_once: int = 8
+
+
+AWS = Outside()

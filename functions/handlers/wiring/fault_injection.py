@@ -1,0 +1,116 @@
+"""A function that fails on purpose, at stage local: what it derives must be exact all the same.
+
+A share of its calls to the stores fails before or after it was carried out, as if the request or
+the answer had been lost; and in the same share of its invocations the process ends between two
+calls, while others of its threads may be in the middle of theirs.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+from daicho.errors import UnavailableError
+from daicho.runtime.settings import Settings
+from handlers.wiring.dependencies import AWS, Outside
+from handlers.wiring.stream_consumer import Context, Handler
+
+MOST_CALLS_BEFORE_DEATH = 60
+NEVER = math.inf
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+def faulty(build: Callable[..., Handler], environ: Mapping[str, str] = os.environ) -> Handler:
+    """Build a handler, one that fails if the environment asks for it (``FAULTS``).
+
+    Raises:
+        SettingsError: it is asked for at another stage than local.
+    """
+    share = Settings.parse(environ).faults
+    if not share:
+        return build(environ)
+    faults = Faults(share)
+    return faults.dying(build(environ, outside=faults.around(AWS)))
+
+
+class Faults:
+    """What goes wrong, by chance. ``end`` ends the process and does not come back."""
+
+    def __init__(
+        self,
+        share: float,
+        *,
+        chance: random.Random | None = None,
+        end: Callable[[int], object] = os._exit,
+    ) -> None:
+        self._share = share
+        self._chance = chance or random.Random()  # noqa: S311 - no secret hangs on it
+        self._end = end
+        self._calls_left: float = NEVER
+
+    def around(self, outside: Outside) -> Outside:
+        """The same stores, of which some calls fail."""
+        return replace(
+            outside,
+            table=lambda *given, **named: self._failing(outside.table(*given, **named)),
+            bucket=lambda *given, **named: self._failing(outside.bucket(*given, **named)),
+        )
+
+    def dying(self, handler: Handler) -> Handler:
+        """The same handler, of which some invocations do not come to their end."""
+
+        def mortal(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+            dies = self._chance.random() < self._share
+            self._calls_left = self._chance.randrange(MOST_CALLS_BEFORE_DEATH) if dies else NEVER
+            answered = handler(event, context)
+            if self._calls_left != NEVER:
+                self._die()  # all is done, and nobody hears of it
+            return answered
+
+        return mortal
+
+    def _failing(self, store: T) -> T:
+        return cast(T, _Failing(store, self))
+
+    def call(self, doing: str, carry_out: Callable[[], Any]) -> Any:
+        """Carry a call out, or not, or without its answer."""
+        if self._calls_left <= 0:
+            self._die()
+        self._calls_left -= 1  # several threads may miss one: it dies a little later then
+        fails, is_lost = self._chance.random() < self._share, self._chance.random() < 1 / 2
+        if fails and is_lost:
+            raise UnavailableError(f"{doing}: the request is lost on purpose")
+        answer = carry_out()
+        if fails:
+            raise UnavailableError(f"{doing}: the answer is lost on purpose")
+        return answer
+
+    def _die(self) -> None:
+        _log.error("the process ends on purpose")
+        self._end(1)
+
+
+class _Failing:
+    """A store whose calls go through `Faults.call`."""
+
+    def __init__(self, store: Any, faults: Faults) -> None:
+        self._store = store
+        self._faults = faults
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._store, name)
+        if not callable(method):
+            return method
+
+        @wraps(method)
+        def called(*given: Any, **named: Any) -> Any:
+            return self._faults.call(name, lambda: method(*given, **named))
+
+        return called

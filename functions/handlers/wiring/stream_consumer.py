@@ -1,0 +1,64 @@
+"""What the consumers of the table's stream share: their time, and the answer that Lambda wants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from daicho.runtime.retry import RESERVE, Patience
+from daicho.runtime.settings import Settings
+from daicho.stream.records import Batch
+from handlers.wiring.dependencies import Outside
+
+
+class Context(Protocol):
+    """What the handlers need of Lambda's context."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Milliseconds until the invocation is ended."""
+
+
+Handler = Callable[[Mapping[str, Any], Context], dict[str, Any]]
+
+
+class NotDoneError(Exception):
+    """Raised where a partial failure cannot be reported: the emulated stream ignores the report."""
+
+
+def consuming(
+    work: Callable[[Batch, Patience], str | None], settings: Settings, outside: Outside
+) -> Handler:
+    """Hand each event's batch to ``work``, which gives the first record that is not done."""
+
+    def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        batch = Batch.parse(event, emulated=settings.emulated_stream)
+        lowest = work(batch, patience_of(context, outside))
+        return answer(lowest, emulated=settings.emulated_stream)
+
+    return handler
+
+
+def patience_of(context: Context, outside: Outside) -> Patience:
+    """The invocation's time, less what its end needs."""
+
+    def remaining() -> float:
+        return context.get_remaining_time_in_millis() / 1000
+
+    reserve = min(RESERVE, remaining() / 4)
+    return Patience(remaining, reserve, sleep=outside.sleep, random=outside.random)
+
+
+def answer(lowest: str | None, *, emulated: bool) -> dict[str, Any]:
+    """Answer an invocation. ``lowest`` is the number of the first record that is not done.
+
+    Only the lowest: Lambda sends everything from there again (rule 4). ``state`` must be there
+    whenever the mapping has a tumbling window, also for the invocation without records that ends
+    a window; nothing is kept in it.
+
+    Raises:
+        NotDoneError: ``emulated``, and something is not done.
+    """
+    if lowest is not None and emulated:
+        raise NotDoneError(f"not done from record {lowest} on")
+    failures = [] if lowest is None else [{"itemIdentifier": lowest}]
+    return {"state": {}, "batchItemFailures": failures}

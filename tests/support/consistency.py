@@ -1,0 +1,56 @@
+"""What stands in a table of a test, against what should: a plain recomputation."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from daicho.derive import derived_items
+from daicho.derive.derived_items import Amount, ItemKey
+from daicho.derive.index_row import Row
+from daicho.plan import EntityPlan
+from daicho.storage.attributes import Image
+from daicho.tally import slots
+from tests.support.sample_ledger import LEDGER
+
+
+def differences(items: Mapping[ItemKey, Image]) -> list[str]:
+    """Where derived items and tallies differ from what the base items among ``items`` make."""
+    base = [item for item in items.values() if "type" in item]
+    return [*_derived(base, items), *_tallies(base, items)]
+
+
+def _derived(base: Iterable[Image], items: Mapping[ItemKey, Image]) -> list[str]:
+    should: dict[ItemKey, Row] = {}
+    for item in base:
+        should.update(derived_items.rows(_plan(item), item))
+    stands = {
+        key: Row.of(item) for key, item in items.items() if "#~" in key.pk and "GSI2PK" in item
+    }
+    return [
+        f"{key}: stands {stands.get(key)}, should {should.get(key)}"
+        for key in sorted({*should, *stands})
+        if stands.get(key) != should.get(key)
+    ]
+
+
+def _tallies(base: Iterable[Image], items: Mapping[ItemKey, Image]) -> list[str]:
+    should: defaultdict[str, Amount] = defaultdict(Amount)
+    for item in base:
+        for tally, amount in derived_items.contributions(_plan(item), item).items():
+            should[tally] += amount
+    stands: defaultdict[str, Amount] = defaultdict(Amount)
+    for key, item in items.items():
+        if "#+" in key.pk and key.sk.startswith("slot#"):
+            stands[key.pk] += slots.amount_of(item)
+        elif "#+" in key.pk and key.sk == "total":
+            stands[key.pk] += slots.base_of(item)
+    return [
+        f"{tally}: stands {stands[tally]}, should {should[tally]}"
+        for tally in sorted({*should, *stands})
+        if stands[tally] != should[tally]
+    ]
+
+
+def _plan(item: Image) -> EntityPlan:
+    return LEDGER.plan(item["type"]["S"], int(item["gen"]["N"]))

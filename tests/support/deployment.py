@@ -1,0 +1,66 @@
+"""The deployed functions over a table of Dynoxide: API, projector, rollup and archive's filter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from mypy_boto3_dynamodb import DynamoDBClient
+
+from daicho.plan import Ledger
+from daicho.storage.table import Table
+from handlers import api, project, rollup
+from handlers.wiring.stream_consumer import Handler
+from tests.support.api_client import Client
+from tests.support.dynoxide import create_table
+from tests.support.stream_pump import Consumer, Context, Pump, environment
+
+
+@dataclass
+class Served:
+    """What a deployment serves, and its stream, which moves when it is told to."""
+
+    dynamodb: DynamoDBClient
+    table: Table
+    handler: Handler
+    pump: Pump
+    rollup: Any
+
+    def client(self, tenant: str | None = "acme", **claims: str) -> Client:
+        """A client with a token of ``tenant``."""
+        return Client(self.handler, tenant, claims)
+
+    def catch_up(self) -> None:
+        """Let projector and rollup do all that there is to do."""
+        self.pump.run()
+        while self.rollup({}, Context())["rolled"]:
+            pass
+
+    def count(self) -> int:
+        """How many items stand in the table."""
+        pages = self.dynamodb.get_paginator("scan").paginate(TableName=self.table.name)
+        return sum(page["Count"] for page in pages)
+
+
+@contextmanager
+def serving_on(dynamo: str, dynamodb: DynamoDBClient) -> Iterator[Served]:
+    """A deployment over a fresh table."""
+    name = create_table(dynamodb)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ENDPOINT_URL", dynamo)
+        patch.setenv("POWERTOOLS_TRACE_DISABLED", "true")
+        patch.setenv("POWERTOOLS_METRICS_NAMESPACE", "Daicho")
+        patch.setenv("POWERTOOLS_LOG_LEVEL", "ERROR")
+        settings, ledger = environment(name), Ledger.load()
+        projector = Consumer(project.build(settings), ledger.derived_types)
+        yield Served(
+            dynamodb,
+            Table(dynamodb, name),
+            api.build(settings),
+            Pump(dynamodb, dynamo, name, [projector]),
+            rollup.build(settings),
+        )
+    dynamodb.delete_table(TableName=name)

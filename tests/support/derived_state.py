@@ -1,0 +1,73 @@
+"""Derived items without the stream: what the projector will have written when it has caught up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from mypy_boto3_dynamodb import DynamoDBClient
+
+from daicho.derive import derived_items
+from daicho.derive.derived_items import Amount, ItemKey
+from daicho.derive.index_row import Row
+from daicho.plan import Ledger
+from daicho.query.totals import order_of
+from daicho.storage import attributes
+from daicho.storage.attributes import Image
+from daicho.storage.table import Table
+from daicho.tally import slots
+
+
+def items_of(dynamodb: DynamoDBClient, table_name: str) -> Iterator[Image]:
+    """Everything in the table."""
+    for page in dynamodb.get_paginator("scan").paginate(TableName=table_name):
+        yield from page["Items"]
+
+
+def derive_all(dynamodb: DynamoDBClient, table_name: str, ledger: Ledger) -> None:
+    """Write and remove derived rows until they are exactly what the base items derive."""
+    wanted: dict[ItemKey, Row] = {}
+    standing: set[ItemKey] = set()
+    for item in items_of(dynamodb, table_name):
+        if (name := attributes.text(item, "type")) is not None:
+            generation = attributes.integer(item, "gen") or 0
+            wanted |= derived_items.rows(ledger.plan(name, generation), item)
+        elif "GSI2PK" in item:
+            standing.add(derived_items.key_of(item))
+    puts = [_row(key, row) for key, row in wanted.items()]
+    Table(dynamodb, table_name).batch_write(puts, standing - set(wanted))
+
+
+def count_all(dynamodb: DynamoDBClient, table_name: str, ledger: Ledger) -> None:
+    """Write totals and one slot for each tally, as if all had been counted and rolled up."""
+    amounts: dict[str, Amount] = {}
+    tallies: dict[str, tuple[str, Any]] = {}
+    for item in items_of(dynamodb, table_name):
+        if (name := attributes.text(item, "type")) is not None:
+            plan = ledger.plan(name, attributes.integer(item, "gen") or 0)
+            for tally, amount in derived_items.contributions(plan, item).items():
+                amounts[tally] = amounts.get(tally, Amount()) + amount
+                tallies[tally] = (name, plan)
+    written: list[Image] = []
+    for tally, amount in amounts.items():
+        counted = {"items": {"N": str(amount.items)}, "total": {"N": str(amount.total)}}
+        slot = slots.slot_key(tally, "single")
+        written.append({"PK": {"S": tally}, "SK": {"S": slot.sk}, **counted})
+        written.append({"PK": {"S": tally}, "SK": {"S": "total"}, **counted})
+        named = slots.TallyName.parse(tally)
+        _, plan = tallies[tally]
+        aggregate = next(a for a in plan.aggregates if a.name == named.aggregate)
+        if aggregate.ranked:
+            inner = len(aggregate.within)
+            within, by = named.parts[:inner], named.parts[inner:]
+            partition = derived_items.ranking_partition(named.tenant, plan, aggregate, within, by)
+            written[-1] = {
+                **written[-1],
+                "GSI3PK": {"S": partition},
+                "GSI3SK": {"S": order_of(amount, by)},
+            }
+    Table(dynamodb, table_name).batch_write(written)
+
+
+def _row(key: ItemKey, row: Row) -> Image:
+    return {"PK": {"S": key.pk}, "SK": {"S": key.sk}, **row.attributes}

@@ -1,0 +1,117 @@
+"""An archive in memory: downloads that expire, and whoever works on what is kept of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, field
+from typing import Any
+
+from daicho.archive.archiver import Archiver
+from daicho.archive.forgetter import REWRITTEN_AFTER
+from daicho.archive.reader import Archive, Days
+from daicho.archive.rearchiver import Rejoined, Rejoiner
+from daicho.archive.row_format import Row
+from daicho.archive.verification_report import VerifyReport
+from daicho.archive.verifier import Verifier
+from daicho.runtime.retry import Patience
+from daicho.storage.attributes import Image
+from daicho.stream.records import Batch, sequence
+from tests.delivery.aws.memory import MemoryBucket, MemoryTable
+from tests.support.sample_ledger import LEDGER, image
+
+LABEL = "2026-11-21T00:00:00.000"
+DAY = 86400
+MIDNIGHT = 1795219200  # 2026-11-21
+TODAY = dt.date(2026, 11, 21)
+WEEK_LATER = dt.datetime(2026, 11, 28, tzinfo=dt.UTC)
+TTL = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
+PATIENCE = Patience(lambda: 300.0, reserve=20, sleep=lambda _: None)
+HOME = "entity=Download/dt=2026-11-21/s_"
+
+
+def download(number: int, tenant: str = "t", **more: Any) -> Image:
+    values = {"song": "1", "id": str(number), "at": "2026-11-01T00:00:00.000000Z", "ttl": MIDNIGHT}
+    return image("Download", {**values, **more}, tenant=tenant)
+
+
+def batch(*numbers: int, at: int = MIDNIGHT, shard: str = "s", **changed: Any) -> Batch:
+    """Removals by TTL. ``changed``: attributes of the images; ``tenant``: whose they are."""
+    tenant = changed.pop("tenant", "t")
+    records = []
+    for number in numbers:
+        old = {**download(number, tenant), **changed}
+        change = {
+            "Keys": {"PK": old["PK"], "SK": old["SK"]},
+            "SequenceNumber": str(number),
+            "ApproximateCreationDateTime": at,
+            "OldImage": old,
+        }
+        records.append(
+            {
+                "eventName": "REMOVE",
+                "eventSourceARN": f"arn:…/stream/{LABEL}",
+                "dynamodb": change,
+                "userIdentity": TTL,
+            }
+        )
+    return Batch.parse({"shardId": shard, "Records": records})
+
+
+def seq(number: int) -> str:
+    return sequence(LABEL, str(number))
+
+
+def name_after(number: int) -> str:
+    """The name of the link that follows a number; 0 is the start."""
+    return f"{HOME}{seq(number).replace('#', '_') if number else '0'}.json.gz"
+
+
+def side_name(number: int) -> str:
+    return f"{HOME}side-{seq(number).replace('#', '_')}.json.gz"
+
+
+@dataclass
+class Kept:
+    """A table and a bucket with an archive in it, by one clock, which stands."""
+
+    table: MemoryTable = field(default_factory=MemoryTable)
+    bucket: MemoryBucket = field(default_factory=MemoryBucket)
+    now: dt.datetime = WEEK_LATER
+
+    def __post_init__(self) -> None:
+        self.bucket.now = lambda: self.now
+
+    def grow_old(self) -> None:
+        """Let time pass, until its objects may be rewritten."""
+        self.now += REWRITTEN_AFTER
+
+    @property
+    def archive(self) -> Archive:
+        return Archive(self.bucket)
+
+    def append(self, *numbers: int, **more: Any) -> None:
+        given = batch(*numbers, **more)
+        archiver = Archiver(self.table, self.bucket, LEDGER, now=lambda: self.now)
+        assert archiver.archive(given, PATIENCE) is None
+
+    def rejoin(self, *numbers: int, **more: Any) -> Rejoined:
+        rejoiner = Rejoiner(self.table, self.bucket, LEDGER, now=lambda: self.now)
+        return rejoiner.rejoin(batch(*numbers, **more), PATIENCE)
+
+    def verify(self, days: int = 1) -> VerifyReport:
+        span = Days(TODAY, TODAY + dt.timedelta(days=days - 1))
+        return Verifier(self.table, self.archive, now=lambda: self.now).verify(span, ["Download"])
+
+    def kinds(self) -> list[str]:
+        """What a verification finds, in short."""
+        return sorted({each.kind for each in self.verify(3).findings})
+
+    def rows(self) -> list[Row]:
+        return [
+            row
+            for each in self.archive.links("Download")
+            for row in self.archive.read(each.name).rows
+        ]
+
+    def numbers(self) -> list[int]:
+        return sorted(int(row.seq.rsplit("#")[-1]) for row in self.rows())

@@ -1,0 +1,247 @@
+"""A house in memory with a projector and a redrive, and code that is broken until it is fixed."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from daicho.derive.derived_items import ItemKey, key_of
+from daicho.plan import Ledger
+from daicho.redrive.failure_bucket import Archive
+from daicho.redrive.redrive import Redrive
+from daicho.redrive.report import Asked, Report
+from daicho.runtime.retry import Patience
+from daicho.storage.attributes import Image
+from daicho.storage.bucket import Bucket
+from daicho.storage.table import Table
+from daicho.stream import changes as computing
+from daicho.stream import claims
+from daicho.stream.changes import Computed
+from daicho.stream.claims import Shard
+from daicho.stream.projector import Projector
+from daicho.stream.records import Batch, StreamRecord, sequence
+from daicho.tally.slots import slot_key
+from tests.delivery.aws.dynamo import Dynamo
+from tests.delivery.aws.objects import Objects
+from tests.delivery.aws.on_failure import EXHAUSTED, GivenUp, object_of
+from tests.support.consistency import differences
+from tests.support.sample_ledger import LEDGER, image, tally
+
+LABEL = "2026-11-21T00:00:00.000"
+ARN = f"arn:aws:dynamodb:us-east-1:000000000000:table/daicho/stream/{LABEL}"
+BEGAN = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
+SHARD = "shardId-1"
+DAY = dt.timedelta(hours=25)
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+@dataclass
+class Turns:
+    """Counts the operations of a process, and does something before one of them."""
+
+    at: int | None = None
+    do: Callable[[], None] = lambda: None
+    after: bool = False
+    count: int = 0
+
+    def take(self, operation: Callable[[], Any]) -> Any:
+        self.count += 1
+        if self.count == self.at and not self.after:
+            self.do()
+        last = self.count == self.at and self.after
+        try:
+            return operation()
+        finally:
+            if last:
+                self.do()
+
+
+class Turned:
+    """A client whose every call is an operation."""
+
+    def __init__(self, real: Any, turns: Turns) -> None:
+        self._real, self._turns = real, turns
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        call = getattr(self._real, name)
+        return lambda **request: self._turns.take(lambda: call(**request))
+
+
+@dataclass
+class House:
+    """One stream shard, and what works on it. ``broken``: the numbers that cannot be computed."""
+
+    broken: set[int] = field(default_factory=set)
+    ledger: Ledger = LEDGER
+
+    def __post_init__(self) -> None:
+        self.now = BEGAN
+        self.dynamo, self.objects = Dynamo(lambda: self.now), Objects(lambda: self.now)
+        self.records: list[dict[str, Any]] = []
+        self.archive: Archive | None = None
+
+    # --- Writers -----------------------------------------------------------------------------
+
+    def put(self, item: Image) -> None:
+        """Write a base item; its record follows in the stream."""
+        key = key_of(item)
+        old = self.dynamo.find(key)
+        self.dynamo.commit(key, item)
+        self._record(key, old, item)
+
+    def delete(self, item: Image) -> None:
+        old = self.dynamo.find(key_of(item))
+        self.dynamo.commit(key_of(item), None)
+        self._record(key_of(item), old, None)
+
+    def _record(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
+        name = "INSERT" if old is None else "REMOVE" if new is None else "MODIFY"
+        change: dict[str, Any] = {
+            "Keys": {"PK": {"S": key.pk}, "SK": {"S": key.sk}},
+            "SequenceNumber": str(len(self.records) + 98),  # crosses a length on the way
+            "ApproximateCreationDateTime": self.now.timestamp(),
+            **({"OldImage": old} if old else {}),
+            **({"NewImage": new} if new else {}),
+        }
+        self.records.append({"eventName": name, "eventSourceARN": ARN, "dynamodb": change})
+
+    # --- Functions ---------------------------------------------------------------------------
+
+    def stores(self, turns: Turns) -> tuple[Table, Bucket]:
+        dynamo: Any = Turned(self.dynamo, turns)
+        objects: Any = Turned(self.objects, turns)
+        return Table(dynamo, "daicho"), Bucket(objects, "failures")
+
+    def event(self, begin: int, end: int) -> dict[str, Any]:
+        return {"shardId": SHARD, "Records": self.records[begin:end]}
+
+    def project(self, begin: int = 0, end: int | None = None, turns: Turns | None = None) -> None:
+        """Hand a stretch of the stream to the projector."""
+        table, bucket = self.stores(turns or Turns())
+        projector = Projector(table, bucket, self.ledger, dirty_shards=1, now=lambda: self.now)
+        batch = Batch.parse(self.event(begin, len(self.records) if end is None else end))
+        assert projector.project(batch, patience()) is None
+
+    def discard(self, begin: int, end: int, function: str = "project") -> str:
+        """Lambda gives a stretch up."""
+        given = GivenUp(
+            "uuid-1" if function == "project" else "uuid-2",
+            f"arn:aws:lambda:us-east-1:000000000000:function:{function}",
+            ARN,
+            SHARD,
+            self.records[begin:end],
+            self.event(begin, end),
+            EXHAUSTED,
+            301,
+            True,
+            self.now,
+        )
+        name, body = object_of(given)
+        self.objects.put_object(Key=name, Body=body)
+        return name
+
+    def redrive(self, action: str = "apply", turns: Turns | None = None, **more: Any) -> Report:
+        """One call of the redrive."""
+        table, bucket = self.stores(turns or Turns())
+        redrive = Redrive(
+            table,
+            bucket,
+            self.ledger,
+            projector="project",
+            dirty_shards=1,
+            now=lambda: self.now,
+            archiver="archive",
+            archive=self.archive,
+        )
+        return redrive.run(Asked.parse({"action": action, **more}), patience())
+
+    # --- What stands -------------------------------------------------------------------------
+
+    @property
+    def items(self) -> Mapping[ItemKey, Image]:
+        return dict(self.dynamo.items)
+
+    @property
+    def shard(self) -> Shard:
+        return Shard.of(SHARD, self.dynamo.find(claims.shard_key(SHARD)))
+
+    @property
+    def states(self) -> list[str]:
+        return [claim.state for claim in self.shard.claims.values()]
+
+    def differences(self) -> list[str]:
+        return differences(self.items)
+
+    def recounted(self) -> set[str]:
+        return {key.sk for key in self.items if key.pk == "#recount"}
+
+
+def patience() -> Patience:
+    """As much as an invocation has, of which waiting takes some."""
+    left = [300.0]
+
+    def sleep(seconds: float) -> None:
+        left[0] -= seconds
+
+    return Patience(lambda: left[0], reserve=20, sleep=sleep, random=lambda: 1.0)
+
+
+@pytest.fixture
+def house(monkeypatch: pytest.MonkeyPatch) -> House:
+    """A house whose code fails on the numbers that its test says are broken."""
+    made = House()
+    break_code(made, monkeypatch)
+    return made
+
+
+def break_code(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let computing fail for the records of ``house.broken``, by their place in the stream."""
+    real = computing.compute_one
+
+    def compute_one(record: StreamRecord, ledger: Ledger) -> Computed:
+        if int(record.number) - 98 in house.broken:
+            raise ArithmeticError(f"record {record.number} is too much for this code")
+        return real(record, ledger)
+
+    monkeypatch.setattr(computing, "compute_one", compute_one)
+
+
+def song(identity: int, name: str, artist: str = "x", seconds: int = 1) -> Image:
+    values = {"id": str(identity), "name": name, "artist": artist, "seconds": seconds}
+    return image("Song", values, gen=2)
+
+
+def number(place: int) -> str:
+    return sequence(LABEL, str(place + 98))
+
+
+COUNT, LENGTH = tally("Song", "count", 1), tally("Song", "length", 2, "x")
+COUNT_SLOT = slot_key(COUNT, SHARD)
+
+
+def a_day(house: House) -> None:
+    """Songs that come, change, move and go; three records of them are poison."""
+    house.put(song(1, "ab"))
+    house.put(song(2, "bc", "y"))
+    house.put(song(1, "ac"))  # 2: poison; the posting of "a" is alike in it
+    house.put(song(3, "cd"))  # 3: poison, and goes again later
+    house.put(song(2, "bd", "x", 7))
+    house.delete(song(3, "cd"))
+    house.put(song(1, "ad", "y", 5))  # 6: poison, moves between groups
+    house.put(song(4, "ab"))
+    house.broken = {2, 3, 6}
+
+
+def drive(house: House, action: str = "apply", limit: int = 200) -> list[Report]:
+    """Call after call, to the end."""
+    reports = [house.redrive(action, limit=limit)]
+    while not reports[-1].finished:
+        reports.append(house.redrive(action, limit=limit, cursor=reports[-1].cursor))
+    return reports

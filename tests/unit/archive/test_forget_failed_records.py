@@ -1,0 +1,144 @@
+"""What lies of a forgotten tenant in the failure bucket: what was applied goes, the rest waits."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from typing import Any
+
+import pytest
+
+from daicho.archive.forget_failed_records import Remains, RemainsReport
+from daicho.errors import UnavailableError
+from daicho.stream import claims
+from daicho.stream.claims import Claim
+from daicho.stream.records import StreamRecord
+from tests.delivery.aws.memory import MemoryBucket, MemoryTable
+from tests.support.memory_archive import batch, seq
+
+NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
+LATER = dt.timedelta(hours=73)
+GIVEN_UP = "aws/lambda/m/s/2026/11/21/2026-11-21T10.11.12-1-2-3-4-5"
+
+
+class House:
+    """A table with claims and a failure bucket."""
+
+    def __init__(self) -> None:
+        self.now = NOON
+        self.table, self.bucket = MemoryTable(), MemoryBucket(lambda: self.now)
+
+    def set_aside(self, number: int, tenant: str) -> str:
+        """A payload; its name."""
+        name = claims.payload_name("s", seq(number))
+        assert self.bucket.create(name, body({"shard": "s", "record": raw(number, tenant)}), {})
+        return name
+
+    def give_up(self, *numbers: int, tenants: str, name: str = GIVEN_UP) -> str:
+        records = [raw(*each) for each in zip(numbers, tenants, strict=True)]
+        event = json.dumps({"Records": records, "shardId": "s"})
+        assert self.bucket.create(
+            name,
+            body({"payload": event, "DDBStreamBatchInfo": {"shardId": "s"}, "timestamp": "…"}),
+            {},
+        )
+        return name
+
+    def claim(self, number: int, state: Any) -> None:
+        record: StreamRecord = batch(number).records[0]
+        shard = {"announced": {"S": seq(number)}}
+        claim = Claim.of(record, state, self.now)
+        key = claims.shard_key("s")
+        item = {"PK": {"S": key.pk}, "SK": {"S": key.sk}, **shard, claim.name: claim.value}
+        self.table.items[key] = item
+
+    def done(self, name: str) -> None:
+        self.bucket.move(name, f"done/{name}")
+
+    def forget(self, tenant: str = "t", *, dry_run: bool = False) -> RemainsReport:
+        remains = Remains(self.table, self.bucket, now=lambda: self.now)
+        return remains.forget(tenant, dry_run=dry_run)
+
+    def text(self) -> str:
+        """Everything that any version of any object holds."""
+        found = [self.bucket.fetch(each.name, each.id) for each in self.bucket.versions("")]
+        return "".join(each.body.decode() for each in found if each)
+
+
+def raw(number: int, tenant: str) -> Any:
+    return batch(number, tenant=tenant).records[0].raw
+
+
+def body(whole: dict[str, Any]) -> bytes:
+    return json.dumps(whole).encode()
+
+
+@pytest.fixture
+def house() -> House:
+    return House()
+
+
+def test_what_was_applied_goes_with_all_its_versions(house: House) -> None:
+    house.done(house.set_aside(1, "t"))
+    house.done(house.give_up(2, 3, tenants="tt"))
+    dry = house.forget(dry_run=True)
+    assert (dry.objects, dry.records, dry.versions, dry.complete) == (2, 3, 2, False)
+    assert '"t#Download' in house.text()
+    report = house.forget()
+    assert (report.objects, report.records, report.versions, report.complete) == (2, 3, 2, True)
+    assert house.text() == ""
+    assert house.forget().objects == 0
+
+
+def test_a_batch_of_several_tenants_goes_on_without_the_tenants_records(house: House) -> None:
+    house.done(house.give_up(1, 2, 3, tenants="tut"))
+    report = house.forget()
+    assert (report.objects, report.records, report.versions, report.complete) == (1, 2, 1, True)
+    (name,) = house.bucket.objects
+    left = json.loads(house.bucket.objects[name][0])
+    event = json.loads(left["payload"])
+    assert [each["dynamodb"]["SequenceNumber"] for each in event["Records"]] == ["2"]
+    assert (event["shardId"], left["timestamp"]) == ("s", "…")
+    assert "t#Download" not in house.text().replace("u#Download", "")
+
+
+def test_what_waits_for_a_redrive_is_named_and_left(house: House) -> None:
+    claimed, laid = house.set_aside(1, "t"), house.give_up(2, 3, tenants="tu")
+    house.claim(1, "open")
+    report = house.forget()
+    assert report.waiting == [laid, claimed]
+    assert (report.objects, report.complete) == (0, False)
+    # Then it is redriven.
+    house.claim(1, "done")
+    house.done(laid)
+    report = house.forget()
+    assert (report.objects, report.versions, report.waiting, report.complete) == (2, 1, [], True)
+    assert "t#Download" not in house.text().replace("u#Download", "")
+
+
+def test_a_payload_whose_claim_is_not_known_waits_for_three_days(house: House) -> None:
+    name = house.set_aside(1, "t")
+    assert house.forget().waiting == [name]
+    house.now += LATER  # its claim was done, and is gone since
+    assert house.forget().complete
+    assert house.text() == ""
+
+
+def test_other_tenants_and_what_cannot_be_read(house: House) -> None:
+    house.done(house.set_aside(1, "u"))
+    assert house.bucket.create("stray", b"what is this", {})
+    before = dict(house.bucket.objects)
+    report = house.forget()
+    assert (report.objects, report.complete) == (0, True)
+    assert dict(house.bucket.objects) == before
+    assert report.to_json()["complete"] is True
+
+
+def test_an_object_that_another_changes_is_not_removed(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.done(house.give_up(1, 2, tenants="tu"))
+    monkeypatch.setattr(house.bucket, "replace", lambda *_: False)
+    with pytest.raises(UnavailableError, match="another is at"):
+        house.forget()
+    assert "u#Download" in house.text()

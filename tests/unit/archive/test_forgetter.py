@@ -1,0 +1,151 @@
+"""Forgetting a tenant: its rows go, with every version that held them, and the chains hold."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from typing import Any
+
+import pytest
+
+from daicho.archive.forget_schedule import Due
+from daicho.archive.forgetter import ForgetReport, Forgetter
+from daicho.errors import UnavailableError
+from tests.support.memory_archive import Kept, name_after, side_name
+
+HOURS_72 = dt.timedelta(hours=72)
+
+
+@pytest.fixture
+def kept() -> Kept:
+    made = Kept()
+    made.append(1, 2)
+    made.append(4, tenant="u")
+    made.append(5)
+    made.rejoin(3)
+    made.grow_old()
+    return made
+
+
+def forget(kept: Kept, tenant: str = "t", **more: Any) -> ForgetReport:
+    return Forgetter(kept.table, kept.bucket, now=lambda: kept.now).forget(tenant, **more)
+
+
+def test_rows_and_old_versions_go_and_the_chain_holds(kept: Kept) -> None:
+    report = forget(kept)
+    assert report.complete
+    assert (report.objects, report.rows, report.versions) == (3, 4, 3)
+    assert kept.numbers() == [4]
+    assert kept.bucket.older == {}
+    assert kept.verify().sound
+    kept.append(5)  # what comes again meets the chain as it was
+    kept.append(6, tenant="u")
+    assert kept.numbers() == [4, 6]
+    assert kept.verify().sound
+
+
+def test_a_second_time_there_is_nothing_to_do(kept: Kept) -> None:
+    forget(kept)
+    before = dict(kept.bucket.objects)
+    report = forget(kept)
+    assert (report.objects, report.versions, report.complete) == (0, 0, True)
+    assert dict(kept.bucket.objects) == before
+
+
+def test_a_dry_run_changes_nothing(kept: Kept) -> None:
+    before = dict(kept.bucket.objects)
+    report = forget(kept, dry_run=True)
+    assert (report.objects, report.rows, report.complete) == (3, 4, False)
+    assert dict(kept.bucket.objects) == before
+    assert Due(kept.table, kept.bucket).waiting() == []
+
+
+def test_younger_objects_wait_for_their_time(kept: Kept) -> None:
+    kept.now -= dt.timedelta(seconds=1)
+    report = forget(kept)
+    assert (report.objects, report.younger, report.younger_rows) == (0, 3, 4)
+    assert not report.complete
+    assert report.again_at is not None
+    kept.now = report.again_at
+    assert forget(kept).complete
+    assert kept.numbers() == [4]
+
+
+def test_versions_under_a_mark_of_deletion_go_too(kept: Kept) -> None:
+    client: Any = kept.bucket._client
+    client.delete_object(Bucket="bucket", Key=name_after(0))
+    assert forget(kept).versions == 3
+    assert name_after(0) not in kept.bucket.older
+
+
+def test_what_cannot_be_read_is_named(kept: Kept) -> None:
+    kept.bucket.spoil(name_after(0), b"?")
+    report = forget(kept)
+    assert list(report.broken) == [name_after(0)]
+    assert not report.complete
+    # Its older version could be read, and held the tenant's rows.
+    assert kept.bucket.older == {}
+
+
+def test_another_tenants_rows_stay_as_they_were(kept: Kept) -> None:
+    body, _ = kept.bucket.objects[name_after(2)]
+    forget(kept)
+    assert kept.bucket.objects[name_after(2)][0] == body
+    assert forget(kept, "nobody").objects == 0
+
+
+def test_what_is_rewritten_by_another_meanwhile_is_read_again(kept: Kept) -> None:
+    kept.append(6, 7, tenant="u")
+    kept.grow_old()
+    real = kept.bucket.replace
+    once = iter([True])
+
+    def replace(key: str, *given: Any) -> bool:
+        if next(once, False):
+            assert forget(kept, "u").complete
+        return real(key, *given)
+
+    kept.bucket.replace = replace  # type: ignore[method-assign, assignment]
+    assert forget(kept).complete
+    assert kept.numbers() == []
+    assert kept.verify().sound
+
+
+def test_stopped_anywhere_it_is_done_by_the_next_run() -> None:
+    for stop in itertools.count(1):
+        kept = Kept()
+        kept.append(1, 2)
+        kept.append(4, tenant="u")
+        kept.rejoin(3)
+        kept.grow_old()
+        left = itertools.count(stop, -1)
+
+        class Fragile:
+            """A store whose n-th call fails when it is done."""
+
+            def __init__(self, real: Any, left: Any = left) -> None:
+                self._real, self._left = real, left
+
+            def __getattr__(self, name: str) -> Any:
+                call = getattr(self._real, name)
+
+                def done(*given: Any, **more: Any) -> Any:
+                    found = call(*given, **more)
+                    if next(self._left) == 0:
+                        raise UnavailableError(name)
+                    return found
+
+                return done
+
+        fragile = Forgetter(Fragile(kept.table), Fragile(kept.bucket), now=lambda k=kept: k.now)  # type: ignore[misc]
+        try:
+            fragile.forget("t")
+        except UnavailableError:
+            assert forget(kept).complete
+        else:
+            break
+        assert kept.numbers() == [4]
+        assert kept.bucket.older == {}
+        assert side_name(3) in kept.bucket.objects
+        assert kept.verify().sound
+    assert stop > 8

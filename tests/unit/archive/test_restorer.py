@@ -1,0 +1,248 @@
+"""Restoring: what is selected comes back once, never over what is newer, and may be run again."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from typing import Any
+
+import pytest
+
+from daicho.archive.reader import Selection
+from daicho.archive.restorer import Restorer, RestoreReport, restored, storable
+from daicho.archive.row_format import Row
+from daicho.derive import derived_items
+from daicho.errors import UnansweredError
+from daicho.runtime.retry import Patience
+from daicho.stream.changes import RESTORED, compute_one
+from daicho.stream.records import StreamRecord
+from daicho.tally import slots
+from daicho.tenants.jobs import mark_key
+from tests.support.memory_archive import DAY, MIDNIGHT, Kept, batch, download, name_after, seq
+from tests.support.sample_ledger import LEDGER, OLD_LEDGER, tally
+
+LIVES = 3600
+
+
+@pytest.fixture
+def kept() -> Kept:
+    made = Kept()
+    made.append(1, 2)
+    made.append(3, tenant="u")
+    made.append(4, at=MIDNIGHT + DAY)
+    return made
+
+
+def restore(kept: Kept, *, dry_run: bool = False, table: Any = None, **more: Any) -> RestoreReport:
+    asked = {name: more.pop(name) for name in ("tenant", "key", "since", "until") if name in more}
+    kept.now += dt.timedelta(seconds=1)  # no two runs are of one instant
+    restorer = Restorer(table or kept.table, kept.archive, LEDGER, threads=1, now=lambda: kept.now)
+    return restorer.restore(Selection(**asked), dry_run=dry_run, **more)
+
+
+def items(kept: Kept) -> dict[str, Any]:
+    """The items by their id and tenant."""
+    return {
+        f"{key.pk[0]}{item['id']['S']}": item
+        for key, item in kept.table.items.items()
+        if "type" in item
+    }
+
+
+def key(number: int, tenant: str = "t") -> derived_items.ItemKey:
+    return derived_items.key_of(download(number, tenant))
+
+
+def test_what_is_selected_comes_back_with_a_new_expiry(kept: Kept) -> None:
+    report = restore(kept, tenant="t")
+    assert (report.rows, report.items, report.restored, report.complete) == (3, 3, 3, True)
+    found = items(kept)
+    assert sorted(found) == ["t1", "t2", "t4"]
+    assert found["t1"] == {
+        **download(1),
+        "version": {"N": "1"},
+        "ttl": {"N": str(int(kept.now.timestamp()) + LIVES)},
+        RESTORED: found["t1"][RESTORED],
+    }
+    assert found["t1"][RESTORED]["M"]["seq"] == {"S": seq(1)}
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({"key": key(2)}, ["t2"]),
+        ({"since": dt.datetime(2026, 11, 22, tzinfo=dt.UTC)}, ["t4"]),
+        ({"tenant": "u"}, ["u3"]),
+        ({"tenant": "v"}, []),
+    ],
+)
+def test_by_key_tenant_and_time(kept: Kept, asked: dict[str, Any], expected: list[str]) -> None:
+    assert restore(kept, **asked).restored == len(expected)
+    assert sorted(items(kept)) == expected
+
+
+def test_a_dry_run_says_what_would_be_and_writes_nothing(kept: Kept) -> None:
+    kept.table.items[key(1)] = download(1, ttl=int(kept.now.timestamp()) + 9)
+    before = dict(kept.table.items)
+    report = restore(kept, dry_run=True)
+    assert (report.restored, report.newer, report.finished) == (3, 1, True)
+    assert dict(kept.table.items) == before
+
+
+def test_run_again_it_finds_its_own_work(kept: Kept) -> None:
+    restore(kept)
+    before = dict(kept.table.items)
+    kept.now += dt.timedelta(minutes=5)
+    report = restore(kept)
+    assert (report.restored, report.already, report.complete) == (0, 4, True)
+    assert restore(kept, over_newer=True).already == 4
+    assert dict(kept.table.items) == before
+
+
+def test_what_was_changed_since_stays_as_it_is(kept: Kept) -> None:
+    restore(kept)
+    kept.table.items[key(1)] = {**kept.table.items[key(1)], "at": {"S": "2026-12-01"}}
+    assert restore(kept).already == 4
+    assert kept.table.items[key(1)]["at"] == {"S": "2026-12-01"}
+
+
+def test_nothing_is_written_over_a_newer_item_unless_told(kept: Kept) -> None:
+    live = download(1, ttl=int(kept.now.timestamp()) + 9, at="2026-12-01T00:00:00.000000Z")
+    kept.table.items[key(1)] = live
+    report = restore(kept)
+    assert (report.restored, report.newer, report.complete) == (3, 1, False)
+    assert kept.table.items[key(1)] == live
+    report = restore(kept, over_newer=True)
+    assert (report.restored, report.replaced, report.already) == (1, 1, 3)
+    assert kept.table.items[key(1)]["at"] == download(1)["at"]
+
+
+def test_an_expired_item_is_archived_before_anything_takes_its_place(kept: Kept) -> None:
+    kept.table.items[key(1)] = download(1, ttl=int(kept.now.timestamp()) - 9)
+    report = restore(kept, over_newer=True)
+    assert (report.restored, report.waiting, report.complete) == (3, 1, False)
+
+
+def test_of_one_key_the_newest_row_comes_back(kept: Kept) -> None:
+    kept.append(5, id={"S": "1"}, PK=download(1)["PK"], SK=download(1)["SK"], note={"S": "later"})
+    report = restore(kept, tenant="t")
+    assert (report.rows, report.items, report.restored) == (4, 3, 3)
+    assert items(kept)["t1"]["note"] == {"S": "later"}
+    assert restore(kept, tenant="t").already == 3
+
+
+def test_what_no_item_can_be_made_of_is_named_and_the_rest_comes_back(kept: Kept) -> None:
+    kept.append(6, gen={"N": "7"})
+    kept.append(7, type={"S": "Gone"})
+    kept.append(8, song={"N": "1"})
+    kept.bucket.spoil(name_after(0).replace("11-21", "11-22"), b"?")
+    report = restore(kept)
+    assert report.restored == 3
+    assert sorted(each["seq"] for each in report.unrestorable) == [seq(6), seq(7), seq(8)]
+    assert list(report.broken) == [name_after(0).replace("11-21", "11-22")]
+    assert not report.complete
+    assert report.to_json()["failed"] == 3
+
+
+def test_it_goes_on_behind_its_cursor(kept: Kept) -> None:
+    cursors: list[str] = []
+    restore(kept, tell=lambda report: cursors.append(report.cursor))
+    assert cursors == sorted(cursors)
+    for key_, _ in list(kept.table.items.items()):
+        if "type" in kept.table.items[key_]:
+            del kept.table.items[key_]
+    report = restore(kept, resume=cursors[0])
+    assert (report.restored, report.finished) == (2, True)
+
+
+class Silent:
+    """A table whose n-th put is done, and nobody is told."""
+
+    def __init__(self, real: Any, at: int) -> None:
+        self._real, self._left = real, itertools.count(at, -1)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def put(self, *given: Any, **more: Any) -> Any:
+        found = self._real.put(*given, **more)
+        if next(self._left) == 0:
+            raise UnansweredError("put")
+        return found
+
+
+@pytest.mark.parametrize("at", range(4))
+def test_a_lost_answer_is_no_newer_item(kept: Kept, at: int) -> None:
+    patience = Patience(lambda: 100.0, reserve=0, sleep=lambda _: None)
+    report = restore(kept, table=Silent(kept.table, at), patience=patience)
+    assert (report.restored, report.already, report.newer) == (4, 0, 0)
+
+
+def test_without_time_it_ends_and_says_where(kept: Kept) -> None:
+    report = restore(kept, table=Silent(kept.table, 2), patience=Patience(lambda: -1.0, reserve=-2))
+    assert report.finished
+    stopped = Patience(lambda: 0.0, reserve=0)
+    report = restore(kept, patience=stopped)
+    assert not report.finished
+    assert report.cursor == ""
+
+
+def test_the_generation_is_todays() -> None:
+    old = {
+        "PK": {"S": "t#Song#1"},
+        "SK": {"S": "-"},
+        "type": {"S": "Song"},
+        "gen": {"N": "1"},
+        "id": {"S": "1"},
+        "name": {"S": "ab"},
+        "created_at": {"S": "2026-11-21T00:00:00.000000Z"},
+        "ttl": {"N": "1"},
+        "version": {"N": "4"},
+    }
+    row = Row("t", "Song", 1, dt.datetime(2026, 11, 21, tzinfo=dt.UTC), seq(1), raw=False, item=old)
+    now = dt.datetime(2026, 11, 22, tzinfo=dt.UTC)
+    found = restored(row, LEDGER, now)
+    assert (found["gen"], found["version"]) == ({"N": "2"}, {"N": "5"})
+    assert "ttl" not in found
+    assert restored(row, OLD_LEDGER, now)["gen"] == {"N": "1"}
+
+
+def test_binary_values_are_bytes_again() -> None:
+    archived = {"M": {"b": {"B": "AAE="}, "l": {"L": [{"BS": ["AA=="]}, {"N": "1.0"}]}}}
+    assert storable(archived) == {
+        "M": {"b": {"B": b"\x00\x01"}, "l": {"L": [{"BS": [b"\x00"]}, {"N": "1.0"}]}}
+    }
+
+
+def test_what_an_expired_item_went_on_counting_is_not_counted_twice() -> None:
+    (expired,) = batch(1).records
+    row = Row.of(expired, LEDGER)
+    new = restored(row, LEDGER, dt.datetime(2026, 11, 28, tzinfo=dt.UTC))
+
+    def deltas(old: Any, new: Any) -> dict[Any, int]:
+        changed = {**vars(expired), "old": old, "new": new, "expired": False}
+        found = compute_one(StreamRecord(**changed), LEDGER).deltas
+        return {key: amount.items for key, amount in found.items()}
+
+    chart, alive = tally("Download", "chart", 1, "2026-11", "1"), tally("Download", "alive", 1, "1")
+    came = deltas(None, new)
+    assert came == {
+        slots.slot_key(chart, "s"): 1,
+        slots.kept_key(chart, "s"): -1,
+        slots.slot_key(alive, "s"): 1,
+    }
+    gone = {key: amount.items for key, amount in compute_one(expired, LEDGER).deltas.items()}
+    assert all(gone[key] == -amount for key, amount in came.items())
+    assert deltas(new, {**new, "version": {"N": "9"}}) == {}
+    assert deltas(new, None) == {slots.slot_key(chart, "s"): -1, slots.slot_key(alive, "s"): -1}
+    # Over a live item: that one is gone, and the restored one is no longer an expired one.
+    assert deltas(download(1), new) == {slots.kept_key(chart, "s"): -1}
+
+
+def test_nothing_comes_back_of_a_tenant_that_is_closed(kept: Kept) -> None:
+    mark = mark_key("t")
+    kept.table.items[mark] = {"PK": {"S": mark.pk}, "SK": {"S": mark.sk}}
+    report = restore(kept)
+    assert sorted(items(kept)) == ["u3"]
+    assert (report.restored, report.failed, report.complete) == (1, 3, False)
+    assert {each["error"] for each in report.unrestorable} == {"the tenant t is closed for good"}

@@ -1,0 +1,136 @@
+"""What a listing's rows copy, and when a row has to be written again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from daicho import Entity, Key, Listing, Versioned, created_at, field, ref, refs, uid
+from daicho.declare.compiler import compile_entity
+from daicho.declare.fields import DeclarationError
+from daicho.derive import derived_items
+from daicho.derive.index_row import COPY, MOST_COPIED, Row, is_too_large, read, written
+from daicho.plan import EntityPlan
+from daicho.storage.attributes import Image
+from tests.support.sample_ledger import LEDGER, image
+
+ORDER = LEDGER.current("Order").plan
+VALUES: dict[str, Any] = {
+    "customer": "c",
+    "id": "1",
+    "rank": 3,
+    "status": "open",
+    "tags": {"b", "a"},
+    "note": "n",
+}
+
+
+class Team(Entity):
+    id: str = uid()
+
+    key = Key(id)
+
+
+class Task(Entity):
+    id: str = uid()
+    team: str = ref(Team)
+    title: str = field()
+    helpers: set[str] = refs(Team)
+    note: str = ""
+
+    key = Key(id)
+    none = Listing(team)
+    some = Listing(team, copies=(title, created_at))
+    one = Listing(team, copies=helpers)
+    every = Listing(team, copies=all)
+
+
+def copies() -> dict[str, tuple[str, ...]]:
+    return {each.name: each.copies for each in compile_entity(Task).listings}
+
+
+def test_what_is_copied_tells_the_item_too() -> None:
+    assert copies() == {
+        "none": (),
+        "some": ("id", "title", "created_at"),
+        "one": ("id", "helpers"),
+        "every": ("id", "team", "title", "helpers", "note", "created_at", "version"),
+    }
+
+
+def test_a_plan_reads_what_it_wrote() -> None:
+    plan = compile_entity(Task)
+    assert EntityPlan.from_json(plan.to_json()) == plan
+    assert "copies" not in next(e for e in plan.to_json()["listings"] if e["name"] == "none")
+
+
+def test_another_entitys_field_is_not_copied() -> None:
+    class Other(Entity):
+        id: str = uid()
+        team: str = ref(Team)
+
+        key = Key(id)
+        of_team = Listing(team, copies=Task.title)
+
+    with pytest.raises(DeclarationError, match=r"Other\.of_team copies Task\.title"):
+        compile_entity(Other)
+    with pytest.raises(DeclarationError, match="takes fields"):
+        Listing(copies="title")
+
+
+def test_a_pointer_holds_nothing_to_copy() -> None:
+    class Manual(Entity):
+        id: str = uid()
+        text: str = field()
+
+        key = Key(id)
+        versions = Versioned("pointer")
+        newest = Listing(copies=all)
+
+    with pytest.raises(DeclarationError, match=r"Manual\.newest.*pointer.*'text'"):
+        compile_entity(Manual)
+
+
+def rows(values: dict[str, Any]) -> dict[str, Row]:
+    found = derived_items.rows(ORDER, image("Order", values))
+    return {key.sk: row for key, row in found.items()}
+
+
+def test_only_a_change_of_what_is_copied_changes_a_row() -> None:
+    before = rows(VALUES)
+    assert {name for name, row in before.items() if row.copy} == {"tagged#1#a", "tagged#1#b"}
+    assert rows({**VALUES, "note": "other"}) == before
+    after = rows({**VALUES, "status": "shipped"})
+    assert {name for name in after if after[name] != before[name]} == {"tagged#1#a", "tagged#1#b"}
+    assert read(after["tagged#1#a"].copy or "") == {"id": {"S": "1"}, "status": {"S": "shipped"}}
+
+
+def test_a_row_reads_what_it_wrote() -> None:
+    for row in rows(VALUES).values():
+        assert Row.of(row.attributes) == row
+    assert COPY not in Row("a", "b").attributes
+
+
+def test_copies_are_alike_if_what_they_hold_is() -> None:
+    one: Image = {"b": {"SS": ["y", "x"]}, "a": {"N": "1"}, "ttl": {"N": "5"}, "c": {"S": "no"}}
+    other: Image = {"ttl": {"N": "5"}, "a": {"N": "1"}, "b": {"SS": ["x", "y"]}}
+    copy = written(one, ("a", "b", "absent"))
+    assert copy == written(other, ("b", "a"))
+    assert read(copy or "") == other
+    assert written(one, ()) is None
+
+
+def test_a_copy_that_could_never_be_written_is_not_computed() -> None:
+    listing = replace(ORDER.listings[1], copies=("id", "note"))
+    plan = replace(ORDER, listings=(listing,))
+    fits = {**VALUES, "note": "n" * (MOST_COPIED - 50)}
+    assert len(derived_items.rows(plan, image("Order", fits))) == 2
+    for text in ("n" * MOST_COPIED, "語" * (MOST_COPIED // 3)):
+        with pytest.raises(
+            derived_items.UnderivableError, match=r"Order\.tagged copies over"
+        ) as error:
+            derived_items.rows(plan, image("Order", {**VALUES, "note": text}))
+        assert error.value.field == "note"
+    assert not is_too_large("語" * (MOST_COPIED // 3 - 1))

@@ -1,0 +1,107 @@
+"""Faults on purpose: what fails, what has happened then, and where there are none."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from daicho.errors import SettingsError, UnavailableError
+from handlers.wiring.dependencies import Outside
+from handlers.wiring.fault_injection import Faults, faulty
+from tests.support.stream_pump import Context
+
+CALLS = 2_000
+
+
+class Died(BaseException):
+    """Stands for the end of the process: nothing catches it."""
+
+
+def end(_status: int) -> None:
+    raise Died
+
+
+class Store:
+    """Counts what reaches it."""
+
+    name = "store"
+
+    def __init__(self) -> None:
+        self.reached: list[int] = []
+
+    def put(self, number: int) -> int:
+        self.reached.append(number)
+        return number
+
+
+def stores(share: float, seed: int = 1) -> tuple[Faults, Store, Any]:
+    """Faults, a store, and the same store as a faulty handler meets it."""
+    faults, store = Faults(share, chance=random.Random(seed), end=end), Store()
+    given: Any = store
+    outside = faults.around(Outside(table=lambda: given, bucket=lambda: given))
+    return faults, store, outside.table()
+
+
+def test_a_call_fails_before_or_after_it_was_carried_out() -> None:
+    _, store, seen = stores(0.2)
+    outcomes: Counter[str] = Counter()
+    for number in range(CALLS):
+        try:
+            assert seen.put(number) == number
+            outcomes["answered"] += 1
+        except UnavailableError:
+            outcomes["answer lost" if number in store.reached[-1:] else "request lost"] += 1
+    assert outcomes["answered"] + outcomes["answer lost"] == len(store.reached)
+    for kind in ("answer lost", "request lost"):
+        assert 0.07 < outcomes[kind] / CALLS < 0.13, outcomes
+
+
+def test_what_is_no_call_is_as_it_was() -> None:
+    _, _, seen = stores(0.9)
+    assert seen.name == "store"
+
+
+def test_some_invocations_die_at_any_call_or_when_all_is_done() -> None:
+    faults, store, seen = stores(0.3)
+    ends: Counter[int] = Counter()
+
+    def handler(_event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
+        store.reached.clear()
+        for number in range(10):
+            try:
+                seen.put(number)
+            except UnavailableError:
+                continue
+        return {"state": {}}
+
+    mortal = faults.dying(handler)
+    for _ in range(CALLS):
+        try:
+            assert mortal({}, Context()) == {"state": {}}
+        except Died:
+            ends[len(store.reached)] += 1
+    assert 0.2 < ends.total() / CALLS < 0.4
+    assert ends[0] > 0  # before anything was written
+    assert sum(ends[number] for number in range(1, 6)) > 0
+
+
+def test_without_the_setting_nothing_is_around_the_handler() -> None:
+    built: list[dict[str, Any]] = []
+
+    def handler(_event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
+        return {}
+
+    def build(_environ: Mapping[str, str], **given: Any) -> Any:
+        built.append(given)
+        return handler
+
+    local = {"TABLE_NAME": "daicho", "STAGE": "local"}
+    assert faulty(build, local) is handler
+    assert faulty(build, {**local, "FAULTS": "0.5"}) is not handler
+    assert [sorted(given) for given in built] == [[], ["outside"]]
+    with pytest.raises(SettingsError, match="FAULTS is for STAGE local only"):
+        faulty(build, {"TABLE_NAME": "daicho", "STAGE": "prod", "FAULTS": "0.5"})

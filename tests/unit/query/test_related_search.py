@@ -1,0 +1,149 @@
+"""Many categories: merging their lists, or going through everything, whichever is cheaper."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+
+import pytest
+
+from daicho import (
+    Aggregate,
+    Count,
+    Domain,
+    Entity,
+    Key,
+    Listing,
+    Search,
+    each,
+    field,
+    refs,
+    through,
+    uid,
+)
+from daicho.declare.domain import Daicho
+from daicho.derive import derived_items
+from daicho.derive.derived_items import Amount
+from daicho.plan import Ledger
+from daicho.query.related_search import MOST_MERGED, NAMES_SECONDS, Reach
+from daicho.query.totals import order_of
+from daicho.search.keyword import Keyword
+from daicho.search.posting_lists import Posting
+from daicho.storage.attributes import to_image
+from daicho.storage.item_cache import Memory
+from daicho.tally.slots import total_key
+from tests.property.lagging import NOON, TENANT, Shelf
+
+
+class Team(Entity):
+    id: str = uid()
+    name: str = field()
+
+    key = Key(id, partition=0)
+
+
+class Member(Entity):
+    id: str = uid()
+    name: str = field()
+    teams: set[str] = refs(Team)
+
+    key = Key(id)
+    search = Search(name, through(teams, Team.name))
+    in_team = Listing(each(teams))
+    of_team = Aggregate(Count(), each(teams), ranked=True)
+    count = Aggregate(Count())
+
+
+LEDGER = Daicho(Domain("test", Team, Member)).appended(Ledger())
+PLAN = LEDGER.current("Member").plan
+(SEARCH,) = PLAN.searches
+MANY = 200
+
+
+def reach_over(members: dict[str, int], everything: int) -> Reach:
+    """A reach over tallies as they were rolled up last."""
+    shelf = Shelf(LEDGER, random.Random(1))
+    by_name = {each.name: each for each in PLAN.aggregates}
+    count, of_team = by_name["count"], by_name["of_team"]
+    totals: dict[str, tuple[int, dict[str, str]]] = {
+        derived_items.tally_partition(TENANT, PLAN, count, (), ()): (everything, {})
+    }
+    for team, number in members.items():
+        tally = derived_items.tally_partition(TENANT, PLAN, of_team, (), (team,))
+        ranked = {
+            "GSI3PK": derived_items.ranking_partition(TENANT, PLAN, of_team, (), (team,)),
+            "GSI3SK": order_of(Amount(number), (team,)),
+        }
+        totals[tally] = (number, ranked)
+    for tally, (number, ranked) in totals.items():
+        key = total_key(tally)
+        image = to_image({"PK": key.pk, "SK": key.sk, "items": number, "total": number, **ranked})
+        shelf.items[key] = image
+    return Reach(shelf, LEDGER, TENANT, 0)
+
+
+@pytest.mark.parametrize(
+    ("each_has", "everything", "walked"),
+    [
+        (1_000, 200_000, False),  # 100 rows of all hold 100 of theirs, but 200 lists take as much
+        (50, 1_000_000, False),
+        (0, 1_000_000, False),
+        (0, 0, False),  # not rolled up: nobody knows
+    ],
+)
+def test_many_small_categories_are_merged(each_has: int, everything: int, walked: bool) -> None:
+    teams = {f"t{number}": each_has for number in range(MANY)}
+    reach = reach_over(teams, everything)
+    found = reach.streams(PLAN, SEARCH.through[0], frozenset(teams), 100)
+    assert (found is None) is walked
+
+
+def test_many_that_nearly_all_are_in_are_not_merged() -> None:
+    teams = {f"t{number}": 1_000 for number in range(MANY + 100)}
+    reach = reach_over(teams, 310_000)
+    assert reach.streams(PLAN, SEARCH.through[0], frozenset(teams), 100) is None
+    assert reach.units > 0
+
+
+def test_few_are_merged_and_cost_no_question() -> None:
+    teams = {f"t{number}": 1_000 for number in range(MOST_MERGED)}
+    reach = reach_over(teams, 64_000)
+    found = reach.streams(PLAN, SEARCH.through[0], frozenset(teams), 1)
+    assert found is not None
+    assert all(isinstance(stream, Posting) for stream in found)
+    assert len(found) == MOST_MERGED
+    assert reach.units == 0
+
+
+def test_names_are_matched_as_values_are() -> None:
+    reach = reach_over({}, 0)
+    shelf = reach.table
+    assert isinstance(shelf, Shelf)
+    for id, name in (("a", "Very Important"), ("b", "ＶＩＰ"), ("c", "vip two"), ("d", "Other")):
+        shelf.write(Team(id=id, name=name), NOON)
+    (found,) = reach.reached(SEARCH, Keyword.parse("vip two", SEARCH.kinds))
+    assert found.found == (frozenset("c"), frozenset("bc"), frozenset("c"))
+    assert reach.reached(SEARCH, Keyword.parse("")) == ()
+
+
+def test_names_are_remembered_for_two_seconds_where_requests_share_a_memory() -> None:
+    now = [NOON]
+    memory = Memory(lambda: now[0])
+    shelf = Shelf(LEDGER, random.Random(1))
+
+    def teams(keyword: str) -> tuple[frozenset[str], float]:
+        reach = Reach(shelf, LEDGER, TENANT, 0, memory)
+        (found,) = reach.reached(SEARCH, Keyword.parse(keyword, SEARCH.kinds))
+        return found.found[0], reach.units
+
+    shelf.write(Team(id="a", name="Blue"), NOON)
+    assert teams("blue") == (frozenset("a"), 1.0)
+    shelf.write(Team(id="a", name="Green"), NOON)  # by another instance
+    now[0] += dt.timedelta(seconds=NAMES_SECONDS * 0.9)
+    assert teams("blue") == (frozenset("a"), 0.0)
+    now[0] += dt.timedelta(seconds=NAMES_SECONDS * 0.1)
+    assert teams("blue") == (frozenset(), 1.0)
+    assert teams("green") == (frozenset("a"), 0.0)
+    shelf.write(Team(id="b", name="Greenish"), NOON)
+    memory.forget(derived_items.ItemKey(f"{TENANT}#Team", "b"))  # this instance has written it
+    assert teams("green") == (frozenset("ab"), 1.0)

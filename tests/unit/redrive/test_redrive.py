@@ -1,0 +1,263 @@
+"""The redrive: everything is as a recomputation says, whatever happened on the way."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+
+import pytest
+
+from tests.support.redrive_setup import (
+    COUNT,
+    COUNT_SLOT,
+    DAY,
+    LENGTH,
+    SHARD,
+    House,
+    a_day,
+    drive,
+    house,
+    number,
+    song,
+)
+from tests.support.sample_ledger import tally
+
+__all__ = ["house"]
+
+
+def test_after_the_fix_everything_is_as_recomputed(house: House) -> None:
+    a_day(house)
+    house.project()
+    assert house.states == ["open"] * 3
+    assert house.differences()
+    (report,) = drive(house)
+    assert (report.applied, report.already_done, len(report.claims)) == (0, 0, 3)
+    assert {each["error"]["type"] for each in report.claims.values()} == {"ArithmeticError"}
+    house.broken.clear()
+    (report,) = drive(house)
+    assert (report.applied, report.claims, report.discarded) == (3, {}, {})
+    assert house.differences() == []
+    assert house.states == ["done"] * 3
+    (report,) = drive(house)
+    assert (report.applied, report.already_done) == (0, 0)
+    assert house.differences() == []
+
+
+def test_a_list_changes_nothing_and_says_what_there_is(house: House) -> None:
+    a_day(house)
+    house.project()
+    before = house.items
+    given = house.discard(0, 2)
+    (report,) = drive(house, "list")
+    assert house.items == before
+    found = report.to_json()
+    assert [each["seq"] for each in found["claims"]] == [number(2), number(3), number(6)]
+    assert found["claims"][0] == {
+        "shard": SHARD,
+        "seq": number(2),
+        "state": "open",
+        "entity": "Song",
+        "item": ["t#Song#1", "-"],
+        "error": {
+            "type": "ArithmeticError",
+            "message": "record 100 is too much for this code",
+            "generation": 2,
+        },
+        "at": "2026-11-21T00:00:00.000000Z",
+    }
+    (batch,) = found["discarded"]
+    assert (batch["name"], batch["records"], batch["first"]) == (given, 2, "98")
+    assert found["finished"] is True
+
+
+@pytest.mark.parametrize("action", ["list", "apply"])
+def test_call_after_call_gives_what_one_gives(house: House, action: str) -> None:
+    a_day(house)
+    house.project()
+    house.discard(0, 2)
+    house.discard(4, 6)
+    if action == "apply":
+        house.broken = {6}
+    reports = drive(house, action, limit=1)
+    assert len(reports) > 3
+    merged = {key for each in reports for key in each.claims}
+    listed = {key for key in merged if key[1] in {number(2), number(3), number(6)}}
+    assert len(listed) == (3 if action == "list" else 1)
+    if action == "apply":
+        assert house.states.count("done") == len(house.states) - 1
+
+
+def test_a_slot_that_a_redrive_creates_has_no_number_and_is_marked(house: House) -> None:
+    house.put(song(1, "ab"))
+    house.broken = {0}
+    house.project()
+    house.broken.clear()
+    drive(house)
+    slot = house.dynamo.find(COUNT_SLOT)
+    assert slot is not None
+    assert "seq" not in slot
+    assert (slot["items"], slot["rev"]) == ({"N": "1"}, {"N": "1"})
+    assert slot["GSI2PK"] == {"S": "#dirty#0"}
+
+
+def test_a_slots_number_stays_where_the_batches_left_it(house: House) -> None:
+    a_day(house)
+    house.project()
+    before = house.dynamo.find(COUNT_SLOT)
+    house.broken.clear()
+    drive(house)
+    after = house.dynamo.find(COUNT_SLOT)
+    assert before is not None
+    assert after is not None
+    assert after["seq"] == before["seq"]
+    assert int(after["rev"]["N"]) > int(before["rev"]["N"])
+
+
+def test_what_was_counted_by_a_faster_attempt_is_recounted(house: House) -> None:
+    """A zombie of a broken version claims what a good version has announced."""
+    a_day(house)
+    poison = set(house.broken)
+    house.broken = set()
+    house.project()
+    house.broken = poison
+    house.project(2, 3)
+    assert house.states == ["uncertain"]
+    house.broken.clear()
+    (report,) = drive(house)
+    assert (report.applied, report.uncertain) == (1, 0)  # a change of name counts in nothing
+    house.broken = {6}
+    house.project(6, 7)
+    house.broken.clear()
+    (report,) = drive(house)
+    assert {each["tally"] for each in report.recount} == {LENGTH, tally("Song", "length", 2, "y")}
+    assert all(each["numbers"] == [number(6)] for each in report.recount)
+    assert house.differences() == []
+
+
+# --- What Lambda gave up ---------------------------------------------------------------------
+
+
+def test_a_batch_that_nobody_touched_is_applied_in_order(house: House) -> None:
+    a_day(house)
+    house.broken.clear()
+    name = house.discard(0, 8)
+    (report,) = drive(house)
+    assert (report.applied, report.recount) == (8, [])
+    assert report.discarded == {}
+    assert house.differences() == []
+    assert set(house.objects.stored) == {f"done/{name}"}
+
+
+def test_batches_of_one_second_are_applied_by_number(house: House) -> None:
+    for place in range(12):
+        house.put(song(place, "ab"))
+    for begin in reversed(range(0, 12, 2)):
+        house.discard(begin, begin + 2)
+    for _ in range(30):
+        report = house.redrive(limit=5)
+        if report.finished:
+            break
+    assert report.recount == []
+    assert house.differences() == []
+
+
+def test_what_was_counted_up_to_the_record_itself_is_not_counted_again(house: House) -> None:
+    house.put(song(1, "ab"))
+    house.project()
+    house.discard(0, 1)
+    (report,) = drive(house)
+    assert (report.applied, report.uncertain) == (1, 0)
+    assert house.differences() == []
+
+
+def test_a_slot_that_is_past_the_record_is_recounted(house: House) -> None:
+    house.put(song(1, "ab"))
+    house.put(song(2, "ab"))
+    house.project(1, 2)
+    house.discard(0, 1)
+    (report,) = drive(house)
+    assert (report.applied, report.uncertain) == (1, 1)
+    assert house.recounted() == {COUNT, LENGTH}
+
+
+@pytest.mark.parametrize(("age", "recounted"), [(dt.timedelta(hours=23), False), (DAY, True)])
+def test_an_absent_slot_says_nothing_once_the_record_is_old(
+    house: House, age: dt.timedelta, recounted: bool
+) -> None:
+    house.put(song(1, "ab"))
+    house.discard(0, 1)
+    house.now += age
+    drive(house)
+    assert bool(house.recounted()) is recounted
+    assert bool(house.differences()) is recounted
+    assert (house.dynamo.find(COUNT_SLOT) is None) is recounted
+
+
+def test_a_slot_without_a_number_says_nothing_either(house: House) -> None:
+    house.put(song(1, "ab"))
+    house.put(song(2, "ab"))
+    house.broken = {1}
+    house.project(1, 2)
+    house.broken.clear()
+    drive(house)
+    house.discard(0, 1)
+    house.now += DAY
+    drive(house)
+    assert house.recounted() == {COUNT, LENGTH}
+
+
+def test_an_existing_claim_governs_alone(house: House) -> None:
+    house.put(song(1, "ab"))
+    house.put(song(2, "ab"))
+    house.broken = {0}
+    house.project()  # claims the first, and takes the slots past it
+    house.discard(0, 2)
+    house.broken.clear()
+    (report,) = drive(house)
+    assert report.recount == []
+    assert house.differences() == []
+
+
+def test_what_is_the_archives_is_left_in_place_and_named(house: House) -> None:
+    house.put(song(1, "ab"))
+    name = house.discard(0, 1, "archive")
+    (report,) = drive(house)
+    assert report.discarded[name]["function"] == "archive"
+    assert "archive" in report.discarded[name]["error"]
+    assert house.shard.claims == {}
+    assert list(house.objects.stored) == [name]
+
+
+def test_an_object_that_is_something_else_is_named(house: House) -> None:
+    house.objects.put_object(Key="aws/lambda/x", Body=b"{}")
+    (report,) = drive(house)
+    assert "aws/lambda/x" in report.discarded
+    assert report.finished
+
+
+def test_a_batch_whose_records_cannot_be_read_holds_no_other_up(house: House) -> None:
+    house.put(song(1, "ab"))
+    house.put(song(2, "b"))
+    (broken, other) = house.discard(0, 1), house.discard(1, 2)
+    laid = json.loads(house.objects.stored[broken].body)
+    event = json.loads(laid["payload"])
+    event["Records"][0]["dynamodb"]["ApproximateCreationDateTime"] = "soon"
+    body = json.dumps({**laid, "payload": json.dumps(event)}).encode()
+    house.objects.put_object(Key=broken, Body=body)
+    (report,) = drive(house)
+    assert "no record" in report.discarded[broken]["error"]
+    assert (report.finished, report.applied) == (True, 1)
+    assert f"done/{other}" in house.objects.stored
+
+
+@pytest.mark.parametrize("lost", ["record", "error"])
+def test_a_payload_that_is_something_else_is_named(house: House, lost: str) -> None:
+    a_day(house)
+    house.project()
+    first, *others = sorted(house.objects.stored)
+    payload = json.loads(house.objects.stored[first].body)
+    del payload[lost]
+    house.objects.put_object(Key=first, Body=json.dumps(payload).encode())
+    for action in ("list", "apply"):
+        (report,) = drive(house, action)
+        assert (report.finished, len(report.claims)) == (True, 1 + len(others))

@@ -1,0 +1,315 @@
+"""The redrive at its limits, killed, twice at once, and beside others."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+
+import pytest
+
+from daicho.redrive import applier
+from daicho.redrive.report import Report
+from daicho.stream import claims, recount_list
+from daicho.stream.projector import Projector
+from daicho.stream.records import Batch
+from tests.support.redrive_setup import (
+    BEGAN,
+    COUNT,
+    LENGTH,
+    SHARD,
+    House,
+    Killed,
+    Turns,
+    a_day,
+    break_code,
+    drive,
+    house,
+    number,
+    patience,
+    song,
+)
+from tests.support.sample_ledger import OLD_LEDGER, tally
+
+__all__ = ["house"]
+
+
+# --- Generations, limits ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_nothing_of_a_newer_generation_is_applied(
+    house: House, place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither such a record, nor one whose base item has become one."""
+    old = {**song(1, "ab"), "gen": {"N": "1"}}
+    house.put(old)
+    house.put(song(1, "ac"))
+    house.discard(place, place + 1)
+    house.ledger = OLD_LEDGER
+    (report,) = drive(house)
+    assert [each["error"]["type"] for each in report.claims.values()] == ["NewerGenerationError"]
+    assert {key.pk.split("#")[1] for key in house.items} == {"Song", "shard"}
+
+
+def test_a_record_of_many_groups_is_recounted(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More slots than one transaction takes, and more marks than one takes."""
+    monkeypatch.setattr(applier, "MOST_WRITES", 2)
+    a_day(house)
+    house.project()
+    house.broken.clear()
+    (report,) = drive(house)
+    assert report.applied == 3
+    assert {each["tally"] for each in report.recount} == {
+        COUNT,
+        LENGTH,
+        tally("Song", "length", 2, "y"),
+    }
+
+
+def test_the_recount_list_names_no_more_numbers_than_it_has_room_for(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recount_list, "MOST_NUMBERS", 1)
+    for place in range(3):
+        house.put(song(place, "ab"))
+    house.project(2, 3)
+    house.discard(0, 2)
+    (report,) = drive(house)
+    assert (report.applied, report.uncertain) == (2, 2)
+    assert [each["numbers"] for each in report.recount] == [[number(0)], [number(0)]]
+
+
+def test_a_shard_full_of_done_claims_says_so(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims, "MOST_DONE", 1)
+    a_day(house)
+    house.project()
+    house.broken.clear()
+    (report,) = drive(house)
+    assert (report.applied, report.finished) == (1, True)
+    assert {each["error"]["type"] for each in report.claims.values()} == {"FullOfDoneError"}
+    house.now += dt.timedelta(hours=73)
+    for _ in range(4):
+        drive(house)
+        house.now += dt.timedelta(hours=73)
+    assert house.differences() == []
+
+
+@pytest.mark.parametrize("limit", [200, 1])
+def test_what_cannot_become_done_takes_no_room_from_the_projector(
+    house: House, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More was given up than a shard item holds done claims of, and then a record is poison."""
+    monkeypatch.setattr(claims, "MOST_DONE", 2)
+    monkeypatch.setattr(claims, "MOST_OPEN", 3)
+    for place in range(8):
+        house.put(song(place, "ab"))
+        house.discard(place, place + 1)
+        house.now += dt.timedelta(seconds=1)
+    reports = drive(house, limit=limit)
+    assert sum(report.applied for report in reports) == 2
+    errors = [each["error"]["type"] for report in reports for each in report.claims.values()]
+    assert errors == ["FullOfDoneError"] * 6
+    assert house.shard.open <= 1
+    house.broken = {8}
+    house.put(song(8, "ab"))
+    house.put(song(9, "ab"))
+    house.project(8)
+    assert house.states.count("open") == 1
+    house.broken.clear()
+    for _ in range(8):
+        house.now += dt.timedelta(hours=73)
+        drive(house, limit=limit)
+    assert house.shard.open == 0
+    assert not [name for name in house.objects.stored if name.startswith("aws/lambda/")]
+
+
+def test_room_is_made_of_what_lies_nowhere_only(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch of which one record fails still says of the other only by its claim that it is."""
+    monkeypatch.setattr(claims, "MOST_DONE", 2)
+    for place in range(4):
+        house.put(song(place, "ab"))
+    house.broken = {1}
+    house.discard(0, 2)
+    for place in (2, 3):
+        house.now += dt.timedelta(seconds=1)
+        house.discard(place, place + 1)
+    drive(house)
+    assert set(house.shard.claims) == {number(0), number(1), number(2)}
+    house.now += dt.timedelta(hours=73)
+    drive(house)
+    assert set(house.shard.claims) == {number(0), number(1), number(3)}
+    assert house.shard.claims[number(0)].state == "done"
+
+
+def test_an_object_that_tells_nothing_keeps_every_claim(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claims, "MOST_DONE", 1)
+    for place in range(2):
+        house.put(song(place, "ab"))
+        stray = house.discard(place, place + 1)
+        house.now += dt.timedelta(seconds=1)
+    drive(house)
+    house.objects.put_object(Key=f"{stray}-stray", Body=b"{}")
+    house.now += dt.timedelta(hours=73)
+    drive(house)
+    assert set(house.shard.claims) == {number(0)}
+
+
+def test_a_claim_without_its_payload_is_named(house: House) -> None:
+    a_day(house)
+    house.project()
+    house.objects.stored.clear()
+    (report,) = drive(house)
+    errors = {each["error"]["type"] for each in report.claims.values()}
+    assert errors == {"MissingPayloadError"}
+
+
+# --- Cleaning --------------------------------------------------------------------------------
+
+
+def test_done_claims_go_after_72_hours_and_the_mark_at_once(house: House) -> None:
+    a_day(house)
+    house.project()
+    house.broken = {6}
+    drive(house)
+    assert "GSI2PK" in (house.dynamo.find(claims.shard_key(SHARD)) or {})
+    house.now += dt.timedelta(hours=73)
+    drive(house)
+    assert house.states == ["open"]
+    house.broken.clear()
+    drive(house)
+    item = house.dynamo.find(claims.shard_key(SHARD)) or {}
+    assert "GSI2PK" not in item
+    assert item["ttl"]["N"] == str(int((house.now + dt.timedelta(days=30)).timestamp()))
+    assert all(name.startswith("done/quarantine/") for name in house.objects.stored)
+
+
+def test_done_claims_stay_while_a_batch_of_their_shard_lies_there(house: House) -> None:
+    a_day(house)
+    house.project()
+    house.broken = {6}
+    drive(house)
+    house.now += dt.timedelta(hours=73)
+    house.discard(0, 1, "archive")
+    drive(house)
+    assert sorted(house.states) == ["done", "done", "open"]
+
+
+# --- Killed, twice, beside others ------------------------------------------------------------
+
+
+def mixed(house: House) -> None:
+    """Quarantined, discarded, done by batches: all of it."""
+    a_day(house)
+    house.project(0, 4)
+    house.discard(4, 6)
+    house.discard(6, 7)
+    house.project(7, 8)
+    house.broken.clear()
+
+
+def mended(story: Callable[[House], None], monkeypatch: pytest.MonkeyPatch) -> House:
+    """A house after a story that went through while the code was broken; now it is whole."""
+    house = House()
+    break_code(house, monkeypatch)
+    story(house)
+    if story is a_day:
+        house.project()
+    house.broken.clear()
+    return house
+
+
+def kill() -> None:
+    raise Killed
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("story", [a_day, mixed])
+def test_killed_at_any_operation_and_run_again_it_is_the_same(
+    monkeypatch: pytest.MonkeyPatch, story: Callable[[House], None], after: bool
+) -> None:
+    for at in range(1, 400):
+        house = mended(story, monkeypatch)
+        turns = Turns(at, kill, after)
+        try:
+            house.redrive(turns=turns)
+        except Killed:
+            pass
+        else:
+            assert turns.count < at
+            break
+        reports = drive(house)
+        differing = {each.split(":")[0] for each in house.differences()}
+        assert differing <= house.recounted(), f"killed at {at}"
+        if story is a_day:
+            assert differing == set()
+        assert reports[-1].claims == {}
+        assert reports[-1].discarded == {}
+        assert set(house.states) == {"done"}
+    assert at > 30
+
+
+@pytest.mark.parametrize("story", [a_day, mixed])
+def test_two_at_once_apply_each_record_once(
+    monkeypatch: pytest.MonkeyPatch, story: Callable[[House], None]
+) -> None:
+    """At each operation of one, another runs from its start to its end."""
+    for at in range(1, 400):
+        house = mended(story, monkeypatch)
+        other: list[Report] = []
+
+        def beside(house: House = house, other: list[Report] = other) -> None:
+            other.append(house.redrive())
+
+        one = house.redrive(turns=Turns(at, beside))
+        if not other:
+            break
+        assert one.applied + other[0].applied == 3 if story is a_day else True
+        differing = {each.split(":")[0] for each in house.differences()}
+        assert differing <= house.recounted(), f"another at {at}"
+        assert set(house.states) == {"done"}
+        assert drive(house)[-1].claims == {}
+    assert at > 30
+
+
+def test_live_writes_beside_it_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At each operation an item changes and the projector follows."""
+    for at in range(1, 400):
+        house = mended(a_day, monkeypatch)
+
+        def live(house: House = house) -> None:
+            begin = len(house.records)
+            house.put(song(1, "ae"))
+            house.delete(song(2, "bd"))
+            house.put(song(3, "cd"))
+            house.project(begin)
+
+        turns = Turns(at, live)
+        house.redrive(turns=turns)
+        if turns.count < at:
+            break
+        assert house.differences() == [], f"live writes at {at}"
+    assert at > 30
+
+
+def test_more_than_a_thousand_claims(monkeypatch: pytest.MonkeyPatch) -> None:
+    house = House()
+    break_code(house, monkeypatch)
+    for place in range(1_002):
+        house.put(song(place, "ab"))
+    house.broken = set(range(1_002))
+    table, bucket = house.stores(Turns())
+    projector = Projector(table, bucket, house.ledger, dirty_shards=1, now=lambda: BEGAN)
+    event = house.event(0, 1_002)
+    assert projector.project(Batch.parse(event), patience()) == str(1_000 + 98)
+    assert house.shard.open == 1_000
+    house.broken.clear()
+    reports = drive(house, limit=400)
+    assert len(reports) == 3
+    assert projector.project(Batch.parse(house.event(1_000, 1_002)), patience()) is None
+    assert house.differences() == []

@@ -1,0 +1,37 @@
+"""How long to go on."""
+
+from __future__ import annotations
+
+from daicho.runtime.retry import LONGEST_PAUSE, Patience
+
+
+def patience(left: list[float], slept: list[float]) -> Patience:
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        left[0] -= seconds
+
+    return Patience(lambda: left[0], reserve=10, sleep=sleep, random=lambda: 1.0)
+
+
+def test_pauses_grow_to_a_limit_and_end_at_the_reserve() -> None:
+    left, slept = [40.0], list[float]()
+    attempts = list(patience(left, slept).attempts())
+    assert attempts == list(range(1, len(slept) + 2))
+    assert slept[:3] == [0.05, 0.1, 0.2]
+    assert max(slept) == LONGEST_PAUSE
+    assert left[0] == 10
+
+
+def test_one_attempt_there_is_always() -> None:
+    assert list(patience([1.0], []).attempts()) == [1]
+
+
+def test_sleeping_out_leaves_the_reserve() -> None:
+    left = [300.0]
+    patience(left, []).sleep_out()
+    assert left == [10]
+
+
+def test_seconds_run_out() -> None:
+    assert Patience.seconds(10).lasts
+    assert not Patience.seconds(0).lasts

@@ -1,0 +1,157 @@
+"""Searches as they are declared: kinds, modes, and what is reached through a reference."""
+
+from __future__ import annotations
+
+import pytest
+
+from daicho import Domain, Entity, Key, Listing, Search, each, field, ref, refs, through, uid
+from daicho.declare.fields import DeclarationError
+from daicho.plan import EntityPlan, SearchPlan, Through
+
+
+class Tag(Entity):
+    id: str = uid()
+    name: str = field(kind="company")
+    size: int = field(default=0)
+
+    key = Key(id, partition=0)
+
+
+class Spread(Entity):
+    id: str = uid()
+    name: str = field()
+
+    key = Key(id)
+
+
+def search_of(entity: type[Entity]) -> SearchPlan:
+    (plan,) = Domain("test", entity).plans
+    assert EntityPlan.from_json(plan.to_json()) == plan
+    return plan.searches[0]
+
+
+def test_kinds_and_steps_are_in_the_plan() -> None:
+    class Person(Entity):
+        id: str = uid()
+        name: str = field()
+        firm: str = field(kind="company")
+        phone: str = field(kind="phone")
+        tags: set[str] = refs(Tag)
+
+        key = Key(id)
+        search = Search(name, firm, phone, through(tags, Tag.name), mode="contains")
+        tagged = Listing(each(tags))
+
+    assert search_of(Person) == SearchPlan(
+        name="search",
+        since=0,
+        fields=("name", "firm", "phone"),
+        steps=(1, 2, 3),
+        digits=(1, 2, 3, 4),
+        mode="contains",
+        companies=("firm",),
+        phones=("phone",),
+        through=(Through("tags", "Tag", "name", "company", "tagged"),),
+    )
+    assert Person.search.declaration.reads == ("name", "firm", "phone", "Tag.name")
+    assert search_of(Person).kinds == {"text", "company", "phone"}
+
+
+def test_without_digits_two_code_points_do() -> None:
+    class Person(Entity):
+        id: str = uid()
+        name: str = field()
+
+        key = Key(id)
+        search = Search(name, mode="contains")
+
+    assert search_of(Person).steps == (1, 2)
+
+
+def test_a_single_reference_may_be_gone_through() -> None:
+    class Song(Entity):
+        id: str = uid()
+        title: str = field()
+        tag: str = ref(Tag)
+
+        key = Key(id)
+        search = Search(title, through(tag, Tag.name))
+        of_tag = Listing(tag)
+
+    assert search_of(Song).through == (Through("tag", "Tag", "name", "company", "of_tag"),)
+
+
+def test_what_lists_no_members_is_named() -> None:
+    class Person(Entity):
+        id: str = uid()
+        name: str = field()
+        tags: set[str] = refs(Tag)
+
+        key = Key(id)
+        search = Search(name, through(tags, Tag.name))
+
+    with pytest.raises(DeclarationError, match=r"nothing lists: of_tag = Listing\(each\(tags\)\)"):
+        Domain("test", Person)
+
+
+def test_what_is_looked_through_stands_in_one_collection() -> None:
+    class Person(Entity):
+        id: str = uid()
+        name: str = field()
+        spread: set[str] = refs(Spread)
+
+        key = Key(id)
+        search = Search(name, through(spread, Spread.name))
+        of_spread = Listing(each(spread))
+
+    with pytest.raises(DeclarationError, match=r"key = Key\(id, partition=0\)"):
+        Domain("test", Person)
+
+
+def test_a_name_of_another_entity_is_refused() -> None:
+    class Person(Entity):
+        id: str = uid()
+        name: str = field()
+        tags: set[str] = refs(Tag)
+
+        key = Key(id)
+        search = Search(name, through(tags, Spread.name))
+        tagged = Listing(each(tags))
+
+    with pytest.raises(DeclarationError, match=r"Spread\.name through Person\.tags"):
+        Domain("test", Person)
+
+
+def test_a_number_is_not_searched() -> None:
+    class Person(Entity):
+        id: str = uid()
+        name: str = field()
+        tags: set[str] = refs(Tag)
+
+        key = Key(id)
+        search = Search(name, through(tags, Tag.size))  # type: ignore[arg-type]
+        tagged = Listing(each(tags))
+
+    with pytest.raises(DeclarationError, match="which is int; it takes str"):
+        Domain("test", Person)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"mode": "fuzzy"}, "'prefix' or 'contains', not 'fuzzy'"),
+        ({"mode": "contains", "steps": (1, 3)}, "no gap"),
+        ({"steps": (2, 3)}, "rise from 1"),
+        ({"shards": 0}, "a shard or more"),
+    ],
+)
+def test_searches_that_make_no_sense(options: dict[str, object], said: str) -> None:
+    with pytest.raises(DeclarationError, match=said):
+        Search(Tag.name, **options)  # type: ignore[arg-type]
+
+
+def test_kinds_that_nobody_knows() -> None:
+    with pytest.raises(DeclarationError, match="'fax'"):
+        field(kind="fax")  # type: ignore[arg-type]
+    with pytest.raises(DeclarationError, match="goes through a ref or refs"):
+        through(Tag.size, Tag.name)

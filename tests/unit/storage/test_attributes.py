@@ -1,0 +1,64 @@
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from daicho.storage import attributes
+
+PLAIN: list[Any] = [
+    "台帳",
+    0,
+    -7,
+    Decimal("0.10"),
+    True,
+    False,
+    [1, "a"],
+    {"a": {"b": 1}},
+    {"a", "b"},
+]
+
+
+@pytest.mark.parametrize("value", PLAIN)
+def test_what_is_written_is_read_back(value: Any) -> None:
+    back = attributes.from_value(attributes.to_value(value))
+    assert back == value
+    assert isinstance(back, bool) == isinstance(value, bool)
+
+
+def test_numbers_are_never_rounded() -> None:
+    assert attributes.number("1e100") == Decimal("1e100")
+    assert attributes.from_value({"N": "9" * 38}) == int("9" * 38)
+    assert attributes.to_value(0.1) == {"N": "0.1"}
+    with pytest.raises(ValueError, match="38 digits"):
+        attributes.to_value(int("9" * 39))
+    with pytest.raises(ValueError, match="infinity"):
+        attributes.to_value(Decimal("NaN"))
+
+
+def test_days_and_instants_are_stored_as_they_stand_in_keys() -> None:
+    assert attributes.to_value(dt.date(2026, 1, 2)) == {"S": "2026-01-02"}
+    moment = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
+    assert attributes.to_value(moment) == {"S": "2026-01-02T00:00:00.000000Z"}
+
+
+def test_absent_is_how_dynamodb_says_none_and_the_empty_set() -> None:
+    assert attributes.to_image({"a": None, "b": set(), "c": ""}) == {"c": {"S": ""}}
+
+
+def test_a_number_with_a_fraction_is_no_integer() -> None:
+    with pytest.raises(ValueError, match="whole"):
+        attributes.integer({"n": {"N": "1.5"}}, "n")
+
+
+def test_sizes_count_names_and_bytes() -> None:
+    assert attributes.size_of({"PK": {"S": "台"}}) == 2 + 3
+    assert attributes.size_of({"n": {"N": "12345"}}) >= 1 + 3
+    nested = {"m": {"M": {"k": {"L": [{"BOOL": True}, {"NULL": True}]}}}}
+    assert attributes.size_of(nested) >= 1 + 3 + 1 + 3 + 2
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, b"bytes"])
+def test_what_dynamodb_or_we_do_not_store(value: Any) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        attributes.to_value(value)

@@ -1,0 +1,86 @@
+"""The bucket: create, read, list, move."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from daicho.storage.bucket import Bucket
+from tests.delivery.aws.objects import Objects
+
+
+@pytest.fixture
+def objects() -> Objects:
+    return Objects(lambda: dt.datetime(2026, 11, 21, tzinfo=dt.UTC))
+
+
+@pytest.fixture
+def bucket(objects: Objects) -> Bucket:
+    return Bucket(objects, "failures")  # type: ignore[arg-type]
+
+
+def test_an_object_is_created_once(bucket: Bucket) -> None:
+    assert bucket.create("a", b"1", {"last": "1"})
+    assert not bucket.create("a", b"2", {"last": "2"})
+    assert bucket.read("a") == b"1"
+    assert bucket.metadata("a") == {"last": "1"}
+    assert bucket.read("b") is None
+
+
+def test_names_come_in_order_page_after_page(bucket: Bucket) -> None:
+    names = [f"p/{number:04d}" for number in range(2_500)]
+    for name in reversed(names):
+        bucket.create(name, b"", {})
+    bucket.create("q", b"", {})
+    assert list(bucket.names("p/")) == names
+    assert list(bucket.names("p/", behind="p/2497")) == names[2_498:]
+    assert list(bucket.names("r")) == []
+
+
+def test_a_moved_object_has_one_name_and_moving_it_again_does_nothing(
+    bucket: Bucket, objects: Objects
+) -> None:
+    bucket.create("a", b"1", {})
+    for _ in range(2):
+        bucket.move("a", "done/a")
+    assert list(objects.stored) == ["done/a"]
+    assert bucket.read("done/a") == b"1"
+
+
+def test_an_object_is_replaced_only_as_it_was_seen(objects: Objects, bucket: Bucket) -> None:
+    bucket.create("a", b"1", {"last": "1"})
+    seen = bucket.fetch("a")
+    assert seen is not None
+    assert (seen.body, seen.metadata) == (b"1", {"last": "1"})
+    assert bucket.replace("a", b"2", {"last": "2"}, seen.etag)
+    assert not bucket.replace("a", b"3", {}, seen.etag)
+    assert not bucket.replace("b", b"3", {}, seen.etag)
+    assert bucket.read("a") == b"2"
+    assert bucket.fetch("b") is None
+
+
+def test_versions_are_listed_read_and_removed(objects: Objects, bucket: Bucket) -> None:
+    bucket.create("a", b"1", {})
+    objects.put_object(Key="a", Body=b"2")
+    bucket.create("b", b"3", {})
+    new, old, other = bucket.versions("")
+    assert [(each.name, each.newest) for each in (new, old, other)] == [
+        ("a", True),
+        ("a", False),
+        ("b", True),
+    ]
+    found = bucket.fetch("a", old.id)
+    assert found is not None
+    assert found.body == b"1"
+    bucket.remove_versions([old])
+    assert [each.id for each in bucket.versions("a")] == [new.id]
+    assert bucket.fetch("a", old.id) is None
+    assert [each.name for each in bucket.versions("", behind="a")] == ["b"]
+
+
+def test_objects_are_listed_with_their_sizes(bucket: Bucket) -> None:
+    for name in ("a/1", "a/2", "b/1"):
+        bucket.create(name, name.encode() * 2, {})
+    assert [(each.name, each.size) for each in bucket.listed("a/")] == [("a/1", 6), ("a/2", 6)]
+    assert [each.name for each in bucket.listed("", behind="a/1", most=1)] == ["a/2", "b/1"]

@@ -1,0 +1,41 @@
+"""Units are counted by what was asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from daicho.storage.capacity import Metered, Units
+
+
+class Client:
+    """Answers as DynamoDB does, with the units that it is told."""
+
+    def __init__(self, consumed: Any) -> None:
+        self.consumed = consumed
+        self.asked: list[dict[str, Any]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        def request(**parameters: Any) -> dict[str, Any]:
+            self.asked.append(parameters)
+            return {"ConsumedCapacity": self.consumed} if self.consumed else {}
+
+        return request
+
+
+def test_reads_and_writes_are_counted_apart_and_begin_anew() -> None:
+    units = Units()
+    client = Client({"TableName": "t", "CapacityUnits": 1.5})
+    metered = Metered(client, units)
+    metered.query(TableName="t")
+    metered.get_item(TableName="t")
+    metered.update_item(TableName="t")
+    assert client.asked[0] == {"TableName": "t", "ReturnConsumedCapacity": "TOTAL"}
+    assert units.taken() == (3.0, 1.5)
+    assert units.taken() == (0.0, 0.0)
+
+
+def test_a_transaction_says_its_units_by_table_and_some_answers_say_none() -> None:
+    units = Units()
+    Metered(Client([{"CapacityUnits": 4.0}, {"CapacityUnits": 2.0}]), units).transact_write_items()
+    Metered(Client(None), units).put_item()
+    assert units.taken() == (0.0, 6.0)

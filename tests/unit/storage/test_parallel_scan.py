@@ -1,0 +1,216 @@
+"""A parallel scan: how many segments at once, at what rate, and from where it goes on."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from daicho.errors import RefusedError, ThrottledError, UnansweredError
+from daicho.runtime.rate_limit import Pace
+from daicho.runtime.retry import Patience
+from daicho.storage.attributes import Image
+from daicho.storage.parallel_scan import ITEMS_AT_FIRST, ParallelScan, Round, Segments
+from daicho.storage.requests import Page, Scan
+
+PAGE = 10
+
+
+def key(segment: int, place: int) -> Image:
+    return {"PK": {"S": f"s{segment}"}, "SK": {"S": f"{place:04}"}}
+
+
+class Store:
+    """Segments of so many items each, of half a unit; ``fails`` says of each request whether."""
+
+    def __init__(
+        self, sizes: list[int], fails: Callable[[int], Exception | None] = lambda _: None
+    ) -> None:
+        self.sizes, self.fails = sizes, fails
+        self.asked: list[Scan] = []
+
+    def scan(self, scan: Scan) -> Page:
+        self.asked.append(scan)
+        if error := self.fails(len(self.asked)):
+            raise error
+        begin = 0 if scan.start is None else int(scan.start["SK"]["S"]) + 1
+        end = min(begin + (scan.limit or PAGE), self.sizes[scan.segment])
+        items = tuple(key(scan.segment, place) for place in range(begin, end))
+        last = items[-1] if end < self.sizes[scan.segment] else None
+        return Page(items, len(items), last, len(items) / 2, len(items))
+
+
+class Time:
+    """A clock that moves when somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.slept: list[float] = []
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+    def patience(self, seconds: float = 1e9) -> Patience:
+        return Patience(lambda: seconds - self.now, 0, self.sleep, lambda: 0.5)
+
+
+def scanning(store: Store, **more: Any) -> ParallelScan[tuple[Image, ...]]:
+    return ParallelScan(store, Scan(), lambda page: page.items, **{"most": 1, **more})
+
+
+def everything(sizes: list[int]) -> list[Image]:
+    return [key(n, place) for n, size in enumerate(sizes) for place in range(size)]
+
+
+def collect(
+    scan: ParallelScan[tuple[Image, ...]], segments: Segments, patience: Patience
+) -> tuple[list[Image], list[Round[tuple[Image, ...]]]]:
+    rounds: list[Round[tuple[Image, ...]]] = []
+    scan.run(segments, patience, rounds.append)
+    return [item for each in rounds for page in each.made for item in page], rounds
+
+
+def in_order(items: list[Image]) -> list[Image]:
+    return sorted(items, key=lambda item: (item["PK"]["S"], item["SK"]["S"]))
+
+
+@pytest.mark.parametrize("most", [1, 3, 16])
+def test_every_item_comes_once(most: int) -> None:
+    sizes = [0, 35, 10, 1, 99]
+    segments = Segments.of(len(sizes))
+    found, rounds = collect(scanning(Store(sizes), most=most), segments, Time().patience())
+    assert in_order(found) == everything(sizes)
+    assert segments.finished
+    assert sum(each.units for each in rounds) == len(found) / 2
+    assert sum(each.scanned for each in rounds) == len(found)
+
+
+def test_segments_are_added_one_by_one_and_halved_when_throttled() -> None:
+    # Every request of the fourth round is throttled: of 2, 3, 4 and then 5 segments.
+    store = Store([1000] * 40, lambda n: ThrottledError("slow") if 9 < n <= 14 else None)
+    time = Time()
+    rounds: list[int] = []
+    scanning(store, most=30).run(
+        Segments.of(40), time.patience(), lambda each: rounds.append(each.at_once)
+    )
+    assert rounds[:7] == [3, 4, 5, 2, 3, 4, 5]
+    assert len(time.slept) == 1
+
+
+def test_what_is_throttled_is_waited_for_longer_each_time_and_comes_again() -> None:
+    store = Store([30], lambda n: ThrottledError("slow") if n <= 4 else None)
+    time = Time()
+    found, _ = collect(scanning(store), Segments.of(1), time.patience())
+    assert time.slept == [0.025, 0.05, 0.1, 0.2]
+    assert in_order(found) == everything([30])
+
+
+def test_a_lost_answer_is_no_reason_to_slow_down() -> None:
+    store = Store([1000] * 9, lambda n: UnansweredError("lost") if n == 3 else None)
+    rounds: list[int] = []
+    scanning(store, most=9).run(
+        Segments.of(9), Time().patience(), lambda each: rounds.append(each.at_once)
+    )
+    assert rounds[:3] == [3, 3, 4]
+
+
+def test_work_that_fails_gets_its_page_again() -> None:
+    failures = iter([True, False, True])
+    seen: list[Image] = []
+
+    def work(page: Page) -> int:
+        if next(failures, False):
+            raise ThrottledError("batch write")
+        seen.extend(page.items)
+        return len(page.items)
+
+    scan = ParallelScan(Store([25, 5]), Scan(), work, most=1)
+    assert scan.run(Segments.of(2), Time().patience(), lambda _: None)
+    assert seen == everything([25, 5])
+
+
+def test_no_patience_no_round_and_the_next_run_goes_on() -> None:
+    sizes = [35, 12]
+    store = Store(sizes, lambda n: ThrottledError("slow") if n > 2 else None)
+    time, segments = Time(), Segments.of(2)
+    found, _ = collect(scanning(store), segments, time.patience(seconds=3))
+    assert not segments.finished
+    assert time.now >= 3
+    kept = Segments.from_json(json.loads(json.dumps(segments.to_json())))
+    rest, _ = collect(scanning(Store(sizes)), kept, Time().patience())
+    assert in_order(found + rest) == everything(sizes)
+
+
+def test_a_refusal_ends_it() -> None:
+    store = Store([35], lambda _: RefusedError("no"))
+    with pytest.raises(RefusedError):
+        scanning(store).run(Segments.of(1), Time().patience(), lambda _: None)
+
+
+@pytest.mark.parametrize("rate", [1.0, 7.0, 300.0])
+@pytest.mark.parametrize("most", [1, 4])
+def test_the_rate_is_kept(rate: float, most: int) -> None:
+    sizes = [400] * 6
+    time, store = Time(), Store(sizes)
+    pace = Pace(rate, lambda: time.now, time.sleep)
+    found, _ = collect(scanning(store, most=most, pace=pace), Segments.of(6), time.patience())
+    units = len(found) / 2
+    # The last round is waited for by nobody, and the first goes at once.
+    assert units / rate - 2 * (ITEMS_AT_FIRST * most / rate + 1) <= time.now <= units / rate
+    assert store.asked[0].limit == ITEMS_AT_FIRST
+    # What is left of a segment may be less, never more than a second's share, but for one item.
+    assert all((each.limit or 0) / 2 <= max(rate, 0.5) for each in store.asked[most:])
+
+
+@pytest.mark.parametrize("rate", [None, 7.0, 300.0])
+def test_a_page_is_bounded_whatever_the_rate(rate: float | None) -> None:
+    sizes = [40] * 3
+    time, store = Time(), Store(sizes)
+    scan: ParallelScan[tuple[Image, ...]] = ParallelScan(
+        store, Scan(limit=8), lambda page: page.items, 2, Pace(rate, lambda: time.now, time.sleep)
+    )
+    found, _ = collect(scan, Segments.of(3), time.patience())
+    assert in_order(found) == everything(sizes)
+    assert all(each.limit is not None and each.limit <= 8 for each in store.asked)
+
+
+class Killed(BaseException):
+    pass
+
+
+def lived_through(sizes: list[int], chance: random.Random) -> list[Image]:
+    """What a scan finds that is killed after some rounds, again and again."""
+    kept, found = Segments.of(len(sizes)).to_json(), list[Image]()
+    while not (segments := Segments.from_json(kept)).finished:
+        lives = iter(range(chance.randrange(4)))
+        store = Store(sizes, lambda _: ThrottledError("") if chance.random() < 0.2 else None)
+        rounds: list[Round[tuple[Image, ...]]] = []
+
+        def done(
+            each: Round[tuple[Image, ...]],
+            lives: Any = lives,
+            rounds: Any = rounds,
+            segments: Segments = segments,
+        ) -> None:
+            nonlocal kept
+            if next(lives, None) is None:
+                raise Killed
+            rounds.append(each)
+            kept = segments.to_json()
+
+        with suppress(Killed):
+            scanning(store, most=chance.choice([1, 3])).run(segments, Time().patience(), done)
+        found += [item for each in rounds for page in each.made for item in page]
+    return found
+
+
+def test_what_was_kept_after_any_round_leads_to_everything_once() -> None:
+    chance = random.Random(1)
+    for _ in range(50):
+        sizes = [chance.randrange(40) for _ in range(chance.randrange(1, 6))]
+        assert in_order(lived_through(sizes, chance)) == everything(sizes)

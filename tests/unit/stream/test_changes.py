@@ -1,0 +1,224 @@
+"""What one record changes, and what ends a batch."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import signal
+import sys
+import threading
+import time
+from decimal import Decimal
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from daicho.derive import derived_items
+from daicho.derive.derived_items import Amount, ItemKey, key_of
+from daicho.plan import Ledger
+from daicho.storage.attributes import Image
+from daicho.stream import time_limit
+from daicho.stream.changes import Found, compute, compute_one
+from daicho.stream.records import StreamRecord, sequence
+from daicho.stream.time_limit import TooLongError, within
+from daicho.tally.slots import kept_key, slot_key
+from tests.support.sample_ledger import LEDGER, OLD_LEDGER, image, tally
+
+SONG = {"id": "1", "name": "ab", "artist": "x", "seconds": 3}
+DOWNLOAD = {"song": "1", "id": "1", "at": "2026-11-01T00:00:00.000000Z"}
+ONE = Amount(1, Decimal(1))
+
+
+def record(
+    number: int, old: Image | None, new: Image | None, *, expired: bool = False
+) -> StreamRecord:
+    return StreamRecord(
+        seq=sequence("label", str(number)),
+        number=str(number),
+        shard="s",
+        key=key_of(new or old or {}),
+        old=old,
+        new=new,
+        expired=expired,
+        at=dt.datetime(2026, 11, 21, tzinfo=dt.UTC),
+    )
+
+
+def test_each_image_is_read_by_its_own_generation() -> None:
+    old, new = image("Song", SONG, gen=1), image("Song", {**SONG, "artist": "y"}, gen=2)
+    found = compute_one(record(1, old, new), LEDGER)
+    assert found.deltas == {
+        slot_key(tally("Song", "length", 2, "y"), "s"): Amount(1, Decimal(3)),
+    }
+    assert set(found.after) - set(found.before) == {
+        key for key in found.after if key.sk.startswith("of_artist#2")
+    }
+
+
+def test_an_item_that_moves_between_groups_leaves_one_and_joins_the_other() -> None:
+    old, new = image("Song", SONG, gen=2), image("Song", {**SONG, "artist": "y"}, gen=2)
+    assert compute_one(record(1, old, new), LEDGER).deltas == {
+        slot_key(tally("Song", "length", 2, "x"), "s"): Amount(-1, Decimal(-3)),
+        slot_key(tally("Song", "length", 2, "y"), "s"): Amount(1, Decimal(3)),
+    }
+
+
+def test_what_expires_goes_on_counting_where_it_is_kept() -> None:
+    old = image("Download", DOWNLOAD)
+    chart = tally("Download", "chart", 1, "2026-11", "1")
+    alive = tally("Download", "alive", 1, "1")
+    assert compute_one(record(1, old, None, expired=True), LEDGER).deltas == {
+        slot_key(chart, "s"): -ONE,
+        kept_key(chart, "s"): ONE,
+        slot_key(alive, "s"): -ONE,
+    }
+    assert compute_one(record(1, old, None), LEDGER).deltas == {
+        slot_key(chart, "s"): -ONE,
+        slot_key(alive, "s"): -ONE,
+    }
+
+
+def test_sums_beyond_28_digits_are_exact() -> None:
+    most = 10**19 - 1
+    many = [
+        record(n, None, image("Song", {**SONG, "id": str(n), "seconds": most}, gen=2))
+        for n in range(11)
+    ]
+    found = compute(many, LEDGER).computed
+    key = slot_key(tally("Song", "length", 2, "x"), "s")
+    total = sum((each.deltas[key] for each in found), Amount())
+    assert total == Amount(11, Decimal(11 * most))
+
+
+def test_a_newer_generation_ends_the_batch() -> None:
+    older, newer = image("Song", SONG, gen=1), image("Song", SONG, gen=2)
+    found = compute(
+        [record(1, None, older), record(2, older, newer), record(3, newer, None)], OLD_LEDGER
+    )
+    assert [each.record.number for each in found.computed] == ["1"]
+    assert found.poison == ()
+    assert found.stop is not None
+    assert found.stop.number == "2"
+
+
+def test_a_newer_generation_beside_an_image_that_cannot_be_read_ends_the_batch_too() -> None:
+    broken, newer = {**image("Song", SONG), "gen": {"S": "?"}}, image("Song", SONG, gen=2)
+    found = compute([record(1, broken, newer)], OLD_LEDGER)
+    assert found.poison == ()
+    assert found.stop is not None
+
+
+def test_an_entity_that_no_ledger_knows_is_newer_too() -> None:
+    without = Ledger({"Song": LEDGER.entities["Song"]})
+    assert compute([record(1, None, image("Download", DOWNLOAD))], without).stop is not None
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"seconds": {"S": "three"}},
+        {"seconds": {"N": "1e30"}},
+        {"name": {"N": "1"}},
+        {"gen": {"N": "0"}},
+        {"gen": {"NULL": True}},
+        {"artist": {"S": "x" * 2000}},
+        {"PK": {"N": "1"}},
+        {"type": {"N": "1"}},
+    ],
+)
+def test_what_cannot_be_computed_is_poison(broken: Image) -> None:
+    good = image("Song", SONG, gen=2)
+    poison = record(2, None, good)
+    object.__setattr__(poison, "old", good)
+    object.__setattr__(poison, "new", {**good, **broken})
+    found = compute([record(1, None, good), poison, record(3, good, None)], LEDGER)
+    assert [each.record.number for each in found.computed] == ["1", "3"]
+    assert [each.record.number for each in found.poison] == ["2"]
+    assert found.stop is None
+
+
+def compute_for_ever() -> None:
+    for _ in itertools.count():
+        pass
+
+
+def test_a_record_has_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("daicho.stream.changes.SECONDS_A_RECORD", 0.02)
+    monkeypatch.setattr(derived_items, "rows", lambda *_: compute_for_ever())
+    found = compute([record(1, None, image("Song", SONG))], LEDGER)
+    assert found.computed == ()
+    assert isinstance(found.poison[0].error, TooLongError)
+
+
+def test_a_machine_that_stands_still_makes_no_poison() -> None:
+    assert within(0.02, lambda: time.sleep(0.2)) is None
+
+
+def test_a_deadline_leaves_no_timer_behind() -> None:
+    with pytest.raises(TooLongError):
+        within(0.01, compute_for_ever)
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+    assert within(5, lambda: 1) == 1
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+def test_when_the_time_is_up_as_the_work_ends_there_is_a_result_or_an_error_but_not_both() -> None:
+    """The timer goes off after each step in turn, the last ones after the work."""
+    results: list[int] = []
+    errors: list[int] = []
+    before = signal.getsignal(signal.SIGPROF)
+
+    def ring_at(step: int) -> None:
+        passed = 0
+
+        def trace(_frame: FrameType, _event: str, _argument: object) -> Any:
+            nonlocal passed
+            if _frame.f_code.co_filename != time_limit.__file__:
+                return None
+            _frame.f_trace_opcodes = True
+            passed += signal.getitimer(signal.ITIMER_PROF)[0] > 0
+            if passed == step:
+                signal.setitimer(signal.ITIMER_PROF, 0)
+                signal.raise_signal(signal.SIGPROF)
+            return trace
+
+        traced = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            results.append(within(60, lambda: step))
+        except TooLongError:
+            errors.append(step)
+        finally:
+            sys.settrace(traced)
+
+    signal.signal(signal.SIGPROF, signal.SIG_IGN)
+    try:
+        for step in range(1, 80):
+            ring_at(step)
+            assert len(results) + len(errors) == step
+            assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+            assert signal.getsignal(signal.SIGPROF) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGPROF, before)
+    assert errors
+    assert results
+
+
+def test_other_threads_have_no_deadline() -> None:
+    passed: list[int] = []
+
+    def work() -> int:
+        time.sleep(0.01)
+        return 1
+
+    thread = threading.Thread(target=lambda: passed.append(within(0.001, work)))
+    thread.start()
+    thread.join()
+    assert passed == [1]
+
+
+def test_what_is_no_base_item_is_passed_over() -> None:
+    slot = {"PK": {"S": "t#+Song.count#1"}, "SK": {"S": "total"}, "items": {"N": "1"}}
+    assert compute([record(1, None, slot)], LEDGER) == Found()
+    assert key_of(slot) == ItemKey("t#+Song.count#1", "total")

@@ -1,0 +1,204 @@
+"""The projector's writes, one by one."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from daicho.errors import RefusedError, ThrottledError
+from daicho.plan import Ledger
+from daicho.runtime.retry import Patience
+from daicho.runtime.retry_work import carry_out, mapper
+from daicho.storage.attributes import Image
+from daicho.stream.projector import Projector
+from daicho.stream.records import Batch, sequence
+from daicho.tally.slots import slot_key
+from tests.delivery.aws.memory import MemoryBucket, MemoryTable
+from tests.support.sample_ledger import LEDGER, OLD_LEDGER, image, tally
+
+LABEL = "2026-11-21T00:00:00.000"
+NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
+Change = tuple[Image | None, Image | None]
+
+
+class Time:
+    """An invocation of 300 s, of which only sleeping takes any."""
+
+    def __init__(self) -> None:
+        self.left = 300.0
+
+    def sleep(self, seconds: float) -> None:
+        self.left -= seconds
+
+    @property
+    def patience(self) -> Patience:
+        return Patience(lambda: self.left, reserve=20, sleep=self.sleep)
+
+
+def batch(*changes: Change, first: int = 1) -> Batch:
+    return Batch.parse(
+        {
+            "shardId": "s",
+            "Records": [
+                {
+                    "eventName": "INSERT" if not old else "MODIFY" if new else "REMOVE",
+                    "eventSourceARN": f"arn:…/stream/{LABEL}",
+                    "dynamodb": {
+                        "Keys": {name: (new or old or {})[name] for name in ("PK", "SK")},
+                        "SequenceNumber": str(number),
+                        "ApproximateCreationDateTime": 1795223140,
+                        **({"OldImage": old} if old else {}),
+                        **({"NewImage": new} if new else {}),
+                    },
+                }
+                for number, (old, new) in enumerate(changes, first)
+            ],
+        }
+    )
+
+
+def project(table: Any, given: Batch, ledger: Ledger = LEDGER) -> str | None:
+    projector = Projector(table, MemoryBucket(), ledger, dirty_shards=1, now=lambda: NOW)
+    return projector.project(given, Time().patience)
+
+
+def song(name: str, identity: str = "1") -> Image:
+    return image("Song", {"id": identity, "name": name, "artist": "x"})
+
+
+def seq(number: int) -> dict[str, str]:
+    return {"S": sequence(LABEL, str(number))}
+
+
+def rows(table: MemoryTable) -> dict[str, Image]:
+    return {key.sk: item for key, item in table.items.items() if "~" in key.pk}
+
+
+COUNT = slot_key(tally("Song", "count", 1), "s")
+
+
+def test_what_is_derived_carries_number_and_place_and_nothing_else() -> None:
+    table = MemoryTable()
+    assert project(table, batch((None, song("b")))) is None
+    assert set(rows(table)) == {"search#1##", "search#1#b#"}
+    for item in rows(table).values():
+        assert set(item) == {"PK", "SK", "GSI2PK", "GSI2SK", "seq"}
+        assert item["seq"] == seq(1)
+
+
+def test_a_tombstone_stands_even_where_nothing_stood_and_gives_way() -> None:
+    table = MemoryTable()
+    project(table, batch((song("b"), None), first=5))
+    tombstone = rows(table)["search#1#b#"]
+    assert set(tombstone) == {"PK", "SK", "seq", "ttl"}
+    assert tombstone["ttl"] == {"N": str(int(NOW.timestamp()) + 72 * 3600)}
+    project(table, batch((None, song("b")), first=3))
+    assert rows(table)["search#1#b#"] == tombstone
+    project(table, batch((None, song("b")), first=7))
+    assert "ttl" not in rows(table)["search#1#b#"]
+
+
+def test_what_all_images_derive_alike_is_not_written() -> None:
+    table = MemoryTable()
+    project(table, batch((song("ab"), song("ac"))))
+    assert set(rows(table)) == {"search#1#ab#", "search#1#ac#"}
+
+
+def test_deleted_and_created_in_one_batch_is_written() -> None:
+    table = MemoryTable()
+    project(table, batch((song("b"), None), (None, song("b"))))
+    assert all("GSI2PK" in item for item in rows(table).values())
+    assert len(rows(table)) == 2
+
+
+def test_a_slot_counts_up_to_its_last_record_and_is_marked() -> None:
+    table = MemoryTable()
+    project(table, batch((None, song("b", "1")), (None, song("b", "2"))))
+    slot = table.items[COUNT]
+    assert (slot["items"], slot["total"], slot["seq"]) == ({"N": "2"}, {"N": "2"}, seq(2))
+    assert (slot["GSI2PK"], slot["GSI2SK"]) == (
+        {"S": "#dirty#0"},
+        {"S": "2026-11-21T00:00:00.000000Z"},
+    )
+
+
+def test_of_a_longer_batch_only_what_lies_behind_is_counted() -> None:
+    table = MemoryTable()
+    changes = [(None, song("b", str(n))) for n in range(5)]
+    project(table, batch(*changes[:3]))
+    project(table, batch(*changes))
+    project(table, batch(*changes[:2]))
+    assert table.items[COUNT]["items"] == {"N": "5"}
+
+
+def test_amounts_that_cancel_are_written_all_the_same() -> None:
+    table = MemoryTable()
+    changes: tuple[Change, ...] = ((None, song("b")), (song("b"), None))
+    project(table, batch(changes[0]))
+    project(table, batch(*changes))
+    assert table.items[COUNT]["items"] == {"N": "0"}
+    assert table.items[COUNT]["seq"] == seq(2)
+
+
+class Failing(MemoryTable):
+    """Fails each write that a test points out."""
+
+    def __init__(self, fails: Callable[[str], bool]) -> None:
+        super().__init__()
+        self._fails = fails
+
+    def put(self, item: Image, **named: Any) -> None:
+        if self._fails(item["SK"]["S"]):
+            raise ThrottledError(item["SK"]["S"])
+        super().put(item, **named)
+
+
+def test_the_lowest_record_of_the_item_is_reported_and_the_rest_is_done() -> None:
+    table = Failing(lambda sk: sk == "search#1#ac#")
+    changes = [(None, song("ab")), (None, song("b", "2")), (song("ab"), song("ac"))]
+    assert project(table, batch(*changes)) == "1"
+    assert "search#1#b#" in rows(table)
+    assert table.items[COUNT]["items"] == {"N": "2"}
+
+
+def test_throttles_are_waited_for() -> None:
+    failures = iter([True] * 5)
+    table = Failing(lambda _: next(failures, False))
+    assert project(table, batch((None, song("b")))) is None
+    assert len(rows(table)) == 2
+
+
+def test_a_newer_generation_is_reported_when_little_time_is_left() -> None:
+    table, time = MemoryTable(), Time()
+    newer = image("Song", {"id": "2", "name": "b", "artist": "x"}, gen=2)
+    projector = Projector(table, MemoryBucket(), OLD_LEDGER, dirty_shards=1)
+    given = batch((None, song("b")), (None, newer))
+    assert projector.project(given, time.patience) == "2"
+    assert time.left == 20
+    assert table.items[COUNT]["items"] == {"N": "1"}
+
+
+def test_threads_give_what_one_gives() -> None:
+    one, many = MemoryTable(), MemoryTable()
+    given = batch(*[(None, song("ab", str(n))) for n in range(20)])
+    for table, threads in ((one, 1), (many, 8)):
+        projector = Projector(
+            table, MemoryBucket(), LEDGER, dirty_shards=1, threads=threads, now=lambda: NOW
+        )
+        assert projector.project(given, Time().patience) is None
+    assert one.items == many.items
+
+
+def test_a_bug_is_raised_and_not_retried() -> None:
+    attempts: list[int] = []
+
+    def refused(_: int) -> None:
+        attempts.append(1)
+        raise RefusedError("never")
+
+    with pytest.raises(RefusedError):
+        carry_out([1], refused, Time().patience, mapper(2))
+    assert len(attempts) == 1

@@ -1,0 +1,76 @@
+"""A fast counter over a table in memory: likes of songs by month."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from daicho.derive import derived_items
+from daicho.derive.derived_items import ItemKey
+from daicho.plan import (
+    CounterPlan,
+    EntityPlan,
+    Generation,
+    KeyPlan,
+    Ledger,
+    Part,
+)
+from daicho.runtime.retry import Patience
+from daicho.storage.attributes import Image
+from daicho.tally import counter_items, counter_rollup, counter_slots, reader
+from daicho.tally.rollup import ranking_place
+from tests.delivery.aws.memory import MemoryTable
+
+NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
+LIKES = CounterPlan("likes", 1, (Part("song"),), (Part("month"),), 8)
+PLAN = EntityPlan(
+    "Like", {"song": "str", "month": "str"}, KeyPlan(("song",), ()), counters=(LIKES,)
+)
+LEDGER = Ledger({"Like": (Generation(1, PLAN),)})
+NAME = counter_items.CounterName("t", "Like", "likes", 1, ("2026#11",))
+AMPLE = Patience(lambda: 60.0, reserve=1)
+
+
+class Table(MemoryTable):
+    """A table that fails as it is told to: ``fails(key)`` raises before the write or after it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before: Callable[[ItemKey], None] = lambda key: None
+        self.after: Callable[[ItemKey], None] = lambda key: None
+
+    def update(self, key: ItemKey, update: str, **named: Any) -> None:
+        self.before(key)
+        super().update(key, update, **named)
+        self.after(key)
+
+
+def add(table: Any, by: str, draw: Callable[[], float], *, known: int = 8) -> None:
+    counter_slots.add(table, NAME, (by,), slots=known, dirty_shards=4, now=NOW, random=draw)
+
+
+def roll_up(
+    table: Any, *, seconds: float = 60, ledger: Ledger = LEDGER
+) -> counter_items.Reading | None:
+    """What the rollup does with the first mark that it finds; None if there is none."""
+    marked = [key.pk for key, item in table.items.items() if "GSI2PK" in item]
+    if not marked:
+        return None
+    now = NOW + dt.timedelta(seconds=seconds)
+    return counter_rollup.roll_up(table, ledger, marked[-1], lambda: now, ranking_place, AMPLE)
+
+
+def head(table: MemoryTable) -> Image:
+    return table.items[NAME.head]
+
+
+def total(table: MemoryTable, by: str) -> int:
+    tally = derived_items.tally_partition("t", PLAN, LIKES.tally, NAME.within, (by,))
+    return reader.rolled_up_amount(table, tally).items
+
+
+def votes(table: MemoryTable) -> Mapping[tuple[str, ...], int]:
+    return counter_slots.read(
+        table, NAME, 0, counter_items.slots_said(table.items.get(NAME.head))
+    ).votes

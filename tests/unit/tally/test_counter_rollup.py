@@ -1,0 +1,254 @@
+"""Rollups of fast counters: overtaken, ended, given up, one beside many."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from daicho.derive import derived_items
+from daicho.derive.derived_items import Amount, ItemKey
+from daicho.errors import UnavailableError
+from daicho.plan import (
+    CounterPlan,
+    EntityPlan,
+    Generation,
+    KeyPlan,
+    Ledger,
+    Part,
+    UnknownEntityError,
+)
+from daicho.runtime.retry import Patience
+from daicho.storage import keys
+from daicho.storage.attributes import Image
+from daicho.storage.requests import Page, Query
+from daicho.tally import counter_items, counter_rollup, counter_slots, reader, slots
+from daicho.tally.rollup import Rollup, ranking_place
+from tests.unit.tally.counters import (
+    AMPLE,
+    LEDGER,
+    LIKES,
+    NAME,
+    NOW,
+    Table,
+    add,
+    head,
+    roll_up,
+    total,
+    votes,
+)
+
+
+def test_a_vote_between_reading_and_cleaning_keeps_its_mark() -> None:
+    table = Table()
+    add(table, "a", lambda: 0.0)
+
+    def vote(key: ItemKey) -> None:
+        if key == NAME.head:
+            table.after = lambda key: None
+            add(table, "a", lambda: 0.0)
+
+    table.after = vote
+    roll_up(table)
+    assert total(table, "a") == 1
+    assert "GSI2PK" in table.items[counter_items.slot_key(NAME, 0, ("a",))]
+    roll_up(table, seconds=120)
+    assert total(table, "a") == 2
+    assert roll_up(table) is None
+
+
+@pytest.mark.parametrize("at", ["head", "total"])
+def test_a_rollup_that_was_overtaken_takes_nothing_back(at: str) -> None:
+    """Another does the whole of it, and a vote comes, before this one's next write."""
+    table = Table()
+    add(table, "a", lambda: 0.0)
+
+    def overtake(key: ItemKey) -> None:
+        if (key == NAME.head) == (at == "head"):
+            table.before = lambda key: None
+            add(table, "a", lambda: 0.0)
+            roll_up(table, seconds=61)
+
+    table.before = overtake
+    roll_up(table)
+    assert total(table, "a") == 2
+    while roll_up(table, seconds=120):
+        pass
+    assert (total(table, "a"), votes(table)) == (2, {("a",): 2})
+
+
+def test_a_rollup_that_was_overtaken_measures_from_the_other_on() -> None:
+    """By the time that it began at, what came since would have come within a second."""
+    table, clock = Table(), [NOW]
+    add(table, "a", lambda: 0.0)
+    roll_up(table, seconds=0)
+    slot = counter_items.slot_key(NAME, 0, ("a",))
+
+    def come(votes: int) -> None:
+        more = {"items": {"N": str(votes)}, "GSI2PK": {"S": "#dirty#0"}}
+        table.items[slot] = {**table.items[slot], **more, "GSI2SK": {"S": keys.instant(NOW)}}
+
+    def overtake(_key: ItemKey) -> None:
+        table.before = lambda key: None
+        come(10_000)
+        roll_up(table, seconds=4)
+        come(20_000)
+        clock[0] = NOW + dt.timedelta(seconds=20)
+
+    come(5_000)
+    clock[0] = NOW + dt.timedelta(seconds=5)
+    table.before = overtake
+    counter_rollup.roll_up(table, LEDGER, slot.pk, lambda: clock[0], ranking_place, AMPLE)
+    assert counter_items.slots_said(head(table)) == 8
+    assert total(table, "a") == 20_000
+
+
+def test_a_rollup_that_ends_anywhere_is_made_up_for_by_the_next() -> None:
+    for steps in range(1, 12):
+        table, chance = Table(), random.Random(steps)
+        for number in range(6):
+            add(table, "ab"[number % 2], chance.random)
+        left = steps
+
+        def stop(_key: ItemKey) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise UnavailableError("the end")
+
+        table.before = stop
+        try:
+            roll_up(table)
+        except UnavailableError:
+            table.before = lambda key: None
+            roll_up(table, seconds=61)
+        assert (total(table, "a"), total(table, "b")) == (3, 3)
+        assert roll_up(table) is None
+
+
+def test_a_rollup_that_others_always_overtake_gives_up() -> None:
+    table = Table()
+    add(table, "a", lambda: 0.0)
+    roll_up(table)
+    add(table, "a", lambda: 0.0)
+
+    def raise_the_head(key: ItemKey) -> None:
+        if key == NAME.head:
+            rev = slots.revision_of(head(table)) + 1
+            table.items[NAME.head] = {**head(table), "rev": {"N": str(rev)}}
+
+    table.before = raise_the_head
+    assert roll_up(table) == counter_items.Reading(0, ())
+    assert total(table, "a") == 1
+
+
+def test_a_counter_that_nobody_declares_stays_marked() -> None:
+    table = Table()
+    add(table, "a", lambda: 0.0)
+    with pytest.raises(UnknownEntityError):
+        roll_up(
+            table,
+            ledger=Ledger({"Like": (Generation(1, EntityPlan("Like", {}, KeyPlan(("id",), ()))),)}),
+        )
+    assert len([item for item in table.items.values() if "GSI2PK" in item]) == 1
+
+
+def test_what_counts_no_groups_has_one_figure() -> None:
+    views = CounterPlan("views", 2, (), (Part("song"),), 4)
+    plan = EntityPlan("Like", {"song": "str"}, KeyPlan(("song",), ()), counters=(LIKES, views))
+    name = counter_items.CounterName("t", "Like", "views", 2, ("x",))
+    table = Table()
+    for _ in range(3):
+        counter_slots.add(
+            table, name, (), slots=4, dirty_shards=4, now=NOW, random=random.Random(2).random
+        )
+    assert roll_up(table, ledger=Ledger({"Like": (Generation(2, plan),)}))
+    tally = derived_items.tally_partition("t", plan, views.tally, ("x",), ())
+    assert reader.rolled_up_amount(table, tally) == Amount(3, 3)  # type: ignore[arg-type]
+    assert "GSI3PK" not in table.items[slots.total_key(tally)]
+
+
+def test_the_rollup_finds_it_once_a_run_however_many_marks_it_has() -> None:
+    table, chance = Table(), random.Random(1)
+    for _ in range(100):
+        add(table, "a", chance.random)
+    assert len({item["GSI2PK"]["S"] for item in table.items.values()}) == 1
+    report = Rollup(table, LEDGER, dirty_shards=4, now=lambda: NOW).run(
+        Patience(lambda: 60.0, reserve=1)
+    )
+    assert (report.rolled, report.failed, report.slots_read) == (1, 0, 8)
+    assert report.oldest_mark == keys.instant(NOW)
+    assert total(table, "a") == 100
+
+
+class Slow(Table):
+    """A table whose requests take time. ``left``: the seconds of the function that asks."""
+
+    left = 60.0
+
+    def get(self, *asked: Any, **named: Any) -> Image | None:
+        self.left -= 0.05
+        return super().get(*asked, **named)
+
+    def update(self, key: ItemKey, update: str, **named: Any) -> None:
+        self.left -= 0.05
+        super().update(key, update, **named)
+
+    def pages(self, query: Query) -> Iterator[Page]:
+        for page in super().pages(query):
+            self.left -= 0.05
+            yield page
+
+
+def test_a_counter_of_many_slots_keeps_no_other_waiting() -> None:
+    """Its marks alone would take longer than the function has, run after run."""
+    table = Slow()
+    wide = [(NAME, number, (str(by),), 0) for number in range(100) for by in range(15)]
+    other = counter_items.CounterName("u", "Like", "likes", 1, ("x",))
+    for name, number, by, later in [*wide, (other, 0, ("y",), 1)]:
+        change = counter_items.adding(
+            name,
+            number,
+            by,
+            known_slots=100 if name is NAME else 1,
+            throttled=0,
+            dirty_shards=1,
+            now=NOW + dt.timedelta(seconds=later),
+        )
+        table.update(change.key, change.update, names=change.names, values=change.values)
+    table.left = 60.0
+    rollup = Rollup(table, LEDGER, dirty_shards=1, now=lambda: NOW)
+    report = rollup.run(Patience(lambda: table.left, reserve=15))
+    assert (report.rolled, report.failed, report.finished) == (2, 0, True)
+    assert table.left > 15
+    assert total(table, "14") == 100
+    marks = [item for item in table.items.values() if "GSI2PK" in item]
+    assert 0 < len(marks) < len(wide)
+    while any("GSI2PK" in item for item in table.items.values()):
+        table.left = 60.0
+        before = len(marks)
+        rollup.run(Patience(lambda: table.left, reserve=15))
+        marks = [item for item in table.items.values() if "GSI2PK" in item]
+        assert len(marks) < before
+
+
+def test_a_counter_whose_totals_are_not_all_written_keeps_its_marks() -> None:
+    table = Table()
+    for by in "ab":
+        add(table, by, lambda: 0.0)
+    left = iter([30.0, 1.0])
+    with pytest.raises(UnavailableError):
+        counter_rollup.roll_up(
+            table,
+            LEDGER,
+            NAME.slot(0),
+            lambda: NOW,
+            ranking_place,
+            Patience(lambda: next(left), reserve=1),
+        )
+    assert (total(table, "a"), total(table, "b")) == (1, 0)
+    roll_up(table)
+    assert (total(table, "a"), total(table, "b")) == (1, 1)

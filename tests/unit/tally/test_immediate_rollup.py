@@ -1,0 +1,206 @@
+"""Totals that the projector brings up after each batch, where the aggregate asks for it."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from daicho.derive.derived_items import ItemKey
+from daicho.errors import ThrottledError
+from daicho.plan import AggregatePlan, EntityPlan, Generation, Ledger
+from daicho.runtime.retry import Patience
+from daicho.stream.projector import Projector
+from daicho.stream.records import Batch
+from daicho.tally import reader, slots
+from daicho.tally.immediate_rollup import MOST_SECONDS, AtOnce
+from tests.delivery.aws.memory import MemoryBucket, MemoryTable
+from tests.support.sample_ledger import DOWNLOAD, LEDGER, image, tally
+
+CHART_PLAN, ALIVE_PLAN = DOWNLOAD.aggregates
+AT_ONCE = replace(CHART_PLAN, rolled_up="at once")
+CHART = tally("Download", "chart", 1, "2026-11", "1")
+ALIVE = tally("Download", "alive", 1, "1")
+"""Counted in the same batches, but rolled up by the schedule."""
+
+
+def with_chart(*charts: AggregatePlan) -> Ledger:
+    """A ledger in which the chart is declared so, generation by generation."""
+    plans: list[EntityPlan] = [
+        replace(DOWNLOAD, aggregates=(chart, ALIVE_PLAN)) for chart in charts
+    ]
+    generations = tuple(Generation(number, plan) for number, plan in enumerate(plans, 1))
+    return Ledger({**LEDGER.entities, "Download": generations})
+
+
+def downloads(shard: str, *numbers: int, song: str = "1") -> Batch:
+    at = "2026-11-01T00:00:00.000000Z"
+    images = {n: image("Download", {"song": song, "id": str(n), "at": at}) for n in numbers}
+    records = [
+        {
+            "eventName": "INSERT",
+            "eventSourceARN": "arn:…/stream/2026-11-21T00:00:00.000",
+            "dynamodb": {
+                "Keys": {name: new[name] for name in ("PK", "SK")},
+                "SequenceNumber": str(number),
+                "ApproximateCreationDateTime": 1795223140,
+                "NewImage": new,
+            },
+        }
+        for number, new in images.items()
+    ]
+    return Batch.parse({"shardId": shard, "Records": records})
+
+
+def project(
+    table: Any, batch: Batch, ledger: Ledger | None = None, seconds: float = 60.0
+) -> str | None:
+    ledger = ledger or with_chart(AT_ONCE)
+    projector = Projector(table, MemoryBucket(), ledger, dirty_shards=1)
+    return projector.project(batch, Patience(lambda: seconds, reserve=20))
+
+
+def total(table: MemoryTable, name: str) -> int:
+    return reader.rolled_up_amount(table, name).items
+
+
+def test_total_and_ranking_stand_right_after_the_batch() -> None:
+    table = MemoryTable()
+    assert project(table, downloads("a", 1, 2)) is None
+    assert project(table, downloads("b", 3)) is None
+    assert total(table, CHART) == reader.live_amount(table, CHART).items == 3
+    item = table.items[slots.total_key(CHART)]
+    assert item["GSI3PK"] == {"S": "t#Download.chart#1#2026-11"}
+    assert slots.total_key(ALIVE) not in table.items
+
+
+def test_a_batch_that_comes_again_finds_a_total_that_was_left_behind() -> None:
+    table = MemoryTable()
+    project(table, downloads("a", 1), LEDGER)
+    assert slots.total_key(CHART) not in table.items
+    project(table, downloads("a", 1))
+    assert total(table, CHART) == 1
+
+
+def test_marks_stay_for_the_scheduled_rollup() -> None:
+    table = MemoryTable()
+    project(table, downloads("a", 1))
+    assert "GSI2PK" in table.items[slots.slot_key(CHART, "a")]
+
+
+class Noting(MemoryTable):
+    """Notes what is done to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.done: list[tuple[str, str]] = []
+
+    def get(self, key: ItemKey, *, consistent: bool = False) -> Any:
+        self.done.append(("get", key.pk))
+        return super().get(key, consistent=consistent)
+
+    def pages(self, query: Any) -> Any:
+        self.done.append(("query", query.partition))
+        return super().pages(query)
+
+    def update(self, key: ItemKey, update: str, **named: Any) -> Any:
+        self.done.append(("update", key.pk))
+        return super().update(key, update, **named)
+
+
+def test_what_it_costs_a_batch_and_costs_nobody_else() -> None:
+    asked, unasked = Noting(), Noting()
+    project(asked, downloads("a", 1, 2, 3))
+    project(unasked, downloads("a", 1, 2, 3), LEDGER)
+    more = [("get", CHART), ("query", CHART), ("update", CHART)]
+    assert asked.done == [*unasked.done, *more]
+    assert {what for what, _ in unasked.done} == {"update"}
+
+
+class Failing(MemoryTable):
+    """Refuses to do one thing, or a bug does."""
+
+    def __init__(self, what: str, error: Exception) -> None:
+        super().__init__()
+        self._what, self._error = what, error
+
+    def get(self, key: ItemKey, *, consistent: bool = False) -> Any:
+        self._fail("get")
+        return super().get(key, consistent=consistent)
+
+    def pages(self, query: Any) -> Any:
+        self._fail("pages")
+        return super().pages(query)
+
+    def update(self, key: ItemKey, update: str, **named: Any) -> Any:
+        if key.sk == slots.TOTAL:
+            self._fail("update")
+        return super().update(key, update, **named)
+
+    def _fail(self, what: str) -> None:
+        if what == self._what:
+            raise self._error
+
+
+@pytest.mark.parametrize("error", [ThrottledError("slow down"), ValueError("a bug")])
+@pytest.mark.parametrize("what", ["get", "pages", "update"])
+def test_a_rollup_that_fails_does_not_fail_the_batch(
+    what: str, error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = Failing(what, error)
+    with caplog.at_level(logging.WARNING):
+        assert project(table, downloads("a", 1, 2)) is None
+    assert [each.__dict__["tally"] for each in caplog.records] == [CHART]
+    assert slots.total_key(CHART) not in table.items
+    slot = table.items[slots.slot_key(CHART, "a")]
+    assert (slot["items"], "GSI2PK" in slot) == ({"N": "2"}, True)
+
+
+def test_two_batches_at_once_both_are_in_the_total() -> None:
+    class Overtaken(MemoryTable):
+        """Between its reading and its writing of the total another shard's batch comes."""
+
+        coming: Batch | None = downloads("b", 5, 6)
+
+        def pages(self, query: Any) -> Any:
+            found = list(super().pages(query))
+            if (batch := self.coming) is not None:
+                self.coming = None
+                assert project(self, batch) is None
+            return iter(found)
+
+    table = Overtaken()
+    assert project(table, downloads("a", 1)) is None
+    assert total(table, CHART) == 3
+    assert table.items[slots.total_key(CHART)]["rev"] == {"N": "2"}
+
+
+def test_without_time_there_is_no_rollup() -> None:
+    table = Noting()
+    totals = AtOnce(table, with_chart(AT_ONCE))
+    totals.roll_up([CHART], Patience(lambda: 20.0, reserve=20))
+    assert table.done == []
+
+
+def test_it_ends_in_the_midst_when_its_seconds_are_over() -> None:
+    left = [100.0]
+
+    class Slow(Noting):
+        def get(self, key: ItemKey, *, consistent: bool = False) -> Any:
+            left[0] -= MOST_SECONDS
+            return super().get(key, consistent=consistent)
+
+    table = Slow()
+    other = tally("Download", "chart", 1, "2026-11", "2")
+    AtOnce(table, with_chart(AT_ONCE)).roll_up([CHART, other], Patience(lambda: left[0], 20))
+    assert table.done == [("get", CHART)]
+    assert left == [100.0 - MOST_SECONDS]
+
+
+def test_the_newest_plan_says_when_it_is_rolled_up() -> None:
+    name = ("Download", "chart", 1)
+    assert with_chart(CHART_PLAN, AT_ONCE).rolled_up_at_once == {name}
+    assert with_chart(AT_ONCE, CHART_PLAN).rolled_up_at_once == frozenset()
+    assert LEDGER.rolled_up_at_once == frozenset()

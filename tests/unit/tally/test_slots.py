@@ -1,0 +1,248 @@
+"""Idle slots go into the base, whatever else goes on meanwhile (rules 11 and 12)."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from daicho.derive.derived_items import Amount, ItemKey
+from daicho.errors import TransactionFailedError, UnavailableError
+from daicho.runtime.retry import Patience
+from daicho.storage.attributes import Image
+from daicho.storage.protocols import change_item
+from daicho.storage.requests import Page, Query, Write
+from daicho.tally import dirty_shards, reader, slots
+from daicho.tally.rollup import Report, Rollup
+from tests.delivery.aws.memory import MemoryTable
+from tests.support.sample_ledger import LEDGER, tally
+
+NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
+LATER = NOW + slots.IDLE
+COUNT = tally("Song", "count", 1)
+OLD, NEW = slots.slot_key(COUNT, "old"), slots.slot_key(COUNT, "new")
+KEPT = slots.kept_key(COUNT, "old")
+TOTAL = slots.total_key(COUNT)
+AMPLE = Patience(lambda: 60.0, reserve=1)
+
+
+class Table(MemoryTable):
+    """Calls ``meanwhile`` once, just before or after the operation that ``at`` names."""
+
+    at = ""
+    meanwhile: Callable[[Table], object] | None = None
+
+    def _reach(self, place: str) -> None:
+        if place == self.at and self.meanwhile:
+            meanwhile, self.meanwhile = self.meanwhile, None
+            meanwhile(self)
+
+    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
+        if key != TOTAL:
+            return super().get(key, consistent=consistent)
+        self._reach("before the total is read")
+        found = super().get(key, consistent=consistent)
+        self._reach("after the total is read")
+        return found
+
+    def pages(self, query: Query) -> Iterator[Page]:
+        found = list(super().pages(query))
+        if query.index is None:
+            self._reach("after the slots are read")
+        return iter(found)
+
+    def update(self, key: ItemKey, update: str, **named: Any) -> None:
+        super().update(key, update, **named)
+        self._reach("after the total is written" if key == TOTAL else "after a mark is cleared")
+
+    def transact(self, writes: Sequence[Write]) -> None:
+        self._reach("before the fold")
+        super().transact(writes)
+        self._reach("after the fold")
+
+
+PLACES = (
+    "before the total is read",
+    "after the total is read",
+    "after the slots are read",
+    "after the total is written",
+    "after a mark is cleared",
+    "before the fold",
+    "after the fold",
+)
+
+
+def count(table: MemoryTable, key: ItemKey, amount: int, number: int, now: dt.datetime) -> None:
+    seq = f"{number:03d}"
+    change = slots.adding(key, Amount(amount, Decimal(amount)), seq, seq, dirty_shards=4, now=now)
+    change_item(table, change)
+
+
+def rollup(table: MemoryTable, now: dt.datetime = LATER) -> Report:
+    return Rollup(table, LEDGER, dirty_shards=4, now=lambda: now).run(AMPLE)
+
+
+def live(table: MemoryTable) -> int:
+    return reader.live_amount(table, COUNT).items
+
+
+def rolled_up(table: MemoryTable) -> int:
+    return reader.rolled_up_amount(table, COUNT).items
+
+
+def idle(table: MemoryTable) -> None:
+    """A slot and a kept one that are idle at LATER, and one that was just counted in."""
+    count(table, OLD, 5, 1, NOW)
+    count(table, KEPT, 7, 2, NOW)
+    rollup(table, NOW)
+    count(table, NEW, 1, 3, LATER)
+
+
+def test_an_idle_slot_goes_into_the_base_at_the_tallys_next_rollup() -> None:
+    table = MemoryTable()
+    idle(table)
+    report = rollup(table)
+    assert (report.rolled, report.slots_read, report.slots_folded) == (1, 3, 2)
+    assert set(table.items) == {NEW, TOTAL, dirty_shards.MOST}
+    total = table.items[TOTAL]
+    assert {name: total[name]["N"] for name in total if "_" in name} == {
+        "base_items": "5",
+        "base_total": "5",
+        "kept_items": "7",
+        "kept_total": "7",
+    }
+    assert rolled_up(table) == live(table) == 13
+    count(table, NEW, 1, 4, LATER)
+    assert rollup(table).slots_folded == 0
+    assert rolled_up(table) == live(table) == 14
+
+
+def test_a_slot_is_folded_once_more_after_it_was_counted_in_again() -> None:
+    table = MemoryTable()
+    idle(table)
+    rollup(table)
+    count(table, OLD, -3, 5, LATER)
+    rollup(table)
+    again = LATER + slots.IDLE
+    count(table, NEW, 1, 6, again)
+    assert rollup(table, again).slots_folded == 1
+    assert set(table.items) == {NEW, TOTAL, dirty_shards.MOST}
+    assert rolled_up(table) == live(table) == 11
+
+
+def test_no_slot_is_folded_before_its_time_or_while_it_is_dirty() -> None:
+    table = MemoryTable()
+    idle(table)
+    assert rollup(table, LATER - dt.timedelta(seconds=1)).slots_folded == 0
+    table = MemoryTable()
+    count(table, OLD, 5, 1, NOW)  # never rolled up: dirty, however old
+    assert rollup(table).slots_folded == 0
+    assert rolled_up(table) == live(table) == 5
+
+
+def test_a_slot_that_does_not_say_when_it_was_counted_in_stays() -> None:
+    table = MemoryTable()
+    idle(table)
+    table.items[OLD] = {name: value for name, value in table.items[OLD].items() if name != "at"}
+    rollup(table)
+    assert set(table.items) == {OLD, NEW, TOTAL, dirty_shards.MOST}
+
+
+def test_what_there_are_many_of_goes_in_several_transactions() -> None:
+    class Counting(MemoryTable):
+        sizes: tuple[int, ...] = ()
+
+        def transact(self, writes: Sequence[Write]) -> None:
+            self.sizes += (len(writes),)
+            super().transact(writes)
+
+    table = Counting()
+    for shard in range(150):
+        count(table, slots.slot_key(COUNT, f"s{shard:03d}"), 1, 1, NOW)
+    rollup(table, NOW)
+    count(table, NEW, 1, 2, LATER)
+    assert rollup(table).slots_folded == 150
+    assert (table.sizes, rolled_up(table), live(table)) == ((100, 52), 151, 151)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_count_meanwhile_is_neither_lost_nor_doubled(place: str) -> None:
+    table = Table()
+    idle(table)
+    table.at, table.meanwhile = place, lambda table: count(table, OLD, 100, 9, LATER)
+    rollup(table)
+    assert live(table) == 113
+    rollup(table)
+    assert rolled_up(table) == live(table) == 113
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_another_rollup_meanwhile_does_no_harm(place: str) -> None:
+    table = Table()
+    idle(table)
+
+    def other(table: Table) -> None:
+        rollup(table)
+        count(table, OLD, 100, 9, LATER)
+        rollup(table)
+
+    table.at, table.meanwhile = place, other
+    rollup(table)
+    assert live(table) == 113
+    rollup(table)
+    assert rolled_up(table) == live(table) == 113
+    assert not any("GSI2PK" in item for item in table.items.values())
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_rollup_that_dies_is_done_by_the_next(place: str) -> None:
+    class Dying(BaseException):
+        """Ends the process, as far as the rollup can tell."""
+
+    def die(_table: Table) -> None:
+        raise Dying
+
+    table = Table()
+    idle(table)
+    table.at, table.meanwhile = place, die
+    with pytest.raises(Dying):
+        rollup(table)
+    assert live(table) == 13
+    rollup(table)
+    assert rolled_up(table) == live(table) == 13
+
+
+@pytest.mark.parametrize("place", PLACES[:3])
+def test_a_fold_while_it_is_read_live_is_noticed(place: str) -> None:
+    table = Table()
+    idle(table)
+    table.at, table.meanwhile = place, rollup
+    assert live(table) == 13
+    assert table.meanwhile is None
+
+
+def test_a_slot_that_was_folded_and_has_come_as_far_again_is_not_as_read() -> None:
+    table = MemoryTable()
+    idle(table)
+    as_read = table.items[OLD]
+    rollup(table)
+    count(table, OLD, 100, 9, LATER)
+    rollup(table)
+    assert slots.revision_of(table.items[OLD]) == slots.revision_of(as_read)
+    with pytest.raises(TransactionFailedError) as failed:
+        table.transact(slots.folding(COUNT, [as_read]))
+    assert set(failed.value.refused) == {0}
+    assert live(table) == 113
+
+
+def test_a_total_that_never_stands_still_is_not_read_live() -> None:
+    class Restless(MemoryTable):
+        def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
+            self.update(TOTAL, "ADD rev :one", values={":one": {"N": "1"}})
+            return super().get(key, consistent=consistent)
+
+    with pytest.raises(UnavailableError, match="moves as often as it is read"):
+        live(Restless())

@@ -1,0 +1,242 @@
+"""Which routes declarations become, and which they cannot become."""
+
+from __future__ import annotations
+
+import pytest
+
+from daicho import (
+    Aggregate,
+    Book,
+    Count,
+    Domain,
+    Entity,
+    Key,
+    Listing,
+    Page,
+    Search,
+    field,
+    ref,
+    uid,
+)
+from daicho.declare.domain import Daicho
+from daicho.declare.fields import DeclarationError
+from daicho.web.http.operation import Operation
+from daicho.web.routes.builder import operations
+from tests.unit.web.sample_domain import TOYS, Contact, FakeBook, Order, serve
+
+
+def routes(*domains: Domain) -> dict[str, list[str]]:
+    found = operations(Daicho(*domains))
+    return {f"{each.method} {each.path}": [str(c) for c in each.choices] for each in found}
+
+
+@pytest.mark.parametrize(
+    ("route", "choices"),
+    [
+        ("GET /categories", ["?"]),
+        ("GET /categories/{categories}/contacts", ["?"]),
+        ("PATCH /categories/{id}", ["?"]),
+        ("GET /contacts", ["?q=", "?firms=true"]),
+        ("GET /contacts/count", ["?"]),
+        ("GET /contacts/{id}", ["?"]),
+        ("PUT /contacts/{id}/categories/{category}", ["?"]),
+        ("DELETE /contacts/{id}/categories/{category}", ["?"]),
+        ("GET /contacts/{customer}/orders", ["?"]),
+        ("GET /customers/{customer}/orders", ["?open=true"]),
+        ("GET /orders", ["?date="]),
+        ("GET /orders/{id}", ["?date="]),
+        ("PATCH /orders/{id}", ["?date="]),
+        ("POST /orders", ["?"]),
+        ("GET /orders/{other}/contacts", ["?"]),
+        ("PUT /contacts/{one}/links/{other}", ["?"]),
+        ("GET /revenue/{month}", ["?"]),
+    ],
+)
+def test_each_route_of_the_toys(route: str, choices: list[str]) -> None:
+    assert routes(*TOYS)[route] == choices
+
+
+def test_nothing_else_is_there() -> None:
+    assert len(routes(*TOYS)) == 23
+
+
+def test_literals_come_before_variables() -> None:
+    paths = [each.path for each in operations(Daicho(*TOYS))]
+    assert paths.index("/contacts/count") < paths.index("/contacts/{id}")
+
+
+def test_operation_ids_are_unique() -> None:
+    ids = [each.id for each in operations(Daicho(*TOYS))]
+    assert len(ids) == len(set(ids))
+    assert "get_contacts_by_customer_orders" in ids
+
+
+class Mixed(Entity):
+    id: str = uid()
+    name: str = field()
+    number: int = field()
+
+    key = Key(id)
+    numbered = Listing(number)
+
+
+class Thing(Entity):
+    id: str = uid()
+    name: str = field()
+    size: int = field()
+
+    key = Key(id)
+    named = Listing(name)
+    sized = Listing(name, size)
+
+
+class Note(Entity):
+    id: str = uid()
+    of: str = ref(Contact)
+    text: str = field()
+
+    key = Key(of, id)
+
+
+def test_a_path_names_fields_of_the_key() -> None:
+    domain = Domain("notes", Note)
+    domain.resource("/notes/{text}", Note, "GET")
+    with pytest.raises(DeclarationError, match="text is no key field of Note"):
+        routes(domain)
+
+
+def test_two_queries_must_be_told_apart() -> None:
+    class Twice(Entity):
+        id: str = uid()
+        name: str = field()
+
+        key = Key(id)
+        one = Listing(name)
+        two = Listing(name, order=name)
+
+    domain = Domain("twice", Twice)
+    domain.resource("/twice/{id}", Twice, "GET")
+    with pytest.raises(DeclarationError, match=r"nothing tells Twice\.two from Twice\.one"):
+        routes(domain)
+    domain.answer("/named/{name}", Twice.two)
+    assert {"GET /twice", "GET /named/{name}"} <= set(routes(domain))
+
+
+def test_one_name_means_one_thing() -> None:
+    domain = Domain("mixed", Mixed)
+    domain.resource("/mixed/{id}", Mixed, "GET")
+
+    @domain.route("GET", "/mixed?name=&number=")
+    def both(book: Book, name: str, number: str) -> Page[Mixed]:
+        raise NotImplementedError
+
+    with pytest.raises(DeclarationError, match="'number' means one thing"):
+        routes(domain)
+
+
+def test_a_search_below_a_variable_needs_a_place() -> None:
+    class Deep(Entity):
+        of: str = ref(Contact)
+        id: str = uid()
+        text: str = field()
+
+        key = Key(of, id)
+        search = Search(text)
+        count = Aggregate(Count())
+
+    domain = Domain("deep", Deep)
+    domain.resource("/contacts/{of}/deep/{id}", Deep, "GET")
+    with pytest.raises(DeclarationError, match=r"Deep\.search spans more than"):
+        routes(domain)
+    domain.answer("/deep", Deep.search)
+    domain.answer("/deep/count", Deep.count)
+    assert routes(domain)["GET /deep"] == ["?text="]
+
+
+def test_an_answer_takes_what_its_path_names() -> None:
+    domain = Domain("orders", Order)
+    domain.answer("/orders-of/{client}", Order.of_customer)
+    with pytest.raises(DeclarationError, match=r"client is nothing that Order\.of_customer takes"):
+        routes(domain)
+
+
+def test_only_declarations_are_answered() -> None:
+    domain = Domain("orders", Order)
+    domain.answer("/x", Order.of_customer("ann"))
+    with pytest.raises(DeclarationError, match="is no declaration"):
+        routes(domain)
+
+
+def test_a_function_replaces_the_query_of_its_parameters() -> None:
+    domain = Domain("things", Thing)
+    domain.resource("/things/{id}", Thing, "GET PUT")
+
+    @domain.route("GET", "/things?name=&size=")
+    def sized(book: Book, name: str, size: int, limit: int) -> Page[Thing]:
+        return book.page(Thing.named(f"{name}{size}"), limit=limit)
+
+    assert routes(domain)["GET /things"] == ["?name=", "?name=&size="]
+    book = FakeBook()
+    client = serve(domain, book=book)
+    assert client.good("GET", "/things?size=5&name=x") == {"items": [], "cursor": None}
+    assert book.asked == [Thing.named("x5"), 100, None]
+
+
+def test_variables_of_one_path_are_called_alike() -> None:
+    domain = Domain("orders", Order)
+
+    @domain.route("GET", "/orders/{number}/lines")
+    def lines(book: Book, number: str) -> str:
+        return number
+
+    @domain.route("PUT", "/orders/{id}/lines")
+    def put_lines(book: Book, id: str) -> str:
+        return f"put {id}"
+
+    found: list[Operation] = operations(Daicho(domain))
+    assert len({each.path for each in found if each.path.endswith("lines")}) == 1
+    client = serve(domain)
+    assert client.good("GET", "/orders/7/lines") == "7"
+    assert client.good("PUT", "/orders/7/lines") == "put 7"
+
+
+def test_a_function_with_types_from_nowhere() -> None:
+    class Local(Entity):
+        id: str = uid()
+
+        key = Key(id)
+
+    domain = Domain("local", Local)
+
+    @domain.route("GET", "/local")
+    def local(book: Book) -> Local:
+        raise NotImplementedError
+
+    with pytest.raises(DeclarationError, match="local: name 'Local' is not defined"):
+        routes(domain)
+
+
+def test_a_function_takes_what_its_path_names() -> None:
+    domain = Domain("none")
+
+    @domain.route("GET", "/x/{id}")
+    def without(book: Book) -> str:
+        raise NotImplementedError
+
+    with pytest.raises(DeclarationError, match="without takes no 'id'"):
+        routes(domain)
+
+
+def test_a_top_of_what_is_not_ranked() -> None:
+    class Sale(Entity):
+        id: str = uid()
+        shop: str = field()
+
+        key = Key(id)
+        sold = Aggregate(Count(), shop)
+
+    domain = Domain("sales", Sale)
+    domain.resource("/sales/{id}", Sale, "POST")
+    domain.answer("/top", Sale.sold.top)
+    with pytest.raises(DeclarationError, match=r"Sale\.sold is not ranked: it has no top"):
+        routes(domain)

@@ -1,0 +1,62 @@
+"""A resource of which a tenant has at most so many."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from daicho import Aggregate, Book, Count, Domain, Entity, Key, field, uid
+from daicho.declare.domain import Daicho
+from daicho.declare.fields import DeclarationError
+from daicho.declare.queries import Figure
+from daicho.errors import Conflict
+from daicho.web.http.operation import Call
+from daicho.web.routes.builder import operations
+from tests.unit.web.sample_domain import FakeBook
+
+
+class Label(Entity):
+    id: str = uid()
+    name: str = field()
+
+    key = Key(id, partition=0)
+    count = Aggregate(Count())
+
+
+class Uncounted(Entity):
+    id: str = uid()
+
+    key = Key(id)
+    of_id = Aggregate(Count(), id)
+
+
+THERE = 7
+"""What the fake book says that there are."""
+
+
+@pytest.mark.parametrize(("most", "taken"), [(THERE + 1, True), (THERE, False), (None, True)])
+def test_post_is_refused_while_there_are_so_many(most: int | None, taken: bool) -> None:
+    domain = Domain("labels", Label)
+    domain.resource("/labels/{id}", Label, "POST", most=most)
+    (post,) = (each for each in operations(Daicho(domain)) if each.method == "POST")
+    book = FakeBook()
+    call = Call(cast("Book", book), {"name": "blue"})
+    answer: Any = post.choices[0].answer
+    if taken:
+        assert answer(call).status == 201
+    else:
+        with pytest.raises(Conflict, match="at most 7 of Label: delete one first"):
+            answer(call)
+        assert book.asked == [Figure(Label, "count", (), ()), {"live": True}]
+        assert book.items == {}
+
+
+@pytest.mark.parametrize(
+    ("entity", "verbs", "said"),
+    [(Uncounted, "POST", r"nothing counts: Count\(\)"), (Label, "POST PUT", "PUT creates too")],
+)
+def test_what_cannot_be_limited(entity: type[Entity], verbs: str, said: str) -> None:
+    domain = Domain("labels", Label, Uncounted)
+    with pytest.raises(DeclarationError, match=said):
+        domain.resource("/labels/{id}", entity, verbs, most=3)

@@ -1,0 +1,108 @@
+"""Writes that transactions of others get in the way of."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any, cast
+
+import pytest
+
+from daicho.derive.derived_items import ItemKey
+from daicho.errors import (
+    ContendedError,
+    Raced,
+    ThrottledError,
+    TransactionFailedError,
+    UnansweredError,
+)
+from daicho.runtime.retry import Patience
+from daicho.storage.item_cache import Memory
+from daicho.storage.requests import ConditionCheck, Delete, Put, Write
+from daicho.storage.table import Table
+from daicho.write.sender import Sender
+from tests.support.sample_entities import NOON
+
+ITEM = {"PK": {"S": "a"}, "SK": {"S": "b"}}
+KEY = ItemKey("a", "b")
+
+
+class Store:
+    """A table that answers as it is told to, and remembers what it was asked."""
+
+    def __init__(self, *answers: Exception | None) -> None:
+        self.answers = list(answers)
+        self.asked: list[tuple[str, Any]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        def asked(*given: Any, **named: Any) -> None:
+            self.asked.append((name, given))
+            answer = self.answers.pop(0) if self.answers else None
+            if answer is not None:
+                raise answer
+
+        return asked
+
+
+@pytest.fixture(autouse=True)
+def in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only pauses take time, and nobody waits for them."""
+    now = 0.0
+
+    def pause(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    def of(seconds: float) -> Patience:
+        until = now + seconds
+        return Patience(lambda: until - now, reserve=0, sleep=pause)
+
+    monkeypatch.setattr(Patience, "seconds", of)
+
+
+def sender(store: Store) -> Sender:
+    now = NOON + dt.timedelta(seconds=1)
+    memory = Memory(lambda: now)
+    memory.get(KEY, 10, lambda: ITEM)
+    return Sender(cast(Table, store), memory)
+
+
+def test_what_stands_or_falls_together_is_a_transaction_one_write_too() -> None:
+    """The SDK repeats a transaction under one token; any other request it does again."""
+    store = Store()
+    several: list[list[Write]] = [[Put(ITEM)], [Delete(KEY), ConditionCheck(KEY, "x")]]
+    for writes in several:
+        sender(store).send(writes)
+        assert store.asked.pop() == ("transact", (writes,))
+
+
+def test_it_is_sent_again_until_the_other_is_through() -> None:
+    store = Store(ContendedError("x"), ContendedError("x"))
+    sent = sender(store)
+    sent.send([Put(ITEM), Delete(KEY)])
+    assert (len(store.asked), sent.sent) == (3, 1)
+    store = Store(*[ContendedError("x")] * 1_000)
+    sent = sender(store)
+    with pytest.raises(Raced):
+        sent.send([Put(ITEM)])
+    assert sent.sent == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "raised", "sent"),
+    [
+        (TransactionFailedError("x", {0: ITEM}), TransactionFailedError, 0),
+        (ThrottledError("x"), ThrottledError, 0),
+        (UnansweredError("x"), UnansweredError, 1),
+    ],
+)
+def test_what_may_have_been_done_is_known(
+    error: Exception, raised: type[Exception], sent: int
+) -> None:
+    found = sender(Store(error))
+    with pytest.raises(raised) as failed:
+        found.send([Put(ITEM)])
+    assert found.sent == sent
+    if isinstance(failed.value, TransactionFailedError):
+        assert failed.value.refused == {0: ITEM}
+    # Whatever became of it, what was known of the item is known no more.
+    assert found.memory.get(KEY, 10, lambda: None) is None
