@@ -19,7 +19,7 @@ export JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION := 1
 export CDK_DISABLE_CLI_TELEMETRY := true
 export PYTHONDONTWRITEBYTECODE :=
 
-CODE := $(wildcard app.py functions infra local cli tests bench examples)
+CODE := $(wildcard app.py functions infra local daicho_cli tests bench examples)
 PYTEST := $(BIN)/python -m pytest
 TOOLS := $(VENV)/.requirements node_modules/.installed
 
@@ -186,7 +186,7 @@ $(VENV)/.requirements: $(VENV)/.uv requirements.txt
 	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.txt
 	@$(BIN)/python -c 'import pathlib, sysconfig; \
 		pathlib.Path(sysconfig.get_path("purelib"), "daicho.pth").write_text("$(CURDIR)/functions\n$(CURDIR)\n")'
-	@printf '#!%s\nfrom cli.main import app\n\napp()\n' $(BIN)/python > $(BIN)/daicho && chmod +x $(BIN)/daicho
+	@printf '#!%s\nfrom daicho_cli.main import app\n\napp()\n' $(BIN)/python > $(BIN)/daicho && chmod +x $(BIN)/daicho
 	@touch $@
 
 node_modules/.installed: package-lock.json $(VENV)/.requirements

@@ -17,7 +17,6 @@ from rich.progress import track
 from bench.archive.batching import Gathered, Mapping, gathered
 from bench.archive.deletion_generator import TENANTS, Deletion, Deletions, moments
 from bench.archive.report import console, markdown
-from cli.archive.session import Metered
 from daicho.archive.archiver import Archiver
 from daicho.archive.chain import folder
 from daicho.archive.object_format import CorruptObjectError
@@ -26,6 +25,7 @@ from daicho.archive.verifier import Verifier
 from daicho.plan import Ledger
 from daicho.runtime.retry import Patience
 from daicho.stream.records import Batch
+from daicho_cli.archive.session import Metered
 from tests.delivery.aws.memory import MemoryBucket, MemoryTable
 
 ROWS = 100_000

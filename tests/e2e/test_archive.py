@@ -16,8 +16,8 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from cli.main import app
 from daicho.storage.table import WRITE_AT_ONCE
+from daicho_cli.main import app
 from local.instance import REGION, Place
 from local.ttl_process import play
 from tests.e2e.api import client, eventually, everything

@@ -8,7 +8,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from cli.main import app
+from daicho_cli.main import app
 from tests.e2e.api import client, everything
 
 CITIES = 12

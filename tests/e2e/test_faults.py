@@ -144,7 +144,7 @@ def payloads(stack: dict[str, Any]) -> Counter[str]:
 
 def redrive(place: Place, *options: str) -> tuple[int, dict[str, Any]]:
     """The command's exit code, and what it said."""
-    command = [sys.executable, "-m", "cli.main", "redrive", "--stack", str(place.stack_file)]
+    command = [sys.executable, "-m", "daicho_cli.main", "redrive", "--stack", str(place.stack_file)]
     done = subprocess.run(
         [*command, "--json", *options], cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -37,7 +37,7 @@ def api(stack: dict[str, Any], chinook: Chinook, tmp_path_factory: Any) -> Itera
         command = [
             sys.executable,
             "-m",
-            "cli.main",
+            "daicho_cli.main",
             "load",
             entity,
             str(file),

@@ -166,7 +166,7 @@ def load(stack: Fixture, path: Path, poll: str, voters: Mapping[str, str]) -> No
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     where = path.with_suffix(".stack")
     where.write_text(json.dumps({**stack}), encoding="utf-8")
-    command = [sys.executable, "-c", "from cli.main import app; app()"]
+    command = [sys.executable, "-c", "from daicho_cli.main import app; app()"]
     loaded = subprocess.run(
         [*command, "load", "Ballot", str(path), "--tenant", "acme", "--stack", str(where)],
         cwd=ROOT,

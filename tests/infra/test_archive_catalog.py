@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from cli.archive.duckdb_engine import answering
-from cli.archive.sql import literal
 from daicho.archive.chain import Chain, folder
 from daicho.archive.reader import Selection
+from daicho_cli.archive.duckdb_engine import answering
+from daicho_cli.archive.sql import literal
 from infra.archive_sql import QUERIES
 from tests.infra.synthesis import Synthesis, synthesise
 from tests.support.memory_archive import DAY, MIDNIGHT, Kept, batch, seq

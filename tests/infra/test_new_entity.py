@@ -22,13 +22,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project with one more file in it, and a new generation."""
     copy = tmp_path_factory.mktemp("project")
     ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
-    for folder in ("functions", "cli", "infra"):
+    for folder in ("functions", "daicho_cli", "infra"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=ignored)
     for file in ("app.py", "README.md"):
         shutil.copy(ROOT / file, copy)
     (copy / "build/layer/python").mkdir(parents=True)
     shutil.copy(EXAMPLE, copy / "functions/domains")
-    run(copy, "-m", "cli.main", "generation")
+    run(copy, "-m", "daicho_cli.main", "generation")
     return copy
 
 
@@ -67,7 +67,7 @@ def test_the_lock_file_has_its_first_generation(project: Path) -> None:
 
 
 def test_the_api_has_its_routes(project: Path) -> None:
-    run(project, "-m", "cli.main", "openapi")
+    run(project, "-m", "daicho_cli.main", "openapi")
     paths: dict[str, Any] = json.loads((project / "docs/openapi.json").read_text())["paths"]
     assert set(paths["/tickets"]) == {"get", "post"}
     assert set(paths["/tickets/{id}"]) == {"get", "put", "patch", "delete"}
@@ -77,7 +77,7 @@ def test_the_api_has_its_routes(project: Path) -> None:
 
 
 def test_the_docs_have_its_access_patterns(project: Path) -> None:
-    run(project, "-m", "cli.main", "docs")
+    run(project, "-m", "daicho_cli.main", "docs")
     table = (project / "docs/access-patterns.md").read_text()
     for route in ("GET /tickets?title=", "GET /tickets?queue=true&team=", "GET /effort/{month}"):
         assert f"`{route}`" in table

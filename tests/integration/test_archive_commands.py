@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from cli.archive.session import Metered, Opened
-from cli.aws.stacks import Stack
-from cli.main import app
 from daicho.archive import forgetter
 from daicho.declare.domain import Daicho, Domain
+from daicho_cli.archive.session import Metered, Opened
+from daicho_cli.aws.stacks import Stack
+from daicho_cli.main import app
 from tests.integration.test_archive import LEDGER, Deployed, Entry, deployed, write
 
 __all__ = ["deployed"]  # a fixture

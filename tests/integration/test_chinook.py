@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from cli.load.command import load
 from daicho.book.book import Book
 from daicho.plan import Ledger
 from daicho.search.normalise import fold
 from daicho.storage.table import Table
+from daicho_cli.load.command import load
 from domains.downloads import Download
 from handlers import api, project, rollup
 from tests.support.chinook import Chinook

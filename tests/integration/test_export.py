@@ -17,10 +17,6 @@ import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 from typer.testing import CliRunner
 
-from cli.export.checkpoint import State
-from cli.export.exporter import PATIENCE_SECONDS, Exporter
-from cli.export.item_lines import Chosen, Lines
-from cli.main import app
 from daicho.book.book import Book
 from daicho.errors import ThrottledError, UnavailableError
 from daicho.plan import Ledger
@@ -28,6 +24,10 @@ from daicho.runtime.rate_limit import Pace
 from daicho.storage.attributes import Image, to_image
 from daicho.storage.requests import Page, Scan
 from daicho.storage.table import Table
+from daicho_cli.export.checkpoint import State
+from daicho_cli.export.exporter import PATIENCE_SECONDS, Exporter
+from daicho_cli.export.item_lines import Chosen, Lines
+from daicho_cli.main import app
 from domains.articles import Article
 from domains.documents import Document
 from domains.manuals import Manual
@@ -40,7 +40,7 @@ NOW = 1_700_000_000
 HEARING = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from cli.main import app
+from daicho_cli.main import app
 app()
 """
 """The command, which hears Ctrl-C also where a shell has begun the tests in the background."""

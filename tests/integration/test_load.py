@@ -16,12 +16,6 @@ import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 from typer.testing import CliRunner
 
-from cli.load.batch_writer import Batches, interleaved
-from cli.load.checkpoint import ChangedError, State, Target
-from cli.load.loader import Loader
-from cli.load.row_preparer import Preparer
-from cli.load.row_reader import read
-from cli.main import app
 from daicho.errors import TenantClosed, UnprocessedError
 from daicho.plan import Ledger
 from daicho.runtime.rate_limit import Pace
@@ -29,6 +23,12 @@ from daicho.storage.attributes import Image
 from daicho.storage.requests import key_image
 from daicho.storage.table import Table
 from daicho.tenants.jobs import mark_key
+from daicho_cli.load.batch_writer import Batches, interleaved
+from daicho_cli.load.checkpoint import ChangedError, State, Target
+from daicho_cli.load.loader import Loader
+from daicho_cli.load.row_preparer import Preparer
+from daicho_cli.load.row_reader import read
+from daicho_cli.main import app
 from domains.downloads import Download
 from domains.music import Artist, Song
 from tests.support.derived_state import items_of
@@ -191,8 +191,8 @@ def test_a_load_that_was_cut_off_goes_on(
 
 
 SLOWER = """
-from cli.load.checkpoint import State
-from cli.main import app
+from daicho_cli.load.checkpoint import State
+from daicho_cli.main import app
 from daicho.runtime.rate_limit import Pace
 
 save = State.save

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cli.load.command import load
+from daicho_cli.load.command import load
 from tests.support.api_client import Client, segment
 from tests.support.chinook import Chinook, Row
 from tests.support.deployment import Served

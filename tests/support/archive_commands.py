@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from cli.archive.session import Metered, Opened
-from cli.aws.stacks import Stack
-from cli.main import app
 from daicho import Domain, Entity, Key, field, uid
 from daicho.declare.domain import Daicho
+from daicho_cli.archive.session import Metered, Opened
+from daicho_cli.aws.stacks import Stack
+from daicho_cli.main import app
 from tests.delivery.aws.memory import MemoryBucket
 from tests.support.memory_archive import Kept
 from tests.support.sample_ledger import LEDGER

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import domains
-from cli.generate.line_counts import lines_of, sized
 from daicho.declare.domain import Daicho
+from daicho_cli.generate.line_counts import lines_of, sized
 
 ROOT = Path(__file__).parents[3]
 FILES = sorted(p for p in (ROOT / "functions/domains").glob("*.py") if p.stem != "__init__")

@@ -1,0 +1,258 @@
+"""Answers as a table, JSON or CSV; items as plain values, whatever an item holds."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from itertools import islice
+from typing import Any, Literal
+
+from rich.console import Console
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from daicho_cli.archive.query_result import Answer
+
+Output = Literal["table", "json", "csv"]
+HEAD = ("deleted_at", "tenant", "entity", "pk", "sk")
+MORE = "more"
+"""The column of what an item holds beside its entity's fields of today."""
+RECORD = (*HEAD, "gen", "seq", "raw", "item")
+_OURS = frozenset({"PK", "SK", "GSI1PK", "GSI1SK", "type", "gen", "ttl", "_restored"})
+"""What the library keeps on an item, beside its fields."""
+_WIDEST = 60
+
+
+def printed(answer: Answer, output: Output) -> int:
+    """Print an answer; gives how many rows it had."""
+    match output:
+        case "json":
+            return _json(answer)
+        case "csv":
+            return _csv(answer)
+        case "table":
+            return _table(answer)
+
+
+def items(answer: Answer, fields: Sequence[str]) -> Answer:
+    """Whole rows as a person reads them: a column for each field, and one for all else."""
+    rows = (_flat(row, fields) for row in records(answer))
+    return Answer([*HEAD, *fields, MORE], rows)
+
+
+def whole(answer: Answer) -> Answer:
+    """Whole rows as JSON shows them: the item as one value."""
+    return Answer(RECORD, (list(each.values()) for each in records(answer)))
+
+
+def readable(answer: Answer, none: list[str]) -> Answer:
+    """Whole rows without those of lines that are no JSON, of which ``none`` hears.
+
+    To Athena such a line is a row of nulls.
+    """
+    place = answer.columns.index("item")
+
+    def rows() -> Iterator[Sequence[Any]]:
+        for row in answer.rows:
+            if row[place] is None:
+                none.append("a line")
+            else:
+                yield row
+
+    return Answer(answer.columns, rows())
+
+
+def records(answer: Answer) -> Iterator[dict[str, Any]]:
+    """Whole rows as JSON values: what an archived line holds, the item as plain values."""
+    for row in answer.rows:
+        found = dict(zip(answer.columns, row, strict=True))
+        item = json.loads(found["item"])
+        values = {name: plain(value) for name, value in sorted(item.items()) if name not in _OURS}
+        gen = found["gen"]
+        yield {
+            "deleted_at": found["deleted_at"],
+            "tenant": found["tenant"],
+            "entity": found["entity"],
+            "pk": plain(item.get("PK")),
+            "sk": plain(item.get("SK")),
+            "gen": None if gen is None else int(gen),
+            "seq": found["seq"],
+            "raw": found["raw"] in (True, "true"),
+            "item": values,
+        }
+
+
+def _flat(record: Mapping[str, Any], fields: Sequence[str]) -> list[Any]:
+    item = record["item"]
+    more = {name: value for name, value in item.items() if name not in fields}
+    return [*(record[name] for name in HEAD), *(item.get(name) for name in fields), more or None]
+
+
+def plain(value: Any) -> Any:
+    """An attribute value as a JSON value; what is none stays as it was stored.
+
+    Sets become sorted lists, binary values stay base64. A number that JSON's readers would round
+    becomes its digits, as text.
+    """
+    if not isinstance(value, Mapping) or len(value) != 1:
+        return value
+    ((kind, content),) = value.items()
+    match kind, content:
+        case (("S" | "B" | "BOOL"), _):
+            return content
+        case "NULL", _:
+            return None
+        case "N", str():
+            return _number(content)
+        case "M", Mapping():
+            return {name: plain(each) for name, each in content.items()}
+        case "L", list():
+            return [plain(each) for each in content]
+        case (("SS" | "BS"), list()):
+            return sorted(content)
+        case "NS", list():
+            return sorted(
+                (_number(each) for each in content), key=lambda each: (str(type(each)), each)
+            )
+        case _:
+            return value
+
+
+def _number(text: str) -> int | float | str:
+    try:
+        exact = Decimal(text)
+        if exact == exact.to_integral_value() and abs(exact) < 10**38:
+            return int(exact)
+        near = float(exact)
+        return near if Decimal(repr(near)) == exact else text
+    except (InvalidOperation, OverflowError, ValueError):
+        return text
+
+
+def _json(answer: Answer) -> int:
+    """An array, a row a line: it can be read as it comes, and as a whole."""
+    count = 0
+    for row in answer.rows:
+        line = dict(zip(answer.columns, row, strict=True))
+        sys.stdout.write(("[\n" if not count else ",\n") + _text(line))
+        count += 1
+    sys.stdout.write("\n]\n" if count else "[]\n")
+    return count
+
+
+def _csv(answer: Answer) -> int:
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow(answer.columns)
+    count = 0
+    for row in answer.rows:
+        out.writerow([_cell(each) for each in row])
+        count += 1
+    return count
+
+
+def _table(answer: Answer) -> int:
+    """A table of the columns that hold anything; a person does not look at keys.
+
+    Where the terminal is too narrow for it, a block a row.
+    """
+    rows = [[_cell(each).translate(_CONTROLS) for each in row] for row in answer.rows]
+    if not rows:
+        return 0
+    shown = [
+        place
+        for place, column in enumerate(answer.columns)
+        if any(row[place] for row in rows) and column not in {"pk", "sk"}
+    ]
+    names = [answer.columns[place] for place in shown]
+    # As it is: brackets in a value are no markup, and control characters no commands.
+    texts = [[Text(row[place]) for place in shown] for row in rows]
+    console = Console()
+    table = _as_table(names, texts)
+    fits = _widths(names, texts) <= console.width
+    for each in [table] if fits else _as_blocks(names, texts):
+        console.print(each)
+    return len(rows)
+
+
+def _as_table(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> Table:
+    table = Table()
+    for name in names:
+        table.add_column(name, overflow="fold", max_width=_WIDEST)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _widths(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> int:
+    """How wide a table is in which no value is folded that is not wider than `_WIDEST`."""
+    widths = [
+        max(Text(name).cell_len, *(min(_widest_line(row[place]), _WIDEST) for row in rows))
+        for place, name in enumerate(names)
+    ]
+    return sum(widths) + 3 * len(widths) + 1
+
+
+def _widest_line(text: Text) -> int:
+    return max((line.cell_len for line in text.split(allow_blank=True)), default=0)
+
+
+def _as_blocks(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> Iterator[Rule | Table]:
+    """A row under the other, a value a line; what is empty is left out."""
+    for number, row in enumerate(rows, 1):
+        yield Rule(str(number), align="left", style="dim")
+        block = Table.grid(padding=(0, 2))
+        block.add_column(style="bold", no_wrap=True)
+        block.add_column(overflow="fold")
+        for name, text in zip(names, row, strict=True):
+            if text:
+                block.add_row(name, text)
+        yield block
+
+
+def limited(answer: Answer, limit: int | None, more: list[bool]) -> Answer:
+    """The first rows; ``more`` hears whether there were others."""
+    if limit is None:
+        return answer
+
+    def rows() -> Iterator[Sequence[Any]]:
+        yield from islice(answer.rows, limit)
+        more.append(next(answer.rows, None) is not None)
+
+    return Answer(answer.columns, rows())
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case str():
+            return value.encode(errors="replace").decode()
+        case bool():
+            return "true" if value else "false"
+        case Mapping() | list():
+            return _text(value)
+        case _:
+            return str(value)
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=_spelt).encode(errors="replace").decode()
+
+
+def _spelt(value: Any) -> Any:
+    """What JSON has no word for."""
+    if isinstance(value, Decimal):
+        return _number(str(value))
+    if isinstance(value, dt.date | dt.datetime | dt.time):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex()
+    return str(value)
+
+
+_CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))

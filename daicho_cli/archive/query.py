@@ -1,0 +1,138 @@
+"""``daicho archive query``: what expired, by entity, tenant, key and time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Annotated, Literal
+
+import typer
+
+from daicho.archive.object_format import CorruptObjectError
+from daicho.archive.reader import Selection
+from daicho_cli.archive import duckdb_engine, formatting, options
+from daicho_cli.archive.athena_engine import Athena
+from daicho_cli.archive.formatting import Output
+from daicho_cli.archive.options import (
+    LOCAL,
+    Entities,
+    KeyParts,
+    OptionError,
+    Since,
+    StackFile,
+    Stage,
+    Tenant,
+    Until,
+)
+from daicho_cli.archive.query_result import Answer
+from daicho_cli.archive.session import FOUND, SOUND, Opened, ending, progress, said
+from daicho_cli.archive.sql import Statement, over, whole_rows
+
+Engine = Literal["athena", "duckdb"]
+TABLE_ROWS = 100
+"""What a table shows unless more is asked for; JSON and CSV are whole."""
+
+
+def query(  # noqa: PLR0913, PLR0917  # the command's options
+    entity: Entities = None,
+    tenant: Tenant = None,
+    key: KeyParts = None,
+    since: Since = None,
+    until: Until = None,
+    sql: Annotated[
+        str | None,
+        typer.Option(
+            help="A SELECT of your own over the rows that are chosen, FROM archive.",
+        ),
+    ] = None,
+    engine: Annotated[
+        Engine | None,
+        typer.Option(help="Default: Athena of a deployed stage, DuckDB of the local stack."),
+    ] = None,
+    output: Annotated[Output, typer.Option("--output", "-o", help="How.")] = "table",
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help=f"Rows at most. Default: {TABLE_ROWS} of a table, else all."),
+    ] = None,
+    stage: Stage = None,
+    stack: StackFile = LOCAL,
+) -> None:
+    """Show archived items: of an entity, a tenant, a key, a time of deletion.
+
+    Only the partitions that can hold them are read: name entities and times. How many objects and
+    bytes it were stands on stderr, beside the answer. An object that cannot be read is named and
+    passed over. Exit code 0: all was read. 1: an object was passed over. 2: it could not run.
+    """
+    with ending("query"):
+        opened = Opened.find(stage, stack)
+        selection = options.selected(
+            opened.ledger, entities=entity, tenant=tenant, key=key, since=since, until=until
+        )
+        entities = sorted(selection.folders or opened.archive.entities())
+        if engine is None:
+            engine = "duckdb" if opened.stack.is_local else "athena"
+        if engine == "athena" and opened.stack.is_local:
+            raise OptionError("--engine athena: the local AWS's takes no parameters")
+        most = TABLE_ROWS if limit is None and output == "table" and sql is None else limit
+        asked = whole_rows(None if most is None else most + 1) if sql is None else _one(sql)
+        broken: list[str] = []
+        more: list[bool] = []
+        lines: list[str] = []
+        with _answering(opened, engine, selection, entities, asked, broken) as found:
+            answer = found if sql is not None else formatting.readable(found, lines)
+            if sql is None and output == "json":
+                answer = formatting.whole(answer)
+            elif sql is None:
+                answer = formatting.items(answer, opened.fields(entities))
+            rows = formatting.printed(formatting.limited(answer, most, more), output)
+    cut = f" (there are more: --limit {most} is over)" if any(more) else ""
+    said(f"{rows:,} rows{cut}")
+    if lines:
+        said(f"{len(lines):,} lines are no rows: daicho archive verify names their objects")
+    raise typer.Exit(FOUND if broken or lines else SOUND)
+
+
+@contextmanager
+def _answering(
+    opened: Opened,
+    engine: Engine,
+    selection: Selection,
+    entities: Sequence[str],
+    sql: str,
+    broken: list[str],
+) -> Iterator[Answer]:
+    """Answer by one of the engines; what was touched is said, and what cannot be read."""
+
+    def named(name: str, why: object) -> None:
+        broken.append(name)
+        said(f"passed over: {name}: {why}")
+
+    def corrupt(name: str, error: CorruptObjectError) -> None:
+        named(name, error)
+
+    if engine == "athena" and entities:
+        athena = Athena.of(opened.stack)
+        wanted = list(opened.archive.selected(selection))
+        partitions = {each.name.rpartition("/")[0] for each in wanted}
+
+        def made(without: Sequence[str]) -> Statement:
+            return over(sql, (athena.database, athena.table), selection, entities, without)
+
+        answer, scanned = athena.answer(made, named)
+        said(
+            f"Athena scanned {scanned:,} bytes of {len(wanted):,} objects in "
+            f"{len(partitions):,} partitions"
+        )
+        yield answer
+        return
+    with ExitStack() as kept:
+        with progress(opened, "reading the archive"):
+            rows = opened.archive.rows(selection, corrupt)
+            answer = kept.enter_context(duckdb_engine.answering(rows, sql))
+        said(f"DuckDB: {opened.touched}, checked and read")
+        yield answer
+
+
+def _one(sql: str) -> str:
+    """The caller's statement, without the sign that ends it."""
+    return sql.strip().rstrip(";").strip()

@@ -1,0 +1,56 @@
+"""Where the table is that a command loads into, or exports."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from botocore.exceptions import BotoCoreError
+
+from daicho.storage.table import Table, open_table
+from daicho_cli.aws.stacks import StackError, local_stack
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Where the table is. Without an endpoint it is AWS, as the environment says."""
+
+    table: str
+    endpoint: str | None = None
+    region: str | None = None
+
+    @classmethod
+    def find(cls, table: str | None, endpoint: str | None, stack_file: Path) -> Connection:
+        """As asked for, or as the local stack says that `make up` has deployed.
+
+        Raises:
+            StackError: there is no such stack, or its file does not say.
+        """
+        if table is not None:
+            return cls(table, endpoint)
+        stack = local_stack(stack_file, instead="--table")
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            os.environ.setdefault(name, "test")  # the local AWS takes any
+        try:
+            return cls(stack["table"], endpoint or stack["endpoint"], stack["region"])
+        except KeyError as error:
+            raise StackError(f"{stack_file} knows no {error}: make up once more") from error
+
+    def open(self, at_once: int, attempts: int = 5) -> Table:
+        """The table, with patience for a program that may wait.
+
+        Raises:
+            StackError: the environment does not say in which region.
+        """
+        try:
+            return open_table(
+                self.table,
+                attempts=attempts,
+                timeout=30.0,
+                connections=at_once + 4,
+                endpoint=self.endpoint,
+                region=self.region,
+            )
+        except BotoCoreError as error:
+            raise StackError(str(error)) from error

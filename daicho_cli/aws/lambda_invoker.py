@@ -1,0 +1,80 @@
+"""Calling a function of a deployed stack, of the local AWS or of an account."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.config import Config
+
+from daicho_cli.aws.stacks import StackError, local_stack, outputs_of
+
+SECONDS_A_CALL = 910
+"""More than a function may take. A call that seems lost is not repeated: it may still run."""
+
+
+class CallError(Exception):
+    """The function could not be found, or did not come to its end."""
+
+
+@dataclass(frozen=True)
+class Invoked:
+    """A function that is called and waited for."""
+
+    client: Any
+    name: str
+
+    @classmethod
+    def find(cls, function: str, stage: str | None, stack_file: Path) -> Invoked:
+        """The function ``function`` of a stage, by the outputs of its stack.
+
+        Without a stage it is the local stack's, as the file says that `make up` wrote.
+
+        Raises:
+            CallError: there is no such stack, or it has no such function.
+            ClientError, BotoCoreError: AWS does not say.
+        """
+        if stage is not None:
+            return cls(boto3.client("lambda", config=_patient()), _output(stage, function))
+        try:
+            stack = local_stack(stack_file)
+        except StackError as error:
+            raise CallError(str(error)) from error
+        name = stack.get("functions", {}).get(function.lower())
+        if name is None:
+            raise CallError(f"{stack_file} knows no function {function.lower()}: make up once more")
+        session = boto3.Session("test", "test", region_name=stack["region"])
+        client = session.client("lambda", endpoint_url=stack["endpoint"], config=_patient())
+        return cls(client, name)
+
+    def __call__(self, event: Mapping[str, Any]) -> dict[str, Any]:
+        """Call it; gives its answer.
+
+        Raises:
+            CallError: it raised, or ran out of time.
+            ClientError, BotoCoreError: it was not called, or nobody knows.
+        """
+        answer = self.client.invoke(FunctionName=self.name, Payload=json.dumps(event).encode())
+        said: dict[str, Any] = json.loads(answer["Payload"].read())
+        if answer.get("FunctionError"):
+            kind, message = said.get("errorType", "error"), said.get("errorMessage", said)
+            raise CallError(f"{self.name}: {kind}: {message}")
+        return said
+
+
+def _output(stage: str, function: str) -> str:
+    outputs = outputs_of(stage)
+    try:
+        return outputs[f"{function}FunctionName"]
+    except KeyError:
+        raise CallError(f"the stack Daicho-{stage} has no function {function.lower()}") from None
+
+
+def _patient() -> Config:
+    return Config(
+        read_timeout=SECONDS_A_CALL, tcp_keepalive=True, retries={"total_max_attempts": 1}
+    )

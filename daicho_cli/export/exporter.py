@@ -1,0 +1,79 @@
+"""One export: round after round of a parallel scan, its state kept after each."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from daicho.errors import UnavailableError
+from daicho.runtime.rate_limit import Pace
+from daicho.runtime.retry import Patience
+from daicho.storage.parallel_scan import ParallelScan, Round
+from daicho.storage.protocols import Scans
+from daicho_cli.export.checkpoint import State
+from daicho_cli.export.item_lines import Lines
+
+PATIENCE_SECONDS = 120.0
+"""For so long the table may not answer at all."""
+Made = tuple[int, bytes]
+Progress = Callable[[State, Round[Made]], None]
+
+
+@dataclass
+class Exporter:
+    """Writes lines to one file.
+
+    Lines first, then the state that says so: what a cut leaves behind the state's end is cut off
+    by the next run, which makes it again.
+    """
+
+    output: Path
+    state: State
+    lines: Lines
+    store: Scans
+    most: int = 8
+    pace: Pace = field(default_factory=lambda: Pace(None))
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+    def run(self, progress: Progress = lambda _state, _round: None) -> State:
+        """Export what is left.
+
+        Raises:
+            UnavailableError: the table has not answered for two minutes; the next run goes on.
+            RefusedError: it never will.
+        """
+        state, answered = self.state, self.clock()
+        scan = ParallelScan(self.store, self.lines.chosen.scan, self.lines, self.most, self.pace)
+        self.output.parent.mkdir(parents=True, exist_ok=True)
+        state.save(self.output)
+        with self.output.open("ab") as file:
+            file.truncate(state.end)
+
+            def done(found: Round[Made]) -> None:
+                nonlocal answered
+                if found.made:
+                    answered = self.clock()
+                for items, text in found.made:
+                    state.items += items
+                    file.write(text)
+                state.scanned += found.scanned
+                state.units += found.units
+                file.flush()
+                os.fsync(file.fileno())
+                state.end = file.tell()
+                state.save(self.output)
+                progress(state, found)
+
+            def remaining() -> float:
+                return answered + PATIENCE_SECONDS - self.clock()
+
+            patience = Patience(remaining, reserve=0, sleep=self.sleep)
+            if not scan.run(state.segments, patience, done):
+                raise UnavailableError(f"no answer for {PATIENCE_SECONDS:.0f} s")
+        state.finished = True
+        state.save(self.output)
+        return state

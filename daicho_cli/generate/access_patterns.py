@@ -1,0 +1,291 @@
+"""``daicho docs``: the table of access patterns, from the declarations and the routes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from daicho.declare.domain import Daicho
+from daicho.derive.derived_items import ItemKey
+from daicho.plan import (
+    AggregatePlan,
+    CounterPlan,
+    EntityPlan,
+    Ledger,
+    ListingPlan,
+    Part,
+    SearchPlan,
+)
+from daicho.tenants.jobs import job_key, mark_key
+from daicho_cli.generate.line_counts import README, sized
+from daicho_cli.generate.route_queries import asked_by
+from daicho_cli.project import DOCS, discovered, ledger, write_or_check
+
+HEAD = """# Access patterns
+
+Made by `make docs` from the declarations in [`functions/domains`](../functions/domains): not to be
+edited.
+
+`{x}` is the value of x, escaped; `t` is the tenant of the token; components are joined by `#`.
+Read units are for items of up to 4 KB, strongly consistent (1) or not (½); a page is 100 items.
+Lists in the table are strongly consistent. Through GSI2 come keys, newest first or highest
+first, about 70 rows a unit; the items are fetched and shown if they still stand there, unless
+the rows copy all that `?fields=` asks for.
+"""
+COLUMNS = ("route", "question", "index", "key", "reads")
+
+Row = tuple[str, ...]
+
+ADMINISTERED: Mapping[str, tuple[ItemKey, str]] = {
+    "Tenant.DELETE": (mark_key("t"), "1, then one transaction of two writes; again: 2"),
+    "Job.GET": (job_key("t", "{id}"), "1"),
+}
+"""What the routes of a tenant's administrator read: their items are of no domain."""
+
+
+def docs(
+    check: Annotated[
+        bool, typer.Option("--check", help="Only compare with the file: exit code 1.")
+    ] = False,
+    path: Annotated[
+        Path, typer.Option(help="The file to write.", show_default="docs/access-patterns.md")
+    ] = DOCS / "access-patterns.md",
+) -> None:
+    """Write the table of access patterns, and how many lines each system is in the README's."""
+    text = access_patterns(discovered(), ledger())
+    write_or_check(path, text, check=check, make="make docs")
+    shown = sized(README.read_text(encoding="utf-8"))
+    write_or_check(README, shown, check=check, make="make docs")
+
+
+def access_patterns(daicho: Daicho, known: Ledger) -> str:
+    """The page as Markdown."""
+    # Powertools takes half a second.
+    from daicho.web.routes.builder import operations  # noqa: PLC0415
+    from daicho.web.routes.tenant_admin import administration  # noqa: PLC0415
+
+    functions = {
+        f"{domain.name}.{route.function.__name__}": route.function
+        for domain in daicho.domains
+        for route in domain.routes
+    }
+    sections: dict[str, list[Row]] = {domain.name: [] for domain in daicho.domains}
+    for operation in operations(daicho):
+        for choice in operation.choices:
+            needed = sorted(choice.required, key=lambda each: each.name)
+            asked = "&".join(f"{each.name}={each.only}" for each in needed)
+            route = f"`{operation.method} {operation.path}{'?' + asked if asked else ''}`"
+            function = functions.get(choice.name)
+            if function is None:
+                row: Row = (f"`{choice.name}`", *_described(choice.name, daicho, known))
+            else:
+                row = _row_of(function, daicho, known)
+            sections.setdefault(operation.tag, []).append((route, *row))
+    for operation in administration():
+        for choice in operation.choices:
+            route = f"`{operation.method} {operation.path}`"
+            said = f"{choice.said} (role `{operation.role}`): `{choice.name}`"
+            key, reads = ADMINISTERED[choice.name]
+            row = (route, said, "table", f"PK `{key.pk}`, SK `{key.sk}`", reads)
+            sections.setdefault(operation.tag, []).append(row)
+    pages = [HEAD]
+    for name, rows in sections.items():
+        pages.append(f"## {name.capitalize()}\n\n" + "\n".join(_table(rows)) + "\n")
+    return "\n".join(pages)
+
+
+def _row_of(function: Callable[..., Any], daicho: Daicho, known: Ledger) -> tuple[str, ...]:
+    """A domain's function: what it is for, and each declaration that it asks."""
+    said = (inspect.getdoc(function) or "").split("\n")[0].rstrip(".")
+    names = asked_by(function)
+    described = [_described(name, daicho, known) for name in names]
+    cells = ("<br>".join(column) for column in zip(*described, strict=True))
+    asked = ", ".join(f"`{name}`" for name in names)
+    return (": ".join(filter(None, [said, asked])), *cells)
+
+
+def _described(name: str, daicho: Daicho, known: Ledger) -> tuple[str, str, str]:
+    entity, _, rest = name.partition(".")
+    specs = daicho.entity(entity).fields_.values()
+    copies = {str(spec.target) for spec in specs if spec.role == "copied"}
+    checked = sum(spec.must_exist for spec in specs)
+    return _Described(known.current(entity).plan, len(copies), checked).row(rest)
+
+
+def _table(rows: list[Row]) -> Iterator[str]:
+    for cells in (COLUMNS, ("---",) * len(COLUMNS), *rows):
+        yield f"| {' | '.join(cells)} |"
+
+
+@dataclass(frozen=True)
+class _Described:
+    plan: EntityPlan
+    copies: int
+    checked: int
+
+    def row(self, rest: str) -> tuple[str, str, str]:
+        """Index, key and reads; ``rest`` is a verb, or a declaration and how it is asked."""
+        name, _, way = rest.partition(".")
+        key = self.plan.key
+        if name == "key" and way == "all":
+            number = "its" if isinstance(key.shards, str) else key.shards
+            shards = "" if key.shards is None else f", merged over {number} shards"
+            least = "" if key.shards is None else ", 1 a shard at least"
+            return "table", f"PK `{self._partition()}`{shards}", f"1 for 4 KB of the page{least}"
+        if name == "key" and way == "under":
+            return (
+                "table",
+                f"PK `{self._partition()}`, SK begins with whole components of `{self._sort()}`",
+                "1 for 4 KB of the page",
+            )
+        if name == "key" and way == "inverse":
+            far = "#".join(f"{{{field}}}" for field in key.sort)
+            return "GSI1", f"GSI1PK `t#{self.plan.name}#{far}`", "½ for 4 KB of the page"
+        if self.plan.versions and name == "versions":
+            return self._versions(way)
+        if self.plan.versions == "pointer" and name == "GET":
+            return "table", f"{self._history()}, the last", "1"
+        declared: tuple[Any, ...] = (
+            *self.plan.searches,
+            *self.plan.listings,
+            *self.plan.aggregates,
+            *self.plan.counters,
+        )
+        found = next((each for each in declared if each.name == name), None)
+        match found:
+            case SearchPlan():
+                return self._search(found)
+            case ListingPlan():
+                return self._listing(found)
+            case AggregatePlan():
+                return self._ranking(found) if way == "top" else self._figure(found)
+            case CounterPlan():
+                return self._top(found) if way == "top" else self._adding(found)
+        return "table", f"PK `{self._partition()}`, SK `{self._sort()}`", self._verb(name)
+
+    def _partition(self) -> str:
+        key = self.plan.key
+        parts = [f"{{{field}}}" for field in key.partition]
+        shard = [] if key.shards is None else ["{shard}"]
+        return "#".join(["t", self.plan.name, *parts, *shard])
+
+    def _sort(self) -> str:
+        return "#".join(f"{{{field}}}" for field in self.plan.key.sort) or "-"
+
+    def _versions(self, way: str) -> tuple[str, str, str]:
+        match way:
+            case "at":
+                return "table", f"{self._history()}, SK `{{version}}`", "1"
+            case "restore":
+                reads = f"1, and {self._verb('PATCH')}"
+                return "table", f"{self._history()}, SK `{{version}}`", reads
+            case "forget":
+                return "table", f"{self._history()}, from the first", "1 for 4 KB that is removed"
+            case _:
+                return "table", f"{self._history()}, backward", "1 for 4 KB of the page"
+
+    def _history(self) -> str:
+        head = self._partition().replace("#", "#@", 1)
+        return f"PK `{head}#{self._sort()}`"
+
+    def _search(self, search: SearchPlan) -> tuple[str, str, str]:
+        shards = f", of 0 or 1 also its shard of {search.shards}" if search.shards > 1 else ""
+        lengths = ", ".join(map(str, search.steps))
+        for what in ("digits", "kana"):
+            if more_of := sorted(set(getattr(search, what)) - set(search.steps)):
+                lengths += f" (of {what} {', '.join(map(str, more_of))} too)"
+        names = "".join(
+            f"; names of PK `t#{each.entity}`, members in `{each.listing}`"
+            for each in search.through
+        )
+        more = ", 1 for 4 KB of names" if names else ""
+        grams = f"grams of {lengths} code points{shards}"
+        return (
+            "GSI2",
+            f"GSI2PK `{self._head(search)}#{{gram}}`; {grams}{names}",
+            f"2 a page for the keys, ½ an item{more}",
+        )
+
+    def _listing(self, listing: ListingPlan) -> tuple[str, str, str]:
+        where = listing.where
+        only = f" where {where.field} is {' or '.join(where.one_of)}" if where else ""
+        order = " and ".join(listing.order).replace("_", " ")
+        spread = listing.shards > 1
+        return (
+            "GSI2",
+            f"GSI2PK `{self._parts(self._head(listing), listing.partition)}"
+            f"{'#{shard}' if spread else ''}`{only}, by {order} descending"
+            f"{f', merged over {listing.shards} shards' if spread else ''}",
+            f"2 a page for the keys, ½ an item{_copied(listing)}",
+        )
+
+    def _ranking(self, aggregate: AggregatePlan) -> tuple[str, str, str]:
+        partition = self._parts(self._head(aggregate), aggregate.within)
+        shards, spread = aggregate.shards, ""
+        if shards > 1:
+            partition, spread = f"{partition}#{{shard}}", f", merged over {shards} shards"
+        reads = f"{2 * shards} a page; live: 3 a member"
+        return "GSI3", f"GSI3PK `{partition}`{spread}, by total descending", reads
+
+    def _figure(self, aggregate: AggregatePlan) -> tuple[str, str, str]:
+        head = self._head(aggregate).replace("#", "#+", 1)
+        partition = self._parts(head, (*aggregate.within, *aggregate.by))
+        rank = "; a rank counts in GSI3: 1 for 50 before it" if aggregate.ranked else ""
+        return "table", f"PK `{partition}`, SK `total`", f"½; live: 3{rank}"
+
+    def _adding(self, counter: CounterPlan) -> tuple[str, str, str]:
+        by = "#".join(f"{{{part.field}}}" for part in counter.by) or "-"
+        key = f"PK `{self._slot(counter)}`, SK `{by}`"
+        return "table", key, "½ in 10 s for the number of slots: one write in one of them"
+
+    def _top(self, counter: CounterPlan) -> tuple[str, str, str]:
+        index, key, _ = self._ranking(counter.tally)
+        return index, f"{key}; live: PK `{self._slot(counter)}`", "2 a page; live: 1, and 1 a slot"
+
+    def _slot(self, counter: CounterPlan) -> str:
+        head = f"t#*{self.plan.name}.{counter.name}#{counter.since}"
+        return f"{self._parts(head, counter.within)}#{{slot}}"
+
+    def _head(self, declared: SearchPlan | ListingPlan | AggregatePlan) -> str:
+        return f"t#{self.plan.name}.{declared.name}#{declared.since}"
+
+    @staticmethod
+    def _parts(head: str, parts: tuple[Part, ...]) -> str:
+        shown = [
+            f"{{{part.bucket or ('folded' if part.folded else 'each')} of {part.field}}}"
+            if part.bucket or part.folded or part.each
+            else f"{{{part.field}}}"
+            for part in parts
+        ]
+        return "#".join([head, *shown])
+
+    def _verb(self, verb: str) -> str:
+        copied = f", but {self.copies} for what it copies" if self.copies else ""
+        if self.plan.versions and verb not in ("GET", "key"):
+            new = {"POST": "2", "PUT": "1, where there is none 2"}.get(verb, "1")
+            reads = new if self.plan.versions == "copy" else "1"
+            return f"{reads}, then one transaction of two writes"
+        match verb:
+            case "GET" | "key":
+                return "1"
+            case "DELETE":
+                return "none: one conditional write"
+            case "POST" | "PUT" | "write" if self.checked:
+                checks = "a check" if self.checked == 1 else f"{self.checked} checks"
+                return f"{1 + self.checked}{copied}, then one transaction of a write and {checks}"
+            case "POST" | "PUT" | "write":
+                return f"none{copied}: one conditional write"
+            case _:
+                return "1, then one conditional write"
+
+
+def _copied(listing: ListingPlan) -> str:
+    """What a listing's rows show by themselves."""
+    if "version" in listing.copies:
+        return "; or ½ for 4 KB of rows"
+    return f"; of {', '.join(listing.copies)} alone ½ for 4 KB of rows" if listing.copies else ""

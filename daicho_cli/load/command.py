@@ -1,0 +1,136 @@
+"""``daicho load``: a file of rows into the table."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from daicho.declare.entity import Entity
+from daicho.errors import StoreError, TenantClosed
+from daicho.plan import Ledger
+from daicho.runtime.clock import utc_now
+from daicho.runtime.rate_limit import Pace
+from daicho.storage import keys
+from daicho.storage.keys import TENANT
+from daicho_cli.aws.connection import Connection
+from daicho_cli.aws.stacks import STACK_FILE, StackError
+from daicho_cli.load.batch_writer import Batches
+from daicho_cli.load.checkpoint import ChangedError, State, Target
+from daicho_cli.load.loader import Loader, rejected_of
+from daicho_cli.load.row_preparer import Preparer
+from daicho_cli.load.row_reader import is_array
+from daicho_cli.project import discovered
+
+SHOWN_REJECTS = 10
+
+
+def load(  # noqa: PLR0913, PLR0917  # the command's options
+    entity: Annotated[str, typer.Argument(help="The entity's name: Song.")],
+    file: Annotated[
+        Path, typer.Argument(help="A JSON array or NDJSON.", exists=True, dir_okay=False)
+    ],
+    tenant: Annotated[str, typer.Option(help="Whose items they become.")],
+    table: Annotated[str | None, typer.Option(help="Default: the local stack's.")] = None,
+    endpoint: Annotated[str | None, typer.Option(help="Of a DynamoDB that is not AWS's.")] = None,
+    stack: Annotated[
+        Path, typer.Option(help="What names the default table.", show_default=".local/stack.json")
+    ] = STACK_FILE,
+    rate: Annotated[float | None, typer.Option(min=1, help="Items a second at most.")] = None,
+    writers: Annotated[int, typer.Option(min=1, max=64, help="Batches at once.")] = 4,
+    again: Annotated[
+        bool, typer.Option("--again", help="Begin anew, whatever was loaded before.")
+    ] = False,
+) -> None:
+    """Load the rows of FILE as items of ENTITY.
+
+    An item that is there already is replaced. A load that was cut off goes on where it was when
+    it is called again. Rows that the entity refuses are put aside in FILE.rejected.ndjson, the
+    rest is loaded; the exit code is then 3.
+    """
+    kind = _entity(entity)
+    _check_tenant(tenant)
+    if kind.versioned_ == "pointer":
+        _exit(f"{entity} is versioned by pointer: its items are written through the API alone")
+    try:
+        connection = Connection.find(table, endpoint, stack)
+        opened = connection.open(writers)
+    except StackError as error:
+        _exit(str(error))
+    target = Target(connection.endpoint or "aws", connection.table, tenant, entity)
+    state_file = target.state_file(file)
+    try:
+        state = State.open(state_file, file, keys.instant(utc_now()), anew=again)
+    except ChangedError as error:
+        _exit(f"{error}; --again begins anew")
+    if state.finished:
+        typer.echo(f"{file} was loaded before: {_counted(state)}. --again loads it once more.")
+        raise typer.Exit(3 if state.rejected else 0)
+    preparer = Preparer(opened, discovered().locked(Ledger.load()), tenant, kind, state)
+    loader = Loader(file, state_file, state, preparer, Batches(opened, writers, Pace(rate)))
+    try:
+        _run(loader)
+    except TenantClosed as error:
+        _exit(str(error))
+    except StoreError as error:
+        _exit(f"{error}\nStopped at line {state.line}. The same command goes on from there.")
+    _report(loader)
+
+
+def _run(loader: Loader) -> None:
+    whole = loader.source.stat().st_size
+    if is_array(loader.source):
+        whole = len(loader.source.read_text(encoding="utf-8", errors="surrogateescape"))
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[loaded]:,} items"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(loader.source.name, total=whole, loaded=loader.state.loaded)
+        loader.run(lambda loaded, end: bar.update(task, completed=end, loaded=loaded))
+
+
+def _report(loader: Loader) -> None:
+    state = loader.state
+    typer.echo(f"{loader.source}: {_counted(state)}")
+    if not state.rejected:
+        return
+    for each in islice(rejected_of(loader.rejects), SHOWN_REJECTS):
+        error = each["error"]
+        where = f"{error['field']}: " if error["field"] else ""
+        typer.echo(f"  line {each['line']}: {where}{error['detail']}", err=True)
+    if state.rejected > SHOWN_REJECTS:
+        typer.echo(f"  and {state.rejected - SHOWN_REJECTS:,} more", err=True)
+    typer.echo(f"put aside in {loader.rejects}", err=True)
+    raise typer.Exit(3)
+
+
+def _counted(state: State) -> str:
+    rejected = f", {state.rejected:,} rejected" if state.rejected else ""
+    return f"{state.loaded:,} items loaded{rejected}"
+
+
+def _entity(name: str) -> type[Entity]:
+    daicho = discovered()
+    try:
+        return daicho.entity(name)
+    except KeyError:
+        known = ", ".join(sorted(each.__name__ for each in daicho.entities))
+        _exit(f"no entity is called {name}; there are {known}")
+
+
+def _check_tenant(tenant: str) -> None:
+    if not TENANT.fullmatch(tenant):
+        _exit(f"{tenant!r} is no tenant that a token could name: a-z, 0-9 and -, at most 63")
+
+
+def _exit(message: str) -> NoReturn:
+    typer.echo(message, err=True)
+    raise typer.Exit(1)

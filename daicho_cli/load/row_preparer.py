@@ -1,0 +1,131 @@
+"""From a row to an image, by the rules of `Book.create`; what breaks one is rejected."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+from ulid import ULID
+
+from daicho.declare.entity import Entity
+from daicho.declare.fields import FieldSpec, now
+from daicho.errors import Refusal, TenantClosed
+from daicho.plan import Ledger
+from daicho.query.key_resolver import Places
+from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.table import Table
+from daicho.tenants.jobs import mark_key
+from daicho.write.item_writer import Writer
+from daicho_cli.load.checkpoint import State
+from daicho_cli.load.row_reader import Row
+
+MOST_REMEMBERED = 100_000
+CREATED_AT: TypeAdapter[dt.datetime] = TypeAdapter(dt.datetime)
+
+
+class RejectedError(Exception):
+    """A row that cannot be loaded; ``field`` names what is wrong with it, if one thing is."""
+
+    def __init__(self, detail: str, field: str | None = None) -> None:
+        super().__init__(detail)
+        self.detail, self.field = detail, field
+
+
+@dataclass
+class Preparer:
+    """Makes images of one entity's rows.
+
+    What other items hold for copied fields is read once and remembered for the whole load.
+    """
+
+    table: Table
+    ledger: Ledger
+    tenant: str
+    entity: type[Entity]
+    state: State
+    _writer: Writer = field(init=False)
+    _started: dt.datetime = field(init=False)
+
+    def __post_init__(self) -> None:
+        started = self._started = dt.datetime.fromisoformat(self.state.started)
+        places = _RememberingPlaces(self.table, self.ledger, self.tenant, lambda: started)
+        self._writer = Writer(self.ledger, self.tenant, places, self.table, lambda: started)
+
+    def check_open(self) -> None:
+        """Refuse a tenant that was deleted: what came of it nobody could read or remove.
+
+        Raises:
+            TenantClosed: it is closed.
+        """
+        if self.table.get(mark_key(self.tenant), consistent=True) is not None:
+            raise TenantClosed(f"the tenant {self.tenant} is closed for good")
+
+    def image(self, row: Row) -> Image:
+        """The item that a row makes.
+
+        Raises:
+            RejectedError: with the field that is wrong.
+        """
+        if row.values is None:
+            raise RejectedError(row.problem)
+        values = dict(row.values)
+        created = self._created(values.pop("created_at", None))
+        for name, spec in self.entity.fields_.items():
+            if spec.role == "copied" and name in values:
+                raise RejectedError(f"is copied from {spec.source}: leave it out", name)
+            if name not in values and spec.role == "uid":
+                values[name] = self._made(row.line, name)
+            elif name not in values and spec.factory is now:
+                values[name] = self._started
+        try:
+            item = self.entity(**values)
+            return self._writer.drafted(self.entity, self._writer.fields(item), created)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise RejectedError(first["msg"], ".".join(map(str, first["loc"]))) from error
+        except Refusal as error:
+            raise RejectedError(error.detail, error.field) from error
+
+    def _created(self, given: Any) -> dt.datetime:
+        if given is None:
+            return self._started
+        try:
+            moment = CREATED_AT.validate_python(given)
+        except ValidationError as error:
+            raise RejectedError(error.errors()[0]["msg"], "created_at") from error
+        if moment.tzinfo is None:
+            raise RejectedError("an instant needs a time zone", "created_at")
+        return moment
+
+    def _made(self, line: int, name: str) -> str:
+        """An id that only this load knows, and makes alike when it comes to the row again."""
+        seed = f"{self.state.id}:{line}:{name}".encode()
+        random = hashlib.blake2b(seed, digest_size=10).digest()
+        moment = int(self._started.timestamp() * 1000).to_bytes(6, "big")
+        return str(ULID(moment + random)).lower()
+
+
+class _RememberingPlaces(Places):
+    """A load sees other items as they were when it first looked: one read for each."""
+
+    def __init__(
+        self, table: Table, ledger: Ledger, tenant: str, clock: Callable[[], dt.datetime]
+    ) -> None:
+        super().__init__(table, ledger, tenant, clock)
+        self._seen: dict[tuple[FieldSpec | None, str], Image | None] = {}
+
+    def reference(self, spec: FieldSpec, value: AttributeValue) -> Image | None:
+        """What is copied, alone: a load refers to many items."""
+        key = (spec.source, str(value))
+        if key not in self._seen:
+            if len(self._seen) >= MOST_REMEMBERED:
+                self._seen.clear()
+            image = super().reference(spec, value)
+            name = spec.source.name if spec.source else ""
+            kept = image and {name: image[name] for name in (name,) if name in image}
+            self._seen[key] = kept
+        return self._seen[key]

@@ -1,0 +1,267 @@
+"""``daicho archive query``: what it shows, how, and with which exit code."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from typer.testing import CliRunner
+
+from daicho_cli.main import app
+from tests.support.archive_commands import LOCAL_STACK, Commanded, commanded
+from tests.support.memory_archive import name_after
+
+HEAD = ["deleted_at", "tenant", "entity", "pk", "sk"]
+
+
+@pytest.fixture
+def made(made: Commanded) -> Commanded:
+    """DuckDB is asked: the stack is the local one."""
+    made.stack = LOCAL_STACK
+    return made
+
+
+def ids(made: Commanded, *arguments: str) -> list[str]:
+    result = made.run("query", "--output", "json", *arguments)
+    assert result.exit_code == 0, result.output
+    return [row["item"]["id"] for row in json.loads(result.stdout)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ((), "1234"),
+        (("--entity", "Download"), "1234"),
+        (("--tenant", "u"), "3"),
+        (("--tenant", "nobody"), ""),
+        (("--since", "2026-11-22"), "4"),
+        (("--until", "2026-11-21"), "123"),  # a day is meant whole
+        (("--until", "2026-11-22T00:00:00Z"), "123"),
+        (("--until", "2026-11-22T09:00:00+09:00"), "123"),
+        (("--since", "2026-11-21", "--until", "2026-11-22"), "1234"),
+        (("--entity", "Download", "--tenant", "t", "--key", "song=1", "--key", "id=2"), "2"),
+        (("--entity", "Download", "--tenant", "t", "--key", "song=1", "--key", "id=3"), ""),
+        (("--limit", "2"), "12"),
+    ],
+)
+def test_rows_are_chosen(made: Commanded, arguments: tuple[str, ...], expected: str) -> None:
+    assert ids(made, *arguments) == list(expected)
+
+
+@pytest.mark.parametrize("text", ["x' OR '1'='1", "'; DROP TABLE archive; --", '"$a#b!', "日本 /"])
+def test_a_value_is_never_a_part_of_the_statement(made: Commanded, text: str) -> None:
+    made.kept.append(7, id={"S": text})
+    key = ("--entity", "Download", "--tenant", "t", "--key", "song=1", "--key", f"id={text}")
+    # Its key is another than its id says, as the image was changed after its key was made.
+    assert ids(made, *key) == []
+    assert text in ids(made)
+
+
+def test_json_is_a_line_a_row_and_the_item_is_plain(made: Commanded) -> None:
+    result = made.run("query", "--tenant", "u", "-o", "json")
+    (row,) = json.loads(result.stdout)
+    assert list(row) == [*HEAD, "gen", "seq", "raw", "item"]
+    assert (row["tenant"], row["entity"], row["gen"], row["raw"]) == ("u", "Download", 1, False)
+    assert row["deleted_at"] == "2026-11-21T00:00:00.000000Z"
+    assert row["item"] == {
+        "song": "1",
+        "id": "3",
+        "at": "2026-11-01T00:00:00.000000Z",
+        "created_at": "2026-11-21T01:05:40.123456Z",
+    }
+    assert len(result.stdout.splitlines()) == 3
+
+
+def test_csv_has_a_column_for_each_field(made: Commanded) -> None:
+    made.kept.append(8, id={"S": 'a,"b"\nc'})
+    result = made.run("query", "-o", "csv")
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert list(rows[0]) == [*HEAD, "song", "day", "id", "created_at", "more"]
+    assert [row["id"] for row in rows] == ["1", "2", "3", 'a,"b"\nc', "4"]
+    # What is no field any more is not lost.
+    assert json.loads(rows[0]["more"]) == {"at": "2026-11-01T00:00:00.000000Z"}
+    assert (rows[0]["day"], rows[0]["song"]) == ("", "1")
+
+
+def test_a_table_shows_values_as_they_are(made: Commanded) -> None:
+    made.kept.append(9, id={"S": "[red]\x1b[2Jhot[/red]"})
+    result = made.run("query")
+    assert "[red][2Jhot[/red]" in result.stdout
+    assert "\x1b[2J" not in result.stdout
+    assert result.exit_code == 0
+    cut = made.run("query", "--limit", "2")
+    assert "2 rows (there are more: --limit 2 is over)" in cut.stderr
+
+
+NARROW = """\
+1 ──────────────────────────────────────────────────────────────────────────────
+deleted_at  2026-11-21T00:00:00.000000Z
+tenant      u
+entity      Download
+song        1
+id          3
+created_at  2026-11-21T01:05:40.123456Z
+more        {"at": "2026-11-01T00:00:00.000000Z"}
+"""
+
+
+def lines(made: Commanded, *arguments: str) -> list[str]:
+    printed: str = made.run("query", *arguments).stdout
+    return [line.rstrip() for line in printed.splitlines()]
+
+
+def test_a_table_that_is_too_wide_becomes_blocks(made: Commanded) -> None:
+    made.columns = 80
+    assert lines(made, "--tenant", "u") == NARROW.splitlines()
+    made.kept.append(8, tenant="u", song={"S": "[b]長い\x1b[2J" + "い" * 60})
+    shown = lines(made, "--tenant", "u")
+    assert [line[0] for line in shown if line.endswith("─")] == ["1", "2"]
+    assert all(cell_len(line) <= 80 for line in shown)
+    assert sum(line.count("い") for line in shown) == 61
+    assert "[b]長い[2J" in "".join(shown)
+
+
+def test_a_table_stays_one_as_long_as_its_values_fit(made: Commanded) -> None:
+    tables = []
+    for made.columns in range(60, 240, 20):
+        shown = lines(made, "--tenant", "u")
+        assert all(cell_len(line) <= made.columns for line in shown)
+        tables.append(shown[0].startswith("┏"))
+        if tables[-1]:
+            # Nothing is folded: head, rule and foot, and a line a row.
+            assert len(shown) == 5
+            assert made.columns >= cell_len(shown[0])
+        else:
+            assert shown[1:] == NARROW.splitlines()[1:]
+    assert tables == sorted(tables)
+    assert set(tables) == {False, True}
+    sql = "SELECT tenant, count(*) AS rows FROM archive GROUP BY 1 ORDER BY 1"
+    made.columns = 40
+    assert lines(made, "--sql", sql)[0].startswith("┏")
+
+
+def test_what_was_read_is_said(made: Commanded) -> None:
+    size = sum(
+        len(body) for name, (body, _) in made.kept.bucket.objects.items() if "dt=2026-11-21" in name
+    )
+    result = made.run("query", "--until", "2026-11-21", "-o", "json")
+    assert f"2 objects of 1 partitions, {size:,} bytes" in result.stderr
+    assert result.stderr.endswith("3 rows\n")
+
+
+def test_an_object_that_is_corrupt_is_named_and_the_rest_is_shown(made: Commanded) -> None:
+    body, _ = made.kept.bucket.objects[name_after(0)]
+    made.kept.bucket.spoil(name_after(0), body[:30])
+    result = made.run("query", "-o", "json")
+    assert result.exit_code == 1
+    assert f"passed over: {name_after(0)}: it cannot be unpacked" in result.stderr
+    assert [row["item"]["id"] for row in json.loads(result.stdout)] == ["3", "4"]
+
+
+def test_sql_of_ones_own(made: Commanded) -> None:
+    sql = "SELECT tenant, count(*) AS rows, min(dt) AS first FROM archive GROUP BY 1 ORDER BY 1;"
+    result = made.run("query", "--sql", sql, "-o", "json")
+    assert json.loads(result.stdout) == [
+        {"tenant": "t", "rows": 3, "first": "2026-11-21"},
+        {"tenant": "u", "rows": 1, "first": "2026-11-21"},
+    ]
+    inside = "SELECT json_extract_scalar(item, '$.id.S') AS id FROM archive ORDER BY seq"
+    result = made.run("query", "--tenant", "t", "--sql", inside, "-o", "csv")
+    assert result.stdout.splitlines() == ["id", "1", "2", "4"]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM elsewhere",
+        "SELECT 1; SELECT 2",
+        "CREATE TABLE x AS SELECT 1",
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "COPY archive TO '/tmp/never.csv'",
+        "",
+    ],
+)
+def test_sql_that_is_no_question_to_the_archive_is_refused(made: Commanded, sql: str) -> None:
+    result = made.run("query", "--sql", sql)
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1]
+    assert "could not run" in result.stderr
+
+
+def test_what_the_model_cannot_read_is_shown_all_the_same(made: Commanded) -> None:
+    odd = {
+        "big": {"N": "1" * 38},
+        "far": {"N": "1E+100"},
+        "near": {"N": "19.90"},
+        "fine": {"N": "0.12345678901234567890"},
+        "set": {"SS": ["b", "a"]},
+        "numbers": {"NS": ["10", "9", "0.12345678901234567890"]},
+        "bytes": {"B": "AAE="},
+        "list": {"L": [{"M": {"x": {"NULL": True}}}, {"BOOL": True}]},
+        "half": {"S": "\ud83dx"},
+        "song": {"N": "7"},
+    }
+    made.kept.append(5, gen={"N": "9" * 30}, **odd)
+    rows = json.loads(made.run("query", "-o", "json").stdout)
+    (row,) = [each for each in rows if each["raw"]]
+    assert row["item"] == row["item"] | {
+        "big": int("1" * 38),
+        "far": 1e100,
+        "near": 19.9,
+        "fine": "0.12345678901234567890",
+        "set": ["a", "b"],
+        "numbers": [9, 10, "0.12345678901234567890"],
+        "bytes": "AAE=",
+        "list": [{"x": None}, True],
+        "half": "?x",
+        "song": 7,
+    }
+    for output in ("csv", "table"):
+        assert made.run("query", "-o", output).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (("--entity", "Song"), "'Song' is not archived; these are: Download"),
+        (("--entity", "x'y"), "is not archived"),
+        (("--tenant", "A b"), "a-z, 0-9 and -"),
+        (("--engine", "athena"), "the local AWS's takes no parameters"),
+        (("--since", "yesterday"), "is no day"),
+        (("--since", "2026-13-01"), "is no day"),
+        (("--since", "0001-01-01T00:00:00+09:00"), "is no day"),
+        (("--until", "0001-01-01T00:00:00Z"), "from 1970 to 9998"),
+        (("--until", "9998-12-31"), "from 1970 to 9998"),
+        (("--until", "9999-12-31"), "is no day"),
+        (("--since", "2026-11-21T10:00:00"), "names no time zone"),
+        (("--since", "2026-11-22", "--until", "2026-11-21"), "is not before"),
+        (("--key", "id=1"), "needs --tenant and one --entity"),
+        (("--entity", "Download", "--tenant", "t", "--key", "id=1"), "lacks song"),
+        (("--entity", "Download", "--tenant", "t", "--key", "nmae=1"), "has the key fields"),
+        (("--entity", "Download", "--tenant", "t", "--key", "id=1", "--key", "id=2"), "twice"),
+        (("--entity", "Download", "--tenant", "t", "--key", "id=", "--key", "song=1"), "empty"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(
+    made: Commanded, arguments: tuple[str, ...], word: str
+) -> None:
+    result = made.run("query", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert word in result.stderr
+
+
+def test_an_empty_archive_has_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    with commanded(monkeypatch) as made:
+        made.stack = LOCAL_STACK
+        assert ids(made) == []
+        assert made.run("query", "-o", "csv").stdout.startswith("deleted_at,")
+
+
+def test_without_a_stack_it_says_what_to_do(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["archive", "query", "--stack", str(tmp_path / "none.json")])
+    assert result.exit_code == 2
+    assert "make up" in result.stderr

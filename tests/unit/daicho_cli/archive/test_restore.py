@@ -1,0 +1,148 @@
+"""``daicho archive restore``: dry at first, resumable, and safe to run twice."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from daicho.derive import derived_items
+from daicho.errors import UnavailableError
+from daicho_cli.archive.checkpoint import State, StateError, summed
+from tests.support.archive_commands import Commanded
+from tests.support.memory_archive import download, name_after
+
+
+def back(made: Commanded) -> list[str]:
+    """The items that are in the table, by their ids."""
+    items = made.kept.table.items.values()
+    return sorted(item["id"]["S"] for item in items if "type" in item)
+
+
+def test_it_is_dry_unless_told(made: Commanded) -> None:
+    result = made.run("restore", "--tenant", "t")
+    assert result.exit_code == 0
+    assert result.stdout == (
+        "3 rows of 3 items; 3 would be restored\nNothing was written: --apply does it.\n"
+    )
+    assert back(made) == []
+    assert list(Path.cwd().iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--tenant", "t", "--since", "2026-11-21", "--until", "2026-11-21"), "12"),
+        (("--entity", "Download", "--tenant", "t", "--key", "song=1", "--key", "id=2"), "2"),
+        (("--since", "2026-11-22T00:00:00Z"), "4"),
+        (("--until", "2026-11-22T00:00:00Z"), "123"),
+        (("--tenant", "nobody"), ""),
+    ],
+)
+def test_what_is_chosen_comes_back(
+    made: Commanded, arguments: tuple[str, ...], expected: str
+) -> None:
+    result = made.run("restore", "--apply", *arguments)
+    assert (result.exit_code, back(made)) == (0, list(expected))
+    assert f"{len(expected)} restored" in result.stdout
+    made.kept.now += dt.timedelta(seconds=1)
+    again = made.run("restore", "--apply", "--json", *arguments)
+    told = json.loads(again.stdout)
+    assert (told["restored"], told["already"]) == (0, len(expected))
+    assert (again.exit_code, told["complete"], back(made)) == (0, True, list(expected))
+    assert list(Path.cwd().iterdir()) == []
+
+
+def test_a_live_item_is_not_overwritten_unless_told(made: Commanded) -> None:
+    live = {**download(2), "song": {"S": "1"}, "at": {"S": "now"}, "ttl": {"N": "32503680000"}}
+    made.kept.table.items[derived_items.key_of(live)] = live
+    result = made.run("restore", "--apply", "--tenant", "t")
+    assert result.exit_code == 1
+    assert "1 left alone: a live item stands there (--over-newer)" in result.stdout
+    assert made.kept.table.items[derived_items.key_of(live)] == live
+    told = made.run("restore", "--apply", "--tenant", "t", "--over-newer")
+    assert told.exit_code == 0
+    assert "1 of them over a live item" in told.stdout
+    assert made.kept.table.items[derived_items.key_of(live)]["at"] == download(2)["at"]
+
+
+def test_an_object_that_is_corrupt_is_named_and_the_rest_comes_back(made: Commanded) -> None:
+    made.kept.bucket.spoil(name_after(0), b"cut")
+    result = made.run("restore", "--apply", "--since", "2026-11-21")
+    assert result.exit_code == 1
+    assert f"passed over: {name_after(0)}: it cannot be unpacked" in result.stdout
+    assert back(made) == ["3", "4"]
+
+
+def test_a_row_of_which_no_item_can_be_made_is_named(made: Commanded) -> None:
+    made.kept.append(9, gen={"N": "77"})
+    result = made.run("restore", "--apply", "--tenant", "t")
+    assert result.exit_code == 1
+    assert "Cannot be brought back" in result.stdout
+    assert "1 of which no item of today's declarations can be made" in result.stdout
+
+
+def test_one_that_was_cut_off_goes_on(made: Commanded) -> None:
+    """The connection is gone behind the first object: read for the plan, then for the writes."""
+    asked = ("restore", "--apply", "--since", "2026-11-21")
+    with made.broken_off(4):
+        cut = made.run(*asked)
+        assert (cut.exit_code, cut.stderr) == (130, "archive restore was broken off\n")
+    (state,) = Path.cwd().iterdir()
+    assert json.loads(state.read_text())["cursor"] == name_after(0)
+    assert back(made) == ["1", "2"]
+    # Another call is another call; and so is one elsewhere.
+    assert made.run("restore", "--apply", "--tenant", "nobody").exit_code == 0
+    result = made.run(*asked, "--json")
+    told = json.loads(result.stdout)
+    assert f"going on behind {name_after(0)}" in result.stderr
+    assert (told["restored"], told["already"], told["complete"]) == (4, 0, True)
+    assert back(made) == ["1", "2", "3", "4"]
+    assert list(Path.cwd().iterdir()) == []
+
+
+def test_a_bucket_that_does_not_answer_is_said(
+    made: Commanded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_: Any, **__: Any) -> Any:
+        raise UnavailableError("list: no answer")
+
+    monkeypatch.setattr(made.kept.bucket, "listed", gone)
+    result = made.run("restore", "--tenant", "t")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "could not run: list: no answer" in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [(), ("--entity", "Download"), ("--apply",)])
+def test_not_everything_at_once(made: Commanded, arguments: tuple[str, ...]) -> None:
+    result = made.run("restore", *arguments)
+    assert result.exit_code == 2
+    assert "say what: --tenant" in result.stderr
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"form": 1, "asked": {}, "cursor": "c"}'])
+def test_a_state_that_is_none_is_refused(made: Commanded, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "state.json"
+    file.write_text(text)
+    result = made.run("restore", "--apply", "--tenant", "t", "--state", str(file))
+    assert result.exit_code == 2
+    assert "is no state of this command" in result.stderr
+    assert back(made) == []
+
+
+def test_a_state_of_another_call_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "state.json"
+    State.open(file, "restore", {"tenant": "t"}).save("c", {"restored": 1})
+    assert State.open(file, "restore", {"tenant": "t"}).done == {"restored": 1}
+    with pytest.raises(StateError, match="something else"):
+        State.open(file, "restore", {"tenant": "u"})
+
+
+def test_counts_of_two_calls_are_one() -> None:
+    before = {"a": 1, "b": {"x": "1"}, "c": ["p"]}
+    now = {"a": 2, "b": {"y": "2"}, "c": ["q"], "d": 4}
+    assert summed(before, now) == {"a": 3, "b": {"x": "1", "y": "2"}, "c": ["p", "q"], "d": 4}
+    assert summed({}, now) == now

@@ -1,0 +1,240 @@
+"""``daicho redrive``: how it calls the function, what it shows, and its exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
+from typer.testing import CliRunner
+
+from daicho.redrive.redrive import MOST_RECOUNTS
+from daicho_cli.main import app
+
+NOTHING: dict[str, Any] = {
+    "claims": [],
+    "discarded": [],
+    "recount": [],
+    "applied": 0,
+    "already_done": 0,
+    "uncertain": 0,
+    "still_failing": 0,
+    "finished": True,
+    "cursor": None,
+}
+LABEL = "2026-11-21T00:00:00.000"
+
+
+def claim(number: int, message: str = "no such field", state: str = "open") -> dict[str, Any]:
+    return {
+        "shard": "shardId-1",
+        "seq": f"{LABEL}#{number:040}",
+        "state": state,
+        "entity": "Song",
+        "item": [f"acme#Song#s{number}", "-"],
+        "error": {"type": "UnderivableError", "message": message},
+        "at": "2026-11-21T10:11:12.131415Z",
+    }
+
+
+BATCH = {
+    "name": "aws/lambda/m/shardId-1/2026/11/21/2026-11-21T10.11.12-r",
+    "function": "Daicho-dev-Archive",
+    "condition": "RetryAttemptsExhausted",
+    "shard": "shardId-1",
+    "first": "7",
+    "last": "9",
+    "at": "2026-11-21T10:11:12.000Z",
+    "records": 3,
+    "error": "of Daicho-dev-Archive: left in place",
+}
+RECOUNT = {"tally": "acme#+Song.chart#1", "numbers": ["1", "2"], "since": "2026-11-21T10:11:12Z"}
+
+
+class Lambda:
+    """Answers calls one after the other; keeps what it was asked."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.asked: list[dict[str, Any]] = []
+        self.called: set[str] = set()
+        self.made: list[tuple[str, dict[str, Any]]] = []
+
+    def invoke(self, FunctionName: str, Payload: bytes) -> dict[str, Any]:
+        self.called.add(FunctionName)
+        self.asked.append(json.loads(Payload))
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        failed = {"FunctionError": "Unhandled"} if "errorType" in answer else {}
+        return {"Payload": io.BytesIO(json.dumps(answer).encode()), **failed}
+
+    def describe_stacks(self, StackName: str) -> dict[str, Any]:
+        if StackName != "Daicho-dev":
+            message = f"no stack {StackName}"
+            raise ClientError({"Error": {"Message": message}}, "DescribeStacks")
+        output = {"OutputKey": "RedriveFunctionName", "OutputValue": "Daicho-dev-Redrive"}
+        return {"Stacks": [{"Outputs": [output]}]}
+
+    def client(self, service: str, **given: Any) -> Lambda:
+        self.made.append((service, given))
+        return self
+
+
+@pytest.fixture
+def stack_file(tmp_path: Path) -> Path:
+    file = tmp_path / "stack.json"
+    local = {"endpoint": "http://127.0.0.1:4566", "region": "us-east-1"}
+    file.write_text(json.dumps({**local, "functions": {"redrive": "local-redrive"}}))
+    return file
+
+
+Run = Callable[..., tuple[Lambda, Any]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, stack_file: Path) -> Run:
+    """Run the command against a function that gives these answers."""
+
+    def run(*arguments: str, answers: tuple[Any, ...]) -> tuple[Lambda, Any]:
+        found = Lambda(*answers)
+        monkeypatch.setattr(boto3, "client", found.client)
+        monkeypatch.setattr(boto3.Session, "client", found_of(found))
+        place = () if "--stage" in arguments else ("--stack", str(stack_file))
+        environment = {"COLUMNS": "300"}
+        return found, CliRunner().invoke(app, ["redrive", *arguments, *place], env=environment)
+
+    return run
+
+
+def found_of(found: Lambda) -> Callable[..., Lambda]:
+    return lambda _session, service, **given: found.client(service, **given)
+
+
+def test_with_nothing_set_aside_it_says_so(run: Run) -> None:
+    called, result = run(answers=(NOTHING, NOTHING))
+    assert (result.exit_code, result.stdout) == (0, "0 applied; nothing is left\n")
+    assert called.called == {"local-redrive"}
+    assert [each["action"] for each in called.asked] == ["apply", "list"]
+
+
+def test_it_goes_on_from_where_a_call_ended(run: Run) -> None:
+    first = {**NOTHING, "applied": 2, "finished": False, "cursor": "claims#shardId-1#2"}
+    second = {**NOTHING, "applied": 1, "already_done": 1}
+    called, result = run("--limit", "2", answers=(first, second, NOTHING))
+    assert called.asked == [
+        {"action": "apply", "limit": 2},
+        {"action": "apply", "limit": 2, "cursor": "claims#shardId-1#2"},
+        {"action": "list", "limit": 2},
+    ]
+    assert result.exit_code == 0
+    assert result.stdout == "3 applied; 1 were done already; nothing is left\n"
+
+
+def test_a_list_applies_nothing_and_shows_each_record_with_its_error(run: Run) -> None:
+    pages = (
+        {**NOTHING, "claims": [claim(1)], "finished": False, "cursor": "c"},
+        {**NOTHING, "claims": [claim(99, "[bold]late", "uncertain")]},
+    )
+    called, result = run("--list", answers=pages)
+    assert {each["action"] for each in called.asked} == {"list"}
+    assert result.exit_code == 1
+    for shown in (
+        "acme#Song#s1 -",
+        "UnderivableError: no such field",
+        "shardId-1 99",
+        "uncertain",
+        "[bold]late",
+        "2026-11-21 10:11:12",
+    ):
+        assert shown in result.stdout
+    assert result.stdout.endswith("left: 2 records\n")
+
+
+def test_what_is_left_is_what_a_last_look_finds_with_its_newest_error(run: Run) -> None:
+    # The first record fails again, for another reason; the second was done by somebody else.
+    applied = {**NOTHING, "claims": [claim(1, "still"), claim(2)], "still_failing": 2}
+    _, result = run("--json", answers=(applied, {**NOTHING, "claims": [claim(1)]}))
+    assert result.exit_code == 1
+    said = json.loads(result.stdout)
+    assert [each["item"][0] for each in said["claims"]] == ["acme#Song#s1"]
+    assert said["claims"][0]["error"]["message"] == "still"
+
+
+def test_what_could_not_be_decided_is_named_and_is_not_done(run: Run) -> None:
+    applied = {**NOTHING, "applied": 1, "uncertain": 1}
+    _, result = run(answers=(applied, {**NOTHING, "recount": [RECOUNT], "discarded": [BATCH]}))
+    assert result.exit_code == 1
+    for shown in ("acme#+Song.chart#1", "To be recounted", BATCH["name"], BATCH["error"]):
+        assert str(shown) in result.stdout
+    assert result.stdout.endswith(
+        "1 applied; 1 of them could not be counted; left: 1 discarded batches, "
+        "1 tallies to recount\n"
+    )
+
+
+def test_a_list_of_recounts_that_may_be_cut_says_so(run: Run) -> None:
+    _, result = run("--list", answers=({**NOTHING, "recount": [RECOUNT] * MOST_RECOUNTS},))
+    assert result.stdout.endswith("left: 500 or more tallies to recount\n")
+
+
+def test_an_object_that_is_no_batch_is_shown_as_well(run: Run) -> None:
+    stray = {"name": "aws/lambda/stray", "error": "holds no discarded batch"}
+    _, result = run("--list", answers=({**NOTHING, "discarded": [stray]},))
+    assert result.exit_code == 1
+    assert "aws/lambda/stray" in result.stdout
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"errorType": "UnavailableError", "errorMessage": "no answer"},
+        EndpointConnectionError(endpoint_url="http://127.0.0.1:4566"),
+        {**NOTHING, "finished": False},  # it gets no further
+    ],
+)
+def test_a_call_that_fails_is_not_repeated(run: Run, answer: Any) -> None:
+    called, result = run(answers=(answer,))
+    assert result.exit_code == 2
+    assert result.stderr.startswith("redrive could not run: ")
+    assert len(called.asked) == 1
+
+
+def test_a_cursor_that_stands_still_ends_it(run: Run) -> None:
+    stuck = {**NOTHING, "finished": False, "cursor": "same"}
+    _, result = run(answers=(stuck, stuck))
+    assert result.exit_code == 2
+    assert "it gets no further than same" in result.stderr
+
+
+def test_a_stage_is_found_by_the_outputs_of_its_stack(run: Run) -> None:
+    called, result = run("--stage", "dev", answers=(NOTHING, NOTHING))
+    assert result.exit_code == 0
+    assert called.called == {"Daicho-dev-Redrive"}
+    _, result = run("--stage", "prod", answers=())
+    assert result.exit_code == 2
+    assert "no stack Daicho-prod" in result.stderr
+
+
+def test_a_call_has_the_functions_time_and_is_sent_once(run: Run) -> None:
+    called, _ = run(answers=(NOTHING, NOTHING))
+    ((service, given),) = called.made
+    assert (service, given["endpoint_url"]) == ("lambda", "http://127.0.0.1:4566")
+    assert given["config"].retries["total_max_attempts"] == 1
+    assert given["config"].read_timeout > 900
+
+
+@pytest.mark.parametrize("content", [None, '{"functions": {}}', "{}", '{"functions"'])
+def test_a_stack_without_the_function_is_said(stack_file: Path, content: str | None) -> None:
+    """And not as if something were left: a file of an earlier version, or one half written."""
+    stack_file.unlink()
+    if content is not None:
+        stack_file.write_text(content)
+    result = CliRunner().invoke(app, ["redrive", "--stack", str(stack_file)])
+    assert result.exit_code == 2
+    assert "make up" in result.stderr
