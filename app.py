@@ -6,7 +6,7 @@ import aws_cdk as cdk
 
 import domains
 from daicho.declare.domain import Daicho
-from daicho.declare.fields import DeclarationError
+from daicho.errors import DeclarationError
 from daicho.plan import Ledger
 from daicho.web.routes.builder import operations
 from infra.settings import Settings

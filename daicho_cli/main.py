@@ -9,7 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from daicho.declare.fields import DeclarationError
+from daicho.errors import DeclarationError
 from daicho_cli import generation
 from daicho_cli.archive import group as archive
 from daicho_cli.export import command as export

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-
-from daicho.storage.attributes import Image
+from typing import Any
 
 
 class DaichoError(Exception):
@@ -18,6 +17,10 @@ class DaichoError(Exception):
 
 class SettingsError(DaichoError):
     """Environment variables that are missing or wrong, all of them at once."""
+
+
+class DeclarationError(TypeError):
+    """A wrong declaration; the message names it. Raised at import."""
 
 
 class StoreError(DaichoError):
@@ -80,7 +83,7 @@ class ConditionFailedError(StoreError):
     through: who needs to know compares ``item`` with what it wrote.
     """
 
-    def __init__(self, message: str, item: Image | None) -> None:
+    def __init__(self, message: str, item: Mapping[str, Any] | None) -> None:
         super().__init__(message)
         self.item = item
 
@@ -91,7 +94,7 @@ class TransactionFailedError(ConditionFailedError):
     ``refused``: what stands there, by the place of the write in the transaction.
     """
 
-    def __init__(self, message: str, refused: Mapping[int, Image | None]) -> None:
+    def __init__(self, message: str, refused: Mapping[int, Mapping[str, Any] | None]) -> None:
         super().__init__(message, next(iter(refused.values()), None))
         self.refused = refused
 

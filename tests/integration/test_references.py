@@ -10,8 +10,7 @@ import pytest
 from bench.meter import Meter
 from daicho import Entity, Key, ref, uid
 from daicho.declare.compiler import compile_entity
-from daicho.declare.fields import DeclarationError
-from daicho.errors import Invalid, NotFound, ReferenceNotFound
+from daicho.errors import DeclarationError, Invalid, NotFound, ReferenceNotFound
 from daicho.storage.table import Table
 from tests.support.sample_entities import Link, Note, Poll, Remark, Shelf
 

@@ -20,9 +20,9 @@ from daicho import Domain, Entity, Key, Listing, Page, field
 from daicho.book.book import Book
 from daicho.declare.aggregates import MOST_SHARDS
 from daicho.declare.domain import Daicho
-from daicho.declare.fields import DeclarationError
 from daicho.declare.queries import Many
 from daicho.derive import derived_items
+from daicho.errors import DeclarationError
 from daicho.plan import Ledger
 from daicho.query.collection_reader import MOST_MERGED
 from daicho.storage import keys

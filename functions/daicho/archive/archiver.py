@@ -12,8 +12,7 @@ from daicho.archive.chain import Chain
 from daicho.archive.chain_writer import Appender, BrokenChainError, Objects, Store
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
-from daicho.runtime.retry import Patience
-from daicho.runtime.retry_work import carry_out
+from daicho.runtime.retry import Patience, carry_out
 from daicho.stream.records import Batch, StreamRecord
 
 __all__ = ["Archiver", "BrokenChainError", "Stretch", "stretches"]

@@ -20,8 +20,7 @@ from daicho.archive.forget_requests import FORGOTTEN, SETTLED, Course, Mark
 from daicho.archive.forgetter import REWRITTEN_AFTER, ForgetReport, Forgetter
 from daicho.errors import ConditionFailedError, UnavailableError
 from daicho.runtime.clock import utc_now
-from daicho.runtime.retry import Patience
-from daicho.runtime.retry_work import carry_out
+from daicho.runtime.retry import Patience, carry_out
 from daicho.storage.protocols import Pages, change_item, try_change
 from daicho.storage.requests import Query
 

@@ -17,8 +17,7 @@ from daicho.archive.chain import Link
 from daicho.archive.object_format import Contents, CorruptObjectError
 from daicho.archive.row_format import Row
 from daicho.derive.derived_items import ItemKey
-from daicho.runtime.retry import Patience
-from daicho.runtime.retry_work import insist
+from daicho.runtime.retry import Patience, insist
 from daicho.storage import keys
 from daicho.storage.bucket_protocols import Fetches, Lists
 

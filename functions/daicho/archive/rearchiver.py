@@ -23,8 +23,7 @@ from daicho.archive.object_format import CorruptObjectError
 from daicho.archive.row_format import Row
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
-from daicho.runtime.retry import Patience
-from daicho.runtime.retry_work import insist
+from daicho.runtime.retry import Patience, insist
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
 from daicho.storage.bucket_protocols import Creates, Fetches, Names

@@ -23,8 +23,7 @@ from daicho.derive.derived_items import ItemKey
 from daicho.errors import ConditionFailedError, DaichoError, UnavailableError
 from daicho.plan import Ledger, NewerGenerationError, UnknownEntityError
 from daicho.runtime.clock import utc_now
-from daicho.runtime.retry import Patience
-from daicho.runtime.retry_work import carry_out, mapper
+from daicho.runtime.retry import Patience, carry_out, mapper
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.stream.changes import RESTORED

@@ -11,8 +11,9 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar, TypeVarTuple, get_args
 
-from daicho.declare.fields import MISSING, DeclarationError, FieldSpec
+from daicho.declare.fields import MISSING, FieldSpec
 from daicho.declare.queries import E, Figure, Many, One, Ranking
+from daicho.errors import DeclarationError
 from daicho.plan import Bucket, RolledUp
 
 MOST_SHARDS = 100

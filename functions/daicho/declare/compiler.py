@@ -18,12 +18,13 @@ from daicho.declare.aggregates import (
     PartSpec,
     Sum,
 )
-from daicho.declare.fields import DeclarationError, FieldSpec, created_at
+from daicho.declare.fields import FieldSpec, created_at
 from daicho.declare.listings import Listing
 from daicho.declare.searches import Search, ThroughSpec
 from daicho.declare.split import Split, check
 from daicho.declare.stored_objects import objects_of
 from daicho.declare.versioned import Versioned
+from daicho.errors import DeclarationError
 from daicho.storage.keys import text_of
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar
 
 from daicho.declare import compiler
 from daicho.declare.entity import Entity
-from daicho.declare.fields import DeclarationError
+from daicho.errors import DeclarationError
 from daicho.plan import EntityPlan, Ledger
 from daicho.plan.lockfile import append, locked
 

@@ -15,10 +15,11 @@ from typing import Any, TypeVar, cast, dataclass_transform
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from daicho.declare.aggregates import Declaration, Expires, Key
-from daicho.declare.fields import MISSING, DeclarationError, FieldSpec, field, ref
+from daicho.declare.fields import MISSING, FieldSpec, field, ref
 from daicho.declare.searches import Search
 from daicho.declare.stored_objects import StoredObject
 from daicho.declare.versioned import Versioned
+from daicho.errors import DeclarationError
 from daicho.plan import Way
 from daicho.search.normalise import FIELD_CODE_POINTS
 

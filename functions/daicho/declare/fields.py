@@ -17,13 +17,10 @@ from typing import Any, Literal, Union
 
 from ulid import ULID
 
+from daicho.errors import DeclarationError
 from daicho.search.variants import Kind
 
 Role = Literal["plain", "uid", "ref", "refs", "copied", "object"]
-
-
-class DeclarationError(TypeError):
-    """A wrong declaration; the message names it. Raised at import."""
 
 
 class _Missing:

@@ -12,8 +12,9 @@ from daicho.declare.aggregates import (
     counted,
     spec_of,
 )
-from daicho.declare.fields import DeclarationError, FieldSpec
+from daicho.declare.fields import FieldSpec
 from daicho.declare.queries import E, Many
+from daicho.errors import DeclarationError
 
 Ts = TypeVarTuple("Ts")
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Generic
 
 from daicho.declare.aggregates import Declaration, as_seen, spec_of
-from daicho.declare.fields import DeclarationError, FieldSpec
+from daicho.declare.fields import FieldSpec
 from daicho.declare.queries import E, Many
+from daicho.errors import DeclarationError
 from daicho.search import grams
 
 

@@ -7,8 +7,9 @@ import typing
 from typing import Any, Generic, TypeVar
 
 from daicho.declare.aggregates import Declaration, spec_of
-from daicho.declare.fields import DeclarationError, FieldSpec
+from daicho.declare.fields import FieldSpec
 from daicho.declare.queries import E, OneSection
+from daicho.errors import DeclarationError
 from daicho.layout.sections import Manifest
 
 T = TypeVar("T")

@@ -16,9 +16,9 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from daicho.declare.fields import DeclarationError, FieldSpec
+from daicho.declare.fields import FieldSpec
 from daicho.derive.derived_items import ItemKey
-from daicho.errors import Invalid
+from daicho.errors import DeclarationError, Invalid
 from daicho.layout import cleanup_marks
 from daicho.storage import keys
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Generic, get_args
 
 from daicho.declare.aggregates import Declaration, counted
-from daicho.declare.fields import DeclarationError
 from daicho.declare.queries import E, Many, One
+from daicho.errors import DeclarationError
 from daicho.plan import Way
 
 

@@ -1,20 +1,20 @@
 """Compiled declarations as plain data: every generation of them, and the lock file."""
 
-from daicho.plan.model import LOCK_FILE as LOCK_FILE
+from daicho.plan.ledger import LOCK_FILE as LOCK_FILE
+from daicho.plan.ledger import Generation as Generation
+from daicho.plan.ledger import Ledger as Ledger
+from daicho.plan.ledger import NewerGenerationError as NewerGenerationError
+from daicho.plan.ledger import UnknownEntityError as UnknownEntityError
 from daicho.plan.model import AggregatePlan as AggregatePlan
 from daicho.plan.model import Bucket as Bucket
 from daicho.plan.model import Condition as Condition
 from daicho.plan.model import CounterPlan as CounterPlan
 from daicho.plan.model import EntityPlan as EntityPlan
 from daicho.plan.model import ExpiryPlan as ExpiryPlan
-from daicho.plan.model import Generation as Generation
 from daicho.plan.model import KeyPlan as KeyPlan
-from daicho.plan.model import Ledger as Ledger
 from daicho.plan.model import ListingPlan as ListingPlan
-from daicho.plan.model import NewerGenerationError as NewerGenerationError
 from daicho.plan.model import Part as Part
 from daicho.plan.model import RolledUp as RolledUp
 from daicho.plan.model import SearchPlan as SearchPlan
 from daicho.plan.model import Through as Through
-from daicho.plan.model import UnknownEntityError as UnknownEntityError
 from daicho.plan.model import Way as Way

@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from daicho.declare.fields import DeclarationError
-from daicho.plan.model import AggregatePlan, CounterPlan, EntityPlan, Generation, KeyPlan, Ledger
+from daicho.errors import DeclarationError
+from daicho.plan.ledger import Generation, Ledger
+from daicho.plan.model import AggregatePlan, CounterPlan, EntityPlan, KeyPlan
 
 
 def locked(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:

@@ -1,32 +1,20 @@
 """The plan: declarations as plain data.
 
 The composition root compiles the declarations to it; the stream functions, the infrastructure
-and the docs read it. The lock file ``generations.json`` holds, for each entity, every plan that
-images in the table may have been derived by; the last one is the current one.
+and the docs read it.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 Bucket = Literal["month", "day"]
 RolledUp = Literal["by schedule", "at once"]
 Way = Literal["copy", "pointer"]
 """How an item's versions are kept: whether its base item holds the newest, or its number only."""
-LOCK_FILE = Path(__file__).parents[2] / "generations.json"
-
-
-class NewerGenerationError(Exception):
-    """An image of a generation that this code does not know yet (EXACTNESS rule 3)."""
-
-
-class UnknownEntityError(Exception):
-    """An image of an entity that no generation has declared."""
 
 
 @dataclass(frozen=True)
@@ -230,135 +218,6 @@ class EntityPlan:
             expires=ExpiryPlan(**expires) if expires else None,
             split=data.get("split"),
             versions=data.get("versions"),
-        )
-
-
-@dataclass(frozen=True)
-class Generation:
-    """An entity's plan with its number."""
-
-    number: int
-    plan: EntityPlan
-
-
-@dataclass(frozen=True)
-class Ledger:
-    """All generations of all entities, oldest first."""
-
-    entities: Mapping[str, tuple[Generation, ...]] = field(default_factory=dict)
-
-    @classmethod
-    def load(cls, path: Path = LOCK_FILE) -> Ledger:
-        """Read a lock file."""
-        return cls.from_json(json.loads(path.read_text(encoding="utf-8")))
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Ledger:
-        """Read what `to_json` wrote."""
-        return cls(
-            {
-                name: tuple(
-                    Generation(each["generation"], EntityPlan.from_json(each["plan"]))
-                    for each in generations
-                )
-                for name, generations in data["entities"].items()
-            }
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """The lock file as plain JSON values, entities in order of name."""
-        return {
-            "entities": {
-                name: [
-                    {"generation": each.number, "plan": each.plan.to_json()}
-                    for each in self.entities[name]
-                ]
-                for name in sorted(self.entities)
-            }
-        }
-
-    def current(self, name: str) -> Generation:
-        """The newest generation of an entity."""
-        return self._of(name)[-1]
-
-    def plan(self, name: str, generation: int) -> EntityPlan:
-        """The plan by which an image of ``generation`` is derived.
-
-        Raises:
-            NewerGenerationError: the code is older than the image.
-            UnknownEntityError: no entity of that name, or the generation was never one.
-        """
-        known = self._of(name)
-        for each in known:
-            if each.number == generation:
-                return each.plan
-        if generation > known[-1].number:
-            raise NewerGenerationError(f"{name} generation {generation}")
-        raise UnknownEntityError(f"{name} has no generation {generation}")
-
-    def aggregate(self, entity: str, name: str, since: int) -> tuple[EntityPlan, AggregatePlan]:
-        """The aggregate that a tally's key names, by the newest plan that has it.
-
-        Raises:
-            UnknownEntityError: none has.
-        """
-        for each in reversed(self._of(entity)):
-            for aggregate in each.plan.aggregates:
-                if (aggregate.name, aggregate.since) == (name, since):
-                    return each.plan, aggregate
-        raise UnknownEntityError(f"{entity} never had an aggregate {name!r} since {since}")
-
-    def counter(self, entity: str, name: str, since: int) -> tuple[EntityPlan, CounterPlan]:
-        """The fast counter that a slot's key names, by the newest plan that has it.
-
-        Raises:
-            UnknownEntityError: none has.
-        """
-        for each in reversed(self._of(entity)):
-            for counter in each.plan.counters:
-                if (counter.name, counter.since) == (name, since):
-                    return each.plan, counter
-        raise UnknownEntityError(f"{entity} never had a counter {name!r} since {since}")
-
-    def types(self) -> tuple[str, ...]:
-        """The names of all entities."""
-        return tuple(sorted(self.entities))
-
-    @cached_property
-    def derived_types(self) -> tuple[str, ...]:
-        """Entities that derive anything in any generation: what wakes the projector."""
-        return self._where(lambda plan: plan.derives)
-
-    @cached_property
-    def rolled_up_at_once(self) -> frozenset[tuple[str, str, int]]:
-        """Entity, name and since of the aggregates that the newest plan has rolled up at once."""
-        newest = {
-            (entity, each.name, each.since): each.rolled_up
-            for entity, generations in self.entities.items()
-            for generation in generations
-            for each in generation.plan.aggregates
-        }
-        return frozenset(each for each, rolled_up in newest.items() if rolled_up == "at once")
-
-    @cached_property
-    def archived_types(self) -> tuple[str, ...]:
-        """Entities whose expired items are archived in any generation."""
-        return self._where(lambda plan: plan.expires is not None and plan.expires.archive)
-
-    @cached_property
-    def pointer_types(self) -> frozenset[str]:
-        """Entities whose items point at their newest version. No other may become one."""
-        return frozenset(self._where(lambda plan: plan.versions == "pointer"))
-
-    def _of(self, name: str) -> tuple[Generation, ...]:
-        try:
-            return self.entities[name]
-        except KeyError:
-            raise UnknownEntityError(f"no entity is called {name!r}") from None
-
-    def _where(self, holds: Any) -> tuple[str, ...]:
-        return tuple(
-            name for name in self.types() if any(holds(each.plan) for each in self.entities[name])
         )
 
 

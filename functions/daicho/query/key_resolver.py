@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from daicho.declare.entity import Entity
-from daicho.declare.fields import DeclarationError, FieldSpec
+from daicho.declare.fields import FieldSpec
 from daicho.declare.queries import One
 from daicho.derive import derived_items
 from daicho.derive.derived_items import ItemKey
-from daicho.errors import Invalid
+from daicho.errors import DeclarationError, Invalid
 from daicho.items.arguments import attributes
 from daicho.plan import EntityPlan, Ledger
 from daicho.storage.attributes import AttributeValue, Image, integer

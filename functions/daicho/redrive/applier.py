@@ -16,8 +16,7 @@ from typing import Protocol
 from daicho.errors import RefusedError, TransactionFailedError, UnavailableError
 from daicho.plan import Ledger
 from daicho.redrive.slot_decision import Decision, decide, recount_all
-from daicho.runtime.retry import Patience
-from daicho.runtime.retry_work import carry_out, insist, mapper
+from daicho.runtime.retry import Patience, carry_out, insist, mapper
 from daicho.storage.protocols import Gets, Puts, Transacts
 from daicho.storage.requests import MOST_WRITES, Write
 from daicho.stream import claims

@@ -10,8 +10,7 @@ from typing import Any, Protocol
 
 from daicho.errors import UnavailableError
 from daicho.redrive.report import Position, Report
-from daicho.runtime.retry import Patience
-from daicho.runtime.retry_work import insist
+from daicho.runtime.retry import Patience, insist
 from daicho.stream.failed_batch import (
     PREFIX,
     Discarded,

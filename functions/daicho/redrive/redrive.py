@@ -24,8 +24,7 @@ from daicho.redrive.cleanup import Cleaning
 from daicho.redrive.failure_bucket import END, Archive, Laid, Lying, Moment, Objects
 from daicho.redrive.report import Asked, Position, Report
 from daicho.runtime.clock import utc_now
-from daicho.runtime.retry import Patience
-from daicho.runtime.retry_work import insist
+from daicho.runtime.retry import Patience, insist
 from daicho.runtime.settings import Settings
 from daicho.storage.protocols import Gets, Pages, Puts, Transacts, Updates
 from daicho.storage.requests import Query

@@ -1,14 +1,24 @@
-"""How long to go on trying, and how to wait between attempts: full jitter, growing, bounded.
+"""Retry within a deadline: how long to go on trying, and how to wait between attempts.
 
-Source: "Exponential Backoff And Jitter", AWS Architecture Blog.
+Pauses have full jitter; they grow, and are bounded. Source: "Exponential Backoff And Jitter", AWS
+Architecture Blog.
 """
 
 from __future__ import annotations
 
+import logging
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from daicho.errors import UnavailableError
+
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
+Mapper = Callable[[Callable[[Any], bool], Iterable[Any]], Iterator[bool]]
 
 FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 5.0
@@ -56,3 +66,52 @@ class Patience:
         """Wait until the time is used up."""
         while self.lasts:
             self.sleep(self.remaining() - self.reserve)
+
+
+def mapper(threads: int) -> Mapper:
+    """How to attempt many things: one after the other, or by a pool that stays."""
+    return map if threads == 1 else ThreadPoolExecutor(threads, "effort").map
+
+
+def carry_out(
+    work: Sequence[T], attempt: Callable[[T], None], patience: Patience, each: Mapper = map
+) -> tuple[T, ...]:
+    """Attempt all, then what failed, until nothing is left or little time (rule 5).
+
+    A failure of I/O is never poison. What this gives back is not known to be done. In rounds, so
+    that one item that stays throttled holds nothing else up.
+    """
+
+    def done(one: T) -> bool:
+        if not patience.lasts:
+            return False
+        try:
+            attempt(one)
+        except UnavailableError as error:
+            _log.warning("not done: %s", error)
+            return False
+        return True
+
+    left = tuple(work)
+    for _ in patience.attempts():
+        outcomes = list(each(done, left))
+        left = tuple(one for one, is_done in zip(left, outcomes, strict=True) if not is_done)
+        if not left:
+            break
+    return left
+
+
+def insist(work: Callable[[], T], patience: Patience) -> T:
+    """Do one thing, again and again until it works or little time is left.
+
+    Raises:
+        UnavailableError: it did not work to the end.
+    """
+    failure: UnavailableError | None = None
+    for _ in patience.attempts():
+        try:
+            return work()
+        except UnavailableError as error:
+            _log.warning("not done: %s", error)
+            failure = error
+    raise failure or UnavailableError("no time was left to try it")

@@ -14,8 +14,7 @@ from typing import Protocol
 from daicho.errors import ConditionFailedError, RefusedError
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
-from daicho.runtime.retry import Patience
-from daicho.runtime.retry_work import carry_out, mapper
+from daicho.runtime.retry import Patience, carry_out, mapper
 from daicho.storage.protocols import Gets, Pages, Puts, Updates, change_item
 from daicho.stream.batch_fold import DerivedWrite, SlotWrite, Write, fold, total
 from daicho.stream.changes import Computed, compute

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from daicho.errors import ConditionFailedError
-from daicho.runtime.retry import Patience
-from daicho.runtime.retry_work import Mapper, carry_out
+from daicho.runtime.retry import Mapper, Patience, carry_out
 from daicho.storage import keys
 from daicho.storage.protocols import change_item
 from daicho.storage.requests import Update

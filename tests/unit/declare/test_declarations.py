@@ -31,8 +31,9 @@ from daicho import (
 from daicho.declare.compiler import compile_entity
 from daicho.declare.domain import Daicho
 from daicho.declare.entity import values_of
-from daicho.declare.fields import DeclarationError, FieldSpec
+from daicho.declare.fields import FieldSpec
 from daicho.declare.queries import Figure, Many, One, Ranking
+from daicho.errors import DeclarationError
 from daicho.plan import Ledger
 
 DAY = dt.timedelta(days=1)

@@ -9,9 +9,9 @@ import pytest
 
 from daicho import Entity, Key, Listing, Versioned, created_at, field, ref, refs, uid
 from daicho.declare.compiler import compile_entity
-from daicho.declare.fields import DeclarationError
 from daicho.derive import derived_items
 from daicho.derive.index_row import COPY, MOST_COPIED, Row, is_too_large, read, written
+from daicho.errors import DeclarationError
 from daicho.plan import EntityPlan
 from daicho.storage.attributes import Image
 from tests.support.sample_ledger import LEDGER, image

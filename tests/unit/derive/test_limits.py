@@ -14,10 +14,9 @@ import pytest
 from daicho import Aggregate, Count, Domain, Entity, Key, Listing, Sum, copied, each, field, ref
 from daicho.book.book import Book
 from daicho.declare.domain import Daicho
-from daicho.declare.fields import DeclarationError
 from daicho.derive import derived_items
 from daicho.derive.derived_items import Amount
-from daicho.errors import BadCursor, ConditionFailedError, Invalid
+from daicho.errors import BadCursor, ConditionFailedError, DeclarationError, Invalid
 from daicho.plan import Ledger
 from daicho.query.paging import Binding, Position
 from daicho.query.totals import Figures, Group

@@ -28,9 +28,9 @@ from daicho import (
     uid,
 )
 from daicho.declare.domain import Daicho
-from daicho.declare.fields import DeclarationError
 from daicho.declare.queries import Many, One
 from daicho.derive.derived_items import ItemKey, key_of
+from daicho.errors import DeclarationError
 from daicho.layout import versions as laid
 from daicho.layout.versions import Standing
 from daicho.plan import EntityPlan, Ledger

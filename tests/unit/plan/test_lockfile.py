@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from daicho.declare.fields import DeclarationError
+from daicho.errors import DeclarationError
 from daicho.plan import (
     AggregatePlan,
     EntityPlan,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from daicho import Domain, Entity, Key, Listing, Search, each, field, ref, refs, through, uid
-from daicho.declare.fields import DeclarationError
+from daicho.errors import DeclarationError
 from daicho.plan import EntityPlan, SearchPlan, Through
 
 

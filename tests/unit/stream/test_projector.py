@@ -10,8 +10,7 @@ import pytest
 
 from daicho.errors import RefusedError, ThrottledError
 from daicho.plan import Ledger
-from daicho.runtime.retry import Patience
-from daicho.runtime.retry_work import carry_out, mapper
+from daicho.runtime.retry import Patience, carry_out, mapper
 from daicho.storage.attributes import Image
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch, sequence

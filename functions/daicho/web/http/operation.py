@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel
 
-from daicho.declare.fields import DeclarationError
+from daicho.errors import DeclarationError
 
 if TYPE_CHECKING:
     from daicho.book.book import Book

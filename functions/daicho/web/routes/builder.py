@@ -21,10 +21,11 @@ from urllib.parse import parse_qsl
 from daicho.declare.aggregates import Aggregate, Edge
 from daicho.declare.domain import Answer, Daicho, Domain, Resource
 from daicho.declare.entity import Entity
-from daicho.declare.fields import DeclarationError, FieldSpec
+from daicho.declare.fields import FieldSpec
 from daicho.declare.listings import Listing
 from daicho.declare.searches import Search
 from daicho.declare.stored_objects import objects_of
+from daicho.errors import DeclarationError
 from daicho.web.http.operation import Operation, shape_of, variables_of
 from daicho.web.http.preconditions import IDEMPOTENCY_KEY
 from daicho.web.routes import custom, resources, time_window

@@ -14,10 +14,11 @@ from pydantic import BaseModel, Field, create_model
 from daicho.declare.aggregates import Count, EdgeOf, KeyOf, PartSpec, Tally, TallyOf
 from daicho.declare.domain import Window
 from daicho.declare.entity import Entity
-from daicho.declare.fields import DeclarationError, FieldSpec
+from daicho.declare.fields import FieldSpec
 from daicho.declare.listings import Listing, ListingOf
 from daicho.declare.queries import Many, One, Score
 from daicho.declare.searches import Search, SearchOf
+from daicho.errors import DeclarationError
 from daicho.web.http import field_selection, responses
 from daicho.web.http.operation import Call, Choice, Parameter, Reply
 from daicho.web.routes import key_prefix, time_window

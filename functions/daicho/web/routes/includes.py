@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field, TypeAdapter, create_model
 
 from daicho.declare.domain import Beside
 from daicho.declare.entity import Entity
-from daicho.declare.fields import DeclarationError
+from daicho.errors import DeclarationError
 from daicho.web.http import responses
 from daicho.web.http.operation import Answerer, Call, Choice, Operation, Parameter, Reply
 from daicho.web.schema import models

@@ -11,8 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from daicho.declare.aggregates import KeyOf
-from daicho.declare.fields import DeclarationError
-from daicho.errors import Refusal, refuse
+from daicho.errors import DeclarationError, Refusal, refuse
 from daicho.web.http.operation import Parameter
 
 UNDER = "under"

@@ -10,8 +10,9 @@ from pydantic import Field
 
 from daicho.declare.domain import Resource
 from daicho.declare.entity import Entity
-from daicho.declare.fields import MISSING, DeclarationError
+from daicho.declare.fields import MISSING
 from daicho.declare.split import split_of
+from daicho.errors import DeclarationError
 from daicho.web.http import field_selection
 from daicho.web.http.operation import (
     MOST_BODY_BYTES,

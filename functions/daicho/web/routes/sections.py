@@ -13,9 +13,9 @@ from pydantic import Field, RootModel
 
 from daicho.declare.domain import Resource
 from daicho.declare.entity import Entity
-from daicho.declare.fields import DeclarationError
 from daicho.declare.queries import Held, OneSection
 from daicho.declare.split import split_of
+from daicho.errors import DeclarationError
 from daicho.web.http import responses
 from daicho.web.http.operation import (
     MOST_SPLIT_BYTES,

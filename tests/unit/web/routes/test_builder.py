@@ -19,7 +19,7 @@ from daicho import (
     uid,
 )
 from daicho.declare.domain import Daicho
-from daicho.declare.fields import DeclarationError
+from daicho.errors import DeclarationError
 from daicho.web.http.operation import Operation
 from daicho.web.routes.builder import operations
 from tests.unit.web.sample_domain import TOYS, Contact, FakeBook, Order, serve

@@ -8,7 +8,7 @@ import pytest
 
 from daicho import Book, Domain, Entity, Key, Listing, Page, field, ref, uid
 from daicho.declare.domain import Daicho
-from daicho.declare.fields import DeclarationError
+from daicho.errors import DeclarationError
 from daicho.web.openapi.document import described
 from daicho.web.routes.builder import operations
 from tests.unit.web.sample_domain import FakeBook, serve

@@ -9,8 +9,7 @@ import pytest
 
 from daicho import Domain, Entity, Key, Listing, created_at, field, uid
 from daicho.declare.domain import Daicho
-from daicho.declare.fields import DeclarationError
-from daicho.errors import Refusal
+from daicho.errors import DeclarationError, Refusal
 from daicho.query.collection_reader import Source
 from daicho.web.routes import key_prefix
 from daicho.web.routes.builder import operations

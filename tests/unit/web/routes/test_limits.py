@@ -8,9 +8,8 @@ import pytest
 
 from daicho import Aggregate, Book, Count, Domain, Entity, Key, field, uid
 from daicho.declare.domain import Daicho
-from daicho.declare.fields import DeclarationError
 from daicho.declare.queries import Figure
-from daicho.errors import Conflict
+from daicho.errors import Conflict, DeclarationError
 from daicho.web.http.operation import Call
 from daicho.web.routes.builder import operations
 from tests.unit.web.sample_domain import FakeBook
