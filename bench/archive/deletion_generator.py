@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from daicho.derive import derived_items
-from daicho.derive.derived_items import ItemKey
 from daicho.plan import Ledger
 from daicho.storage import attributes, keys
+from daicho.storage.item_key import ItemKey
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/daicho/stream/2026-11-01T00:00:00.000"
 TTL = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}

@@ -15,9 +15,9 @@ from bench.meter import Meter
 from daicho import Domain, Entity, Key, Versioned, uid
 from daicho.book.book import Book
 from daicho.declare.domain import Daicho
-from daicho.derive.derived_items import ItemKey
 from daicho.layout import versions as laid
 from daicho.plan import Ledger
+from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 from tests.support.dynoxide import create_table
 

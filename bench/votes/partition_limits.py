@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import ThrottledError
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.storage.keys import WRITES_A_SECOND
 from daicho.storage.requests import NOTHING
 from tests.delivery.aws.memory import MemoryTable

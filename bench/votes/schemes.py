@@ -19,7 +19,6 @@ from typing import Any
 
 from bench.votes.partition_limits import LimitedTable, Limits
 from daicho.derive import derived_items
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import ThrottledError
 from daicho.plan import Ledger
 from daicho.query.key_resolver import FROZEN_SECONDS
@@ -27,6 +26,7 @@ from daicho.runtime.retry import Patience
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import Memory
+from daicho.storage.item_key import ItemKey
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch, StreamRecord, sequence
 from daicho.tally import counter_items, counter_slots

@@ -11,9 +11,9 @@ import typer
 
 from daicho.archive.reader import Selection
 from daicho.derive import derived_items
-from daicho.derive.derived_items import ItemKey
 from daicho.plan import EntityPlan, Ledger
 from daicho.storage import attributes
+from daicho.storage.item_key import ItemKey
 from daicho.storage.keys import TENANT
 from daicho_cli.aws.stacks import STACK_FILE
 

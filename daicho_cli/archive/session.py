@@ -24,7 +24,8 @@ from daicho.declare.domain import Daicho
 from daicho.errors import DaichoError
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
-from daicho.storage.bucket import GZIP, Bucket, Fetched, Listed, Version, open_bucket
+from daicho.storage.bucket import GZIP, Bucket, open_bucket
+from daicho.storage.protocols import Fetched, Listed, Version
 from daicho.storage.table import Table, open_table
 from daicho_cli.archive.checkpoint import StateError
 from daicho_cli.archive.options import OptionError

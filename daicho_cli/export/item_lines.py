@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from daicho.derive.derived_items import ItemKey, key_of
 from daicho.layout.sections import MANIFEST
 from daicho.plan import Ledger, UnknownEntityError
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey, key_of
 from daicho.storage.requests import Page, Scan
 from daicho.write.conditions import expired
 

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 
 from daicho.declare.domain import Daicho
-from daicho.derive.derived_items import ItemKey
 from daicho.plan import (
     AggregatePlan,
     CounterPlan,
@@ -21,6 +20,7 @@ from daicho.plan import (
     Part,
     SearchPlan,
 )
+from daicho.storage.item_key import ItemKey
 from daicho.tenants.jobs import job_key, mark_key
 from daicho_cli.generate.line_counts import README, sized
 from daicho_cli.generate.route_queries import asked_by

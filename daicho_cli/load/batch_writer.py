@@ -11,10 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 
-from daicho.derive.derived_items import key_of
 from daicho.runtime.rate_limit import Pace
 from daicho.runtime.retry import Patience
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import key_of
 from daicho.storage.table import WRITE_AT_ONCE, Table
 
 PATIENCE_SECONDS = 60.0

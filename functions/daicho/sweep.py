@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from daicho.derive.derived_items import ItemKey, key_of
 from daicho.errors import ConditionFailedError, StoreError
 from daicho.layout import cleanup_marks, sections
 from daicho.layout.sections import Manifest
 from daicho.runtime.retry import Patience
 from daicho.storage import attributes, keys, protocols
 from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.item_key import ItemKey, key_of
 from daicho.storage.requests import Query
 
 logger = logging.getLogger(__name__)

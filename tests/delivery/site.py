@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from daicho.derive.derived_items import ItemKey
 from daicho.storage.bucket import Bucket
+from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 from handlers import archive, project, redrive, rollup, sweep
 from handlers.wiring.dependencies import Outside

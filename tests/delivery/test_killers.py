@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from daicho.derive import derived_items
+from daicho.storage import item_key
 from tests.delivery.actors import Actor, Crash, Weather
 from tests.delivery.aws.mapping import Failed, Returned
 from tests.delivery.code import FIRST, FIXED, KILLER, MARK, Readings, versions
@@ -38,7 +38,7 @@ def site_with(killers: set[int], count: int) -> tuple[Site, World]:
         if place in killers:
             values[MARK] = f"{KILLER}:{place}"
         item = image("Order", values)
-        site.table.commit(derived_items.key_of(item), item)
+        site.table.commit(item_key.key_of(item), item)
     return site, world
 
 

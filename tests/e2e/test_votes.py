@@ -19,10 +19,10 @@ import httpx
 import pytest
 
 from daicho.book.book import Book
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import ThrottledError
 from daicho.plan import Ledger
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table, open_table
 from daicho.tally import counter_items
 from daicho.write.counter_writer import Adding

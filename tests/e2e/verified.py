@@ -8,11 +8,12 @@ from typing import Any
 import boto3
 
 from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount, ItemKey
+from daicho.derive.derived_items import Amount
 from daicho.derive.index_row import Row
 from daicho.plan import Ledger
-from daicho.storage import attributes, keys
+from daicho.storage import attributes, item_key, keys
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 from daicho.tally.reader import live_amount, rolled_up_amount
 from daicho.tally.rollup import ranking_place
@@ -48,7 +49,7 @@ class Verified:
             plan = self._ledger.plan(item["type"]["S"], int(item["gen"]["N"]))
             wanted |= derived_items.rows(plan, item)
         standing = {
-            derived_items.key_of(item): Row.of(item) for item in self._standing if "GSI2PK" in item
+            item_key.key_of(item): Row.of(item) for item in self._standing if "GSI2PK" in item
         }
         return [
             f"{key}: {standing.get(key)} instead of {wanted.get(key)}"

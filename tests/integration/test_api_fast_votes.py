@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from daicho.book.book import Book
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import ThrottledError, UnansweredError, UnavailableError
 from daicho.plan import Ledger
+from daicho.storage.item_key import ItemKey
 from daicho.storage.keys import parse
 from daicho.tally import counter_items
 from daicho.write.counter_writer import Adding

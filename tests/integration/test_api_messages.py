@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from daicho.derive.derived_items import ItemKey
+from daicho.storage.item_key import ItemKey
 from daicho.storage.keys import render
 from tests.support.api_client import Client
 from tests.support.deployment import Served

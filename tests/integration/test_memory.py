@@ -12,8 +12,9 @@ import pytest
 from botocore.exceptions import ClientError
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho.derive.derived_items import Amount, ItemKey
+from daicho.derive.derived_items import Amount
 from daicho.storage.attributes import number
+from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Update
 from daicho.stream import claims
 from daicho.stream.claims import Claim

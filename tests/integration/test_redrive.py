@@ -10,8 +10,8 @@ import pytest
 from moto import mock_aws
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho.derive.derived_items import key_of
 from daicho.storage.bucket import Bucket
+from daicho.storage.item_key import key_of
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 from daicho.stream import claims

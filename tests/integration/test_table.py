@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import (
     ConditionFailedError,
     ContendedError,
@@ -23,6 +22,7 @@ from daicho.errors import (
 from daicho.runtime.retry import Patience
 from daicho.storage.attributes import Image
 from daicho.storage.botocore_errors import translated
+from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Delete, Put, Query, Update
 from daicho.storage.table import Table, open_table
 

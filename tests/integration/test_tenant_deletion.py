@@ -14,8 +14,8 @@ from moto import mock_aws
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.archive.forget_requests import Mark, forgotten_key
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import UnansweredError
+from daicho.storage.item_key import ItemKey
 from daicho.stream.claims import Shard, shard_key
 from daicho.tenants.jobs import Job, Jobs, OvertakenError, mark_key
 from daicho.tenants.lifecycle import CLOSED_SECONDS

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from daicho.book.book import Book
-from daicho.derive.derived_items import key_of
 from daicho.errors import (
     Conflict,
     ContendedError,
@@ -22,6 +21,7 @@ from daicho.errors import (
     TransactionFailedError,
     UnansweredError,
 )
+from daicho.storage.item_key import key_of
 from daicho.storage.requests import ConditionCheck, Delete, Put, Update
 from daicho.storage.table import Table
 from daicho.write.idempotency import Answer, Request

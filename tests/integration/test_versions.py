@@ -12,10 +12,10 @@ from daicho import Domain, Entity, Key, Listing, Versioned, uid
 from daicho.book.book import Book
 from daicho.declare.domain import Daicho
 from daicho.declare.queries import One
-from daicho.derive.derived_items import key_of
 from daicho.errors import BadCursor, Conflict, Invalid, NotFound, PreconditionFailed
 from daicho.plan import Ledger
 from daicho.query.version_history import MOST_FORGOTTEN, contents
+from daicho.storage.item_key import key_of
 from tests.support.derived_state import derive_all
 from tests.support.versioned_entities import BOTH, LEDGER, NOON, Guide, Kept, Memo, numbers
 

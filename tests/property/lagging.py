@@ -18,10 +18,11 @@ from daicho.book.book import Book
 from daicho.declare.entity import values_of
 from daicho.declare.queries import Many
 from daicho.derive import derived_items
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import UnprocessedError
 from daicho.plan import Ledger
+from daicho.storage import item_key
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Page, Query
 from daicho.storage.table import Found, Table
 from daicho.write.conditions import complete, values_image
@@ -46,7 +47,7 @@ class Shelf(Table):
         entity = type(item)
         generation = self.ledger.current(entity.__name__)
         image = complete(TENANT, generation, values_image(entity, values_of(item)), created)
-        self._set(derived_items.key_of(image), image)
+        self._set(item_key.key_of(image), image)
 
     def remove(self, key: ItemKey) -> None:
         self._set(key, None)

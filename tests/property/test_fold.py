@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount, ItemKey
+from daicho.derive.derived_items import Amount
 from daicho.derive.index_row import Row
 from daicho.layout import versions
+from daicho.storage import item_key
+from daicho.storage.item_key import ItemKey
 from daicho.stream.batch_fold import DerivedWrite, fold, total
 from daicho.stream.changes import Computed, compute
 from daicho.stream.records import Batch
@@ -48,7 +50,7 @@ def histories(draw: st.DrawFn) -> tuple[World, list[Batch]]:
         for item in world.items.values() if versioned else ():
             revised = versions.versioned(item, number, clock.now())
             kept = versions.version_item(revised, item["type"]["S"])
-            table.commit(derived_items.key_of(kept), kept)
+            table.commit(item_key.key_of(kept), kept)
         if draw(st.integers(0, 9)) == 0:
             journal.split(draw(st.sampled_from(journal.open_shards)))
     batches: list[Batch] = []

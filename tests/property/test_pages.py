@@ -23,13 +23,13 @@ from daicho import field as declared
 from daicho.book.book import Book
 from daicho.declare.domain import Daicho
 from daicho.declare.queries import Many
-from daicho.derive import derived_items
-from daicho.derive.derived_items import ItemKey
 from daicho.plan import Ledger
 from daicho.query import collection_reader
 from daicho.search.grams import forms
 from daicho.search.keyword import Keyword
 from daicho.search.normalise import fold
+from daicho.storage import item_key
+from daicho.storage.item_key import ItemKey
 from daicho.write.conditions import item_of
 from tests.property.lagging import NOON, Shelf, walked
 
@@ -186,7 +186,7 @@ def test_a_walk_while_items_change(
     """What is shown is in the list, there, now or a moment ago. What never changed is, once."""
     shelf = shelf_of(docs, draw)
     shelf.falters = draw.random() < 0.5
-    steady = {derived_items.key_of(image): item_of(Doc, image).id for image in shelf.items.values()}
+    steady = {item_key.key_of(image): item_of(Doc, image).id for image in shelf.items.values()}
     there = set(listed(shelf, questions))
     seen: list[str] = []
     orders: list[tuple[Any, ...]] = []

@@ -24,12 +24,12 @@ from daicho.declare.domain import Daicho
 from daicho.declare.entity import values_of
 from daicho.declare.queries import Many
 from daicho.derive import derived_items
-from daicho.derive.derived_items import ItemKey
 from daicho.plan import Ledger
 from daicho.query import related_search
 from daicho.search import pager, posting_lists
 from daicho.search.normalise import fold
 from daicho.search.variants import Kind, meanings, readings
+from daicho.storage.item_key import ItemKey
 from daicho.write.conditions import item_of
 from tests.property.lagging import NOON, TENANT, Shelf, walked
 

@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from daicho.derive.derived_items import ItemKey
 from daicho.layout import sections as split
 from daicho.layout.sections import Manifest, Section
 from daicho.storage import attributes, keys
+from daicho.storage.item_key import ItemKey
 
 TEXT = st.text(
     st.sampled_from('#$/ab\x00 "\\!%台\U0001f600') | st.characters(exclude_categories=["Cs"])

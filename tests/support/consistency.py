@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount, ItemKey
+from daicho.derive.derived_items import Amount
 from daicho.derive.index_row import Row
 from daicho.plan import EntityPlan
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.tally import slots
 from tests.support.sample_ledger import LEDGER
 

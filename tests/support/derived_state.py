@@ -8,12 +8,13 @@ from typing import Any
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount, ItemKey
+from daicho.derive.derived_items import Amount
 from daicho.derive.index_row import Row
 from daicho.plan import Ledger
 from daicho.query.totals import order_of
-from daicho.storage import attributes
+from daicho.storage import attributes, item_key
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 from daicho.tally import slots
 
@@ -33,7 +34,7 @@ def derive_all(dynamodb: DynamoDBClient, table_name: str, ledger: Ledger) -> Non
             generation = attributes.integer(item, "gen") or 0
             wanted |= derived_items.rows(ledger.plan(name, generation), item)
         elif "GSI2PK" in item:
-            standing.add(derived_items.key_of(item))
+            standing.add(item_key.key_of(item))
     puts = [_row(key, row) for key, row in wanted.items()]
     Table(dynamodb, table_name).batch_write(puts, standing - set(wanted))
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from daicho.derive.derived_items import ItemKey, key_of
 from daicho.plan import Ledger
 from daicho.redrive.failure_bucket import Archive
 from daicho.redrive.redrive import Redrive
@@ -17,6 +16,7 @@ from daicho.redrive.report import Asked, Report
 from daicho.runtime.retry import Patience
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
+from daicho.storage.item_key import ItemKey, key_of
 from daicho.storage.table import Table
 from daicho.stream import changes as computing
 from daicho.stream import claims

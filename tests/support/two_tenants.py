@@ -13,11 +13,12 @@ from typing import Any
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount, ItemKey, key_of
+from daicho.derive.derived_items import Amount
 from daicho.plan import EntityPlan, Ledger
 from daicho.storage import keys
 from daicho.storage.attributes import Image, to_image
 from daicho.storage.bucket import Bucket
+from daicho.storage.item_key import ItemKey, key_of
 from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claim_writer import put_claim

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from daicho.derive.derived_items import ItemKey
 from daicho.plan import Ledger
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.storage.keys import parse
 from daicho.storage.table import Table
 from daicho.tally import counter_items

@@ -18,13 +18,13 @@ from daicho.archive import verifier as verifying
 from daicho.archive.reader import Archive
 from daicho.archive.verification_report import VerifyReport
 from daicho.archive.verifier import Verifier
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import DaichoError
 from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import Patience
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
-from daicho.storage.bucket import Fetched, Listed
+from daicho.storage.item_key import ItemKey
+from daicho.storage.protocols import Fetched, Listed
 
 DAYS = 3
 """Today and the two days before: a record is archived, or given up by Lambda, within 22 hours."""

@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from daicho.derive.derived_items import ItemKey
 from daicho.plan import Ledger, NewerGenerationError, UnknownEntityError
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.stream.records import StreamRecord
 
 START = "0"

@@ -23,8 +23,7 @@ from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
-from daicho.storage.bucket_protocols import Creates
-from daicho.storage.protocols import Updates
+from daicho.storage.protocols import Creates, Updates
 from daicho.stream.records import StreamRecord
 
 

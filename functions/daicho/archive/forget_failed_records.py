@@ -17,9 +17,7 @@ from typing import Any, Protocol
 
 from daicho.errors import UnavailableError
 from daicho.runtime.clock import utc_now
-from daicho.storage.bucket import Version
-from daicho.storage.bucket_protocols import RewritesVersions
-from daicho.storage.protocols import Gets
+from daicho.storage.protocols import Gets, RewritesVersions, Version
 from daicho.stream import claims
 from daicho.stream.claims import DONE_LIVES, Shard
 from daicho.stream.failed_batch import DONE

@@ -14,9 +14,9 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Any
 
-from daicho.derive.derived_items import ItemKey
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Update
 
 FORGOTTEN = keys.render("", "forgotten")

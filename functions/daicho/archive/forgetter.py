@@ -24,9 +24,7 @@ from daicho.archive.row_format import Row
 from daicho.errors import UnavailableError
 from daicho.runtime.clock import utc_now
 from daicho.storage import keys
-from daicho.storage.bucket import Version
-from daicho.storage.bucket_protocols import RewritesVersions
-from daicho.storage.protocols import Updates, try_change
+from daicho.storage.protocols import RewritesVersions, Updates, Version, try_change
 
 REWRITTEN_AFTER = dt.timedelta(hours=72)
 """No attempt and no repeat looks at an object that is so old: the stream keeps a day."""

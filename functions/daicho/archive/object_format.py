@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from daicho.archive.row_format import Row, RowError
 from daicho.errors import DaichoError
-from daicho.storage.bucket import Fetched
+from daicho.storage.protocols import Fetched
 
 LAST, ROWS, DIGEST, FORGOTTEN, REDRIVEN = "last", "rows", "sha256", "forgotten", "redriven"
 

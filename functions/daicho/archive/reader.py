@@ -16,10 +16,10 @@ from daicho.archive import object_format
 from daicho.archive.chain import Link
 from daicho.archive.object_format import Contents, CorruptObjectError
 from daicho.archive.row_format import Row
-from daicho.derive.derived_items import ItemKey
 from daicho.runtime.retry import Patience, insist
 from daicho.storage import keys
-from daicho.storage.bucket_protocols import Fetches, Lists
+from daicho.storage.item_key import ItemKey
+from daicho.storage.protocols import Fetches, Lists
 
 PREFIX = "entity="
 END = chr(ord("/") + 1)

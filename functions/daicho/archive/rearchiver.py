@@ -26,8 +26,7 @@ from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import Patience, insist
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
-from daicho.storage.bucket_protocols import Creates, Fetches, Names
-from daicho.storage.protocols import Gets
+from daicho.storage.protocols import Creates, Fetches, Gets, Names
 from daicho.stream.records import Batch, StreamRecord
 
 

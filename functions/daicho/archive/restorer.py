@@ -19,13 +19,13 @@ from daicho.archive.object_format import CorruptObjectError
 from daicho.archive.reader import Archive, Selection
 from daicho.archive.row_format import Row
 from daicho.derive import derived_items
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import ConditionFailedError, DaichoError, UnavailableError
 from daicho.plan import Ledger, NewerGenerationError, UnknownEntityError
 from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import Patience, carry_out, mapper
-from daicho.storage import attributes, keys
+from daicho.storage import attributes, item_key, keys
 from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.item_key import ItemKey
 from daicho.stream.changes import RESTORED
 from daicho.tenants.jobs import mark_key
 
@@ -258,7 +258,7 @@ def restored(row: Row, ledger: Ledger, now: dt.datetime) -> dict[str, AttributeV
         if plan.key.edge:
             inverted = derived_items.inverted_key(row.tenant, plan, image)
             image |= {"GSI1PK": {"S": inverted.pk}, "GSI1SK": {"S": inverted.sk}}
-        if derived_items.base_item_key(row.tenant, plan, image) != derived_items.key_of(image):
+        if derived_items.base_item_key(row.tenant, plan, image) != item_key.key_of(image):
             raise UnrestorableError("its declarations give it another key today")
         derived_items.rows(plan, image)
         derived_items.contributions(plan, image)

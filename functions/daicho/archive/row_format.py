@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from daicho.derive import derived_items
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import DaichoError
 from daicho.plan import Ledger, NewerGenerationError, UnknownEntityError
-from daicho.storage import attributes, keys
+from daicho.storage import attributes, item_key, keys
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.stream.records import StreamRecord
 
 _SEQ = re.compile(r"[^#]+#[0-9]{40,64}")
@@ -83,7 +83,7 @@ class Row:
     @property
     def key(self) -> ItemKey:
         """The item's key."""
-        return derived_items.key_of(self.item)
+        return item_key.key_of(self.item)
 
     @property
     def line(self) -> bytes:
@@ -111,7 +111,7 @@ def is_readable(image: Image, ledger: Ledger) -> bool:
         entity = image["type"]["S"]
         plan = ledger.plan(entity, attributes.integer(image, "gen") or 0)
         tenant = keys.parse(image["PK"]["S"])[0]
-        if derived_items.base_item_key(tenant, plan, image) != derived_items.key_of(image):
+        if derived_items.base_item_key(tenant, plan, image) != item_key.key_of(image):
             return False
         return all(
             not wanted or name not in image or wanted in image[name] or "NULL" in image[name]

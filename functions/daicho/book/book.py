@@ -16,7 +16,6 @@ from daicho.book.figures import Counting
 from daicho.book.sections import Sections, Splits
 from daicho.declare.queries import Chart, E, Forgotten, Many, One, Page
 from daicho.declare.stored_objects import objects_of
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import Conflict, Invalid, NotFound, UnavailableError
 from daicho.items.projection import View, Viewed, attributes_of, view_of
 from daicho.plan import Ledger
@@ -27,6 +26,7 @@ from daicho.runtime.clock import utc_now
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_cache import Memory
+from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 from daicho.write.conditions import expired, item_of, key_fields
 from daicho.write.counter_writer import Adding, Counters

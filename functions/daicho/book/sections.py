@@ -12,13 +12,13 @@ from daicho.declare.entity import Entity
 from daicho.declare.queries import Held, OneSection
 from daicho.declare.split import split_of, with_sections
 from daicho.declare.stored_objects import Place
-from daicho.derive.derived_items import key_of
 from daicho.errors import NotFound
 from daicho.layout import sections as split
 from daicho.layout.sections import Manifest
 from daicho.query.key_resolver import described
 from daicho.query.section_reader import Found, SplitReader
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import key_of
 from daicho.storage.table import Table
 from daicho.write.conditions import item_of
 from daicho.write.document_writer import SplitWriter

@@ -17,10 +17,10 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from daicho.declare.fields import FieldSpec
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import DeclarationError, Invalid
 from daicho.layout import cleanup_marks
 from daicho.storage import keys
+from daicho.storage.item_key import ItemKey
 
 UPLOAD_SECONDS = 15 * 60
 DOWNLOAD_SECONDS = 60 * 60

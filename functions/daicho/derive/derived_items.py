@@ -19,6 +19,7 @@ from daicho.search import analyzer, grams
 from daicho.search.normalise import fold
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import NO_SORT_PART, ItemKey, key_of
 
 MOST_ROWS = 400
 """Derived items that one base item may have."""
@@ -26,7 +27,6 @@ MOST_GROUPS = 99
 """Groups that one base item may count in: their slots and a claim are one transaction, so that a
 record of it that was set aside can be counted at once (EXACTNESS rules 2, 15)."""
 
-NO_SORT_PART = "-"
 
 NEWEST = ("created_at",)
 """The order of searches, and of listings that say nothing else."""
@@ -41,14 +41,6 @@ class UnderivableError(ValueError):
     def __init__(self, message: str, field: str | None = None) -> None:
         super().__init__(message)
         self.field = field
-
-
-@dataclass(frozen=True, order=True)
-class ItemKey:
-    """A primary key of the table."""
-
-    pk: str
-    sk: str
 
 
 @dataclass(frozen=True)
@@ -66,11 +58,6 @@ class Amount:
 
     def __bool__(self) -> bool:
         return bool(self.items or self.total)
-
-
-def key_of(image: Image) -> ItemKey:
-    """The primary key of an image."""
-    return ItemKey(image["PK"]["S"], image["SK"]["S"])
 
 
 def base_item_key(tenant: str, plan: EntityPlan, image: Image) -> ItemKey:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import datetime as dt
 
-from daicho.derive.derived_items import ItemKey
 from daicho.storage import keys
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 
 LIST = keys.render("", "leftover")
 """The partition of GSI2 that all marks stand in, by when they are due."""

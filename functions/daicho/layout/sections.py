@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import Invalid
 from daicho.layout import cleanup_marks
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.item_key import ItemKey
 
 MANIFEST = "split"
 """The head's attribute that holds the manifest."""

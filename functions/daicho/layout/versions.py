@@ -22,10 +22,10 @@ import datetime as dt
 from dataclasses import dataclass
 
 from daicho.derive import derived_items
-from daicho.derive.derived_items import ItemKey
 from daicho.plan import EntityPlan
-from daicho.storage import attributes, keys
+from daicho.storage import attributes, item_key, keys
 from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.item_key import ItemKey
 from daicho.write.conditions import key_fields, version_of
 
 Values = dict[str, AttributeValue]
@@ -131,7 +131,7 @@ def versioned(image: Image, number: int, at: dt.datetime) -> Values:
 
 def version_item(image: Image, entity: str) -> Values:
     """The version item of a whole image."""
-    key = version_key(derived_items.key_of(image), entity, version_of(image))
+    key = version_key(item_key.key_of(image), entity, version_of(image))
     kept = {name: value for name, value in image.items() if name not in _OF_BASE_ONLY}
     return {"PK": {"S": key.pk}, "SK": {"S": key.sk}, **kept}
 

@@ -15,12 +15,12 @@ from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec
 from daicho.declare.queries import One
 from daicho.derive import derived_items
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import DeclarationError, Invalid
 from daicho.items.arguments import attributes
 from daicho.plan import EntityPlan, Ledger
 from daicho.storage.attributes import AttributeValue, Image, integer
 from daicho.storage.item_cache import Memory
+from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 from daicho.write.conditions import expired, key_fields
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from daicho.derive import derived_items
-from daicho.derive.derived_items import ItemKey
 from daicho.plan import AggregatePlan, EntityPlan, Ledger, Part, SearchPlan, Through
 from daicho.query.index_reader import Reached
 from daicho.search import grams
@@ -23,6 +22,7 @@ from daicho.search.variants import readings
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import COLLECTION, Memory
+from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 from daicho.tally.reader import rolled_up_amount

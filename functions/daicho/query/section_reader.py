@@ -17,13 +17,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from daicho.derive.derived_items import ItemKey, key_of
 from daicho.errors import ThrottledError
 from daicho.layout import sections as split
 from daicho.layout.sections import Manifest, Section
 from daicho.runtime.retry import Patience
 from daicho.storage import keys
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey, key_of
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 from daicho.write.conditions import version_of

@@ -12,13 +12,14 @@ from typing import Any
 from daicho.declare.entity import Entity
 from daicho.declare.queries import Figure, Score
 from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount, ItemKey
+from daicho.derive.derived_items import Amount
 from daicho.errors import Invalid
 from daicho.items.arguments import fitting, part_texts
 from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Ledger, Part
 from daicho.query.paging import Position
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 from daicho.tally import slots

@@ -8,8 +8,6 @@ from typing import Any
 
 from daicho.declare.entity import Entity
 from daicho.declare.queries import Forgotten, Many, One
-from daicho.derive import derived_items
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import NotFound
 from daicho.items.arguments import fitting
 from daicho.layout import versions
@@ -18,7 +16,9 @@ from daicho.plan import EntityPlan, Ledger
 from daicho.query.collection_reader import MOST_ROWS, Found, Shown
 from daicho.query.key_resolver import Places, described
 from daicho.query.paging import Binding, Position
+from daicho.storage import item_key
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 from daicho.write.conditions import expired, key_fields, version_of
@@ -86,7 +86,7 @@ class History:
 
     def whole(self, found: Sequence[Image]) -> Sequence[Image]:
         """Base items with their content, in their order; one that is gone by now is left out."""
-        return list(self.contents({derived_items.key_of(each): each for each in found}).values())
+        return list(self.contents({item_key.key_of(each): each for each in found}).values())
 
     def contents(self, found: Mapping[ItemKey, Image]) -> Mapping[ItemKey, Image]:
         """See `contents`."""

@@ -6,8 +6,8 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from daicho.derive.derived_items import ItemKey
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Update
 from daicho.stream.changes import Computed
 from daicho.stream.claims import State

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -13,6 +11,7 @@ from botocore.exceptions import ClientError
 
 from daicho.errors import UnavailableError
 from daicho.storage.botocore_errors import translated
+from daicho.storage.protocols import Fetched, Listed, Version
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -21,35 +20,6 @@ if TYPE_CHECKING:
 GZIP = "application/gzip"
 EXISTS, ABSENT = 412, 404
 REMOVED_AT_ONCE = 1_000
-
-
-@dataclass(frozen=True)
-class Listed:
-    """An object as a listing shows it. ``size`` in bytes."""
-
-    name: str
-    size: int
-    modified: dt.datetime
-
-
-@dataclass(frozen=True)
-class Fetched:
-    """An object with its metadata. ``etag`` tells whether it is still the same one later."""
-
-    body: bytes
-    metadata: Mapping[str, str]
-    etag: str
-
-
-@dataclass(frozen=True)
-class Version:
-    """A version of an object, or the mark of its deletion. ``newest``: it is what is read."""
-
-    name: str
-    id: str
-    newest: bool
-    modified: dt.datetime
-    removal: bool = False
 
 
 class Bucket:

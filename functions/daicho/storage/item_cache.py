@@ -11,8 +11,8 @@ import datetime as dt
 from collections.abc import Callable
 from threading import Lock
 
-from daicho.derive.derived_items import ItemKey
 from daicho.storage.attributes import Image, size_of
+from daicho.storage.item_key import ItemKey
 
 MOST_REMEMBERED = 1_000
 MOST_BYTES = 16 * 1024 * 1024

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from daicho.derive.derived_items import ItemKey, key_of
 from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.item_key import ItemKey, key_of
 
 NOTHING: Mapping[str, Any] = {}
 MOST_WRITES = 100

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import boto3
 from botocore.config import Config
 
-from daicho.derive.derived_items import ItemKey, key_of
 from daicho.errors import UnprocessedError
 from daicho.runtime.retry import Patience
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.botocore_errors import translated
 from daicho.storage.capacity import Metered, Units
+from daicho.storage.item_key import ItemKey, key_of
 from daicho.storage.requests import (
     NOTHING,
     Page,

@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from daicho.derive.derived_items import Amount, ItemKey
+from daicho.derive.derived_items import Amount
 from daicho.derive.index_row import Row
+from daicho.storage.item_key import ItemKey
 from daicho.stream.changes import Computed
 
 

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount, ItemKey
+from daicho.derive.derived_items import Amount
 from daicho.derive.index_row import Row
 from daicho.plan import EntityPlan, Ledger, NewerGenerationError
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.stream.records import StreamRecord
 from daicho.stream.time_limit import within
 from daicho.tally import slots

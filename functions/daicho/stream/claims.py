@@ -21,9 +21,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from daicho.derive.derived_items import ItemKey
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Update
 from daicho.stream.records import StreamRecord
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from daicho.derive.derived_items import ItemKey, key_of
 from daicho.errors import DaichoError
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey, key_of
 
 NUMBER_DIGITS = 40
 SINGLE_SHARD = "single"

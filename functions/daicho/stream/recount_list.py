@@ -10,9 +10,9 @@ import datetime as dt
 import hashlib
 from dataclasses import dataclass
 
-from daicho.derive.derived_items import ItemKey
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Update
 
 LIST = keys.render("", "recount")

@@ -24,9 +24,9 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from daicho.derive.derived_items import NO_SORT_PART, ItemKey, key_of
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.item_key import NO_SORT_PART, ItemKey, key_of
 from daicho.storage.requests import Update
 from daicho.tally import slots
 

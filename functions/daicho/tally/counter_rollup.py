@@ -17,11 +17,12 @@ from decimal import Decimal
 from typing import Protocol
 
 from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount, ItemKey
+from daicho.derive.derived_items import Amount
 from daicho.errors import UnavailableError
 from daicho.plan import AggregatePlan, EntityPlan, Ledger
 from daicho.runtime.retry import Patience
 from daicho.storage.attributes import integer
+from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import Gets, Pages, Updates, try_change
 from daicho.tally import counter_items, counter_slots
 from daicho.tally.slots import TallyName

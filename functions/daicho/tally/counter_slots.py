@@ -6,9 +6,9 @@ import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import ThrottledError
 from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import Pages
 from daicho.storage.requests import Query
 from daicho.tally import counter_items

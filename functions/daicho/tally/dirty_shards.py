@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from daicho.derive.derived_items import ItemKey
 from daicho.storage import attributes, keys
+from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import Gets, Updates, try_change
 from daicho.storage.requests import Update
 

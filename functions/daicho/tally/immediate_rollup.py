@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import UnavailableError
 from daicho.plan import Ledger
 from daicho.runtime.retry import Patience
 from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Page, Query
 from daicho.tally.rollup import Totals, TotalStore
 from daicho.tally.slots import TallyName

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount, ItemKey
+from daicho.derive.derived_items import Amount
 from daicho.errors import ConditionFailedError
 from daicho.plan import AggregatePlan, EntityPlan, Ledger
 from daicho.runtime.clock import utc_now
@@ -25,6 +25,7 @@ from daicho.runtime.retry import Patience
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.capacity import Units
+from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import Gets, Pages, Transacts, Updates, try_change
 from daicho.storage.requests import Page, Query
 from daicho.tally import counter_items, counter_rollup, slots

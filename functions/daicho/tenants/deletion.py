@@ -22,16 +22,15 @@ from threading import Lock
 from typing import Protocol
 
 from daicho.archive import forget_requests
-from daicho.derive.derived_items import key_of
 from daicho.errors import StoreError
 from daicho.runtime.rate_limit import Pace
 from daicho.runtime.retry import Patience
 from daicho.runtime.settings import Settings
 from daicho.storage import keys
-from daicho.storage.bucket import Version
 from daicho.storage.capacity import Units
+from daicho.storage.item_key import key_of
 from daicho.storage.parallel_scan import ParallelScan, Round, Segments
-from daicho.storage.protocols import Pages, Scans, try_change
+from daicho.storage.protocols import Pages, Scans, Version, try_change
 from daicho.storage.requests import Query
 from daicho.stream.recount_list import LIST
 from daicho.tenants.failure_payloads import Objects as Failures

@@ -18,9 +18,7 @@ from typing import Any, Protocol
 
 from daicho.errors import UnavailableError
 from daicho.storage import keys
-from daicho.storage.bucket import Version
-from daicho.storage.bucket_protocols import RewritesVersions
-from daicho.storage.protocols import Gets, Updates, try_change
+from daicho.storage.protocols import Gets, RewritesVersions, Updates, Version, try_change
 from daicho.stream import claims
 from daicho.stream.claims import Shard
 from daicho.stream.failed_batch import DONE, PREFIX

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from daicho.derive.derived_items import ItemKey, key_of
 from daicho.errors import ConditionFailedError
 from daicho.runtime.rate_limit import Pace
 from daicho.storage import keys
 from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.item_key import ItemKey, key_of
 from daicho.storage.protocols import Puts
 from daicho.storage.requests import Page, Scan
 from daicho.tenants.tombstones import Fate, fate_of, tombstone

@@ -16,10 +16,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import ConditionFailedError, StoreError
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import Gets, Puts
 from daicho.storage.requests import Put, key_image
 

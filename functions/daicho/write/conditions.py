@@ -22,7 +22,7 @@ from daicho.errors import Invalid, StoreError
 from daicho.items.arguments import attribute, nothing
 from daicho.layout.sections import MANIFEST, Manifest
 from daicho.plan import AggregatePlan, EntityPlan, Generation, ListingPlan, SearchPlan
-from daicho.storage import attributes, keys
+from daicho.storage import attributes, item_key, keys
 from daicho.storage.attributes import AttributeValue, Image
 
 E = TypeVar("E", bound=Entity)
@@ -265,9 +265,7 @@ def item_of(entity: type[E], image: Image) -> E:
         item = stored(entity, values, created, version_of(image), versioned_at(entity, image))
         return item if manifest is None else head_of(item, manifest)
     except ValidationError as error:
-        raise UnreadableError(
-            f"{entity.__name__} {derived_items.key_of(image)}: {error}"
-        ) from error
+        raise UnreadableError(f"{entity.__name__} {item_key.key_of(image)}: {error}") from error
 
 
 def field_values(entity: type[Entity], image: Image) -> dict[str, Any]:

@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import MAX_EMAX, MIN_EMIN, Context
 
-from daicho.derive.derived_items import NO_SORT_PART, ItemKey
 from daicho.errors import Invalid
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import NO_SORT_PART, ItemKey
 from daicho.storage.requests import Put
 
 HEADER = "Idempotency-Key"

@@ -12,11 +12,11 @@ from pydantic import ValidationError
 from daicho.declare.entity import Entity, values_of
 from daicho.declare.split import split_of
 from daicho.declare.stored_objects import check_place
-from daicho.derive import derived_items
 from daicho.errors import Invalid, ReferenceNotFound
 from daicho.layout.sections import MANIFEST
 from daicho.plan import Generation, Ledger
 from daicho.query.key_resolver import Places
+from daicho.storage import item_key
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.write import conditions
 
@@ -62,7 +62,7 @@ class Drafting:
         current = self.current(entity)
         image = conditions.complete(self.tenant, current, fields, created)
         conditions.check(current.plan, image)
-        check_place(entity, derived_items.key_of(image), conditions.key_fields(current.plan)[-1])
+        check_place(entity, item_key.key_of(image), conditions.key_fields(current.plan)[-1])
         return image
 
     def kept(self, entity: type[Entity], image: Image, there: Image) -> Fields:

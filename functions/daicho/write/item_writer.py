@@ -15,8 +15,6 @@ from typing import Any, TypeVar
 
 from daicho.declare.entity import Entity
 from daicho.declare.queries import One
-from daicho.derive import derived_items
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import (
     ConditionFailedError,
     Conflict,
@@ -28,8 +26,9 @@ from daicho.errors import (
 from daicho.query.key_resolver import described
 from daicho.query.version_history import History
 from daicho.runtime.retry import Patience
-from daicho.storage import attributes
+from daicho.storage import attributes, item_key
 from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Write
 from daicho.storage.table import Table
 from daicho.write import conditions
@@ -222,7 +221,7 @@ class Writer(Drafting):
         over = self._expiring(entity) and not self.archived(entity)
         write = conditions.creation(image, _seconds(now), replaces_expired=over)
         try:
-            key = derived_items.key_of(image)
+            key = item_key.key_of(image)
             self.sender.ask(key, request=lambda: self.table.put(image, **write.conditions))
         except ConditionFailedError as refused:
             if refused.item is None or not attributes.alike(refused.item, image):
@@ -263,7 +262,7 @@ class Writer(Drafting):
         )
 
     def _update(self, entity: type[Entity], image: Image, write: conditions.Write) -> Image:
-        key = derived_items.key_of(image)
+        key = item_key.key_of(image)
         try:
             new = self.sender.ask(
                 key,
@@ -281,7 +280,7 @@ class Writer(Drafting):
     def _put_over(self, image: Image, there: Image) -> bool:
         """Put a new item over the expired one that was seen; False if that is gone or changed."""
         try:
-            key, write = derived_items.key_of(image), conditions.exactly(there)
+            key, write = item_key.key_of(image), conditions.exactly(there)
             self.sender.ask(key, request=lambda: self.table.put(image, **write.conditions))
         except ConditionFailedError:
             return False

@@ -15,11 +15,11 @@ from daicho.declare import stored_objects
 from daicho.declare.entity import Entity
 from daicho.declare.queries import One
 from daicho.declare.stored_objects import DOWNLOAD_SECONDS, UPLOAD_SECONDS, Place, StoredObject
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import NotFound, StoreError
 from daicho.layout import cleanup_marks
 from daicho.query.key_resolver import described
 from daicho.storage.bucket import Bucket
+from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Put
 from daicho.write.conditions import key_fields
 from daicho.write.item_writer import Writer

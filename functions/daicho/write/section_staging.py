@@ -16,13 +16,13 @@ from typing import Any, TypeVar
 
 from daicho.declare.entity import Entity
 from daicho.declare.queries import One
-from daicho.derive.derived_items import key_of
 from daicho.errors import Invalid, NotFound, Raced, StoreError
 from daicho.layout import cleanup_marks, sections
 from daicho.query.key_resolver import described
 from daicho.runtime.retry import Patience
 from daicho.storage import keys
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import key_of
 from daicho.storage.requests import Put, Query
 from daicho.storage.table import WRITE_AT_ONCE, Table
 from daicho.write import conditions

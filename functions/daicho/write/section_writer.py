@@ -16,13 +16,13 @@ from daicho.declare.entity import Entity
 from daicho.declare.fields import new_id
 from daicho.declare.queries import Held, OneSection
 from daicho.declare.split import declared, with_sections
-from daicho.derive.derived_items import ItemKey, key_of
 from daicho.errors import Invalid, NotFound, PreconditionFailed, Raced
 from daicho.layout import sections
 from daicho.layout.sections import Manifest, Section
 from daicho.query.key_resolver import described
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.item_key import ItemKey, key_of
 from daicho.storage.requests import Delete, Put, Update, Write
 from daicho.write import conditions
 from daicho.write.document_writer import SplitWriter

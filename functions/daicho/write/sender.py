@@ -15,10 +15,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import ContendedError, Raced, UnansweredError
 from daicho.runtime.retry import Patience
 from daicho.storage.item_cache import Memory
+from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Write, key_of_write
 from daicho.storage.table import Table
 

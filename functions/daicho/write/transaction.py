@@ -19,7 +19,6 @@ from daicho.declare.entity import Entity
 from daicho.declare.queries import One
 from daicho.declare.split import split_of
 from daicho.declare.stored_objects import objects_of
-from daicho.derive.derived_items import ItemKey, key_of
 from daicho.errors import (
     Conflict,
     Invalid,
@@ -32,6 +31,7 @@ from daicho.errors import TransactionFailedError as Failed
 from daicho.query.key_resolver import described
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey, key_of
 from daicho.storage.requests import (
     MOST_WRITES,
     ConditionCheck,

@@ -16,13 +16,13 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from daicho.declare.entity import Entity, values_of
-from daicho.derive.derived_items import ItemKey, key_of
 from daicho.errors import Invalid
 from daicho.layout import versions
 from daicho.layout.versions import Standing
 from daicho.plan import EntityPlan
 from daicho.query.version_history import History
 from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.item_key import ItemKey, key_of
 from daicho.write import conditions
 
 E = TypeVar("E", bound=Entity)

@@ -14,7 +14,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from daicho.derive.derived_items import ItemKey
+from daicho.storage.item_key import ItemKey
 from tests.delivery.aws import expressions, journal
 from tests.delivery.aws.attributes import Image, InvalidError
 from tests.delivery.aws.expressions import Parsed, Scope

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from daicho.derive.derived_items import ItemKey
+from daicho.storage.item_key import ItemKey
 from tests.delivery.aws.attributes import Image
 
 PROJECTIONS: dict[str, tuple[str, ...] | None] = {

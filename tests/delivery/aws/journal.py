@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from daicho.derive.derived_items import ItemKey
+from daicho.storage.item_key import ItemKey
 from tests.delivery.aws.attributes import Image
 from tests.delivery.aws.stream import Record, Shard, Stream
 

@@ -6,10 +6,10 @@ import datetime as dt
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
-from daicho.derive.derived_items import ItemKey
 from daicho.runtime.clock import utc_now
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
+from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 from tests.delivery.aws.dynamo import Dynamo
 from tests.delivery.aws.objects import Objects

@@ -10,8 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
 from daicho.derive import derived_items
-from daicho.derive.derived_items import ItemKey
 from daicho.storage import keys
+from daicho.storage.item_key import ItemKey
 from tests.delivery.aws.attributes import Image
 from tests.delivery.declared import Declared
 

@@ -7,9 +7,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
 from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount, ItemKey
+from daicho.derive.derived_items import Amount
 from daicho.derive.index_row import Row
+from daicho.storage import item_key
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from tests.delivery.aws.dynamo import Dynamo
 from tests.delivery.clock import Clock
 from tests.delivery.code import MARK
@@ -63,10 +65,10 @@ class World:
         items = self.items
         if action == "put" or not items:
             item = self.drawn()
-            self._table.commit(derived_items.key_of(item), item)
+            self._table.commit(item_key.key_of(item), item)
             return f"put {short(item)}"
         old = items[self._choices.pick(sorted(items))]
-        key = derived_items.key_of(old)
+        key = item_key.key_of(old)
         if action == "touch":
             new = {**old, "gen": {"N": str(self._newest(old["type"]["S"]))}}
             self._table.commit(key, new)

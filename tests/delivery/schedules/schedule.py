@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stdout
 from typing import Any, Protocol
 
-from daicho.derive.derived_items import ItemKey
+from daicho.storage.item_key import ItemKey
 from daicho.tally import reader
 from handlers.wiring.stream_consumer import patience_of
 from tests.delivery.actors import Actor, Weather

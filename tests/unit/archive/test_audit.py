@@ -13,7 +13,7 @@ from daicho.archive.audit import MOST_TOLD, ROUND, TRIES, Auditor, AuditReport, 
 from daicho.archive.verification_report import Finding
 from daicho.errors import UnavailableError
 from daicho.runtime.retry import Patience
-from daicho.storage.bucket import Fetched
+from daicho.storage.protocols import Fetched
 from tests.support.memory_archive import DAY, MIDNIGHT, TODAY, Kept, name_after
 
 NOON = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)

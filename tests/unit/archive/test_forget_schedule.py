@@ -16,8 +16,7 @@ from daicho.archive.forget_schedule import BROKEN_AGAIN, Due, DueReport
 from daicho.archive.forgetter import REWRITTEN_AFTER, Forgetter
 from daicho.errors import UnavailableError
 from daicho.runtime.retry import Patience
-from daicho.storage.bucket import Fetched
-from daicho.storage.protocols import try_change
+from daicho.storage.protocols import Fetched, try_change
 from tests.delivery.aws.memory import MemoryBucket
 from tests.support.memory_archive import WEEK_LATER, Kept, name_after
 

@@ -11,7 +11,7 @@ import pytest
 
 from daicho.archive.reader import Archive, Days, Selection
 from daicho.archive.row_format import Row, RowError
-from daicho.derive.derived_items import key_of
+from daicho.storage.item_key import key_of
 from tests.delivery.aws.memory import MemoryBucket
 from tests.support.memory_archive import (
     DAY,

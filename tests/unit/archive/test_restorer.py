@@ -11,9 +11,9 @@ import pytest
 from daicho.archive.reader import Selection
 from daicho.archive.restorer import Restorer, RestoreReport, restored, storable
 from daicho.archive.row_format import Row
-from daicho.derive import derived_items
 from daicho.errors import UnansweredError
 from daicho.runtime.retry import Patience
+from daicho.storage import item_key
 from daicho.stream.changes import RESTORED, compute_one
 from daicho.stream.records import StreamRecord
 from daicho.tally import slots
@@ -49,8 +49,8 @@ def items(kept: Kept) -> dict[str, Any]:
     }
 
 
-def key(number: int, tenant: str = "t") -> derived_items.ItemKey:
-    return derived_items.key_of(download(number, tenant))
+def key(number: int, tenant: str = "t") -> item_key.ItemKey:
+    return item_key.key_of(download(number, tenant))
 
 
 def test_what_is_selected_comes_back_with_a_new_expiry(kept: Kept) -> None:

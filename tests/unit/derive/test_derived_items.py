@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount, ItemKey
+from daicho.derive.derived_items import Amount
 from daicho.plan import (
     AggregatePlan,
     Condition,
@@ -16,6 +16,7 @@ from daicho.plan import (
     SearchPlan,
 )
 from daicho.storage import attributes, keys
+from daicho.storage.item_key import ItemKey
 
 TICKET = EntityPlan(
     name="Ticket",

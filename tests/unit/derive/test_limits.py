@@ -21,7 +21,7 @@ from daicho.plan import Ledger
 from daicho.query.paging import Binding, Position
 from daicho.query.totals import Figures, Group
 from daicho.runtime.retry import Patience
-from daicho.storage import attributes, keys
+from daicho.storage import attributes, item_key, keys
 from daicho.storage.attributes import Image
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch, EventError
@@ -72,7 +72,7 @@ def image_of(item: Entity) -> dict[str, Any]:
 def event(*changes: tuple[Image | None, Image | None]) -> dict[str, Any]:
     records = []
     for number, (old, new) in enumerate(changes, 1):
-        key = derived_items.key_of(new or old or {})
+        key = item_key.key_of(new or old or {})
         change: dict[str, Any] = {
             "Keys": {"PK": {"S": key.pk}, "SK": {"S": key.sk}},
             "SequenceNumber": str(number),

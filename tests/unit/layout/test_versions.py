@@ -29,11 +29,11 @@ from daicho import (
 )
 from daicho.declare.domain import Daicho
 from daicho.declare.queries import Many, One
-from daicho.derive.derived_items import ItemKey, key_of
 from daicho.errors import DeclarationError
 from daicho.layout import versions as laid
 from daicho.layout.versions import Standing
 from daicho.plan import EntityPlan, Ledger
+from daicho.storage.item_key import ItemKey, key_of
 
 NOW = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 LATER = NOW + dt.timedelta(hours=1)

@@ -29,6 +29,7 @@ from daicho.query.related_search import MOST_MERGED, NAMES_SECONDS, Reach
 from daicho.query.totals import order_of
 from daicho.search.keyword import Keyword
 from daicho.search.posting_lists import Posting
+from daicho.storage import item_key
 from daicho.storage.attributes import to_image
 from daicho.storage.item_cache import Memory
 from daicho.tally.slots import total_key
@@ -145,5 +146,5 @@ def test_names_are_remembered_for_two_seconds_where_requests_share_a_memory() ->
     assert teams("blue") == (frozenset(), 1.0)
     assert teams("green") == (frozenset("a"), 0.0)
     shelf.write(Team(id="b", name="Greenish"), NOON)
-    memory.forget(derived_items.ItemKey(f"{TENANT}#Team", "b"))  # this instance has written it
+    memory.forget(item_key.ItemKey(f"{TENANT}#Team", "b"))  # this instance has written it
     assert teams("green") == (frozenset("ab"), 1.0)

@@ -22,8 +22,8 @@ from botocore.exceptions import (
     SSLError,
 )
 
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import StoreError, ThrottledError, UnansweredError, UnavailableError
+from daicho.storage.item_key import ItemKey
 from daicho.storage.table import open_table
 
 KEY = ItemKey("a", "b")

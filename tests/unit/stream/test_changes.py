@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount, ItemKey, key_of
+from daicho.derive.derived_items import Amount
 from daicho.plan import Ledger
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey, key_of
 from daicho.stream import time_limit
 from daicho.stream.changes import Found, compute, compute_one
 from daicho.stream.records import StreamRecord, sequence

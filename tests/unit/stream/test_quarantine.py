@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import ThrottledError
 from daicho.plan import Ledger
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
+from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import change_item
 from daicho.storage.table import Table
 from daicho.stream import claims

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from daicho.derive.derived_items import ItemKey
+from daicho.storage.item_key import ItemKey
 from daicho.stream.records import SINGLE_SHARD, Batch, EventError, sequence
 
 EVENTS = Path(__file__).parents[2] / "events"

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from daicho.derive import derived_items
-from daicho.derive.derived_items import ItemKey
 from daicho.plan import (
     CounterPlan,
     EntityPlan,
@@ -18,6 +17,7 @@ from daicho.plan import (
 )
 from daicho.runtime.retry import Patience
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.tally import counter_items, counter_rollup, counter_slots, reader
 from daicho.tally.rollup import ranking_place
 from tests.delivery.aws.memory import MemoryTable

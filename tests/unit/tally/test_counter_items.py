@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import ThrottledError, UnansweredError, UnavailableError
 from daicho.storage import keys
+from daicho.storage.item_key import ItemKey
 from daicho.tally import counter_items, counter_slots
 from tests.unit.tally.counters import NAME, NOW, Table, add, head, roll_up, total, votes
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount, ItemKey
+from daicho.derive.derived_items import Amount
 from daicho.errors import UnavailableError
 from daicho.plan import (
     CounterPlan,
@@ -24,6 +24,7 @@ from daicho.plan import (
 from daicho.runtime.retry import Patience
 from daicho.storage import keys
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Page, Query
 from daicho.tally import counter_items, counter_rollup, counter_slots, reader, slots
 from daicho.tally.rollup import Rollup, ranking_place

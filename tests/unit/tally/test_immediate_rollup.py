@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import ThrottledError
 from daicho.plan import AggregatePlan, EntityPlan, Generation, Ledger
 from daicho.runtime.retry import Patience
+from daicho.storage.item_key import ItemKey
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
 from daicho.tally import reader, slots

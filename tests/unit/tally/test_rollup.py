@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from daicho.derive.derived_items import Amount, ItemKey
+from daicho.derive.derived_items import Amount
 from daicho.errors import ThrottledError
 from daicho.runtime.retry import Patience
 from daicho.storage import keys
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import change_item
 from daicho.tally import dirty_shards as marks
 from daicho.tally import reader, slots

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from daicho.derive.derived_items import Amount, ItemKey
+from daicho.derive.derived_items import Amount
 from daicho.errors import TransactionFailedError, UnavailableError
 from daicho.runtime.retry import Patience
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import change_item
 from daicho.storage.requests import Page, Query, Write
 from daicho.tally import dirty_shards, reader, slots

@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import pytest
 
-from daicho.derive.derived_items import ItemKey
 from daicho.errors import (
     ContendedError,
     Raced,
@@ -17,6 +16,7 @@ from daicho.errors import (
 )
 from daicho.runtime.retry import Patience
 from daicho.storage.item_cache import Memory
+from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import ConditionCheck, Delete, Put, Write
 from daicho.storage.table import Table
 from daicho.write.sender import Sender
