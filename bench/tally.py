@@ -29,7 +29,7 @@ from daicho.book.book import Book
 from daicho.declare.domain import Daicho
 from daicho.declare.fields import field as declared
 from daicho.declare.fields import uid
-from daicho.derive import derived_items
+from daicho.layout import item_keys
 from daicho.plan import Ledger
 from daicho.storage import attributes, keys
 from daicho.storage.table import Table
@@ -131,7 +131,7 @@ class Counting:
             "song": {"S": song},
             "at": attributes.to_value(NOW),
         }
-        key = derived_items.base_item_key(TENANT, plan.plan, image)
+        key = item_keys.base_item_key(TENANT, plan.plan, image)
         both = {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
         change = {
             "Keys": both,
@@ -258,7 +258,7 @@ def _idle_tallies(entity: str, number: int) -> Iterator[dict[str, Any]]:
     (chart,) = plan.aggregates
     for place in range(number):
         by = (f"idle-{place:06d}",)
-        tally = derived_items.tally_partition(TENANT, plan, chart, (MONTH,), by)
+        tally = item_keys.tally_partition(TENANT, plan, chart, (MONTH,), by)
         counted = {"items": attributes.to_value(number - place), "rev": {"N": "2"}}
         counted["total"] = counted["items"]
         slot = slots.slot_key(tally, "shardId-0-bench")
@@ -266,7 +266,7 @@ def _idle_tallies(entity: str, number: int) -> Iterator[dict[str, Any]]:
         yield {
             "PK": {"S": tally},
             "SK": {"S": slots.TOTAL},
-            "GSI3PK": {"S": derived_items.ranking_partition(TENANT, plan, chart, (MONTH,), by)},
+            "GSI3PK": {"S": item_keys.ranking_partition(TENANT, plan, chart, (MONTH,), by)},
             "GSI3SK": {"S": keys.render(keys.ranking_score(number - place), *by)},
             **counted,
         }

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from daicho.derive import derived_items
+from daicho.layout import item_keys
 from daicho.plan import Ledger
 from daicho.storage import attributes, keys
 from daicho.storage.item_key import ItemKey
@@ -67,7 +67,7 @@ class Deletions:
             **(self._message() if entity == "Message" else self._download(created)),
         }
         image = attributes.to_image(values)
-        key = derived_items.base_item_key(tenant, plan.plan, image)
+        key = item_keys.base_item_key(tenant, plan.plan, image)
         image |= {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
         record = {
             "eventID": self._text("0123456789abcdef", 32),

@@ -28,6 +28,7 @@ from daicho import Entity
 from daicho.book.book import Book
 from daicho.declare.domain import Daicho
 from daicho.derive import derived_items
+from daicho.layout import item_keys
 from daicho.plan import Ledger
 from daicho.runtime.retry import Patience
 from daicho.storage.bucket import open_bucket
@@ -202,7 +203,7 @@ def _fill(house: House, artist: str, size: int) -> None:
                 "artist": {"S": artist},
                 "released": {"N": str(1960 + number % 60)},
             }
-            key = derived_items.base_item_key(TENANT, plan.plan, image)
+            key = item_keys.base_item_key(TENANT, plan.plan, image)
             image |= {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
             yield image
             for row_key, row in derived_items.rows(plan.plan, image).items():
@@ -240,9 +241,9 @@ def _peer(house: House, artist: str) -> None:
     """Seed 001: every match is read and fetched, then sorted, then cut."""
     plan = house.ledger.current("Song").plan
     listing = next(each for each in plan.listings if each.name == "of_artist")
-    partition = derived_items.listing_list(TENANT, plan, listing, (artist,))
+    partition = item_keys.listing_list(TENANT, plan, listing, (artist,))
     pages = house.table.pages(Query(partition, index="GSI2"))
-    keys = [derived_items.base_of_derived(row["PK"]["S"]) for page in pages for row in page.items]
+    keys = [item_keys.base_of_derived(row["PK"]["S"]) for page in pages for row in page.items]
     found = house.table.batch_get(keys, patience=Patience.seconds(600)).whole()
     newest = sorted(found.values(), key=lambda item: str(item["created_at"]["S"]), reverse=True)
     if len(newest[:PAGE]) != PAGE:

@@ -18,8 +18,8 @@ from bench.search.contact_generator import Contact, Crowd
 from bench.search.datasets import Wanted
 from daicho.declare.domain import Daicho
 from daicho.declare.entity import Entity
-from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount
+from daicho.derive import contributions, derived_items
+from daicho.derive.contributions import Amount
 from daicho.plan import Ledger, SearchPlan
 from daicho.search import grams
 from daicho.storage import attributes
@@ -250,7 +250,7 @@ class Derived:
 
     def _count(self, image: Image) -> None:
         plan, tallies = self._ledger.current(image["type"]["S"]).plan, self._facts.tallies
-        for tally, amount in derived_items.contributions(plan, image).items():
+        for tally, amount in contributions.contributions(plan, image).items():
             tallies[tally] = tallies.get(tally, Amount()) + amount
 
     def _total(self, tally: str, amount: Amount) -> Image:

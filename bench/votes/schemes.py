@@ -18,8 +18,8 @@ from itertools import islice
 from typing import Any
 
 from bench.votes.partition_limits import LimitedTable, Limits
-from daicho.derive import derived_items
 from daicho.errors import ThrottledError
+from daicho.layout import item_keys
 from daicho.plan import Ledger
 from daicho.query.key_resolver import FROZEN_SECONDS
 from daicho.runtime.retry import Patience
@@ -167,7 +167,7 @@ def exact(
         for at, voter, candidate in some:
             polls.look(at)
             image = {**standing, "voter": {"S": voter}, "candidate": {"S": candidate}}
-            key = derived_items.base_item_key(TENANT, BALLOT.plan, image)
+            key = item_keys.base_item_key(TENANT, BALLOT.plan, image)
             outcome.asked += 1
             if not limits.take(key.pk):
                 outcome.throttled += 1
@@ -342,7 +342,7 @@ def _rolled_up(table: LimitedTable, name: str) -> int:
     aggregate = next(each for each in tallies if each.name == name)
     return sum(
         rolled_up_amount(
-            table, derived_items.tally_partition(TENANT, plan, aggregate, (POLL,), (candidate,))
+            table, item_keys.tally_partition(TENANT, plan, aggregate, (POLL,), (candidate,))
         ).items
         for candidate in CANDIDATES
     )

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from daicho.archive.reader import Selection
-from daicho.derive import derived_items
+from daicho.layout import item_keys
 from daicho.plan import EntityPlan, Ledger
 from daicho.storage import attributes
 from daicho.storage.item_key import ItemKey
@@ -169,7 +169,7 @@ def item_key(ledger: Ledger, entity: str, tenant: str, parts: Sequence[str]) -> 
         raise OptionError(f"--key lacks {', '.join(missing)} of {entity}")
     try:
         values = {name: _read(plan.fields[name], value) for name, value in given.items()}
-        return derived_items.base_item_key(tenant, plan, attributes.to_image(values))
+        return item_keys.base_item_key(tenant, plan, attributes.to_image(values))
     except (ValueError, TypeError, KeyError) as error:
         raise OptionError(f"--key of {entity}: {error}") from error
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
-from daicho.derive import derived_items
+from daicho.derive import contributions, derived_items
 from daicho.plan import EntityPlan
 from daicho.storage.attributes import Image
 from daicho.stream import changes, claims
@@ -105,7 +105,7 @@ def versions(readings: Readings, room: int) -> Iterator[None]:
 
     with (
         mock.patch.object(derived_items, "rows", marked(derived_items.rows)),
-        mock.patch.object(derived_items, "contributions", marked(derived_items.contributions)),
+        mock.patch.object(derived_items, "contributions", marked(contributions.contributions)),
         mock.patch.object(changes, "within", lambda _seconds, work: work()),
         mock.patch.object(claims, "MOST_OPEN", room),
     ):

@@ -15,8 +15,8 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, TypeVar
 
-from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount
+from daicho.derive import contributions
+from daicho.derive.contributions import Amount
 from daicho.plan import AggregatePlan, EntityPlan, Ledger
 from daicho.storage import keys
 from daicho.storage.attributes import Image
@@ -75,7 +75,7 @@ class Declared:
 
     def contributions(self, item: Image) -> dict[str, Amount]:
         """What an image counts, by tally."""
-        return derived_items.contributions(self.plan_of(item), item)
+        return contributions.contributions(self.plan_of(item), item)
 
     def kept(self, item: Image) -> dict[str, Amount]:
         """What stays counted of an item that expires."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import boto3
 
-from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount
+from daicho.derive import contributions, derived_items
+from daicho.derive.contributions import Amount
 from daicho.derive.index_row import Row
 from daicho.plan import Ledger
 from daicho.storage import attributes, item_key, keys
@@ -86,7 +86,7 @@ class Verified:
         found: defaultdict[str, Amount] = defaultdict(Amount)
         for item in self.base:
             plan = self._ledger.plan(item["type"]["S"], int(item["gen"]["N"]))
-            for tally, amount in derived_items.contributions(plan, item).items():
+            for tally, amount in contributions.contributions(plan, item).items():
                 found[tally] += amount
         return {tally: found[tally] for tally in sorted(self._tallies | found.keys())}
 

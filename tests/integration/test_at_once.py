@@ -14,7 +14,7 @@ from daicho import Aggregate, Count, Domain, Entity, Key, month
 from daicho.book.book import Book
 from daicho.declare.domain import Daicho
 from daicho.declare.fields import field, uid
-from daicho.derive.derived_items import Amount
+from daicho.derive.contributions import Amount
 from daicho.plan import Ledger
 from daicho.runtime.retry import Patience
 from daicho.storage.table import Table

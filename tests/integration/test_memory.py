@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import ClientError
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho.derive.derived_items import Amount
+from daicho.derive.contributions import Amount
 from daicho.storage.attributes import number
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Update

@@ -16,7 +16,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from daicho.derive.derived_items import Amount
+from daicho.derive.contributions import Amount
 from daicho.errors import SettingsError
 from daicho.storage.requests import Query
 from daicho.storage.table import Table

@@ -19,6 +19,7 @@ from daicho.declare.entity import values_of
 from daicho.declare.queries import Many
 from daicho.derive import derived_items
 from daicho.errors import UnprocessedError
+from daicho.layout import item_keys
 from daicho.plan import Ledger
 from daicho.storage import item_key
 from daicho.storage.attributes import Image
@@ -62,7 +63,7 @@ class Shelf(Table):
     def catch_up(self, keys: Iterable[ItemKey], *, wholly: bool = True) -> None:
         """The index shows these items as they are; unless ``wholly``, also as they were."""
         for key in keys:
-            gone = [row for row in self.rows if derived_items.base_of_derived(row.pk) == key]
+            gone = [row for row in self.rows if item_keys.base_of_derived(row.pk) == key]
             for row in gone if wholly else ():
                 del self.rows[row]
             if (image := self.items.get(key)) is not None:

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount
+from daicho.derive.contributions import Amount
 from daicho.derive.index_row import Row
-from daicho.layout import versions
+from daicho.layout import item_keys, versions
 from daicho.storage import item_key
 from daicho.storage.item_key import ItemKey
 from daicho.stream.batch_fold import DerivedWrite, fold, total
@@ -111,7 +110,7 @@ def test_an_item_is_put_where_it_stands_now_before_it_is_removed_elsewhere(
         removing: set[ItemKey] = set()
         for write in fold(computed(batch)):
             if isinstance(write, DerivedWrite):
-                base = derived_items.base_of_derived(write.key.pk)
+                base = item_keys.base_of_derived(write.key.pk)
                 assert write.row is None or base not in removing
                 removing |= {base} if write.row is None else set()
 

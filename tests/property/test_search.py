@@ -23,7 +23,7 @@ from daicho.book.book import Book
 from daicho.declare.domain import Daicho
 from daicho.declare.entity import values_of
 from daicho.declare.queries import Many
-from daicho.derive import derived_items
+from daicho.layout import item_keys
 from daicho.plan import Ledger
 from daicho.query import related_search
 from daicho.search import pager, posting_lists
@@ -339,6 +339,6 @@ def test_every_derived_key_is_the_persons_own() -> None:
     shelf = shelf_of(
         [Person(id="p1", name="a#b", company="$", phone="03")], ["x"], random.Random(3)
     )
-    assert {derived_items.base_of_derived(row.pk) for row in shelf.rows} == {
+    assert {item_keys.base_of_derived(row.pk) for row in shelf.rows} == {
         ItemKey("t#Person#p1", "-")
     }

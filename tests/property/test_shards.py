@@ -23,6 +23,7 @@ from daicho.declare.domain import Daicho
 from daicho.declare.queries import Many
 from daicho.derive import derived_items
 from daicho.errors import DeclarationError
+from daicho.layout import item_keys
 from daicho.plan import Ledger
 from daicho.query.collection_reader import MOST_MERGED
 from daicho.storage import keys
@@ -110,7 +111,7 @@ class House:
             key
             for key in self.table.items
             if key.pk.startswith("t#~")
-            and derived_items.base_of_derived(key.pk).sk == keys.escape(item.id)
+            and item_keys.base_of_derived(key.pk).sk == keys.escape(item.id)
         ]
         for key in derived:
             self.table.delete(key)

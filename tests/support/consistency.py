@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount
+from daicho.derive import contributions, derived_items
+from daicho.derive.contributions import Amount
 from daicho.derive.index_row import Row
 from daicho.plan import EntityPlan
 from daicho.storage.attributes import Image
@@ -38,7 +38,7 @@ def _derived(base: Iterable[Image], items: Mapping[ItemKey, Image]) -> list[str]
 def _tallies(base: Iterable[Image], items: Mapping[ItemKey, Image]) -> list[str]:
     should: defaultdict[str, Amount] = defaultdict(Amount)
     for item in base:
-        for tally, amount in derived_items.contributions(_plan(item), item).items():
+        for tally, amount in contributions.contributions(_plan(item), item).items():
             should[tally] += amount
     stands: defaultdict[str, Amount] = defaultdict(Amount)
     for key, item in items.items():

@@ -7,9 +7,10 @@ from typing import Any
 
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount
+from daicho.derive import contributions, derived_items
+from daicho.derive.contributions import Amount
 from daicho.derive.index_row import Row
+from daicho.layout import item_keys
 from daicho.plan import Ledger
 from daicho.query.totals import order_of
 from daicho.storage import attributes, item_key
@@ -46,7 +47,7 @@ def count_all(dynamodb: DynamoDBClient, table_name: str, ledger: Ledger) -> None
     for item in items_of(dynamodb, table_name):
         if (name := attributes.text(item, "type")) is not None:
             plan = ledger.plan(name, attributes.integer(item, "gen") or 0)
-            for tally, amount in derived_items.contributions(plan, item).items():
+            for tally, amount in contributions.contributions(plan, item).items():
                 amounts[tally] = amounts.get(tally, Amount()) + amount
                 tallies[tally] = (name, plan)
     written: list[Image] = []
@@ -61,7 +62,7 @@ def count_all(dynamodb: DynamoDBClient, table_name: str, ledger: Ledger) -> None
         if aggregate.ranked:
             inner = len(aggregate.within)
             within, by = named.parts[:inner], named.parts[inner:]
-            partition = derived_items.ranking_partition(named.tenant, plan, aggregate, within, by)
+            partition = item_keys.ranking_partition(named.tenant, plan, aggregate, within, by)
             written[-1] = {
                 **written[-1],
                 "GSI3PK": {"S": partition},

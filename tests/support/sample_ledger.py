@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from daicho.derive import derived_items
+from daicho.layout import item_keys
 from daicho.plan import (
     AggregatePlan,
     Condition,
@@ -98,7 +98,7 @@ def image(
     content = to_image(
         {"created_at": "2026-11-21T01:05:40.123456Z", **values, "type": entity, "gen": gen}
     )
-    key = derived_items.base_item_key(tenant, plan, content)
+    key = item_keys.base_item_key(tenant, plan, content)
     return {"PK": {"S": key.pk}, "SK": {"S": key.sk}, **content}
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount
+from daicho.derive import contributions, derived_items
+from daicho.derive.contributions import Amount
 from daicho.plan import EntityPlan, Ledger
 from daicho.storage import keys
 from daicho.storage.attributes import Image, to_image
@@ -233,7 +233,7 @@ def derived_of(items: Iterable[Image]) -> Iterator[Image]:
         for key, row in derived_items.rows(plan, item).items():
             index = {"GSI2PK": {"S": row.gsi2pk}, "GSI2SK": {"S": row.gsi2sk}}
             yield {"PK": {"S": key.pk}, "SK": {"S": key.sk}, "seq": {"S": SEQ}, **index}
-        for tally, amount in derived_items.contributions(plan, item).items():
+        for tally, amount in contributions.contributions(plan, item).items():
             amounts[tally] = amounts.get(tally, Amount()) + amount
     for tally, amount in amounts.items():
         name = slots.TallyName.parse(tally)

@@ -18,8 +18,9 @@ from typing import Any, Literal, Protocol
 from daicho.archive.object_format import CorruptObjectError
 from daicho.archive.reader import Archive, Selection
 from daicho.archive.row_format import Row
-from daicho.derive import derived_items
+from daicho.derive import contributions, derived_items
 from daicho.errors import ConditionFailedError, DaichoError, UnavailableError
+from daicho.layout import item_keys
 from daicho.plan import Ledger, NewerGenerationError, UnknownEntityError
 from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import Patience, carry_out, mapper
@@ -256,14 +257,14 @@ def restored(row: Row, ledger: Ledger, now: dt.datetime) -> dict[str, AttributeV
         if plan.expires is not None:
             image["ttl"] = {"N": str(int(now.timestamp()) + plan.expires.seconds)}
         if plan.key.edge:
-            inverted = derived_items.inverted_key(row.tenant, plan, image)
+            inverted = item_keys.inverted_key(row.tenant, plan, image)
             image |= {"GSI1PK": {"S": inverted.pk}, "GSI1SK": {"S": inverted.sk}}
-        if derived_items.base_item_key(row.tenant, plan, image) != item_key.key_of(image):
+        if item_keys.base_item_key(row.tenant, plan, image) != item_key.key_of(image):
             raise UnrestorableError("its declarations give it another key today")
         derived_items.rows(plan, image)
-        derived_items.contributions(plan, image)
+        contributions.contributions(plan, image)
         # The projector reads it by the plan that it was archived under, too.
-        derived_items.contributions(ledger.plan(row.entity, row.gen or 0), image)
+        contributions.contributions(ledger.plan(row.entity, row.gen or 0), image)
     except (UnknownEntityError, NewerGenerationError) as error:
         raise UnrestorableError(str(error)) from error
     except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError) as error:

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from daicho.derive import derived_items
 from daicho.errors import DaichoError
+from daicho.layout import item_keys
 from daicho.plan import Ledger, NewerGenerationError, UnknownEntityError
 from daicho.storage import attributes, item_key, keys
 from daicho.storage.attributes import Image
@@ -111,7 +111,7 @@ def is_readable(image: Image, ledger: Ledger) -> bool:
         entity = image["type"]["S"]
         plan = ledger.plan(entity, attributes.integer(image, "gen") or 0)
         tenant = keys.parse(image["PK"]["S"])[0]
-        if derived_items.base_item_key(tenant, plan, image) != item_key.key_of(image):
+        if item_keys.base_item_key(tenant, plan, image) != item_key.key_of(image):
             return False
         return all(
             not wanted or name not in image or wanted in image[name] or "NULL" in image[name]

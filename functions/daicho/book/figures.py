@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from daicho.declare.queries import Chart, Counted, Figure, Ranking, Score
-from daicho.derive.derived_items import Amount
+from daicho.derive.contributions import Amount
 from daicho.errors import Invalid
 from daicho.query.page_reader import MOST_AT_ONCE, check_limit
 from daicho.query.paging import Binding, Position

@@ -16,8 +16,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec
-from daicho.derive import derived_items
 from daicho.errors import Invalid
+from daicho.layout import components
 from daicho.plan import EntityPlan, Part
 from daicho.search.normalise import fold
 from daicho.storage import attributes as images
@@ -91,12 +91,12 @@ def _part_text(entity: type[Entity], plan: EntityPlan, part: Part, value: Any) -
     if bucket and isinstance(value, str) and bucket.fullmatch(value):
         whole = value if part.bucket == "day" else f"{value}-01"
         try:
-            return derived_items.bucket_text(part, dt.date.fromisoformat(whole).isoformat())
+            return components.bucket_text(part, dt.date.fromisoformat(whole).isoformat())
         except ValueError as error:
             raise Invalid(f"{value!r} is no {part.bucket}", field=part.bucket) from error
     stored = attribute(entity, part.field, validated(entity, part.field, value))
     try:
-        return derived_items.part_text(plan, part, {part.field: stored}) or ""
+        return components.part_text(plan, part, {part.field: stored}) or ""
     except ValueError as error:
         raise Invalid(str(error), field=part.field) from error
 
@@ -112,7 +112,7 @@ def field_texts(
     texts: list[str] = []
     for name in names:
         try:
-            texts.append(derived_items.field_text(plan, fields, name))
+            texts.append(components.field_text(plan, fields, name))
         except ValueError as error:
             raise Invalid(str(error), field=name) from error
     return texts

@@ -21,7 +21,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 
-from daicho.derive import derived_items
+from daicho.layout import item_keys
 from daicho.plan import EntityPlan
 from daicho.storage import attributes, item_key, keys
 from daicho.storage.attributes import AttributeValue, Image
@@ -67,7 +67,7 @@ def history(base: ItemKey, entity: str) -> str:
     Raises:
         keys.KeyTooLongError: over 2,048 bytes.
     """
-    return keys.check_partition(derived_items.owned_partition(base, f"@{entity}"))
+    return keys.check_partition(item_keys.owned_partition(base, f"@{entity}"))
 
 
 def number_key(number: int) -> str:

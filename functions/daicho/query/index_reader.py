@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from daicho.derive import derived_items, index_row
+from daicho.layout import components, item_keys
 from daicho.plan import EntityPlan, Ledger, ListingPlan, NewerGenerationError, SearchPlan
 from daicho.search import analyzer
 from daicho.search.keyword import Keyword
@@ -48,7 +49,7 @@ class Listed:
         own = _same(plan.listings, self.listing)
         if own is None or self.parts not in set(derived_items.listed(plan, own, image)):
             return False
-        return derived_items.order_key(plan, image, own.order) == order
+        return item_keys.order_key(plan, image, own.order) == order
 
 
 @dataclass(frozen=True)
@@ -70,12 +71,12 @@ class Searched:
     def stands(self, plan: EntityPlan, image: Image, order: str) -> bool:
         """Whether the image matches now, and stands there."""
         own = _same(plan.searches, self.search)
-        if own is None or derived_items.order_key(plan, image, derived_items.NEWEST) != order:
+        if own is None or item_keys.order_key(plan, image, item_keys.NEWEST) != order:
             return False
         forms = analyzer.forms_of(own, image)
         found = [term.starts(forms) for term in self.keyword.terms]
         for each in self.reached:
-            members = derived_items.references(image, each.field)
+            members = components.references(image, each.field)
             found = [
                 there or not members.isdisjoint(ids)
                 for there, ids in zip(found, each.found, strict=True)
@@ -110,7 +111,7 @@ class IndexReader:
         """The items of index rows: by their partition keys, or what they copy."""
         if self.copied:
             return Fetched({key: index_row.read(key[1]) for key in keys}, requests=0)
-        bases = {derived_items.base_of_derived(key): key for key in keys}
+        bases = {item_keys.base_of_derived(key): key for key in keys}
         found = self.table.batch_get(bases, consistent=consistent)
         return Fetched(
             {bases[base]: image for base, image in found.items.items()},

@@ -14,9 +14,9 @@ from typing import Any
 from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec
 from daicho.declare.queries import One
-from daicho.derive import derived_items
 from daicho.errors import DeclarationError, Invalid
 from daicho.items.arguments import attributes
+from daicho.layout import item_keys
 from daicho.plan import EntityPlan, Ledger
 from daicho.storage.attributes import AttributeValue, Image, integer
 from daicho.storage.item_cache import Memory
@@ -62,7 +62,7 @@ class Places:
     def checked(self, current: EntityPlan, fields: Mapping[str, AttributeValue]) -> ItemKey:
         """The key that fields give; Invalid names the longest where it does not fit."""
         try:
-            return derived_items.base_item_key(self._tenant, current, fields)
+            return item_keys.base_item_key(self._tenant, current, fields)
         except ValueError as error:
             names = [name for name in key_fields(current) if name in fields]
             longest = max(names, key=lambda name: len(str(fields[name])), default=None)

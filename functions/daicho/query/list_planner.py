@@ -9,9 +9,9 @@ from typing import Any
 
 from daicho.declare.entity import Entity
 from daicho.declare.queries import Many
-from daicho.derive import derived_items
 from daicho.errors import Invalid, NotFound, refuse
 from daicho.items.arguments import attributes, field_texts, fitting, part_texts
+from daicho.layout import item_keys
 from daicho.plan import EntityPlan, Ledger, ListingPlan, SearchPlan
 from daicho.query.collection_reader import Source
 from daicho.query.index_reader import Asked, Listed, Reached, Searched
@@ -155,7 +155,7 @@ class Lists:
         name = listing.partition[-1].field if listing.partition else listing.name
         floor = self._floor(plan, many, listing.order)
         for shard in range(listing.shards):
-            partition = derived_items.listing_list(self.tenant, plan, listing, parts, shard)
+            partition = item_keys.listing_list(self.tenant, plan, listing, parts, shard)
             checked = fitting(name, partition, keys.check_partition)
             found.streams.append(Posting(checked, floor=floor))
         found.asked.append(Listed(listing, parts))
@@ -184,7 +184,7 @@ class Lists:
             found.streams.append(AllOf([merged(each) for each in words]))
         found.question += (str(search.since), str(keyword.lists_all))
         found.question += tuple(each for term in keyword.terms for each in ("", *term.meanings))
-        return derived_items.NEWEST
+        return item_keys.NEWEST
 
     def _term(
         self,
@@ -213,7 +213,7 @@ class Lists:
         """The list of one gram, over its shards."""
         shards = search.shards if len(probe.gram) <= HOT_GRAM else 1
         lists = (
-            derived_items.gram_list(self.tenant, plan, search, probe.gram, s) for s in range(shards)
+            item_keys.gram_list(self.tenant, plan, search, probe.gram, s) for s in range(shards)
         )
         return [
             Posting(each, probe.rest, certain, mark=probe.mark, inside=probe.inside)

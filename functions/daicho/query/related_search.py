@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from daicho.derive import derived_items
+from daicho.layout import item_keys
 from daicho.plan import AggregatePlan, EntityPlan, Ledger, Part, SearchPlan, Through
 from daicho.query.index_reader import Reached
 from daicho.search import grams
@@ -68,7 +68,7 @@ class Reach:
             return None
         listing = next(each for each in plan.listings if each.name == through.listing)
         return [
-            Posting(derived_items.listing_list(self.tenant, plan, listing, (id,), shard))
+            Posting(item_keys.listing_list(self.tenant, plan, listing, (id,), shard))
             for id in sorted(ids)
             for shard in range(listing.shards)
         ]
@@ -111,7 +111,7 @@ class Reach:
         members, count = _tallies(plan, through)
         if members is None or count is None:
             return False
-        total = derived_items.tally_partition(self.tenant, plan, count, (), ())
+        total = item_keys.tally_partition(self.tenant, plan, count, (), ())
         everything = rolled_up_amount(self.table, total).items
         belonging = self._belonging(plan, members, ids)
         self.units += 0.5
@@ -124,7 +124,7 @@ class Reach:
     def _belonging(self, plan: EntityPlan, members: AggregatePlan, ids: frozenset[str]) -> int:
         """How many memberships these ids have, by one query of their ranking."""
         found = 0
-        for ranking in derived_items.ranking_partitions(self.tenant, plan, members, ()):
+        for ranking in item_keys.ranking_partitions(self.tenant, plan, members, ()):
             for page in self.table.pages(Query(ranking, "GSI3")):
                 self.units += page.units
                 self.requests += 1

@@ -11,10 +11,10 @@ from typing import Any
 
 from daicho.declare.entity import Entity
 from daicho.declare.queries import Figure, Score
-from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount
+from daicho.derive.contributions import Amount
 from daicho.errors import Invalid
 from daicho.items.arguments import fitting, part_texts
+from daicho.layout import item_keys
 from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Ledger, Part
 from daicho.query.paging import Position
 from daicho.storage import attributes, keys
@@ -54,9 +54,7 @@ class Group:
         Raises:
             Invalid: names the value that makes their keys too long.
         """
-        found = derived_items.ranking_partitions(
-            self.tenant, self.plan, self.aggregate, self.within
-        )
+        found = item_keys.ranking_partitions(self.tenant, self.plan, self.aggregate, self.within)
         name = _last(self.aggregate.within, self.aggregate.name)
         return tuple(fitting(name, each, keys.check_partition) for each in found)
 
@@ -73,9 +71,7 @@ class Group:
 
     def tally(self, by: tuple[str, ...]) -> str:
         """The partition of one member's slots and total."""
-        return derived_items.tally_partition(
-            self.tenant, self.plan, self.aggregate, self.within, by
-        )
+        return item_keys.tally_partition(self.tenant, self.plan, self.aggregate, self.within, by)
 
 
 @dataclass(frozen=True)

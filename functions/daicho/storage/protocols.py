@@ -9,12 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    pass
-
-from typing import Literal
+from typing import Literal, Protocol
 
 from daicho.errors import ConditionFailedError
 from daicho.storage.attributes import AttributeValue, Image

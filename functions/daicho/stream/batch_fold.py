@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from daicho.derive.derived_items import Amount
+from daicho.derive.contributions import Amount
 from daicho.derive.index_row import Row
 from daicho.storage.item_key import ItemKey
 from daicho.stream.changes import Computed

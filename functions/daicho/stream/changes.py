@@ -6,9 +6,10 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount
+from daicho.derive import contributions, derived_items
+from daicho.derive.contributions import Amount
 from daicho.derive.index_row import Row
+from daicho.layout import components
 from daicho.plan import EntityPlan, Ledger, NewerGenerationError
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
@@ -83,7 +84,7 @@ class Reading:
             return cls()
         generation = attributes.integer(image, "gen")
         if generation is None:
-            raise derived_items.UnderivableError("an image without a generation")
+            raise components.UnderivableError("an image without a generation")
         return cls(ledger.plan(image["type"]["S"], generation), image)
 
     @property
@@ -98,7 +99,7 @@ class Reading:
         """The image's contributions by tally."""
         if self.plan is None or self.image is None:
             return {}
-        return derived_items.contributions(self.plan, self.image)
+        return contributions.contributions(self.plan, self.image)
 
 
 def compute(records: Iterable[StreamRecord], ledger: Ledger) -> Found:

@@ -16,9 +16,9 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Protocol
 
-from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount
+from daicho.derive.contributions import Amount
 from daicho.errors import UnavailableError
+from daicho.layout import item_keys
 from daicho.plan import AggregatePlan, EntityPlan, Ledger
 from daicho.runtime.retry import Patience
 from daicho.storage.attributes import integer
@@ -76,7 +76,7 @@ def roll_up(
             tally_name = TallyName(
                 name.tenant, name.entity, name.counter, name.since, (*name.within, *by)
             )
-            tally = derived_items.tally_partition(name.tenant, plan, counter.tally, name.within, by)
+            tally = item_keys.tally_partition(name.tenant, plan, counter.tally, name.within, by)
             amount = Amount(votes[by], Decimal(votes[by]))
             ranked = place(tally_name, plan, counter.tally, amount)
             try_change(store, counter_items.totalling(tally, votes[by], turn, ranked))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from daicho.derive.derived_items import Amount
+from daicho.derive.contributions import Amount
 from daicho.errors import UnavailableError
 from daicho.storage.attributes import Image
 from daicho.storage.protocols import Gets, Pages

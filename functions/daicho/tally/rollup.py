@@ -16,9 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
-from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount
+from daicho.derive.contributions import Amount
 from daicho.errors import ConditionFailedError
+from daicho.layout import item_keys
 from daicho.plan import AggregatePlan, EntityPlan, Ledger
 from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import Patience
@@ -247,6 +247,6 @@ def ranking_place(
     split = len(aggregate.within)
     within, by = name.parts[:split], name.parts[split:]
     return ItemKey(
-        derived_items.ranking_partition(name.tenant, plan, aggregate, within, by),
+        item_keys.ranking_partition(name.tenant, plan, aggregate, within, by),
         keys.render(keys.ranking_score(amount.total), *by),
     )

@@ -18,7 +18,7 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from daicho.derive.derived_items import Amount
+from daicho.derive.contributions import Amount
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey, key_of

@@ -17,9 +17,10 @@ from pydantic import ValidationError
 
 from daicho.declare.entity import Entity, stored
 from daicho.declare.split import head_of, manifest_of, split_of
-from daicho.derive import derived_items
+from daicho.derive import contributions, derived_items
 from daicho.errors import Invalid, StoreError
 from daicho.items.arguments import attribute, nothing
+from daicho.layout import components, item_keys
 from daicho.layout.sections import MANIFEST, Manifest
 from daicho.plan import AggregatePlan, EntityPlan, Generation, ListingPlan, SearchPlan
 from daicho.storage import attributes, item_key, keys
@@ -107,9 +108,9 @@ def complete(
     """
     plan = generation.plan
     try:
-        key = derived_items.base_item_key(tenant, plan, fields)
-        inverted = derived_items.inverted_key(tenant, plan, fields) if plan.key.edge else None
-    except (keys.KeyTooLongError, derived_items.UnderivableError, ValueError) as error:
+        key = item_keys.base_item_key(tenant, plan, fields)
+        inverted = item_keys.inverted_key(tenant, plan, fields) if plan.key.edge else None
+    except (keys.KeyTooLongError, components.UnderivableError, ValueError) as error:
         raise Invalid(str(error), field=_longest(fields, key_fields(plan))) from error
     image: dict[str, AttributeValue] = {
         "PK": {"S": key.pk},
@@ -136,9 +137,9 @@ def check(plan: EntityPlan, image: Image) -> None:
     check_size(image)
     try:
         derived_items.rows(plan, image)
-        derived_items.contributions(plan, image)
+        contributions.contributions(plan, image)
     except (ValueError, ArithmeticError, LookupError) as error:
-        known = error.field if isinstance(error, derived_items.UnderivableError) else None
+        known = error.field if isinstance(error, components.UnderivableError) else None
         raise Invalid(str(error), field=known or _at_fault(plan, image)) from error
 
 
@@ -333,7 +334,7 @@ def _at_fault(plan: EntityPlan, image: Image) -> str | None:
             field = _longest(image, blameable)
             try:
                 derived = len(derived_items.rows(one, image)) + len(
-                    derived_items.contributions(one, image)
+                    contributions.contributions(one, image)
                 )
             except (ValueError, ArithmeticError, LookupError):
                 return field

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from daicho.declare.entity import Entity
 from daicho.declare.queries import Counted
-from daicho.derive.derived_items import Amount
+from daicho.derive.contributions import Amount
 from daicho.errors import Invalid, NotFound, UnansweredError
 from daicho.items.arguments import fitting
 from daicho.plan import CounterPlan

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from unittest import mock
 
-from daicho.derive import derived_items
 from daicho.errors import UnansweredError, UnavailableError
+from daicho.layout import item_keys
 from daicho.tally import counter_items, counter_slots, reader
 from tests.delivery.actors import FAULTS, Actor, Weather
 from tests.delivery.attempts import CALM_SECONDS, Attempts
@@ -210,7 +210,7 @@ class Likes:
             self._known.append(head)
 
     def _total(self, candidate: str) -> int:
-        tally = derived_items.tally_partition(
+        tally = item_keys.tally_partition(
             "t", BALLOT, BALLOT.counters[0].tally, ("p",), (candidate,)
         )
         return reader.rolled_up_amount(self.site.reader(), tally, consistent=True).items

@@ -9,7 +9,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
-from daicho.derive import derived_items
+from daicho.layout import item_keys
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
 from tests.delivery.aws.attributes import Image
@@ -47,7 +47,7 @@ def _misplaced(base: Items, declared: Declared) -> Iterator[str]:
     """Base items that do not stand where their fields say."""
     for key, item in base.items():
         tenant = keys.parse(key.pk)[0]
-        if derived_items.base_item_key(tenant, declared.plan_of(item), item) != key:
+        if item_keys.base_item_key(tenant, declared.plan_of(item), item) != key:
             yield f"base items: {key} does not belong there"
 
 

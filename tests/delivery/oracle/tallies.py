@@ -17,7 +17,7 @@ from contextlib import redirect_stdout
 from decimal import Decimal
 from typing import Any, ClassVar
 
-from daicho.derive.derived_items import Amount
+from daicho.derive.contributions import Amount
 from daicho.storage.item_key import ItemKey
 from daicho.tally import reader, slots
 from tests.delivery.actors import FAULTS, Actor, Weather

@@ -11,7 +11,7 @@ from typing import Any
 
 from daicho.archive.reader import Archive, Days
 from daicho.archive.verifier import Verifier
-from daicho.derive.derived_items import Amount
+from daicho.derive.contributions import Amount
 from daicho.derive.index_row import Row
 from daicho.plan import AggregatePlan
 from daicho.storage import keys

@@ -12,6 +12,7 @@ from daicho.declare.compiler import compile_entity
 from daicho.derive import derived_items
 from daicho.derive.index_row import COPY, MOST_COPIED, Row, is_too_large, read, written
 from daicho.errors import DeclarationError
+from daicho.layout import components
 from daicho.plan import EntityPlan
 from daicho.storage.attributes import Image
 from tests.support.sample_ledger import LEDGER, image
@@ -129,7 +130,7 @@ def test_a_copy_that_could_never_be_written_is_not_computed() -> None:
     assert len(derived_items.rows(plan, image("Order", fits))) == 2
     for text in ("n" * MOST_COPIED, "語" * (MOST_COPIED // 3)):
         with pytest.raises(
-            derived_items.UnderivableError, match=r"Order\.tagged copies over"
+            components.UnderivableError, match=r"Order\.tagged copies over"
         ) as error:
             derived_items.rows(plan, image("Order", {**VALUES, "note": text}))
         assert error.value.field == "note"

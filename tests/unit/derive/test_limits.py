@@ -15,8 +15,9 @@ from daicho import Aggregate, Count, Domain, Entity, Key, Listing, Sum, copied, 
 from daicho.book.book import Book
 from daicho.declare.domain import Daicho
 from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount
+from daicho.derive.contributions import Amount
 from daicho.errors import BadCursor, ConditionFailedError, DeclarationError, Invalid
+from daicho.layout import components
 from daicho.plan import Ledger
 from daicho.query.paging import Binding, Position
 from daicho.query.totals import Figures, Group
@@ -158,7 +159,7 @@ def test_an_item_counts_in_99_groups_at_most() -> None:
 def test_two_large_sets_are_refused_before_they_are_multiplied() -> None:
     many = {f"{n}" for n in range(2_000)}
     image = image_of(Bag(id="b", labels=many, marks=many))
-    with pytest.raises(derived_items.UnderivableError):
+    with pytest.raises(components.UnderivableError):
         derived_items.rows(BAG.plan, image)
 
 

@@ -22,8 +22,8 @@ from daicho import (
     uid,
 )
 from daicho.declare.domain import Daicho
-from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount
+from daicho.derive.contributions import Amount
+from daicho.layout import item_keys
 from daicho.plan import Ledger
 from daicho.query.related_search import MOST_MERGED, NAMES_SECONDS, Reach
 from daicho.query.totals import order_of
@@ -67,12 +67,12 @@ def reach_over(members: dict[str, int], everything: int) -> Reach:
     by_name = {each.name: each for each in PLAN.aggregates}
     count, of_team = by_name["count"], by_name["of_team"]
     totals: dict[str, tuple[int, dict[str, str]]] = {
-        derived_items.tally_partition(TENANT, PLAN, count, (), ()): (everything, {})
+        item_keys.tally_partition(TENANT, PLAN, count, (), ()): (everything, {})
     }
     for team, number in members.items():
-        tally = derived_items.tally_partition(TENANT, PLAN, of_team, (), (team,))
+        tally = item_keys.tally_partition(TENANT, PLAN, of_team, (), (team,))
         ranked = {
-            "GSI3PK": derived_items.ranking_partition(TENANT, PLAN, of_team, (), (team,)),
+            "GSI3PK": item_keys.ranking_partition(TENANT, PLAN, of_team, (), (team,)),
             "GSI3SK": order_of(Amount(number), (team,)),
         }
         totals[tally] = (number, ranked)

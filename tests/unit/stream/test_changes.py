@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount
+from daicho.derive.contributions import Amount
 from daicho.plan import Ledger
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, key_of

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from daicho.derive import derived_items
+from daicho.layout import item_keys
 from daicho.plan import (
     CounterPlan,
     EntityPlan,
@@ -66,7 +66,7 @@ def head(table: MemoryTable) -> Image:
 
 
 def total(table: MemoryTable, by: str) -> int:
-    tally = derived_items.tally_partition("t", PLAN, LIKES.tally, NAME.within, (by,))
+    tally = item_keys.tally_partition("t", PLAN, LIKES.tally, NAME.within, (by,))
     return reader.rolled_up_amount(table, tally).items
 
 

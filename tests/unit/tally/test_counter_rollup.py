@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from daicho.derive import derived_items
-from daicho.derive.derived_items import Amount
+from daicho.derive.contributions import Amount
 from daicho.errors import UnavailableError
+from daicho.layout import item_keys
 from daicho.plan import (
     CounterPlan,
     EntityPlan,
@@ -167,7 +167,7 @@ def test_what_counts_no_groups_has_one_figure() -> None:
             table, name, (), slots=4, dirty_shards=4, now=NOW, random=random.Random(2).random
         )
     assert roll_up(table, ledger=Ledger({"Like": (Generation(2, plan),)}))
-    tally = derived_items.tally_partition("t", plan, views.tally, ("x",), ())
+    tally = item_keys.tally_partition("t", plan, views.tally, ("x",), ())
     assert reader.rolled_up_amount(table, tally) == Amount(3, 3)  # type: ignore[arg-type]
     assert "GSI3PK" not in table.items[slots.total_key(tally)]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from daicho.derive.derived_items import Amount
+from daicho.derive.contributions import Amount
 from daicho.errors import ThrottledError
 from daicho.runtime.retry import Patience
 from daicho.storage import keys

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from daicho.derive.derived_items import Amount
+from daicho.derive.contributions import Amount
 from daicho.errors import TransactionFailedError, UnavailableError
 from daicho.runtime.retry import Patience
 from daicho.storage.attributes import Image

@@ -1,0 +1,76 @@
+"""What a base item contributes to tallies: a pure function of its image."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Context, Decimal, Inexact
+
+from daicho.derive.limits import MOST_GROUPS, check_few
+from daicho.layout.components import UnderivableError, combinations, meets_condition
+from daicho.layout.item_keys import tally_partition
+from daicho.plan import AggregatePlan, EntityPlan
+from daicho.storage import attributes, keys
+from daicho.storage.attributes import Image
+
+# Decimal's own context would round sums to 28 digits; this one raises before it rounds.
+_EXACT = Context(prec=60, traps=[Inexact])
+
+
+@dataclass(frozen=True)
+class Amount:
+    """What items contribute to a tally: how many they are, and the sum of what they measure."""
+
+    items: int = 0
+    total: Decimal = Decimal(0)
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(self.items + other.items, _EXACT.add(self.total, other.total))
+
+    def __neg__(self) -> Amount:
+        return Amount(-self.items, _EXACT.minus(self.total))
+
+    def __bool__(self) -> bool:
+        return bool(self.items or self.total)
+
+
+def contributions(plan: EntityPlan, image: Image) -> dict[str, Amount]:
+    """What a base item contributes: the tally's partition key, and the amount.
+
+    A pure function of the image, so that old and new image give the exact difference.
+
+    Raises:
+        UnderivableError: over 99 groups, each of which is a write.
+    """
+    if not plan.aggregates:
+        return {}
+    tenant = keys.parse(image["PK"]["S"])[0]
+    found: dict[str, Amount] = {}
+    for aggregate in plan.aggregates:
+        if not meets_condition(plan, aggregate.where, image):
+            continue
+        amount = _measure(aggregate, image)
+        if amount is None:
+            continue
+        for within in combinations(plan, aggregate.within, image):
+            for by in combinations(plan, aggregate.by, image):
+                tally = keys.check_partition(tally_partition(tenant, plan, aggregate, within, by))
+                keys.check_sort(keys.render("0" * 29, *by))
+                found[tally] = found.get(tally, Amount()) + amount
+                check_few(plan, found, MOST_GROUPS)
+    return found
+
+
+def _measure(aggregate: AggregatePlan, image: Image) -> Amount | None:
+    if aggregate.measure == "count":
+        return Amount(1, Decimal(1))
+    value = image.get(aggregate.field or "")
+    if value is None or "NULL" in value:
+        return None
+    measured = attributes.number(value["N"])
+    try:
+        keys.inverted_score(measured)
+    except ValueError as error:
+        what = f"a number that is summed has at most {keys.INTEGER_DIGITS} digits before the point"
+        message = f"{what} and {keys.SCORE_PLACES} behind it"
+        raise UnderivableError(message, aggregate.field) from error
+    return Amount(1, measured)
