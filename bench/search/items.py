@@ -20,13 +20,14 @@ from daicho.declare.domain import Daicho
 from daicho.declare.entity import Entity
 from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
+from daicho.items.mapper import values_image
+from daicho.layout.base_item import complete
 from daicho.plan import Ledger, SearchPlan
 from daicho.search import grams
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
 from daicho.tally import slots
 from daicho.tally.rollup import ranking_place
-from daicho.write.conditions import complete, values_image
 from domains import contacts as declared
 from tests.support.dynoxide import create_table
 

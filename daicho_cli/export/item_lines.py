@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from daicho.layout.base_item import expired
 from daicho.layout.sections import MANIFEST
 from daicho.plan import Ledger, UnknownEntityError
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, key_of
 from daicho.storage.requests import Page, Scan
-from daicho.write.conditions import expired
 
 _OURS = ("PK", "SK", "type", "version", "gen", "ttl")
 """Attributes of a base item that are no field of its entity; all of indexes are none either."""

@@ -20,7 +20,7 @@ from unittest import mock
 from daicho.book.book import Book
 from daicho.declare.split import manifest_of
 from daicho.errors import Conflict, NotFound, PreconditionFailed
-from daicho.layout import sections
+from daicho.layout import base_item, sections
 from daicho.runtime.retry import LONGEST_PAUSE, Patience
 from daicho.storage.table import Table
 from daicho.write import conditions, document_writer, section_writer
@@ -199,7 +199,7 @@ class Callers:
             mock.patch.object(sections, "PIECE_BYTES", PIECE_BYTES),
             mock.patch.object(document_writer, "new_id", new_id),
             mock.patch.object(section_writer, "new_id", new_id),
-            mock.patch.object(conditions, "complete", self._marking(conditions.complete)),
+            mock.patch.object(conditions, "complete", self._marking(base_item.complete)),
         ):
             yield
 

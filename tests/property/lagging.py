@@ -19,14 +19,15 @@ from daicho.declare.entity import values_of
 from daicho.declare.queries import Many
 from daicho.derive import derived_items
 from daicho.errors import UnprocessedError
+from daicho.items.mapper import values_image
 from daicho.layout import item_keys
+from daicho.layout.base_item import complete
 from daicho.plan import Ledger
 from daicho.storage import item_key
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Page, Query
 from daicho.storage.table import Found, Table
-from daicho.write.conditions import complete, values_image
 
 TENANT = "t"
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)

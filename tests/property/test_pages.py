@@ -23,6 +23,7 @@ from daicho import field as declared
 from daicho.book.book import Book
 from daicho.declare.domain import Daicho
 from daicho.declare.queries import Many
+from daicho.items.mapper import item_of
 from daicho.plan import Ledger
 from daicho.query import collection_reader
 from daicho.search.grams import forms
@@ -30,7 +31,6 @@ from daicho.search.keyword import Keyword
 from daicho.search.normalise import fold
 from daicho.storage import item_key
 from daicho.storage.item_key import ItemKey
-from daicho.write.conditions import item_of
 from tests.property.lagging import NOON, Shelf, walked
 
 

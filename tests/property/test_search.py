@@ -23,6 +23,7 @@ from daicho.book.book import Book
 from daicho.declare.domain import Daicho
 from daicho.declare.entity import values_of
 from daicho.declare.queries import Many
+from daicho.items.mapper import item_of
 from daicho.layout import item_keys
 from daicho.plan import Ledger
 from daicho.query import related_search
@@ -30,7 +31,6 @@ from daicho.search import pager, posting_lists
 from daicho.search.normalise import fold
 from daicho.search.variants import Kind, meanings, readings
 from daicho.storage.item_key import ItemKey
-from daicho.write.conditions import item_of
 from tests.property.lagging import NOON, TENANT, Shelf, walked
 
 

@@ -17,8 +17,10 @@ from daicho.book.sections import Sections, Splits
 from daicho.declare.queries import Chart, E, Forgotten, Many, One, Page
 from daicho.declare.stored_objects import objects_of
 from daicho.errors import Conflict, Invalid, NotFound, UnavailableError
+from daicho.items.mapper import item_of
 from daicho.items.projection import View, Viewed, attributes_of, view_of
-from daicho.plan import Ledger
+from daicho.layout.base_item import expired
+from daicho.plan import Ledger, key_fields
 from daicho.query.key_resolver import Places, described
 from daicho.query.page_reader import MOST_AT_ONCE, Pages, check_limit
 from daicho.query.totals import Figures
@@ -28,7 +30,6 @@ from daicho.storage.bucket import Bucket
 from daicho.storage.item_cache import Memory
 from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
-from daicho.write.conditions import expired, item_of, key_fields
 from daicho.write.counter_writer import Adding, Counters
 from daicho.write.idempotency import HEADER, Answer, Request
 from daicho.write.item_writer import Writer

@@ -13,6 +13,7 @@ from daicho.declare.queries import Held, OneSection
 from daicho.declare.split import split_of, with_sections
 from daicho.declare.stored_objects import Place
 from daicho.errors import NotFound
+from daicho.items.mapper import item_of
 from daicho.layout import sections as split
 from daicho.layout.sections import Manifest
 from daicho.query.key_resolver import described
@@ -20,7 +21,6 @@ from daicho.query.section_reader import Found, SplitReader
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import key_of
 from daicho.storage.table import Table
-from daicho.write.conditions import item_of
 from daicho.write.document_writer import SplitWriter
 from daicho.write.item_writer import Writer
 from daicho.write.object_writer import Objects

@@ -19,8 +19,7 @@ from typing import Any, Literal, TypeVar
 from daicho.declare import compiler
 from daicho.declare.entity import Entity
 from daicho.errors import DeclarationError
-from daicho.plan import EntityPlan, Ledger
-from daicho.plan.lockfile import append, locked
+from daicho.plan import EntityPlan, Ledger, append, locked
 
 Method = Literal["GET", "PUT", "POST", "PATCH", "DELETE"]
 Window = Literal["minutes", "hours", "days"]

@@ -14,9 +14,10 @@ from pydantic import ValidationError
 
 from daicho.declare.entity import Entity, stored_fields
 from daicho.declare.split import split_of
+from daicho.items.mapper import UnreadableError, field_values, versioned_at
+from daicho.layout.base_item import version_of
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
-from daicho.write.conditions import UnreadableError, field_values, version_of, versioned_at
 
 INHERITED = ("created_at", "version", "versioned_at")
 

@@ -22,11 +22,11 @@ import datetime as dt
 from dataclasses import dataclass
 
 from daicho.layout import item_keys
-from daicho.plan import EntityPlan
+from daicho.layout.base_item import version_of
+from daicho.plan import EntityPlan, key_fields
 from daicho.storage import attributes, item_key, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
-from daicho.write.conditions import key_fields, version_of
 
 Values = dict[str, AttributeValue]
 

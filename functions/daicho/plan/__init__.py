@@ -5,6 +5,8 @@ from daicho.plan.ledger import Generation as Generation
 from daicho.plan.ledger import Ledger as Ledger
 from daicho.plan.ledger import NewerGenerationError as NewerGenerationError
 from daicho.plan.ledger import UnknownEntityError as UnknownEntityError
+from daicho.plan.lockfile import append as append
+from daicho.plan.lockfile import locked as locked
 from daicho.plan.model import AggregatePlan as AggregatePlan
 from daicho.plan.model import Bucket as Bucket
 from daicho.plan.model import Condition as Condition
@@ -18,3 +20,4 @@ from daicho.plan.model import RolledUp as RolledUp
 from daicho.plan.model import SearchPlan as SearchPlan
 from daicho.plan.model import Through as Through
 from daicho.plan.model import Way as Way
+from daicho.plan.model import key_fields as key_fields

@@ -250,3 +250,8 @@ def _counter(data: Mapping[str, Any]) -> CounterPlan:
 def _aggregate(data: Mapping[str, Any]) -> AggregatePlan:
     parts = {name: _parts(data[name]) for name in ("by", "within")}
     return AggregatePlan(**{**_tuples(data), **parts, "where": _condition(data["where"])})
+
+
+def key_fields(plan: EntityPlan) -> tuple[str, ...]:
+    """The fields of a primary key."""
+    return (*plan.key.partition, *plan.key.sort)

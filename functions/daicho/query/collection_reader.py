@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil, sqrt
 
+from daicho.layout.base_item import expired
 from daicho.layout.versions import bytes_of
 from daicho.query.paging import Position
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
-from daicho.write.conditions import expired
 
 MOST_ROWS = 1_000
 """Rows that one page examines at most."""

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from daicho.derive import derived_items, index_row
 from daicho.layout import components, item_keys
+from daicho.layout.base_item import expired
 from daicho.plan import EntityPlan, Ledger, ListingPlan, NewerGenerationError, SearchPlan
 from daicho.search import analyzer
 from daicho.search.keyword import Keyword
@@ -22,7 +23,6 @@ from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
-from daicho.write.conditions import expired
 
 INDEX = "GSI2"
 ORDER = f"{INDEX}SK"

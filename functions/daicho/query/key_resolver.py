@@ -17,12 +17,12 @@ from daicho.declare.queries import One
 from daicho.errors import DeclarationError, Invalid
 from daicho.items.arguments import attributes
 from daicho.layout import item_keys
-from daicho.plan import EntityPlan, Ledger
+from daicho.layout.base_item import expired
+from daicho.plan import EntityPlan, Ledger, key_fields
 from daicho.storage.attributes import AttributeValue, Image, integer
 from daicho.storage.item_cache import Memory
 from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
-from daicho.write.conditions import expired, key_fields
 
 FROZEN_SECONDS = 2.0
 """How old the item may be that a frozen field is read of: within this time it is noticed that

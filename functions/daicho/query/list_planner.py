@@ -12,7 +12,7 @@ from daicho.declare.queries import Many
 from daicho.errors import Invalid, NotFound, refuse
 from daicho.items.arguments import attributes, field_texts, fitting, part_texts
 from daicho.layout import item_keys
-from daicho.plan import EntityPlan, Ledger, ListingPlan, SearchPlan
+from daicho.plan import EntityPlan, Ledger, ListingPlan, SearchPlan, key_fields
 from daicho.query.collection_reader import Source
 from daicho.query.index_reader import Asked, Listed, Reached, Searched
 from daicho.query.key_resolver import Places
@@ -23,7 +23,6 @@ from daicho.search.keyword import Keyword, KeywordError, Term
 from daicho.search.posting_lists import AllOf, Posting, Stream, leaves
 from daicho.search.sparsest_list import RarestOf
 from daicho.storage import keys
-from daicho.write.conditions import key_fields
 
 MOST_QUESTIONS = 100
 

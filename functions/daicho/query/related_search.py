@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from daicho.layout import item_keys
+from daicho.layout.base_item import expired
 from daicho.plan import AggregatePlan, EntityPlan, Ledger, Part, SearchPlan, Through
 from daicho.query.index_reader import Reached
 from daicho.search import grams
@@ -26,7 +27,6 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 from daicho.tally.reader import rolled_up_amount
-from daicho.write.conditions import expired
 
 MOST_MERGED = 64
 """So many lists are merged whatever they hold; of more it is asked whether that is cheaper."""

@@ -19,6 +19,7 @@ from typing import Any
 
 from daicho.errors import ThrottledError
 from daicho.layout import sections as split
+from daicho.layout.base_item import version_of
 from daicho.layout.sections import Manifest, Section
 from daicho.runtime.retry import Patience
 from daicho.storage import keys
@@ -26,7 +27,6 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, key_of
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
-from daicho.write.conditions import version_of
 
 READ_SECONDS = 8.0
 """How long a document is read that changes all the time."""

@@ -11,8 +11,9 @@ from daicho.declare.queries import Forgotten, Many, One
 from daicho.errors import NotFound
 from daicho.items.arguments import fitting
 from daicho.layout import versions
+from daicho.layout.base_item import expired, version_of
 from daicho.layout.versions import Standing
-from daicho.plan import EntityPlan, Ledger
+from daicho.plan import EntityPlan, Ledger, key_fields
 from daicho.query.collection_reader import MOST_ROWS, Found, Shown
 from daicho.query.key_resolver import Places, described
 from daicho.query.paging import Binding, Position
@@ -21,7 +22,6 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
-from daicho.write.conditions import expired, key_fields, version_of
 
 MOST_FORGOTTEN = 1_000
 """Versions that one request removes at most: 40 batches."""

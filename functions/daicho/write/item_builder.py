@@ -13,12 +13,14 @@ from daicho.declare.entity import Entity, values_of
 from daicho.declare.split import split_of
 from daicho.declare.stored_objects import check_place
 from daicho.errors import Invalid, ReferenceNotFound
+from daicho.items import mapper
+from daicho.layout import base_item
 from daicho.layout.sections import MANIFEST
-from daicho.plan import Generation, Ledger
+from daicho.plan import Generation, Ledger, model
 from daicho.query.key_resolver import Places
 from daicho.storage import item_key
 from daicho.storage.attributes import AttributeValue, Image
-from daicho.write import conditions
+from daicho.write import validation
 
 E = TypeVar("E", bound=Entity)
 Fields = dict[str, AttributeValue]
@@ -40,18 +42,18 @@ class Drafting:
         """
         entity, values = type(item), values_of(item)
         copies = [spec for spec in entity.fields_.values() if spec.role == "copied"]
-        fields = conditions.values_image(entity, values | {spec.name: None for spec in copies})
+        fields = mapper.values_image(entity, values | {spec.name: None for spec in copies})
         for spec in copies:
             through: str = spec.target.name
-            value = fields.get(through, conditions.NULL)
-            if spec.source is None or value == conditions.NULL:
+            value = fields.get(through, mapper.NULL)
+            if spec.source is None or value == mapper.NULL:
                 continue
             image = self.places.reference(spec, value)
             if image is None:
                 target = spec.target.target.__name__
                 raise ReferenceNotFound(f"there is no {target} {values[through]}", field=through)
-            fields[spec.name] = image.get(spec.source.name, conditions.NULL)
-        return fields | conditions.manifest_image(item)
+            fields[spec.name] = image.get(spec.source.name, mapper.NULL)
+        return fields | mapper.manifest_image(item)
 
     def drafted(self, entity: type[Entity], fields: Fields, created: dt.datetime) -> Fields:
         """The whole image of an item of version 1, checked.
@@ -60,9 +62,9 @@ class Drafting:
             Invalid: it cannot be stored, or not be derived.
         """
         current = self.current(entity)
-        image = conditions.complete(self.tenant, current, fields, created)
-        conditions.check(current.plan, image)
-        check_place(entity, item_key.key_of(image), conditions.key_fields(current.plan)[-1])
+        image = base_item.complete(self.tenant, current, fields, created)
+        validation.check(current.plan, image)
+        check_place(entity, item_key.key_of(image), model.key_fields(current.plan)[-1])
         return image
 
     def kept(self, entity: type[Entity], image: Image, there: Image) -> Fields:
@@ -77,7 +79,7 @@ class Drafting:
         Raises:
             Invalid: names the field.
         """
-        before, apart = conditions.item_of(entity, there), split_of(entity)
+        before, apart = mapper.item_of(entity, there), split_of(entity)
         values = values_of(before) | dict(changes)
         if apart is not None:
             values[apart.name] = {}  # not changed here: what it stands for stays, below
@@ -87,8 +89,8 @@ class Drafting:
             first = error.errors()[0]
             raise Invalid(first["msg"], field=".".join(map(str, first["loc"]))) from error
         plan = self.current(entity).plan
-        inside = conditions.key_fields(plan)
-        fields = conditions.values_image(entity, after)
+        inside = model.key_fields(plan)
+        fields = mapper.values_image(entity, after)
         for name, spec in entity.fields_.items():
             if spec.frozen or (name in inside and name != plan.key.moves):
                 if name in changes and after[name] != values_of(before)[name]:
@@ -102,7 +104,7 @@ class Drafting:
 
     def frozen(self, entity: type[Entity]) -> tuple[str, ...]:
         """The fields that are set once, when an item is created, and stand in no key."""
-        return conditions.frozen_fields(entity, self.current(entity).plan)
+        return mapper.frozen_fields(entity, self.current(entity).plan)
 
     def current(self, entity: type[Entity]) -> Generation:
         """The newest generation of an entity's declarations."""

@@ -23,6 +23,8 @@ from daicho.errors import (
     Raced,
     RefusedError,
 )
+from daicho.items import mapper
+from daicho.layout import base_item
 from daicho.query.key_resolver import described
 from daicho.query.version_history import History
 from daicho.runtime.retry import Patience
@@ -110,7 +112,7 @@ class Writer(Drafting):
             self._create(entity, image, now)
         except ConditionFailedError as refused:
             raise Conflict(self.why_taken(entity, refused.item, now)) from refused
-        return conditions.item_of(entity, image)
+        return mapper.item_of(entity, image)
 
     def put(self, item: E, *, if_match: int | None, if_none_match: bool) -> E:
         """See `Book.put`."""
@@ -127,22 +129,22 @@ class Writer(Drafting):
                 self._create(entity, image, now)
             except ConditionFailedError as refused:
                 raise PreconditionFailed(self.why_taken(entity, refused.item, now)) from refused
-            return conditions.item_of(entity, image)
+            return mapper.item_of(entity, image)
         fresh, there = image, None
         for _ in range(ATTEMPTS):
             try:
                 return self._replace(entity, image, there, now, if_match)
             except ConditionFailedError as refused:
                 there = refused.item
-            if there is None or conditions.expired(there, _seconds(now)):
+            if there is None or base_item.expired(there, _seconds(now)):
                 self._check_vacant(entity, there, if_match)
                 image = fresh
                 if there is not None and self._put_over(image, there):
-                    return conditions.item_of(entity, image)
+                    return mapper.item_of(entity, image)
                 there = None
                 continue
-            if if_match is not None and conditions.version_of(there) != if_match:
-                raise PreconditionFailed(f"the item is of version {conditions.version_of(there)}")
+            if if_match is not None and base_item.version_of(there) != if_match:
+                raise PreconditionFailed(f"the item is of version {base_item.version_of(there)}")
             # Another's frozen fields than those that were checked: what results has these.
             image = self.drafted(entity, self.kept(entity, image, there), now)
         raise Raced("others were faster, again and again; try again")
@@ -155,9 +157,9 @@ class Writer(Drafting):
         key = self.places.key(one)
         for _ in Patience.seconds(RACING_SECONDS).attempts():
             there = None if key is None else self.table.get(key, consistent=True)
-            if there is None or conditions.expired(there, _seconds(now)):
+            if there is None or base_item.expired(there, _seconds(now)):
                 raise NotFound(f"no {described(one)}")
-            version = conditions.version_of(there)
+            version = base_item.version_of(there)
             if if_match is not None and version != if_match:
                 raise PreconditionFailed(f"the item is of version {version}")
             fields = self.changed(entity, there, changes)
@@ -166,7 +168,7 @@ class Writer(Drafting):
             kept: dict[str, AttributeValue | None] = {"created_at": there["created_at"]}
             write = self._replacement(entity, image, kept, None, version)
             try:
-                return conditions.item_of(entity, self._update(entity, image, write))
+                return mapper.item_of(entity, self._update(entity, image, write))
             except ConditionFailedError:
                 continue  # somebody was faster, or this very write's answer was lost
         raise Raced("others were faster, again and again; try again")
@@ -183,9 +185,9 @@ class Writer(Drafting):
             write = conditions.removal(now, if_match)
             self.sender.ask(key, request=lambda: self.table.delete(key, **write.conditions))
         except ConditionFailedError as refused:
-            if refused.item is None or conditions.expired(refused.item, now):
+            if refused.item is None or base_item.expired(refused.item, now):
                 raise NotFound(f"no {described(one)}") from refused
-            version = conditions.version_of(refused.item)
+            version = base_item.version_of(refused.item)
             raise PreconditionFailed(f"the item is of version {version}") from refused
 
     def restore(self, one: One[E], *, if_match: int | None) -> E:
@@ -245,7 +247,7 @@ class Writer(Drafting):
         write = self._replacement(entity, image, kept, until, if_match)
         if onto is not None and if_match is None:
             write.condition = f"attribute_exists({write.name('PK')}) AND ({write.condition})"
-        return conditions.item_of(entity, self._update(entity, image, write))
+        return mapper.item_of(entity, self._update(entity, image, write))
 
     def _replacement(
         self,
@@ -296,7 +298,7 @@ class Writer(Drafting):
 
     def why_taken(self, entity: type[Entity], there: Image | None, now: dt.datetime) -> str:
         """Why no item can be created, in words."""
-        if there is not None and conditions.expired(there, _seconds(now)):
+        if there is not None and base_item.expired(there, _seconds(now)):
             return WAITING
         return f"there is such an item of {entity.__name__} already"
 

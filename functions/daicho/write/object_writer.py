@@ -17,11 +17,11 @@ from daicho.declare.queries import One
 from daicho.declare.stored_objects import DOWNLOAD_SECONDS, UPLOAD_SECONDS, Place, StoredObject
 from daicho.errors import NotFound, StoreError
 from daicho.layout import cleanup_marks
+from daicho.plan import key_fields
 from daicho.query.key_resolver import described
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Put
-from daicho.write.conditions import key_fields
 from daicho.write.item_writer import Writer
 
 E = TypeVar("E", bound=Entity)

@@ -18,6 +18,7 @@ from daicho.declare.entity import Entity
 from daicho.declare.queries import One
 from daicho.errors import Invalid, NotFound, Raced, StoreError
 from daicho.layout import cleanup_marks, sections
+from daicho.plan import model
 from daicho.query.key_resolver import described
 from daicho.runtime.retry import Patience
 from daicho.storage import keys
@@ -25,7 +26,6 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import key_of
 from daicho.storage.requests import Put, Query
 from daicho.storage.table import WRITE_AT_ONCE, Table
-from daicho.write import conditions
 from daicho.write.item_writer import Writer
 
 T = TypeVar("T")
@@ -75,7 +75,7 @@ class Staging:
 
     def key_fields(self, entity: type[Entity]) -> tuple[str, ...]:
         """The fields of an entity's primary key."""
-        return conditions.key_fields(self.writer.current(entity).plan)
+        return model.key_fields(self.writer.current(entity).plan)
 
     def write(self, partition: str, name: str, items: Iterable[Image]) -> None:
         """Write where nobody looks yet, behind a mark of this name.

@@ -17,14 +17,15 @@ from daicho.declare.fields import new_id
 from daicho.declare.queries import Held, OneSection
 from daicho.declare.split import declared, with_sections
 from daicho.errors import Invalid, NotFound, PreconditionFailed, Raced
-from daicho.layout import sections
+from daicho.items import mapper
+from daicho.layout import base_item, sections
 from daicho.layout.sections import Manifest, Section
 from daicho.query.key_resolver import described
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey, key_of
 from daicho.storage.requests import Delete, Put, Update, Write
-from daicho.write import conditions
+from daicho.write import conditions, validation
 from daicho.write.document_writer import SplitWriter
 from daicho.write.section_staging import Staging
 
@@ -153,12 +154,12 @@ class SectionWriter:
             raise NotFound(f"no {described(asked.one)}")
         manifest = Manifest.of(head)
         if manifest is None:
-            item = conditions.item_of(asked.entity, head)
+            item = mapper.item_of(asked.entity, head)
             inside = asked.name in getattr(item, declared(asked.entity).name)
             _check_version(item.version if inside else None, if_match)
             return item
         partition = sections.partition_of(key, asked.entity.__name__)
-        return Document(head, partition, conditions.version_of(head), manifest)
+        return Document(head, partition, base_item.version_of(head), manifest)
 
     def _first(
         self, asked: OneSection[Any], document: Document, if_match: int | None
@@ -198,7 +199,7 @@ class SectionWriter:
             "version": {"N": str(version)},
             sections.MANIFEST: manifest.to_value(),
         }
-        conditions.check_size({**head, **sets})
+        validation.check_size({**head, **sets})
         still = conditions.exactly(head)
         changes = (f"{still.name(n)} = {still.value(value)}" for n, value in sets.items())
         update = f"SET {', '.join(changes)}"

@@ -28,6 +28,8 @@ from daicho.errors import (
     ReferenceNotFound,
 )
 from daicho.errors import TransactionFailedError as Failed
+from daicho.items import mapper
+from daicho.layout import base_item
 from daicho.query.key_resolver import described
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
@@ -79,7 +81,7 @@ class Transaction:
     def find(self, one: One[E]) -> E | None:
         """One item or None, which is still so when the transaction is committed."""
         there = self._standing(one.entity, self._writer.places.key(one))
-        return None if there is None else conditions.item_of(one.entity, there)
+        return None if there is None else mapper.item_of(one.entity, there)
 
     def get(self, one: One[E]) -> E:
         """One item, which is still as it is when the transaction is committed.
@@ -251,7 +253,7 @@ class Transaction:
             return None
         there = self._there(entity, key)
         now = int(self._writer.clock().timestamp())
-        return None if there is None or conditions.expired(there, now) else there
+        return None if there is None or base_item.expired(there, now) else there
 
     def _there(self, entity: type[Entity], key: ItemKey) -> Image | None:
         if key in self._given:
@@ -269,7 +271,7 @@ class Transaction:
         there = self._there(entity, key)
         if there is None:
             return
-        if not conditions.expired(there, int(now.timestamp())) or self._writer.archived(entity):
+        if not base_item.expired(there, int(now.timestamp())) or self._writer.archived(entity):
             raise Conflict(self._writer.why_taken(entity, there, now))
 
     def _leave(self, entity: type[E], image: Image, now: dt.datetime) -> E:
@@ -278,7 +280,7 @@ class Transaction:
             image, versions = self._revisions.next(image, now)
             self._beside(versions)
         self.images[key_of(image)] = image
-        return conditions.item_of(entity, image)
+        return mapper.item_of(entity, image)
 
     def _check_references(self, entity: type[Entity], image: Image) -> None:
         """Let the transaction hold only while what must exist for this item does.
@@ -325,7 +327,7 @@ class Transaction:
 
 
 def _check_version(there: Image, if_match: int | None) -> None:
-    version = conditions.version_of(there)
+    version = base_item.version_of(there)
     if if_match is not None and version != if_match:
         raise PreconditionFailed(f"the item is of version {version}")
 

@@ -17,13 +17,14 @@ from pydantic import ValidationError
 
 from daicho.declare.entity import Entity, values_of
 from daicho.errors import Invalid
+from daicho.items import mapper
 from daicho.layout import versions
 from daicho.layout.versions import Standing
 from daicho.plan import EntityPlan
 from daicho.query.version_history import History
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey, key_of
-from daicho.write import conditions
+from daicho.write import validation
 
 E = TypeVar("E", bound=Entity)
 Items = dict[ItemKey, Image]
@@ -61,8 +62,8 @@ class Revisions:
         before, plan = self.known[base], self.plans[base]
         revised = versions.versioned(image, before.last + 1, at)
         item = versions.version_item(revised, plan.name)
-        conditions.check_size(versions.base_item(plan, revised))
-        conditions.check_size(item)
+        validation.check_size(versions.base_item(plan, revised))
+        validation.check_size(item)
         items = self._unkept(base) | {key_of(item): item}
         self.known[base] = Standing(revised, before.last + 1)
         return revised, items
@@ -92,8 +93,8 @@ def fields_of(entity: type[E], old: Image) -> dict[str, AttributeValue]:
         Invalid: what was admitted then is not any more; names the field.
     """
     try:
-        values = values_of(entity(**values_of(conditions.item_of(entity, old))))
+        values = values_of(entity(**values_of(mapper.item_of(entity, old))))
     except ValidationError as error:
         first = error.errors()[0]
         raise Invalid(first["msg"], field=".".join(map(str, first["loc"]))) from error
-    return conditions.values_image(entity, values)
+    return mapper.values_image(entity, values)

@@ -27,8 +27,7 @@ from daicho.declare.compiler import compile_entity
 from daicho.declare.queries import OneSection
 from daicho.declare.stored_objects import name_of
 from daicho.errors import DeclarationError
-from daicho.plan import EntityPlan, Ledger
-from daicho.plan.lockfile import append, locked
+from daicho.plan import EntityPlan, Ledger, append, locked
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
 from domains.documents import Document

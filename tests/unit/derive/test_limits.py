@@ -17,7 +17,9 @@ from daicho.declare.domain import Daicho
 from daicho.derive import derived_items
 from daicho.derive.contributions import Amount
 from daicho.errors import BadCursor, ConditionFailedError, DeclarationError, Invalid
+from daicho.items.mapper import item_of, values_image
 from daicho.layout import components
+from daicho.layout.base_item import complete
 from daicho.plan import Ledger
 from daicho.query.paging import Binding, Position
 from daicho.query.totals import Figures, Group
@@ -29,7 +31,7 @@ from daicho.stream.records import Batch, EventError
 from daicho.tally import slots
 from daicho.tally.reader import live_amount
 from daicho.tally.rollup import Rollup
-from daicho.write.conditions import check, complete, item_of, values_image
+from daicho.write.validation import check
 from tests.delivery.aws.memory import MemoryBucket, MemoryTable
 
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)

@@ -27,20 +27,12 @@ from daicho import (
 from daicho.declare.domain import Daicho
 from daicho.declare.entity import values_of
 from daicho.errors import Invalid
+from daicho.items.mapper import NULL, UnreadableError, item_of, values_image
+from daicho.layout.base_item import complete, expired
 from daicho.plan import Ledger
 from daicho.storage.attributes import Image
-from daicho.write.conditions import (
-    NULL,
-    UnreadableError,
-    check,
-    complete,
-    creation,
-    expired,
-    item_of,
-    removal,
-    replacement,
-    values_image,
-)
+from daicho.write.conditions import creation, removal, replacement
+from daicho.write.validation import check
 
 NOON = dt.datetime(2026, 11, 21, 12, 0, 0, 123456, tzinfo=dt.UTC)
 

@@ -1,0 +1,59 @@
+"""Base items: the whole image of an item, and what the library keeps in it beside the fields."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Mapping
+
+from daicho.errors import Invalid
+from daicho.layout import components, item_keys
+from daicho.plan import Generation, key_fields
+from daicho.storage import attributes, keys
+from daicho.storage.attributes import AttributeValue, Image
+
+
+def complete(
+    tenant: str, generation: Generation, fields: Mapping[str, AttributeValue], created: dt.datetime
+) -> dict[str, AttributeValue]:
+    """The whole image of an item of version 1: keys, fields and what the library keeps beside.
+
+    Raises:
+        Invalid: its key is too long or has an empty part.
+    """
+    plan = generation.plan
+    try:
+        key = item_keys.base_item_key(tenant, plan, fields)
+        inverted = item_keys.inverted_key(tenant, plan, fields) if plan.key.edge else None
+    except (keys.KeyTooLongError, components.UnderivableError, ValueError) as error:
+        raise Invalid(str(error), field=longest_field(fields, key_fields(plan))) from error
+    image: dict[str, AttributeValue] = {
+        "PK": {"S": key.pk},
+        "SK": {"S": key.sk},
+        **fields,
+        "type": {"S": plan.name},
+        "version": {"N": "1"},
+        "gen": {"N": str(generation.number)},
+        "created_at": {"S": keys.instant(created)},
+    }
+    if inverted is not None:
+        image |= {"GSI1PK": {"S": inverted.pk}, "GSI1SK": {"S": inverted.sk}}
+    if plan.expires is not None:
+        image["ttl"] = {"N": str(int(created.timestamp()) + plan.expires.seconds)}
+    return image
+
+
+def version_of(image: Image) -> int:
+    """How often the item was written."""
+    return attributes.integer(image, "version") or 0
+
+
+def expired(image: Image, now: int) -> bool:
+    """Whether the item's time is over: DynamoDB may take days to remove it."""
+    ttl = attributes.integer(image, "ttl")
+    return ttl is not None and ttl <= now
+
+
+def longest_field(image: Image, names: Iterable[str]) -> str | None:
+    """Which of these fields takes the most room in an image; None if it has none of them."""
+    sizes = {n: attributes.size_of({n: image[n]}) for n in sorted(names) if n in image}
+    return max(sizes, key=lambda name: sizes[name], default=None)

@@ -1,0 +1,80 @@
+"""Refuse what could be stored but not derived, and what could not be stored.
+
+Nothing is written that the stream path could not derive: what it cannot derive would stop it there,
+for everyone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from daicho.derive import contributions, derived_items
+from daicho.errors import Invalid
+from daicho.layout import components
+from daicho.layout.base_item import longest_field
+from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, SearchPlan, key_fields
+from daicho.storage import attributes
+from daicho.storage.attributes import AttributeValue, Image
+
+_WIDEST: AttributeValue = {"N": "9" * 19}
+
+
+def check(plan: EntityPlan, image: Image) -> None:
+    """Refuse what could be stored but not derived, and what could not be stored.
+
+    Raises:
+        Invalid: over 400 KB, over 400 derived items, an index key too long, a sum that overflows.
+    """
+    check_size(image)
+    try:
+        derived_items.rows(plan, image)
+        contributions.contributions(plan, image)
+    except (ValueError, ArithmeticError, LookupError) as error:
+        known = error.field if isinstance(error, components.UnderivableError) else None
+        raise Invalid(str(error), field=known or _at_fault(plan, image)) from error
+
+
+def check_size(image: Image) -> None:
+    """Refuse what DynamoDB has no room for: over 400 KB.
+
+    Raises:
+        Invalid: names the largest attribute.
+    """
+    # It must stay writable: its version and generation grow.
+    size = attributes.size_of({**image, "version": _WIDEST, "gen": _WIDEST})
+    if size > attributes.ITEM_BYTES:
+        worst = max(image, key=lambda name: attributes.size_of({name: image[name]}))
+        raise Invalid(f"the item takes {size} bytes; at most {attributes.ITEM_BYTES}", field=worst)
+
+
+def _at_fault(plan: EntityPlan, image: Image) -> str | None:
+    """The longest field of the declaration that fails alone, or else derives most."""
+    most, blamed = -1, None
+    alone = dict[str, Any](searches=(), listings=(), aggregates=())
+    for kind in alone:
+        for declared in getattr(plan, kind):
+            one = replace(plan, **(alone | {kind: (declared,)}))
+            # A derived item's keys hold the key of the item too.
+            blameable = {*_fields_of(declared), *key_fields(plan)} - {"created_at"}
+            field = longest_field(image, blameable)
+            try:
+                derived = len(derived_items.rows(one, image)) + len(
+                    contributions.contributions(one, image)
+                )
+            except (ValueError, ArithmeticError, LookupError):
+                return field
+            if derived > most:
+                most, blamed = derived, field
+    return blamed
+
+
+def _fields_of(declared: SearchPlan | ListingPlan | AggregatePlan) -> tuple[str, ...]:
+    match declared:
+        case SearchPlan():
+            return declared.fields
+        case ListingPlan():
+            return (*(part.field for part in declared.partition), *declared.order)
+        case AggregatePlan():
+            parts = (part.field for part in (*declared.within, *declared.by))
+            return (*parts, *filter(None, [declared.field]))
