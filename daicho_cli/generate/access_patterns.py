@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from daicho.declare.domain import Daicho
+from daicho.layout.tenant_items import job_key, mark_key
 from daicho.plan import (
     AggregatePlan,
     CounterPlan,
@@ -21,7 +22,6 @@ from daicho.plan import (
     SearchPlan,
 )
 from daicho.storage.item_key import ItemKey
-from daicho.tenants.jobs import job_key, mark_key
 from daicho_cli.generate.line_counts import README, sized
 from daicho_cli.generate.route_queries import asked_by
 from daicho_cli.project import DOCS, discovered, ledger, write_or_check

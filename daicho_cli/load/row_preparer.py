@@ -14,11 +14,11 @@ from ulid import ULID
 from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec, now
 from daicho.errors import Refusal, TenantClosed
+from daicho.layout.tenant_items import mark_key
 from daicho.plan import Ledger
 from daicho.query.key_resolver import Places
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.table import Table
-from daicho.tenants.jobs import mark_key
 from daicho.write.item_writer import Writer
 from daicho_cli.load.checkpoint import State
 from daicho_cli.load.row_reader import Row

@@ -17,12 +17,12 @@ from mypy_boto3_dynamodb import DynamoDBClient
 from typer.testing import CliRunner
 
 from daicho.errors import TenantClosed, UnprocessedError
+from daicho.layout.tenant_items import mark_key
 from daicho.plan import Ledger
 from daicho.runtime.rate_limit import Pace
 from daicho.storage.attributes import Image
 from daicho.storage.requests import key_image
 from daicho.storage.table import Table
-from daicho.tenants.jobs import mark_key
 from daicho_cli.load.batch_writer import Batches, interleaved
 from daicho_cli.load.checkpoint import ChangedError, State, Target
 from daicho_cli.load.loader import Loader

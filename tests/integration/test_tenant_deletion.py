@@ -15,9 +15,10 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.archive.forget_requests import Mark, forgotten_key
 from daicho.errors import UnansweredError
+from daicho.layout.tenant_items import mark_key
 from daicho.storage.item_key import ItemKey
 from daicho.stream.claims import Shard, shard_key
-from daicho.tenants.jobs import Job, Jobs, OvertakenError, mark_key
+from daicho.tenants.jobs import Job, Jobs, OvertakenError
 from daicho.tenants.lifecycle import CLOSED_SECONDS
 from daicho.tenants.tombstones import Fate, fate_of
 from tests.support.api_client import Client

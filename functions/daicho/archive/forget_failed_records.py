@@ -20,8 +20,7 @@ from daicho.runtime.clock import utc_now
 from daicho.storage.protocols import Gets, RewritesVersions, Version
 from daicho.stream import claims
 from daicho.stream.claims import DONE_LIVES, Shard
-from daicho.stream.failed_batch import DONE
-from daicho.tenants.failure_payloads import JSON, parted
+from daicho.stream.failed_batch import DONE, JSON, parted
 
 _PAYLOAD = re.compile(r"quarantine/(?P<shard>[^/]+)/(?P<label>[^/]+)_(?P<number>\d+)\.json")
 

@@ -21,6 +21,7 @@ from daicho.archive.row_format import Row
 from daicho.derive import contributions, derived_items
 from daicho.errors import ConditionFailedError, DaichoError, UnavailableError
 from daicho.layout import item_keys
+from daicho.layout.tenant_items import mark_key
 from daicho.plan import Ledger, NewerGenerationError, UnknownEntityError
 from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import Patience, carry_out, mapper
@@ -28,7 +29,6 @@ from daicho.storage import attributes, item_key, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
 from daicho.stream.changes import RESTORED
-from daicho.tenants.jobs import mark_key
 
 Outcome = Literal["restored", "own", "replaced", "already", "newer", "waiting"]
 WRITTEN: tuple[Outcome, ...] = ("restored", "replaced")

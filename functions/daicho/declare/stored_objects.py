@@ -12,20 +12,19 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
-from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from daicho.declare.fields import FieldSpec
 from daicho.errors import DeclarationError, Invalid
 from daicho.layout import cleanup_marks
+from daicho.layout.object_names import name_of
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
 
 UPLOAD_SECONDS = 15 * 60
 DOWNLOAD_SECONDS = 60 * 60
 """How long a URL may be used: an address that was passed on does not open for ever."""
-MOST_NAME_BYTES = 1024
 MOST_OBJECT_BYTES = 5 * 1024**3
 """What S3 takes in one upload."""
 
@@ -87,20 +86,6 @@ def stored_object(*, max_bytes: int, types: tuple[str, ...]) -> Any:
 def objects_of(entity: Any) -> tuple[str, ...]:
     """The fields of an entity that are objects."""
     return tuple(name for name, spec in entity.fields_.items() if spec.role == "object")
-
-
-def name_of(base: ItemKey, entity: str, field: str) -> str:
-    """The object's name: the tenant, what it is, and the item's key, each escaped.
-
-    Raises:
-        Invalid: it is longer than S3's names may be.
-    """
-    tenant, _, *behind = keys.parse(base.pk)
-    parts = [tenant, f"{entity}.{field}", *behind, *keys.parse(base.sk)]
-    name = "/".join(quote(part, safe="") for part in parts)
-    if len(name) > MOST_NAME_BYTES:
-        raise Invalid(f"the object's name would take {len(name)} bytes; at most {MOST_NAME_BYTES}")
-    return name
 
 
 def check_place(entity: Any, base: ItemKey, blamed: str) -> None:

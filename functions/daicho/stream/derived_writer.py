@@ -6,14 +6,12 @@ import datetime as dt
 from typing import Protocol
 
 from daicho.errors import ConditionFailedError
+from daicho.layout.tombstone import TOMBSTONE
 from daicho.storage import attributes
 from daicho.storage.protocols import Puts
 from daicho.storage.requests import key_image
 from daicho.stream.batch_fold import DerivedWrite
 from daicho.tally import slots
-
-TOMBSTONE = dt.timedelta(hours=72)
-"""Retention of the stream, rounded up: no record can come later than its tombstone lives."""
 
 
 class Store(Puts, Protocol):

@@ -10,13 +10,15 @@ Guide.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from daicho.errors import DaichoError
+from daicho.storage import keys
 from daicho.stream.records import Batch
 
+JSON = "application/json"
 PREFIX = "aws/lambda/"
 DONE = "done/"
 _SHARD = 3
@@ -102,3 +104,49 @@ def shard_of(name: str) -> str:
 def done_name(name: str) -> str:
     """Where an object goes when all of its records are done."""
     return f"{DONE}{name}"
+
+
+@dataclass(frozen=True)
+class Parted:
+    """An object's document, the tenant's records in it, and the document without them.
+
+    ``shard``: the stream shard that its records are of. ``rest`` None: nothing is left.
+    """
+
+    shard: str
+    records: tuple[Mapping[str, Any], ...]
+    rest: bytes | None
+
+
+def parted(body: bytes, tenant: str) -> Parted:
+    """Part a document: a quarantined record, or a batch that was given up.
+
+    What is neither holds nothing of the tenant that could be told from others'.
+    """
+    nothing = Parted("", (), body)
+    try:
+        document = json.loads(body)
+        if "record" in document:
+            (mine, others) = _split([document["record"]], tenant)
+            return Parted(document["shard"], tuple(mine), None) if mine else nothing
+        payload = document["payload"]
+        event = json.loads(payload) if isinstance(payload, str) else payload
+        mine, others = _split(event["Records"], tenant)
+        shard = document["DDBStreamBatchInfo"]["shardId"]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return nothing
+    if not mine:
+        return nothing
+    if not others:
+        return Parted(shard, tuple(mine), None)
+    left: Any = {**event, "Records": others}
+    kept = json.dumps(left, ensure_ascii=False) if isinstance(payload, str) else left
+    rest = json.dumps({**document, "payload": kept}, ensure_ascii=False).encode()
+    return Parted(shard, tuple(mine), rest)
+
+
+def _split(records: Sequence[Any], tenant: str) -> tuple[list[Any], list[Any]]:
+    """The tenant's records, and all others."""
+    whose = keys.prefix(tenant)
+    mine = [each for each in records if each["dynamodb"]["Keys"]["PK"]["S"].startswith(whose)]
+    return mine, [each for each in records if each not in mine]

@@ -9,7 +9,6 @@ so older versions that hold any go too.
 from __future__ import annotations
 
 import datetime as dt
-import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,14 +16,12 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from daicho.errors import UnavailableError
-from daicho.storage import keys
 from daicho.storage.protocols import Gets, RewritesVersions, Updates, Version, try_change
 from daicho.stream import claims
 from daicho.stream.claims import Shard
-from daicho.stream.failed_batch import DONE, PREFIX
+from daicho.stream.failed_batch import DONE, JSON, PREFIX, parted
 from daicho.stream.records import sequence
 
-JSON = "application/json"
 ATTEMPTS = 4
 _log = logging.getLogger(__name__)
 
@@ -35,45 +32,6 @@ class Store(Gets, Updates, Protocol):
 
 class Objects(RewritesVersions, Protocol):
     """What this needs of the bucket."""
-
-
-@dataclass(frozen=True)
-class Parted:
-    """An object's document, the tenant's records in it, and the document without them.
-
-    ``shard``: the stream shard that its records are of. ``rest`` None: nothing is left.
-    """
-
-    shard: str
-    records: tuple[Mapping[str, Any], ...]
-    rest: bytes | None
-
-
-def parted(body: bytes, tenant: str) -> Parted:
-    """Part a document: a quarantined record, or a batch that was given up.
-
-    What is neither holds nothing of the tenant that could be told from others'.
-    """
-    nothing = Parted("", (), body)
-    try:
-        document = json.loads(body)
-        if "record" in document:
-            (mine, others) = _split([document["record"]], tenant)
-            return Parted(document["shard"], tuple(mine), None) if mine else nothing
-        payload = document["payload"]
-        event = json.loads(payload) if isinstance(payload, str) else payload
-        mine, others = _split(event["Records"], tenant)
-        shard = document["DDBStreamBatchInfo"]["shardId"]
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return nothing
-    if not mine:
-        return nothing
-    if not others:
-        return Parted(shard, tuple(mine), None)
-    left: Any = {**event, "Records": others}
-    kept = json.dumps(left, ensure_ascii=False) if isinstance(payload, str) else left
-    rest = json.dumps({**document, "payload": kept}, ensure_ascii=False).encode()
-    return Parted(shard, tuple(mine), rest)
 
 
 @dataclass
@@ -152,10 +110,3 @@ class Payloads:
             if try_change(self.store, claims.finishing(shard, claim, self.now())):
                 return
         raise UnavailableError(f"the claim on {seq} of {shard} does not become done")
-
-
-def _split(records: Sequence[Any], tenant: str) -> tuple[list[Any], list[Any]]:
-    """The tenant's records, and all others."""
-    whose = keys.prefix(tenant)
-    mine = [each for each in records if each["dynamodb"]["Keys"]["PK"]["S"].startswith(whose)]
-    return mine, [each for each in records if each not in mine]

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from daicho.errors import ConditionFailedError, StoreError
+from daicho.layout.tenant_items import job_key
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import Gets, Puts
 from daicho.storage.requests import Put, key_image
 
@@ -28,7 +28,6 @@ Archive = Literal["keep", "forget"]
 """What is to become of a deleted tenant's archived rows."""
 Phase = Literal["items", "objects", "payloads", "recounts"]
 PHASES: tuple[Phase, ...] = ("items", "objects", "payloads", "recounts")
-CLOSED = "closed"
 
 
 class Store(Gets, Puts, Protocol):
@@ -125,21 +124,6 @@ class Jobs:
         job.rev, job.updated_at = read + 1, keys.instant(self.now())
         condition = "rev = :rev" if read else "attribute_not_exists(rev)"
         return Put(job.to_image(), condition, values={":rev": {"N": str(read)}} if read else {})
-
-
-def partition(tenant: str) -> str:
-    """Where the stack keeps what it knows of a tenant. The tenant's own items stand elsewhere."""
-    return keys.render("", "tenant", tenant)
-
-
-def mark_key(tenant: str) -> ItemKey:
-    """The mark that a tenant is closed."""
-    return ItemKey(partition(tenant), CLOSED)
-
-
-def job_key(tenant: str, id: str) -> ItemKey:
-    """A job."""
-    return ItemKey(partition(tenant), keys.render("job", id))
 
 
 def _written(values: Mapping[str, Any]) -> dict[str, Any]:

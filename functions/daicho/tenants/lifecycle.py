@@ -16,11 +16,12 @@ from typing import Any, Protocol
 from ulid import ULID
 
 from daicho.errors import ConditionFailedError, NotFound, TenantClosed, UnavailableError
+from daicho.layout.tenant_items import mark_key
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import Memory
 from daicho.storage.requests import Put, Write, key_image
-from daicho.tenants.jobs import Archive, Job, Jobs, OvertakenError, mark_key
+from daicho.tenants.jobs import Archive, Job, Jobs, OvertakenError
 from daicho.tenants.jobs import Store as JobStore
 
 CLOSED_SECONDS = 5.0

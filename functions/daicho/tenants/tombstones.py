@@ -11,11 +11,11 @@ from __future__ import annotations
 import datetime as dt
 from enum import Enum
 
+from daicho.layout.tombstone import TOMBSTONE
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import key_of
 from daicho.storage.requests import Put, key_image
-from daicho.stream.derived_writer import TOMBSTONE
 from daicho.tally import counter_items
 
 FENCED = "~"

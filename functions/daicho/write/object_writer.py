@@ -16,7 +16,7 @@ from daicho.declare.entity import Entity
 from daicho.declare.queries import One
 from daicho.declare.stored_objects import DOWNLOAD_SECONDS, UPLOAD_SECONDS, Place, StoredObject
 from daicho.errors import NotFound, StoreError
-from daicho.layout import cleanup_marks
+from daicho.layout import cleanup_marks, object_names
 from daicho.plan import key_fields
 from daicho.query.key_resolver import described
 from daicho.storage.bucket import Bucket
@@ -90,7 +90,7 @@ class Objects:
     def _names(self, item: Entity) -> Mapping[str, str]:
         entity, key = type(item), self._key(item)
         return {
-            field: stored_objects.name_of(key, entity.__name__, field)
+            field: object_names.name_of(key, entity.__name__, field)
             for field in stored_objects.objects_of(entity)
         }
 

@@ -12,12 +12,12 @@ from daicho.archive.reader import Selection
 from daicho.archive.restorer import Restorer, RestoreReport, restored, storable
 from daicho.archive.row_format import Row
 from daicho.errors import UnansweredError
+from daicho.layout.tenant_items import mark_key
 from daicho.runtime.retry import Patience
 from daicho.storage import item_key
 from daicho.stream.changes import RESTORED, compute_one
 from daicho.stream.records import StreamRecord
 from daicho.tally import slots
-from daicho.tenants.jobs import mark_key
 from tests.support.memory_archive import DAY, MIDNIGHT, Kept, batch, download, name_after, seq
 from tests.support.sample_ledger import LEDGER, OLD_LEDGER, tally
 

@@ -25,8 +25,8 @@ from daicho import (
 )
 from daicho.declare.compiler import compile_entity
 from daicho.declare.queries import OneSection
-from daicho.declare.stored_objects import name_of
 from daicho.errors import DeclarationError
+from daicho.layout.object_names import name_of
 from daicho.plan import EntityPlan, Ledger, append, locked
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey

@@ -10,9 +10,9 @@ import pytest
 
 from daicho.runtime.retry import RESERVE
 from daicho.storage.attributes import Image, to_image
+from daicho.stream.failed_batch import parted
 from daicho.stream.records import sequence
 from daicho.tenants.deletion import MOST_AT_ONCE, SAVED_EVERY, WRITES_A_SECOND
-from daicho.tenants.failure_payloads import parted
 from daicho.tenants.item_remover import of_tenant
 from daicho.tenants.tombstones import FENCED, Fate, fate_of, tombstone
 

@@ -15,10 +15,10 @@ from pydantic import BaseModel, RootModel, WrapValidator
 
 from daicho.web.http.execution import done
 from daicho.web.http.operation import REQUIRED, Call, Choice, Operation, Parameter, Reply
+from daicho.web.http.paging import LIMIT
 from daicho.web.http.preconditions import CONDITIONS, IDEMPOTENCY_KEY
 from daicho.web.http.problems import HttpError
 from daicho.web.http.request import Incoming
-from daicho.web.routes.declared_queries import LIMIT
 
 if TYPE_CHECKING:
     from daicho.book.book import Book

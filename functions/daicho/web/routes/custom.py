@@ -33,8 +33,9 @@ from daicho.web.http.operation import (
     Reply,
     variables_of,
 )
+from daicho.web.http.paging import CURSOR, LIMIT
 from daicho.web.http.preconditions import IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH, version_of
-from daicho.web.routes.declared_queries import CURSOR, LIMIT, only
+from daicho.web.routes.declared_queries import only
 from daicho.web.schema import models
 from daicho.web.schema.wire_types import in_text
 

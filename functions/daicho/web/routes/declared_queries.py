@@ -8,7 +8,6 @@ from functools import cache
 from types import MethodType
 from typing import Annotated, Any, Literal
 
-from annotated_types import Ge, Le
 from pydantic import BaseModel, Field, create_model
 
 from daicho.declare.aggregates import Count, EdgeOf, KeyOf, PartSpec, Tally, TallyOf
@@ -21,24 +20,16 @@ from daicho.declare.searches import Search, SearchOf
 from daicho.errors import DeclarationError
 from daicho.web.http import field_selection, responses
 from daicho.web.http.operation import Call, Choice, Parameter, Reply
+from daicho.web.http.paging import PAGING
 from daicho.web.routes import key_prefix, time_window
 from daicho.web.schema import models
-from daicho.web.schema.wire_types import Month, in_text, limited
+from daicho.web.schema.wire_types import Month, in_text
 
-MOST_ITEMS = 100
 LONGEST_KEYWORD = 64
 
-LIMIT = Parameter(
-    "limit",
-    limited(in_text(int), [Ge(1), Le(MOST_ITEMS)]),
-    "How many items at most.",
-    default=MOST_ITEMS,
-)
-CURSOR = Parameter("cursor", str, "Where the page before ended.")
 LIVE = Parameter(
     "live", in_text(bool), "Sum up now instead of reading the rolled-up total.", default=False
 )
-PAGING = (LIMIT, CURSOR)
 
 
 class Mounted:

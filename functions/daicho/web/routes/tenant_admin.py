@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from daicho.stream.derived_writer import TOMBSTONE
+from daicho.layout.tombstone import TOMBSTONE
 from daicho.tenants.jobs import Archive, Job
 from daicho.web.http.operation import Call, Choice, Operation, Parameter, Reply
 

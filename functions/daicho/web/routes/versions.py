@@ -13,9 +13,9 @@ from daicho.declare.domain import Resource
 from daicho.declare.queries import Many, One
 from daicho.web.http import field_selection, responses
 from daicho.web.http.operation import Answerer, Call, Choice, Operation, Parameter, Reply
+from daicho.web.http.paging import PAGING
 from daicho.web.http.preconditions import IF_MATCH, IF_NONE_MATCH
 from daicho.web.routes import crud
-from daicho.web.routes.declared_queries import PAGING
 from daicho.web.schema import models
 from daicho.web.schema.wire_types import in_text, limited
 

@@ -1,0 +1,25 @@
+"""The names of the objects that lie in S3 beside items."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from daicho.errors import Invalid
+from daicho.storage import keys
+from daicho.storage.item_key import ItemKey
+
+MOST_NAME_BYTES = 1024
+
+
+def name_of(base: ItemKey, entity: str, field: str) -> str:
+    """The object's name: the tenant, what it is, and the item's key, each escaped.
+
+    Raises:
+        Invalid: it is longer than S3's names may be.
+    """
+    tenant, _, *behind = keys.parse(base.pk)
+    parts = [tenant, f"{entity}.{field}", *behind, *keys.parse(base.sk)]
+    name = "/".join(quote(part, safe="") for part in parts)
+    if len(name) > MOST_NAME_BYTES:
+        raise Invalid(f"the object's name would take {len(name)} bytes; at most {MOST_NAME_BYTES}")
+    return name

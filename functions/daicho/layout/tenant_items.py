@@ -1,0 +1,23 @@
+"""Where the stack keeps what it knows of a tenant."""
+
+from __future__ import annotations
+
+from daicho.storage import keys
+from daicho.storage.item_key import ItemKey
+
+CLOSED = "closed"
+
+
+def partition(tenant: str) -> str:
+    """Where the stack keeps what it knows of a tenant. The tenant's own items stand elsewhere."""
+    return keys.render("", "tenant", tenant)
+
+
+def mark_key(tenant: str) -> ItemKey:
+    """The mark that a tenant is closed."""
+    return ItemKey(partition(tenant), CLOSED)
+
+
+def job_key(tenant: str, id: str) -> ItemKey:
+    """A job."""
+    return ItemKey(partition(tenant), keys.render("job", id))
