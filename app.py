@@ -5,7 +5,7 @@ import sys
 import aws_cdk as cdk
 
 import domains
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
 from daicho.plan import Ledger
 from daicho.web.routes.builder import operations

@@ -26,9 +26,9 @@ from rich.table import Table as Printed
 
 from daicho import Aggregate, Count, Domain, Entity, Key, month
 from daicho.book.book import Book
-from daicho.declare.domain import Daicho
 from daicho.declare.fields import field as declared
 from daicho.declare.fields import uid
+from daicho.declare.registry import Daicho
 from daicho.layout import item_keys
 from daicho.plan import Ledger
 from daicho.storage import attributes, keys

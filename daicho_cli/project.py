@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 import domains
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.plan import LOCK_FILE, Ledger
 
 ROOT = Path(__file__).parent.parent

@@ -6,7 +6,7 @@ import sys
 
 import domains
 from bench.archive import costs, query_reads
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 
 

@@ -26,7 +26,7 @@ from bench.operations.transactions import transactions
 from bench.operations.versions import versions
 from daicho import Entity
 from daicho.book.book import Book
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.derive import derived_items
 from daicho.layout import item_keys
 from daicho.plan import Ledger

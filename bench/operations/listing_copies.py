@@ -18,7 +18,7 @@ from rich.table import Table as Printed
 from bench.meter import Consumed
 from bench.operations.__main__ import House
 from daicho import Domain, Entity, Key, Listing, field, uid
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.storage.requests import Query
 from tests.support.dynoxide import serving
 

@@ -17,7 +17,7 @@ from rich.table import Table as Printed
 from bench.operations.__main__ import House
 from daicho import Domain, Entity, Key, field
 from daicho.book.book import Book
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from domains.documents import Document
 from tests.support.dynoxide import serving
 

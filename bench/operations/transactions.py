@@ -14,8 +14,8 @@ from rich.table import Table as Printed
 import domains
 from bench.meter import Meter
 from daicho.book.book import Book
-from daicho.declare.domain import Daicho
 from daicho.declare.fields import new_id
+from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.storage.table import Table
 from daicho.write.idempotency import Answer, Request

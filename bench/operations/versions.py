@@ -14,7 +14,7 @@ from rich.table import Table as Printed
 from bench.meter import Meter
 from daicho import Domain, Entity, Key, Versioned, uid
 from daicho.book.book import Book
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.layout import versions as laid
 from daicho.plan import Ledger
 from daicho.storage.item_key import ItemKey

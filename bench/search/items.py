@@ -16,8 +16,8 @@ import domains
 from bench.search import baseline
 from bench.search.contact_generator import Contact, Crowd
 from bench.search.datasets import Wanted
-from daicho.declare.domain import Daicho
 from daicho.declare.entity import Entity
+from daicho.declare.registry import Daicho
 from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
 from daicho.items.mapper import values_image

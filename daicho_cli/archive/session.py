@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from daicho.archive.reader import Archive
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.errors import DaichoError
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now

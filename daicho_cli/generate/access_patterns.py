@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.layout.tenant_items import job_key, mark_key
 from daicho.plan import (
     AggregatePlan,

@@ -15,17 +15,10 @@ if TYPE_CHECKING:
     from daicho.declare.aggregates import Aggregate as Aggregate
     from daicho.declare.aggregates import Count as Count
     from daicho.declare.aggregates import Counter as Counter
-    from daicho.declare.aggregates import Edge as Edge
-    from daicho.declare.aggregates import Expires as Expires
-    from daicho.declare.aggregates import Key as Key
     from daicho.declare.aggregates import Sum as Sum
-    from daicho.declare.aggregates import day as day
-    from daicho.declare.aggregates import each as each
-    from daicho.declare.aggregates import folded as folded
-    from daicho.declare.aggregates import month as month
-    from daicho.declare.aggregates import one_of as one_of
     from daicho.declare.domain import Domain as Domain
     from daicho.declare.entity import Entity as Entity
+    from daicho.declare.expires import Expires as Expires
     from daicho.declare.fields import copied as copied
     from daicho.declare.fields import created_at as created_at
     from daicho.declare.fields import field as field
@@ -35,11 +28,18 @@ if TYPE_CHECKING:
     from daicho.declare.fields import ref as ref
     from daicho.declare.fields import refs as refs
     from daicho.declare.fields import uid as uid
+    from daicho.declare.keys import Edge as Edge
+    from daicho.declare.keys import Key as Key
     from daicho.declare.listings import Listing as Listing
-    from daicho.declare.queries import Counted as Counted
-    from daicho.declare.queries import Held as Held
-    from daicho.declare.queries import Page as Page
-    from daicho.declare.queries import Score as Score
+    from daicho.declare.parts import day as day
+    from daicho.declare.parts import each as each
+    from daicho.declare.parts import folded as folded
+    from daicho.declare.parts import month as month
+    from daicho.declare.parts import one_of as one_of
+    from daicho.declare.results import Counted as Counted
+    from daicho.declare.results import Held as Held
+    from daicho.declare.results import Page as Page
+    from daicho.declare.results import Score as Score
     from daicho.declare.searches import Search as Search
     from daicho.declare.searches import through as through
     from daicho.declare.split import Split as Split
@@ -53,33 +53,35 @@ if TYPE_CHECKING:
     from daicho.web.schema.wire_types import Day as Day
     from daicho.web.schema.wire_types import Instant as Instant
 
-_HOMES = {
+_NAMES = {
     "book.book": ("Book",),
-    "declare.aggregates": (
-        "Aggregate", "Count", "Counter", "Edge", "Expires", "Key", "Sum",
-        "day", "each", "folded", "month", "one_of",
-    ),
+    "declare.aggregates": ("Aggregate", "Count", "Counter", "Sum"),
     "declare.domain": ("Domain",),
     "declare.entity": ("Entity",),
-    "errors": ("Conflict", "refuse"),
+    "declare.expires": ("Expires",),
     "declare.fields": (
         "copied", "created_at", "field", "id_of", "new_id", "now", "ref", "refs", "uid",
     ),
-    "storage.keys": ("shards_for",),
+    "declare.keys": ("Edge", "Key"),
     "declare.listings": ("Listing",),
-    "declare.stored_objects": ("StoredObject", "stored_object"),
-    "declare.queries": ("Counted", "Held", "Page", "Score"),
+    "declare.parts": ("day", "each", "folded", "month", "one_of"),
+    "declare.results": ("Counted", "Held", "Page", "Score"),
     "declare.searches": ("Search", "through"),
     "declare.split": ("Split",),
+    "declare.stored_objects": ("StoredObject", "stored_object"),
     "declare.versioned": ("Versioned",),
+    "errors": ("Conflict", "refuse"),
+    "storage.keys": ("shards_for",),
     "web.schema.wire_types": ("Addressable", "Day", "Instant"),
 }  # fmt: skip
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+"""The public names by the module that defines them: the same as above, which mypy reads."""
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
+__all__ = sorted(_MODULES)  # noqa: PLE0605  # a test holds it to what the documentation lists
 
 
 def __getattr__(name: str) -> Any:
     try:
-        home = _HOME_OF[name]
+        module = _MODULES[name]
     except KeyError:
         raise AttributeError(f"module 'daicho' has no attribute {name!r}") from None
-    return getattr(importlib.import_module(f"daicho.{home}"), name)
+    return getattr(importlib.import_module(f"daicho.{module}"), name)

@@ -7,7 +7,7 @@ from functools import cache, partial
 
 import domains
 from daicho.book.book import Book
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.runtime.settings import Settings
 from daicho.storage.item_cache import Memory

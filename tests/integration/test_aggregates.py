@@ -16,10 +16,11 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Aggregate, Count, Domain, Entity, Expires, Key, Sum, day, each, month, one_of
 from daicho.book.book import Book
-from daicho.declare.domain import Daicho
 from daicho.declare.fields import field as declared
 from daicho.declare.fields import refs, uid
-from daicho.declare.queries import Ranking, Score
+from daicho.declare.queries import Ranking
+from daicho.declare.registry import Daicho
+from daicho.declare.results import Score
 from daicho.plan import Ledger
 from daicho.storage.table import Table
 from handlers import project, rollup

@@ -10,7 +10,7 @@ import pytest
 from pydantic import RootModel
 
 import domains
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.web.http.operation import VARIABLE, Operation
 from daicho.web.openapi.document import openapi

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import domains
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.derive import contributions, derived_items
 from daicho.plan import Ledger
 from daicho.web.openapi.document import openapi

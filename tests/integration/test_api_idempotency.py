@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import domains
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.errors import ContendedError, UnansweredError
 from daicho.plan import Ledger
 from daicho.storage.table import Table

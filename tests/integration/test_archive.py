@@ -21,9 +21,9 @@ from daicho.archive.restorer import Restorer, RestoreReport
 from daicho.archive.verification_report import VerifyReport
 from daicho.archive.verifier import Verifier
 from daicho.book.book import Book
-from daicho.declare.domain import Daicho
 from daicho.declare.fields import field as declared
 from daicho.declare.fields import uid
+from daicho.declare.registry import Daicho
 from daicho.errors import NotFound
 from daicho.plan import Ledger
 from daicho.storage.bucket import Bucket

@@ -10,7 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from daicho.archive import forgetter
-from daicho.declare.domain import Daicho, Domain
+from daicho.declare.domain import Domain
+from daicho.declare.registry import Daicho
 from daicho_cli.archive.session import Metered, Opened
 from daicho_cli.aws.stacks import Stack
 from daicho_cli.main import app

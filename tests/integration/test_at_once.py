@@ -12,8 +12,8 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Aggregate, Count, Domain, Entity, Key, month
 from daicho.book.book import Book
-from daicho.declare.domain import Daicho
 from daicho.declare.fields import field, uid
+from daicho.declare.registry import Daicho
 from daicho.derive.contributions import Amount
 from daicho.plan import Ledger
 from daicho.runtime.retry import Patience

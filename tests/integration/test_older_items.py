@@ -9,7 +9,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Domain, Entity, Key, Listing, Search, field, uid
 from daicho.book.book import Book
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.errors import Invalid
 from daicho.plan import Ledger
 from daicho.storage.table import Table

@@ -12,8 +12,9 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Aggregate, Domain, Entity, Key, Sum, field, uid
 from daicho.book.book import Book
-from daicho.declare.domain import Daicho
-from daicho.declare.queries import Ranking, Score
+from daicho.declare.queries import Ranking
+from daicho.declare.registry import Daicho
+from daicho.declare.results import Score
 from daicho.errors import BadCursor
 from daicho.plan import Ledger
 from daicho.storage.table import Table

@@ -9,8 +9,8 @@ from pydantic import JsonValue
 
 from daicho import Domain, Entity, Key, Split, field
 from daicho.book.book import Book
-from daicho.declare.domain import Daicho
-from daicho.declare.queries import Held
+from daicho.declare.registry import Daicho
+from daicho.declare.results import Held
 from daicho.errors import Conflict, Invalid, NotFound, PreconditionFailed
 from daicho.plan import Ledger
 from daicho.storage.attributes import ITEM_BYTES

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from daicho.book.book import Book
-from daicho.declare.queries import Held
+from daicho.declare.results import Held
 from daicho.errors import Invalid, NotFound, PreconditionFailed, Raced
 from daicho.storage.table import Table
 from daicho.write.transaction import Transaction

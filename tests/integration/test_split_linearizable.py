@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from daicho.book.book import Book
-from daicho.declare.queries import Held
+from daicho.declare.results import Held
 from daicho.errors import NotFound, UnavailableError
 from daicho.layout import sections
 from daicho.plan import Ledger

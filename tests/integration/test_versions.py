@@ -10,8 +10,8 @@ import pytest
 
 from daicho import Domain, Entity, Key, Listing, Versioned, uid
 from daicho.book.book import Book
-from daicho.declare.domain import Daicho
 from daicho.declare.queries import One
+from daicho.declare.registry import Daicho
 from daicho.errors import BadCursor, Conflict, Invalid, NotFound, PreconditionFailed
 from daicho.plan import Ledger
 from daicho.query.version_history import MOST_FORGOTTEN, contents

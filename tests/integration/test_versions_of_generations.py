@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from daicho import Domain, Entity, Key, Versioned, field, uid
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.errors import Invalid
 from daicho.plan import Ledger
 from tests.support.versioned_entities import Kept, numbers

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from daicho import Domain, Edge, Entity, Key, Listing, Search, each, refs, uid
 from daicho import field as declared
 from daicho.book.book import Book
-from daicho.declare.domain import Daicho
 from daicho.declare.queries import Many
+from daicho.declare.registry import Daicho
 from daicho.items.mapper import item_of
 from daicho.plan import Ledger
 from daicho.query import collection_reader

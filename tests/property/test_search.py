@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from daicho import Domain, Entity, Key, Listing, Search, each, refs, through, uid
 from daicho import field as declared
 from daicho.book.book import Book
-from daicho.declare.domain import Daicho
 from daicho.declare.entity import values_of
 from daicho.declare.queries import Many
+from daicho.declare.registry import Daicho
 from daicho.items.mapper import item_of
 from daicho.layout import item_keys
 from daicho.plan import Ledger

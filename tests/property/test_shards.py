@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from daicho import Domain, Entity, Key, Listing, Page, field
 from daicho.book.book import Book
-from daicho.declare.aggregates import MOST_SHARDS
-from daicho.declare.domain import Daicho
+from daicho.declare.parts import MOST_SHARDS
 from daicho.declare.queries import Many
+from daicho.declare.registry import Daicho
 from daicho.derive import derived_items
 from daicho.errors import DeclarationError
 from daicho.layout import item_keys

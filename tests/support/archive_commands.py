@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from daicho import Domain, Entity, Key, field, uid
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho_cli.archive.session import Metered, Opened
 from daicho_cli.aws.stacks import Stack
 from daicho_cli.main import app

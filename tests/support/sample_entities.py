@@ -29,8 +29,8 @@ from daicho import (
     uid,
 )
 from daicho.book.book import Book
-from daicho.declare.domain import Daicho
 from daicho.declare.queries import Many
+from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.storage.table import Table
 from tests.support.derived_state import derive_all

@@ -12,8 +12,8 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Aggregate, Count, Domain, Entity, Key, Listing, Search, Versioned, field, uid
 from daicho.book.book import Book
-from daicho.declare.domain import Daicho
 from daicho.declare.queries import Many
+from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.storage.table import Table
 from tests.support.derived_state import derive_all

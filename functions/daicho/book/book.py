@@ -14,7 +14,9 @@ from typing import Any
 
 from daicho.book.figures import Counting
 from daicho.book.sections import Sections, Splits
-from daicho.declare.queries import Chart, E, Forgotten, Many, One, Page
+from daicho.declare.entity import E
+from daicho.declare.queries import Many, One
+from daicho.declare.results import Chart, Forgotten, Page
 from daicho.declare.stored_objects import objects_of
 from daicho.errors import Conflict, Invalid, NotFound, UnavailableError
 from daicho.items.mapper import item_of
@@ -22,7 +24,8 @@ from daicho.items.projection import View, Viewed, attributes_of, view_of
 from daicho.layout.base_item import expired
 from daicho.plan import Ledger, key_fields
 from daicho.query.key_resolver import Places, described
-from daicho.query.page_reader import MOST_AT_ONCE, Pages, check_limit
+from daicho.query.page_reader import Pages
+from daicho.query.paging import MOST_AT_ONCE, check_limit
 from daicho.query.totals import Figures
 from daicho.runtime.clock import utc_now
 from daicho.storage.attributes import Image

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from daicho.declare.queries import Chart, Counted, Figure, Ranking, Score
+from daicho.declare.queries import Figure, Ranking
+from daicho.declare.results import Chart, Counted, Score
 from daicho.derive.contributions import Amount
 from daicho.errors import Invalid
-from daicho.query.page_reader import MOST_AT_ONCE, check_limit
-from daicho.query.paging import Binding, Position
+from daicho.query.paging import MOST_AT_ONCE, Binding, Position, check_limit
 from daicho.query.totals import Figures
 from daicho.storage.table import Table
 from daicho.tally.reader import live_amount

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from daicho.declare.entity import Entity
-from daicho.declare.queries import Held, OneSection
+from daicho.declare.queries import OneSection
+from daicho.declare.results import Held
 from daicho.declare.split import split_of, with_sections
 from daicho.declare.stored_objects import Place
 from daicho.errors import NotFound

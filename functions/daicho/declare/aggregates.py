@@ -1,51 +1,17 @@
-"""Declarations: keys, searches, listings and aggregates, as values of a class body.
-
-Inside the class a declaration takes the bare names of fields; outside, called with values, it is
-a question that a `Book` answers (`daicho.declare.queries`). A declaration is data: it holds no
-code.
-"""
+"""``Aggregate`` and ``Counter``: declarations of figures."""
 
 from __future__ import annotations
 
-import datetime as dt
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar, TypeVarTuple, get_args
+from typing import Any, Literal, get_args
 
-from daicho.declare.fields import MISSING, FieldSpec
-from daicho.declare.queries import E, Figure, Many, One, Ranking
+from daicho.declare.base import Declaration
+from daicho.declare.entity import E
+from daicho.declare.fields import FieldSpec
+from daicho.declare.parts import MOST_SHARDS, PartSpec, condition, counted, spec_of
+from daicho.declare.queries import Figure, Ranking
 from daicho.errors import DeclarationError
-from daicho.plan import Bucket, RolledUp
-
-MOST_SHARDS = 100
-"""Of a listing or a ranking: each is read for a page."""
-
-Ts = TypeVarTuple("Ts")
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, eq=False)
-class PartSpec:
-    """A field as a declaration uses it: bucketed, folded, or each of a set."""
-
-    field: FieldSpec
-    bucket: Bucket | None = None
-    folded: bool = False
-    each: bool = False
-
-    @classmethod
-    def of(cls, value: Any) -> PartSpec:
-        """Read what stands in a declaration's argument list."""
-        if isinstance(value, PartSpec):
-            return value
-        return cls(spec_of(value))
-
-
-@dataclass(frozen=True, eq=False)
-class ConditionSpec:
-    """A condition on one field."""
-
-    field: FieldSpec
-    values: tuple[Any, ...]
+from daicho.plan import RolledUp
 
 
 @dataclass(frozen=True)
@@ -58,156 +24,6 @@ class Sum:
     """Add up a field of whole numbers or exact decimals."""
 
     field: Any
-
-
-def spec_of(value: Any) -> FieldSpec:
-    """The field that a bare name in a class body stands for.
-
-    Raises:
-        DeclarationError: it is no field.
-    """
-    if not isinstance(value, FieldSpec):
-        raise DeclarationError(
-            f"a declaration takes fields; {value!r} is none "
-            "(a field with a default that is read: name: str = field(default=...))"
-        )
-    return value
-
-
-def month(moment: dt.datetime | dt.date) -> str:
-    """The month of an instant or day, in UTC: ``2026-11``."""
-    return as_seen(str, PartSpec(spec_of(moment), bucket="month"))
-
-
-def day(moment: dt.datetime) -> str:
-    """The day of an instant, in UTC: ``2026-11-21``."""
-    return as_seen(str, PartSpec(spec_of(moment), bucket="day"))
-
-
-def folded(text: str) -> str:
-    """The whole text in the normal form of searches: case, width, marks and kana folded."""
-    return as_seen(str, PartSpec(spec_of(text), folded=True))
-
-
-def each(members: set[str]) -> str:
-    """Each member of a set: the item is listed, or counted, once for every one."""
-    return as_seen(str, PartSpec(spec_of(members), each=True))
-
-
-def one_of(value: T, *values: T) -> bool:
-    """True of items whose field is one of ``values``."""
-    return as_seen(bool, ConditionSpec(spec_of(value), values))
-
-
-def as_seen(_kind: type[T], value: Any) -> T:
-    """A declared value: mypy sees what it will be in an item, Python what is declared of it."""
-    result: T = value
-    return result
-
-
-class Declaration:
-    """A named value of an entity's class body."""
-
-    name = ""
-    entity = ""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name, self.entity = name, owner.__name__
-
-    def __str__(self) -> str:
-        return f"{self.entity}.{self.name}"
-
-
-class Key(Declaration, Generic[*Ts]):
-    """The primary key: the first ``partition`` fields choose the item collection, others order it.
-
-    ``partition=0`` puts all items of a tenant into one collection. ``shards`` spreads a
-    collection by a hash of the key (a calculated suffix): a number, or a field that holds it.
-    ``salt`` is a hidden field that nobody outside can know, so that nobody can aim at a shard.
-    ``moves`` is the one field of the key that may change: the item moves then, in one transaction.
-    """
-
-    edge = False
-
-    def __init__(
-        self,
-        *parts: *Ts,
-        partition: int = 1,
-        shards: Any = MISSING,
-        salt: Any = MISSING,
-        moves: Any = MISSING,
-    ) -> None:
-        self.parts = tuple(spec_of(part) for part in parts)
-        if not self.parts:
-            raise DeclarationError("a Key takes at least one field")
-        if not 0 <= partition <= len(self.parts):
-            raise DeclarationError(
-                f"a Key of {len(self.parts)} fields has no partition={partition}"
-            )
-        self.partition = partition
-        if shards is not MISSING and (
-            not isinstance(shards, int | FieldSpec) or isinstance(shards, bool)
-        ):
-            raise DeclarationError(f"a Key's shards are a number or a field(), not {shards!r}")
-        self.shards: int | FieldSpec | None = None if shards is MISSING else shards
-        self.salt: FieldSpec | None = None if salt is MISSING else spec_of(salt)
-        self.moves: FieldSpec | None = None if moves is MISSING else spec_of(moves)
-
-    def __get__(self, instance: object, owner: type[E]) -> KeyOf[E, *Ts]:
-        return KeyOf(owner, self)
-
-
-class Edge(Key[*Ts]):
-    """A relation between two items, readable from both ends (an adjacency list)."""
-
-    edge = True
-
-    def __init__(self, *ends: *Ts) -> None:
-        super().__init__(*ends)
-        if len(self.parts) != 2:
-            raise DeclarationError("an Edge has two ends")
-
-    def __get__(self, instance: object, owner: type[E]) -> EdgeOf[E, *Ts]:
-        return EdgeOf(owner, self)
-
-
-class KeyOf(Generic[E, *Ts]):
-    """A key, asked: called with all values it is one item; `all` is a collection."""
-
-    def __init__(self, entity: type[E], key: Key[*Ts]) -> None:
-        self.entity, self.declaration = entity, key
-
-    def __call__(self, *parts: *Ts) -> One[E]:
-        """The item with these values of the key's fields."""
-        counted(parts, len(self.declaration.parts), self.declaration)
-        return One(self.entity, parts)
-
-    def all(self, *partition: Any) -> Many[E]:
-        """The items of one collection in the order of their sort key, over all shards."""
-        counted(partition, self.declaration.partition, self.declaration)
-        return Many(self.entity, "partition", "key", partition)
-
-    def under(self, *parts: Any) -> Many[E]:
-        """The items whose key begins with these values, whole ones, in the order of their key.
-
-        ``Place.key.under("japan", "kanto")``: not what is under ``kantoku``. At least the
-        partition is given.
-        """
-        declared = self.declaration
-        if not declared.partition <= len(parts) <= len(declared.parts):
-            raise TypeError(
-                f"{declared} is asked under {declared.partition} to {len(declared.parts)} values, "
-                f"not {len(parts)}"
-            )
-        return Many(self.entity, "under", "key", parts)
-
-
-class EdgeOf(KeyOf[E, *Ts]):
-    """An edge, asked: `all` from its near end, `inverse` from its far end."""
-
-    def inverse(self, far_end: Any) -> Many[E]:
-        """The edges that lead to ``far_end``."""
-        return Many(self.entity, "inverse", "key", (far_end,))
 
 
 class Tally(Declaration):
@@ -328,29 +144,3 @@ class Counter(Tally):
             isinstance(slots, bool) or not isinstance(slots, int) or slots < 1
         ):
             raise DeclarationError(f"a Counter's slots are a number or a field(), not {slots!r}")
-
-
-@dataclass
-class Expires(Declaration):
-    """Items expire ``after`` their creation; DynamoDB deletes them by TTL, then they are archived.
-
-    Source: seed 003 (Time to Live, and for archiving).
-    """
-
-    after: dt.timedelta
-    archive: bool = False
-
-
-def condition(where: Any) -> ConditionSpec | None:
-    """The condition that is declared, None for none; DeclarationError for anything else."""
-    if where is True:
-        return None
-    if not isinstance(where, ConditionSpec):
-        raise DeclarationError(f"where takes one_of(field, ...), not {where!r}")
-    return where
-
-
-def counted(parts: tuple[Any, ...], expected: int, declaration: Declaration) -> None:
-    """Check how many values a question is asked with; TypeError names the declaration."""
-    if len(parts) != expected:
-        raise TypeError(f"{declaration} takes {expected} values, not {len(parts)}")

@@ -8,18 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from daicho import plan
-from daicho.declare.aggregates import (
-    Aggregate,
-    ConditionSpec,
-    Counter,
-    Declaration,
-    Expires,
-    Key,
-    PartSpec,
-    Sum,
-)
+from daicho.declare.aggregates import Aggregate, Counter, Sum
+from daicho.declare.base import Declaration
+from daicho.declare.expires import Expires
 from daicho.declare.fields import FieldSpec, created_at
+from daicho.declare.keys import Key
 from daicho.declare.listings import Listing
+from daicho.declare.parts import ConditionSpec, PartSpec
 from daicho.declare.searches import Search, ThroughSpec
 from daicho.declare.split import Split, check
 from daicho.declare.stored_objects import objects_of

@@ -6,24 +6,16 @@ registers nothing anywhere; `Daicho` is made of them.
 
 from __future__ import annotations
 
-import importlib
-import json
-import pkgutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from importlib.resources import files
-from types import ModuleType
 from typing import Any, Literal, TypeVar
 
 from daicho.declare import compiler
 from daicho.declare.entity import Entity
 from daicho.errors import DeclarationError
-from daicho.plan import EntityPlan, Ledger, append, locked
 
 Method = Literal["GET", "PUT", "POST", "PATCH", "DELETE"]
 Window = Literal["minutes", "hours", "days"]
-EXAMPLES = "examples.json"
 F = TypeVar("F", bound=Callable[..., Any])
 VERBS = ("POST", "PUT", "GET", "PATCH", "DELETE", "LIST")
 
@@ -148,66 +140,3 @@ def count_of_all(entity: type[Entity]) -> str | None:
     plan = compiler.compile_entity(entity)
     all_ = (each for each in plan.aggregates if each.measure == "count" and each.where is None)
     return next((each.name for each in all_ if not each.by and not each.within), None)
-
-
-class Daicho:
-    """The composition root: all domains, and the plan that they compile to."""
-
-    def __init__(
-        self, *domains: Domain, examples: Mapping[str, Mapping[str, Any]] | None = None
-    ) -> None:
-        """``examples`` for the API's description: values by domain and field."""
-        self.domains = domains
-        self.examples = examples or {}
-        names = [entity.__name__ for entity in self.entities]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice:
-            raise DeclarationError(f"two entities are called {twice}")
-
-    @classmethod
-    def discover(cls, package: ModuleType) -> Daicho:
-        """Every module of ``package`` that holds a ``domain``, in order of name.
-
-        Raises:
-            DeclarationError: a module without one.
-        """
-        found: list[Domain] = []
-        for each in sorted(pkgutil.iter_modules(package.__path__), key=lambda each: each.name):
-            module = importlib.import_module(f"{package.__name__}.{each.name}")
-            domain = getattr(module, "domain", None)
-            if not isinstance(domain, Domain):
-                raise DeclarationError(f"{module.__name__} holds no domain: domain = Domain(...)")
-            found.append(domain)
-        return cls(*found, examples=_examples_of(package))
-
-    @cached_property
-    def entities(self) -> tuple[type[Entity], ...]:
-        """All entities, in order of domain."""
-        return tuple(entity for domain in self.domains for entity in domain.entities)
-
-    @property
-    def plans(self) -> Iterable[EntityPlan]:
-        """What the declarations compile to, not numbered."""
-        return (plan for domain in self.domains for plan in domain.plans)
-
-    def locked(self, ledger: Ledger) -> Ledger:
-        """``ledger``, if it ends with what is declared; else DeclarationError."""
-        return locked(self.plans, ledger)
-
-    def appended(self, ledger: Ledger) -> Ledger:
-        """``ledger`` with a new generation for what changed (``make generation``)."""
-        return append(self.plans, ledger)
-
-    def entity(self, name: str) -> type[Entity]:
-        """The entity called ``name``.
-
-        Raises:
-            KeyError: there is none.
-        """
-        return {each.__name__: each for each in self.entities}[name]
-
-
-def _examples_of(package: ModuleType) -> Mapping[str, Mapping[str, Any]]:
-    file = files(package).joinpath(EXAMPLES)
-    found: dict[str, dict[str, Any]] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
-    return found

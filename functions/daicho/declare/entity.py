@@ -10,15 +10,13 @@ import sys
 import typing
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, TypeVar, cast, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from daicho.declare.aggregates import Declaration, Expires, Key
+from daicho.declare.base import Declaration
 from daicho.declare.fields import MISSING, FieldSpec, field, ref
-from daicho.declare.searches import Search
 from daicho.declare.stored_objects import StoredObject
-from daicho.declare.versioned import Versioned
 from daicho.errors import DeclarationError
 from daicho.plan import Way
 from daicho.search.normalise import FIELD_CODE_POINTS
@@ -193,14 +191,14 @@ def _collect(cls: EntityMeta) -> None:
     bare = [n for n, v in vars(cls).items() if isinstance(v, FieldSpec) and n not in annotations]
     if bare:
         raise DeclarationError(f"{cls.__name__}.{bare[0]} has no type: {bare[0]}: str = field()")
-    if not isinstance(declarations.get("key"), Key):
+    key = declarations.get("key")
+    if key is None or not key.key_fields:
         raise DeclarationError(f"{cls.__name__} has no key: key = Key(id)")
-    if len([each for each in declarations.values() if isinstance(each, Expires)]) > 1:
-        raise DeclarationError(f"{cls.__name__} expires twice")
-    versioned = [each for each in declarations.values() if isinstance(each, Versioned)]
-    if len(versioned) > 1:
-        raise DeclarationError(f"{cls.__name__} is versioned twice")
-    cls.versioned_ = versioned[0].way if versioned else None
+    single = [each.twice for each in declarations.values() if each.twice]
+    for twice in single:
+        if single.count(twice) > 1:
+            raise DeclarationError(f"{cls.__name__} {twice}")
+    cls.versioned_ = next((each.way for each in declarations.values() if each.way), None)
     cls.fields_, cls.declarations_ = fields, declarations
     cls.model_ = _model(cls)
 
@@ -241,9 +239,8 @@ def _field(cls: EntityMeta, name: str, annotation: Any) -> FieldSpec:
 
 
 def _model(cls: EntityMeta) -> type[BaseModel]:
-    key = cast(Key[Any], cls.declarations_["key"])
-    searches = [each for each in cls.declarations_.values() if isinstance(each, Search)]
-    searched = {spec.name for search in searches for spec in search.fields}
+    key_fields = cls.declarations_["key"].key_fields
+    searched = {spec.name for each in cls.declarations_.values() for spec in each.searched}
     fields: dict[str, Any] = {}
     for name, spec in cls.fields_.items():
         limits = dict(spec.limits or {})
@@ -251,7 +248,7 @@ def _model(cls: EntityMeta) -> type[BaseModel]:
             limits.setdefault("max_length", FIELD_CODE_POINTS)
             if spec.required:
                 limits.setdefault("min_length", 1)  # nobody would find what is called nothing
-        if spec in key.parts and spec.kind == "str" and not spec.literals:
+        if spec in key_fields and spec.kind == "str" and not spec.literals:
             limits.setdefault("min_length", 1)  # an empty part would be no part
         if spec.role == "copied":
             fields[name] = (spec.annotation | None, Field(default=None, **limits))

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVarTuple
 
-from daicho.declare.aggregates import (
-    MOST_SHARDS,
-    Declaration,
-    PartSpec,
-    condition,
-    counted,
-    spec_of,
-)
+from daicho.declare.base import Declaration
+from daicho.declare.entity import E
 from daicho.declare.fields import FieldSpec
-from daicho.declare.queries import E, Many
+from daicho.declare.parts import MOST_SHARDS, PartSpec, condition, counted, spec_of
+from daicho.declare.queries import Many
 from daicho.errors import DeclarationError
 
 Ts = TypeVarTuple("Ts")

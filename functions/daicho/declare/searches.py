@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic
 
-from daicho.declare.aggregates import Declaration, as_seen, spec_of
+from daicho.declare.base import Declaration
+from daicho.declare.entity import E
 from daicho.declare.fields import FieldSpec
-from daicho.declare.queries import E, Many
+from daicho.declare.parts import as_seen, spec_of
+from daicho.declare.queries import Many
 from daicho.errors import DeclarationError
 from daicho.search import grams
 
@@ -69,6 +71,11 @@ class Search(Declaration):
 
     def __get__(self, instance: object, owner: type[E]) -> SearchOf[E]:
         return SearchOf(owner, self)
+
+    @property
+    def searched(self) -> tuple[FieldSpec, ...]:
+        """Its own fields, without those that it reaches through references."""
+        return self.fields
 
     @property
     def reads(self) -> tuple[str, ...]:

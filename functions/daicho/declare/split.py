@@ -6,9 +6,11 @@ import copy
 import typing
 from typing import Any, Generic, TypeVar
 
-from daicho.declare.aggregates import Declaration, spec_of
+from daicho.declare.base import Declaration
+from daicho.declare.entity import E
 from daicho.declare.fields import FieldSpec
-from daicho.declare.queries import E, OneSection
+from daicho.declare.parts import spec_of
+from daicho.declare.queries import OneSection
 from daicho.errors import DeclarationError
 from daicho.layout.sections import Manifest
 

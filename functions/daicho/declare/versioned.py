@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Generic, get_args
 
-from daicho.declare.aggregates import Declaration, counted
-from daicho.declare.queries import E, Many, One
+from daicho.declare.base import Declaration
+from daicho.declare.entity import E
+from daicho.declare.parts import counted
+from daicho.declare.queries import Many, One
 from daicho.errors import DeclarationError
 from daicho.plan import Way
 
@@ -22,6 +24,8 @@ class Versioned(Declaration):
 
     Source: seed 002 (version control by sort key prefixes, patterns A and B).
     """
+
+    twice = "is versioned twice"
 
     def __init__(self, way: Way) -> None:
         if way not in get_args(Way):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from daicho.declare.queries import Many
-from daicho.errors import Invalid, UnprocessedError
+from daicho.errors import UnprocessedError
 from daicho.items.projection import inherited
 from daicho.plan import Ledger
 from daicho.query.collection_reader import Reader, Shown
@@ -23,9 +23,6 @@ from daicho.search.posting_lists import END, Bound
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import Memory
 from daicho.storage.table import Table
-
-MOST_AT_ONCE = 100
-"""Items of a page, or members of a ranking."""
 
 
 @dataclass(frozen=True)
@@ -99,12 +96,6 @@ class Pages:
         order, inclusive = walked.bound
         end = None if walked.bound == END else Position(order, int(inclusive))
         return walked.items, end
-
-
-def check_limit(limit: int) -> None:
-    """Refuse a limit that is not 1 to 100: Invalid."""
-    if not 1 <= limit <= MOST_AT_ONCE:
-        raise Invalid(f"a limit is from 1 to {MOST_AT_ONCE}", field="limit")
 
 
 def _copy(asked: AskedLists, names: Sequence[str] | None) -> bool:

@@ -14,7 +14,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 
-from daicho.errors import BadCursor
+from daicho.errors import BadCursor, Invalid
 from daicho.storage.keys import SORT_KEY_BYTES
 
 FORM = 1
@@ -90,3 +90,13 @@ def _decoded(cursor: str) -> object:
     except (binascii.Error, ValueError, RecursionError) as error:
         raise BadCursor from error
     return found
+
+
+MOST_AT_ONCE = 100
+"""Items of a page, or members of a ranking."""
+
+
+def check_limit(limit: int) -> None:
+    """Refuse a limit that is not 1 to 100: Invalid."""
+    if not 1 <= limit <= MOST_AT_ONCE:
+        raise Invalid(f"a limit is from 1 to {MOST_AT_ONCE}", field="limit")

@@ -10,7 +10,8 @@ from itertools import islice
 from typing import Any
 
 from daicho.declare.entity import Entity
-from daicho.declare.queries import Figure, Score
+from daicho.declare.queries import Figure
+from daicho.declare.results import Score
 from daicho.derive.contributions import Amount
 from daicho.errors import Invalid
 from daicho.items.arguments import fitting, part_texts

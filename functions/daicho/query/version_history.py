@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from daicho.declare.entity import Entity
-from daicho.declare.queries import Forgotten, Many, One
+from daicho.declare.queries import Many, One
+from daicho.declare.results import Forgotten
 from daicho.errors import NotFound
 from daicho.items.arguments import fitting
 from daicho.layout import versions

@@ -26,7 +26,7 @@ from daicho.write.idempotency import HEADER
 
 if TYPE_CHECKING:
     from daicho.book.book import Book
-    from daicho.declare.domain import Daicho
+    from daicho.declare.registry import Daicho
     from daicho.tenants.lifecycle import Tenants
 
 OPEN = ("/docs", "/openapi.json", "/problems")

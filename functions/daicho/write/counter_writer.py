@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from daicho.declare.entity import Entity
-from daicho.declare.queries import Counted
+from daicho.declare.results import Counted
 from daicho.derive.contributions import Amount
 from daicho.errors import Invalid, NotFound, UnansweredError
 from daicho.items.arguments import fitting

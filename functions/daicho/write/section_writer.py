@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 
 from daicho.declare.entity import Entity
 from daicho.declare.fields import new_id
-from daicho.declare.queries import Held, OneSection
+from daicho.declare.queries import OneSection
+from daicho.declare.results import Held
 from daicho.declare.split import declared, with_sections
 from daicho.errors import Invalid, NotFound, PreconditionFailed, Raced
 from daicho.items import mapper

@@ -11,9 +11,9 @@ another item, and 4 MB.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from daicho.declare.entity import Entity
 from daicho.declare.queries import One
@@ -30,7 +30,8 @@ from daicho.errors import (
 from daicho.errors import TransactionFailedError as Failed
 from daicho.items import mapper
 from daicho.layout import base_item
-from daicho.query.key_resolver import described
+from daicho.query.key_resolver import Places, described
+from daicho.query.version_history import History
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, key_of
@@ -43,11 +44,10 @@ from daicho.storage.requests import (
     Write,
     key_of_write,
 )
+from daicho.storage.table import Table
 from daicho.write import conditions
+from daicho.write.item_builder import Fields
 from daicho.write.version_writer import Revisions, fields_of
-
-if TYPE_CHECKING:
-    from daicho.write.item_writer import Writer
 
 E = TypeVar("E", bound=Entity)
 MOST_BYTES = 4 * 1024 * 1024
@@ -59,6 +59,39 @@ ONE_WAY = (
 )
 
 
+class TransactionWriter(Protocol):
+    """What a transaction needs of the writer that opens it."""
+
+    table: Table
+    places: Places
+    history: History
+
+    @property
+    def clock(self) -> Callable[[], dt.datetime]:
+        """What tells the time."""
+
+    def fields(self, item: Entity) -> Fields:
+        """The attribute values of a new item."""
+
+    def drafted(self, entity: type[Entity], fields: Fields, created: dt.datetime) -> Fields:
+        """The whole image of an item of version 1, checked."""
+
+    def kept(self, entity: type[Entity], image: Image, there: Image) -> Fields:
+        """The fields of an image in place of an item that is there."""
+
+    def changed(self, entity: type[Any], there: Image, changes: Mapping[str, Any]) -> Fields:
+        """The fields of an item with some of them changed."""
+
+    def why_taken(self, entity: type[Entity], there: Image | None, now: dt.datetime) -> str:
+        """Why no item can be created, in words."""
+
+    def archived(self, entity: type[Entity]) -> bool:
+        """Whether what expires of an entity waits for the archive."""
+
+    def commit(self, writes: Sequence[Write]) -> None:
+        """Do all of these writes or none."""
+
+
 class Transaction:
     """What a domain writes in one piece: ``with book.transaction() as t``.
 
@@ -66,7 +99,7 @@ class Transaction:
     will stand there when it is committed.
     """
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: TransactionWriter) -> None:
         self._writer = writer
         self._seen: dict[ItemKey, Image | None] = {}
         self._given: dict[ItemKey, Write] = {}

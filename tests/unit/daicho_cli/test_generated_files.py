@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from daicho import Aggregate, Book, Count, Domain, Edge, Entity, Key, Listing, Search, uid
 from daicho import field as declared
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho_cli.generate.access_patterns import access_patterns
 from daicho_cli.generate.route_queries import asked_by

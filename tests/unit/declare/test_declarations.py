@@ -29,10 +29,10 @@ from daicho import (
     uid,
 )
 from daicho.declare.compiler import compile_entity
-from daicho.declare.domain import Daicho
 from daicho.declare.entity import values_of
 from daicho.declare.fields import FieldSpec
 from daicho.declare.queries import Figure, Many, One, Ranking
+from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
 from daicho.plan import Ledger
 

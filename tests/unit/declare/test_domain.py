@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import domains
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho_cli.generate.line_counts import lines_of, sized
 
 ROOT = Path(__file__).parents[3]

@@ -13,7 +13,7 @@ import pytest
 
 from daicho import Aggregate, Count, Domain, Entity, Key, Listing, Sum, copied, each, field, ref
 from daicho.book.book import Book
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.derive import derived_items
 from daicho.derive.contributions import Amount
 from daicho.errors import BadCursor, ConditionFailedError, DeclarationError, Invalid

@@ -27,8 +27,8 @@ from daicho import (
     through,
     uid,
 )
-from daicho.declare.domain import Daicho
 from daicho.declare.queries import Many, One
+from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
 from daicho.layout import versions as laid
 from daicho.layout.versions import Standing

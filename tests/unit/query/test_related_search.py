@@ -21,7 +21,7 @@ from daicho import (
     through,
     uid,
 )
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.derive.contributions import Amount
 from daicho.layout import item_keys
 from daicho.plan import Ledger

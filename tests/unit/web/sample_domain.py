@@ -27,9 +27,10 @@ from daicho import (
     uid,
 )
 from daicho import field as declared
-from daicho.declare.domain import Daicho
 from daicho.declare.entity import stored, values_of
-from daicho.declare.queries import Chart, Figure, Many, One, Page, Ranking, Score
+from daicho.declare.queries import Figure, Many, One, Ranking
+from daicho.declare.registry import Daicho
+from daicho.declare.results import Chart, Page, Score
 from daicho.errors import Conflict, NotFound, PreconditionFailed
 from daicho.web.api import Api
 from tests.support.api_client import Client

@@ -24,8 +24,8 @@ from daicho import (
     refs,
     uid,
 )
-from daicho.declare.domain import Daicho
 from daicho.declare.entity import values_of
+from daicho.declare.registry import Daicho
 from daicho.errors import Invalid
 from daicho.items.mapper import NULL, UnreadableError, item_of, values_image
 from daicho.layout.base_item import complete, expired

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from aws_lambda_powertools.event_handler.openapi.swagger_ui import generate_swagger_html
 
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.web.http import problems
 from daicho.web.http.endpoint import Endpoint

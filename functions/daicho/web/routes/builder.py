@@ -18,11 +18,13 @@ from itertools import chain
 from typing import Any
 from urllib.parse import parse_qsl
 
-from daicho.declare.aggregates import Aggregate, Edge
-from daicho.declare.domain import Answer, Daicho, Domain, Resource
+from daicho.declare.aggregates import Aggregate
+from daicho.declare.domain import Answer, Domain, Resource
 from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec
+from daicho.declare.keys import Edge
 from daicho.declare.listings import Listing
+from daicho.declare.registry import Daicho
 from daicho.declare.searches import Search
 from daicho.declare.stored_objects import objects_of
 from daicho.errors import DeclarationError

@@ -21,7 +21,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from daicho.declare.domain import Resource, Route
 from daicho.declare.entity import Entity
-from daicho.declare.queries import Counted
+from daicho.declare.results import Counted
 from daicho.errors import DeclarationError
 from daicho.web.http import responses
 from daicho.web.http.operation import (

@@ -10,12 +10,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 
-from daicho.declare.aggregates import Count, EdgeOf, KeyOf, PartSpec, Tally, TallyOf
+from daicho.declare.aggregates import Count, Tally, TallyOf
 from daicho.declare.domain import Window
 from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec
+from daicho.declare.keys import EdgeOf, KeyOf
 from daicho.declare.listings import Listing, ListingOf
-from daicho.declare.queries import Many, One, Score
+from daicho.declare.parts import PartSpec
+from daicho.declare.queries import Many, One
+from daicho.declare.results import Score
 from daicho.declare.searches import Search, SearchOf
 from daicho.errors import DeclarationError
 from daicho.web.http import field_selection, responses

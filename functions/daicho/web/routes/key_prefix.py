@@ -10,7 +10,7 @@ import re
 from typing import Any
 from urllib.parse import unquote
 
-from daicho.declare.aggregates import KeyOf
+from daicho.declare.keys import KeyOf
 from daicho.errors import DeclarationError, Refusal, refuse
 from daicho.web.http.operation import Parameter
 

@@ -13,7 +13,8 @@ from pydantic import Field, RootModel
 
 from daicho.declare.domain import Resource
 from daicho.declare.entity import Entity
-from daicho.declare.queries import Held, OneSection
+from daicho.declare.queries import OneSection
+from daicho.declare.results import Held
 from daicho.declare.split import split_of
 from daicho.errors import DeclarationError
 from daicho.web.http import responses

@@ -7,11 +7,12 @@ from typing import Any, get_args
 
 from annotated_types import Ge, Le
 
-from daicho.declare.aggregates import KeyOf
 from daicho.declare.domain import Window
+from daicho.declare.entity import E
 from daicho.declare.fields import FieldSpec, created_at
+from daicho.declare.keys import KeyOf
 from daicho.declare.listings import ListingOf
-from daicho.declare.queries import E, Many
+from daicho.declare.queries import Many
 from daicho.errors import DeclarationError
 from daicho.web.http.operation import Call, Parameter
 from daicho.web.schema.wire_types import in_text, limited

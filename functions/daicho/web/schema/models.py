@@ -13,9 +13,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
-from daicho.declare.aggregates import Key
 from daicho.declare.entity import Entity, values_of
 from daicho.declare.fields import MISSING, FieldSpec
+from daicho.declare.keys import Key
 from daicho.declare.split import split_of
 from daicho.items.projection import View
 from daicho.web.schema.wire_types import (

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from daicho import errors
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.errors import Refusal, refuse
 from daicho.web.api import Api
 from daicho.web.http.problem_types import TYPES, described, type_of

@@ -10,7 +10,7 @@ import pytest
 from pydantic import TypeAdapter
 
 import domains
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.web.http.operation import Operation
 from daicho.web.http.problem_types import type_of

@@ -18,7 +18,7 @@ from daicho import (
     ref,
     uid,
 )
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
 from daicho.web.http.operation import Operation
 from daicho.web.routes.builder import operations

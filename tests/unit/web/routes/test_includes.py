@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from daicho import Book, Domain, Entity, Key, Listing, Page, field, ref, uid
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
 from daicho.web.openapi.document import described
 from daicho.web.routes.builder import operations

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from daicho import Domain, Entity, Key, Listing, created_at, field, uid
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError, Refusal
 from daicho.query.collection_reader import Source
 from daicho.web.routes import key_prefix

@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 from daicho import Aggregate, Book, Count, Domain, Entity, Key, field, uid
-from daicho.declare.domain import Daicho
 from daicho.declare.queries import Figure
+from daicho.declare.registry import Daicho
 from daicho.errors import Conflict, DeclarationError
 from daicho.web.http.operation import Call
 from daicho.web.routes.builder import operations

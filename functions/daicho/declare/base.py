@@ -1,0 +1,43 @@
+"""Declarations: named values of an entity's class body.
+
+Inside the class a declaration takes the bare names of fields; outside, called with values, it is
+a question that a `Book` answers (`daicho.declare.queries`). A declaration is data: it holds no
+code.
+"""
+
+from __future__ import annotations
+
+from daicho.declare.fields import FieldSpec
+from daicho.plan import Way
+
+
+class Declaration:
+    """A named value of an entity's class body.
+
+    What an entity must know of its declarations is said here, so that it needs no kind of them.
+
+    Attributes:
+        twice: what is wrong with an entity that has two of the kind; "" where it may.
+        way: how it keeps versions of an item, if it does.
+    """
+
+    name = ""
+    entity = ""
+    twice = ""
+    way: Way | None = None
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name, self.entity = name, owner.__name__
+
+    def __str__(self) -> str:
+        return f"{self.entity}.{self.name}"
+
+    @property
+    def key_fields(self) -> tuple[FieldSpec, ...]:
+        """The fields of a primary key; none of any other declaration."""
+        return ()
+
+    @property
+    def searched(self) -> tuple[FieldSpec, ...]:
+        """The fields whose text it searches."""
+        return ()

@@ -1,0 +1,111 @@
+"""``Key`` and ``Edge``: the primary key of an entity."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVarTuple
+
+from daicho.declare.base import Declaration
+from daicho.declare.entity import E
+from daicho.declare.fields import MISSING, FieldSpec
+from daicho.declare.parts import counted, spec_of
+from daicho.declare.queries import Many, One
+from daicho.errors import DeclarationError
+
+Ts = TypeVarTuple("Ts")
+
+
+class Key(Declaration, Generic[*Ts]):
+    """The primary key: the first ``partition`` fields choose the item collection, others order it.
+
+    ``partition=0`` puts all items of a tenant into one collection. ``shards`` spreads a
+    collection by a hash of the key (a calculated suffix): a number, or a field that holds it.
+    ``salt`` is a hidden field that nobody outside can know, so that nobody can aim at a shard.
+    ``moves`` is the one field of the key that may change: the item moves then, in one transaction.
+    """
+
+    edge = False
+
+    def __init__(
+        self,
+        *parts: *Ts,
+        partition: int = 1,
+        shards: Any = MISSING,
+        salt: Any = MISSING,
+        moves: Any = MISSING,
+    ) -> None:
+        self.parts = tuple(spec_of(part) for part in parts)
+        if not self.parts:
+            raise DeclarationError("a Key takes at least one field")
+        if not 0 <= partition <= len(self.parts):
+            raise DeclarationError(
+                f"a Key of {len(self.parts)} fields has no partition={partition}"
+            )
+        self.partition = partition
+        if shards is not MISSING and (
+            not isinstance(shards, int | FieldSpec) or isinstance(shards, bool)
+        ):
+            raise DeclarationError(f"a Key's shards are a number or a field(), not {shards!r}")
+        self.shards: int | FieldSpec | None = None if shards is MISSING else shards
+        self.salt: FieldSpec | None = None if salt is MISSING else spec_of(salt)
+        self.moves: FieldSpec | None = None if moves is MISSING else spec_of(moves)
+
+    @property
+    def key_fields(self) -> tuple[FieldSpec, ...]:
+        """All fields of the key."""
+        return self.parts
+
+    def __get__(self, instance: object, owner: type[E]) -> KeyOf[E, *Ts]:
+        return KeyOf(owner, self)
+
+
+class Edge(Key[*Ts]):
+    """A relation between two items, readable from both ends (an adjacency list)."""
+
+    edge = True
+
+    def __init__(self, *ends: *Ts) -> None:
+        super().__init__(*ends)
+        if len(self.parts) != 2:
+            raise DeclarationError("an Edge has two ends")
+
+    def __get__(self, instance: object, owner: type[E]) -> EdgeOf[E, *Ts]:
+        return EdgeOf(owner, self)
+
+
+class KeyOf(Generic[E, *Ts]):
+    """A key, asked: called with all values it is one item; `all` is a collection."""
+
+    def __init__(self, entity: type[E], key: Key[*Ts]) -> None:
+        self.entity, self.declaration = entity, key
+
+    def __call__(self, *parts: *Ts) -> One[E]:
+        """The item with these values of the key's fields."""
+        counted(parts, len(self.declaration.parts), self.declaration)
+        return One(self.entity, parts)
+
+    def all(self, *partition: Any) -> Many[E]:
+        """The items of one collection in the order of their sort key, over all shards."""
+        counted(partition, self.declaration.partition, self.declaration)
+        return Many(self.entity, "partition", "key", partition)
+
+    def under(self, *parts: Any) -> Many[E]:
+        """The items whose key begins with these values, whole ones, in the order of their key.
+
+        ``Place.key.under("japan", "kanto")``: not what is under ``kantoku``. At least the
+        partition is given.
+        """
+        declared = self.declaration
+        if not declared.partition <= len(parts) <= len(declared.parts):
+            raise TypeError(
+                f"{declared} is asked under {declared.partition} to {len(declared.parts)} values, "
+                f"not {len(parts)}"
+            )
+        return Many(self.entity, "under", "key", parts)
+
+
+class EdgeOf(KeyOf[E, *Ts]):
+    """An edge, asked: `all` from its near end, `inverse` from its far end."""
+
+    def inverse(self, far_end: Any) -> Many[E]:
+        """The edges that lead to ``far_end``."""
+        return Many(self.entity, "inverse", "key", (far_end,))

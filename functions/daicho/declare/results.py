@@ -1,0 +1,69 @@
+"""What a `Book` answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Generic, Literal
+
+from daicho.declare.entity import E
+
+
+@dataclass(frozen=True)
+class Held:
+    """A section's value, and the version of the item at which it was last written."""
+
+    value: Any
+    version: int
+    new: bool = False
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What became of a vote for a fast counter.
+
+    ``unknown``: no answer came, so it was counted or it was not. Added again it would count once
+    or twice, so nobody does that unasked.
+    """
+
+    counted: Literal["yes", "unknown"]
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """How many versions were removed; ``done``: no more are to be, else ask again."""
+
+    removed: int
+    done: bool
+
+
+@dataclass(frozen=True)
+class Score:
+    """A tally's value; ``by`` are the group's parts as text, ``rank`` its place from 1.
+
+    Without a rank it has no members, or its place is ``beyond`` a number up to which it is counted.
+    """
+
+    by: tuple[str, ...]
+    items: int
+    total: Any
+    rank: int | None = None
+    beyond: int | None = None
+
+
+@dataclass(frozen=True)
+class Page(Generic[E]):
+    """Items in order, and the cursor that goes on behind them: None only at the end.
+
+    A page may come short, or empty, and still have a cursor: what one page reads is bounded.
+    """
+
+    items: list[E]
+    cursor: str | None
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Scores from the highest, and the cursor that goes on behind them: None only at the end."""
+
+    items: list[Score]
+    cursor: str | None
