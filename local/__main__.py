@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 from botocore.exceptions import EndpointConnectionError
 
-from local import lifecycle as commands
+from local import lifecycle, ttl_process
 from local import logs as logged
-from local import ttl_process
 from local.demo import loader
 from local.instance import Place, Trouble
 
@@ -26,25 +25,25 @@ def up(
     ] = None,
 ) -> None:
     """Start the local AWS, deploy, load demo data."""
-    commands.up(Place.find(), _say, with_demo=demo_data, faults=faults)
+    lifecycle.up(Place.find(), _say, with_demo=demo_data, faults=faults)
 
 
 @app.command()
 def down() -> None:
     """Stop the local AWS; data and undelivered stream records stay."""
-    commands.down(Place.find(), _say)
+    lifecycle.down(Place.find(), _say)
 
 
 @app.command()
 def reset() -> None:
     """Stop the local AWS and forget its data."""
-    commands.reset(Place.find(), _say)
+    lifecycle.reset(Place.find(), _say)
 
 
 @app.command()
 def status() -> None:
     """Say what runs, and where."""
-    commands.status(Place.find(), _say)
+    lifecycle.status(Place.find(), _say)
 
 
 @app.command()

@@ -16,8 +16,8 @@ from daicho.web.api import Api
 from daicho.write.counter_writer import Adding
 from handlers.wiring.api_telemetry import observed
 from handlers.wiring.dependencies import AWS, Outside
+from handlers.wiring.invocation import Handler
 from handlers.wiring.lazy_handler import on_demand
-from handlers.wiring.stream_consumer import Handler
 
 
 def build(

@@ -8,8 +8,9 @@ from daicho.archive.archiver import Archiver
 from daicho.plan import Ledger
 from daicho.runtime.settings import Settings
 from handlers.wiring.dependencies import AWS, Outside
+from handlers.wiring.invocation import Handler
 from handlers.wiring.lazy_handler import on_demand
-from handlers.wiring.stream_consumer import Handler, consuming
+from handlers.wiring.stream_consumer import consuming
 
 
 def build(

@@ -10,9 +10,9 @@ from daicho.archive.audit import Auditor
 from daicho.plan import Ledger
 from daicho.runtime.settings import Settings
 from handlers.wiring.dependencies import AWS, Outside
+from handlers.wiring.invocation import Context, Handler, patience_of
 from handlers.wiring.lazy_handler import on_demand
 from handlers.wiring.metrics import emit
-from handlers.wiring.stream_consumer import Context, Handler, patience_of
 
 
 def build(

@@ -8,8 +8,8 @@ from typing import Any
 from daicho.runtime.settings import Settings
 from daicho.tenants.deletion import Deleting
 from handlers.wiring.dependencies import AWS, Outside
+from handlers.wiring.invocation import Context, Handler, patience_of
 from handlers.wiring.lazy_handler import on_demand
-from handlers.wiring.stream_consumer import Context, Handler, patience_of
 
 
 def build(environ: Mapping[str, str], outside: Outside = AWS) -> Handler:

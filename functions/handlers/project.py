@@ -10,9 +10,10 @@ from daicho.runtime.settings import Settings
 from daicho.stream.projector import Projector
 from handlers.wiring.dependencies import AWS, Outside
 from handlers.wiring.fault_injection import faulty
+from handlers.wiring.invocation import Handler
 from handlers.wiring.lazy_handler import on_demand
 from handlers.wiring.metrics import emit
-from handlers.wiring.stream_consumer import Handler, consuming
+from handlers.wiring.stream_consumer import consuming
 
 SECONDS_OF_S3 = 5.0
 

@@ -10,8 +10,8 @@ from daicho.redrive.redrive import Redrive
 from daicho.redrive.report import Asked
 from daicho.runtime.settings import Settings
 from handlers.wiring.dependencies import AWS, Outside
+from handlers.wiring.invocation import Handler, patience_of
 from handlers.wiring.lazy_handler import on_demand
-from handlers.wiring.stream_consumer import Handler, patience_of
 
 BUCKETS = ("FAILURE_BUCKET", "ARCHIVE_BUCKET")
 FUNCTIONS = ("PROJECT_FUNCTION", "ARCHIVE_FUNCTION")

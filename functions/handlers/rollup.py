@@ -9,9 +9,9 @@ from daicho.plan import Ledger
 from daicho.runtime.settings import Settings
 from daicho.tally.rollup import Rollup
 from handlers.wiring.dependencies import AWS, Outside
+from handlers.wiring.invocation import Context, Handler, patience_of
 from handlers.wiring.lazy_handler import on_demand
 from handlers.wiring.metrics import emit
-from handlers.wiring.stream_consumer import Context, Handler, patience_of
 
 
 def build(

@@ -9,9 +9,9 @@ from typing import Any
 from daicho.runtime.settings import Settings
 from daicho.sweep import Sweep
 from handlers.wiring.dependencies import AWS, Outside
+from handlers.wiring.invocation import Context, Handler, patience_of
 from handlers.wiring.lazy_handler import on_demand
 from handlers.wiring.metrics import emit
-from handlers.wiring.stream_consumer import Context, Handler, patience_of
 
 
 def build(environ: Mapping[str, str], outside: Outside = AWS) -> Handler:

@@ -13,7 +13,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 from handlers import archive, project, redrive, rollup, sweep
 from handlers.wiring.dependencies import Outside
-from handlers.wiring.stream_consumer import Handler
+from handlers.wiring.invocation import Handler
 from tests.delivery.actors import Actor
 from tests.delivery.aws.clients import DynamoClient, ObjectsClient
 from tests.delivery.aws.dynamo import Dynamo

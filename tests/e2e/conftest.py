@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from local import lifecycle as commands
+from local import lifecycle
 from local.instance import PROGRAMS, Place
 from tests.support.dynoxide import free_port
 
@@ -25,12 +25,12 @@ def place() -> Iterator[Place | None]:
         yield None
         return
     place = Place(PROGRAMS / "e2e", free_port())
-    commands.reset(place, print)
+    lifecycle.reset(place, print)
     try:
-        commands.up(place, print)
+        lifecycle.up(place, print)
         yield place
     finally:
-        commands.down(place, print)
+        lifecycle.down(place, print)
 
 
 @pytest.fixture(scope="session")

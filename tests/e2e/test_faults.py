@@ -16,8 +16,7 @@ import httpx
 import pytest
 
 from daicho.plan import Ledger
-from local import lifecycle as commands
-from local import logs
+from local import lifecycle, logs
 from local.instance import PROGRAMS, REGION, ROOT, Place
 from tests.e2e.api import client, eventually, everything
 from tests.e2e.redeployed import redeploy
@@ -47,12 +46,12 @@ FAULTS = ("the request is lost", "the answer is lost", "the process ends")
 def faulty() -> Iterator[Place]:
     """A local AWS of its own, whose projector fails on purpose."""
     place = Place(PROGRAMS / "e2e-faults", free_port())
-    commands.reset(place, print)
+    lifecycle.reset(place, print)
     try:
-        commands.up(place, print, with_demo=False, faults=SHARE)
+        lifecycle.up(place, print, with_demo=False, faults=SHARE)
         yield place
     finally:
-        commands.down(place, print)
+        lifecycle.down(place, print)
 
 
 @pytest.fixture(scope="module")

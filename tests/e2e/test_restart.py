@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from local import lifecycle as commands
+from local import lifecycle
 from local.instance import REGION, Place
 from tests.e2e.api import TIMEOUT, eventually, everything
 
@@ -24,8 +24,8 @@ def test_a_stop_loses_neither_data_nor_a_stream_record(
         try:
             body = {"name": "Zadie Undelivered"}
             assert api.put("/artists/undelivered", json=body).is_success
-            commands.down(place, print)
-            commands.up(place, print)
+            lifecycle.down(place, print)
+            lifecycle.up(place, print)
             assert api.get("/songs/heroes").json() == before
             assert everything(api, "/artists", name="zadie") == []
         finally:

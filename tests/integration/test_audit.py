@@ -18,7 +18,7 @@ from daicho.storage.bucket import Bucket
 from daicho.storage.table import Table
 from handlers import audit
 from handlers.wiring.dependencies import Outside
-from handlers.wiring.stream_consumer import Handler
+from handlers.wiring.invocation import Handler
 from tests.support.memory_archive import PATIENCE, batch
 from tests.support.sample_ledger import LEDGER
 from tests.support.stream_pump import Context, environment

@@ -20,9 +20,9 @@ from daicho.storage.table import Table
 from daicho_cli.load.command import load
 from domains.downloads import Download
 from handlers import api, project, rollup
+from tests.support.api_client import Client, at
 from tests.support.chinook import Chinook
 from tests.support.dynoxide import client, create_table, serving
-from tests.support.gateway import Gateway
 from tests.support.stream_pump import Consumer, Context, Pump, environment
 
 TENANT, OTHER = "acme", "globex"
@@ -40,7 +40,7 @@ class Library:
     ledger: Ledger
     pump: Pump
     rollup: Any
-    acme: Gateway
+    acme: Client
     endpoint: str
     folder: Path
 
@@ -76,7 +76,7 @@ def library(chinook: Chinook, tmp_path_factory: Any) -> Iterator[Library]:
             ledger,
             Pump(dynamodb, dynamo, name, [projector]),
             rollup.build(settings),
-            Gateway(api.build(settings), TENANT),
+            Client(api.build(settings), TENANT),
             dynamo,
             tmp_path_factory.mktemp("chinook"),
         )
@@ -119,7 +119,7 @@ def test_every_artist_by_name(library: Library, chinook: Chinook) -> None:
             if starts("".join(words), row) or all(starts(word, row) for word in words)
         ]
         assert artist in wanted
-        assert same(library.acme.everything("/artists", name=asked), wanted), asked
+        assert same(library.acme.everything(at("/artists", name=asked)), wanted), asked
 
 
 def test_every_beginning_of_an_artist(library: Library, chinook: Chinook) -> None:
@@ -131,7 +131,7 @@ def test_every_beginning_of_an_artist(library: Library, chinook: Chinook) -> Non
     lengths = (1, 2, 3, 4, 6, 9)
     beginnings = {form[:n] for each in forms.values() for form in each for n in lengths}
     for beginning in sorted(beginnings):
-        found = library.acme.everything("/artists", name=beginning)
+        found = library.acme.everything(at("/artists", name=beginning))
         wanted = [id for id, own in forms.items() if any(f.startswith(beginning) for f in own)]
         assert sorted(each["id"] for each in found) == sorted(wanted), beginning
 
@@ -140,7 +140,7 @@ def test_songs_of_every_artist_by_name(library: Library, chinook: Chinook) -> No
     for name in {row["name"] for row in chinook.artists}:
         called = {row["id"] for row in chinook.artists if fold(row["name"]) == fold(name)}
         wanted = [row for row in chinook.songs if row["artist"] in called]
-        assert same(library.acme.everything("/songs", artist=name), wanted), name
+        assert same(library.acme.everything(at("/songs", artist=name)), wanted), name
 
 
 def test_albums_of_every_genre(library: Library, chinook: Chinook) -> None:
@@ -148,7 +148,7 @@ def test_albums_of_every_genre(library: Library, chinook: Chinook) -> None:
     assert len(genres) > 20
     for genre in genres:
         wanted = [row for row in chinook.albums if row["genre"] == genre]
-        assert same(library.acme.everything("/albums", genre=genre), wanted), genre
+        assert same(library.acme.everything(at("/albums", genre=genre)), wanted), genre
 
 
 def test_songs_of_every_artist_and_year(library: Library, chinook: Chinook) -> None:
@@ -157,10 +157,10 @@ def test_songs_of_every_artist_and_year(library: Library, chinook: Chinook) -> N
     for row in chinook.songs:
         grouped[fold(names[row["artist"]]), row["released"]].append(row)
     for (name, year), wanted in grouped.items():
-        found = library.acme.everything("/songs", artist=name, released=year)
+        found = library.acme.everything(at("/songs", artist=name, released=year))
         assert same(found, wanted), (name, year)
     (artist, _), year = next(iter(grouped)), 2026
-    assert library.acme.everything("/songs", artist=artist, released=year) == []
+    assert library.acme.everything(at("/songs", artist=artist, released=year)) == []
 
 
 def test_songs_of_every_title(library: Library, chinook: Chinook) -> None:
@@ -169,7 +169,7 @@ def test_songs_of_every_title(library: Library, chinook: Chinook) -> None:
         grouped[fold(row["title"])].append(row)
     shown = {fold(row["title"]): row["title"] for row in chinook.songs}
     for title, wanted in grouped.items():
-        assert same(library.acme.everything("/songs", title=shown[title]), wanted), title
+        assert same(library.acme.everything(at("/songs", title=shown[title])), wanted), title
 
 
 def test_both_ends_of_every_link(library: Library, chinook: Chinook) -> None:
@@ -244,6 +244,8 @@ def test_every_chart_and_rank(
         ]
         assert library.acme.everything(f"{charts}/{month}") == wanted
         for each in wanted:
-            assert library.acme.get(f"{charts}/{month}/{each[by]}") == each
-    live = library.acme.get(f"{charts}/2026-03/{next(iter(counted['2026-03']))}", live="true")
+            assert library.acme.good("GET", at(f"{charts}/{month}/{each[by]}")) == each
+    live = library.acme.good(
+        "GET", at(f"{charts}/2026-03/{next(iter(counted['2026-03']))}", live="true")
+    )
     assert live["count"] == next(iter(counted["2026-03"].values()))

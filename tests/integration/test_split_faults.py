@@ -11,7 +11,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.book.book import Book
 from daicho.errors import DaichoError, ThrottledError, UnansweredError
-from daicho.layout import sections as split
+from daicho.layout.sections import cut, sections_of
 from daicho.plan import Ledger
 from daicho.runtime.retry import Patience
 from daicho.storage.table import Table
@@ -117,7 +117,7 @@ def test_a_write_that_fails_anywhere_is_done_wholly_or_not_at_all(
     becomes: dict[str, Any] | None,
     way: Way,
 ) -> None:
-    monkeypatch.setattr(split, "PIECE_BYTES", 32)
+    monkeypatch.setattr("daicho.layout.sections.PIECE_BYTES", 32)
     whole = Book(Table(dynamodb, table_name), LEDGER, "acme")
     outcomes = set()
     for at in range(1, 100):
@@ -166,7 +166,7 @@ class Dying(Table):
 def test_nobody_takes_away_the_mark_of_who_replaces_what_he_has_just_written(
     dynamodb: DynamoDBClient, table_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(split, "PIECE_BYTES", 32)
+    monkeypatch.setattr("daicho.layout.sections.PIECE_BYTES", 32)
     table = Interrupted(dynamodb, table_name)
     book = Book(table, LEDGER, "acme")
     book.put(Document(id="d", title="old", sections=OLD))
@@ -198,13 +198,13 @@ def no_bucket() -> Any:
 
 
 def left_over(dynamodb: DynamoDBClient, table_name: str) -> int:
-    """How many items stand there that are neither a head nor what is cut of its sections."""
+    """How many items stand there that are neither a head nor made of its sections."""
     items = dynamodb.scan(TableName=table_name)["Items"]
     found = Book(Table(dynamodb, table_name), LEDGER, "acme").find(ONE)
     if found is None:
         return len(items)
-    sections = split.sections_of(found.sections, "sections")
-    return len(items) - 1 - sum(len(split.cut("p", "e", each, "x")) for each in sections)
+    sections = sections_of(found.sections, "sections")
+    return len(items) - 1 - sum(len(cut("p", "e", each, "x")) for each in sections)
 
 
 def write_again(book: Book, write: Callable[[Book], None], is_done: bool) -> None:

@@ -1,7 +1,6 @@
 """A client of the API handler that plays the gateway to the letter (HTTP API, payload format 2.0).
 
-For requests that no friendly client sends: raw bodies, raw queries, other claims.
-`tests.support.gateway` is the friendly one.
+Requests that no friendly client sends are possible too: raw bodies, raw queries, other claims.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote, unquote_to_bytes
+from urllib.parse import quote, unquote_to_bytes, urlencode
 
-from handlers.wiring.stream_consumer import Handler
+from handlers.wiring.invocation import Handler
 from tests.support.stream_pump import Context
 
 _numbers = itertools.count(1)
@@ -127,3 +126,9 @@ def as_the_gateway_decodes(path: str) -> str:
 def segment(text: str) -> str:
     """Text as one component of a URL's path or query."""
     return quote(text, safe="")
+
+
+def at(path: str, **query: object) -> str:
+    """The URL of a path and of query parameters that are not escaped yet."""
+    parameters = urlencode(query, quote_via=quote)
+    return quote(path, safe="/%") + (f"?{parameters}" if parameters else "")

@@ -13,7 +13,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 from daicho.plan import Ledger
 from daicho.storage.table import Table
 from handlers import api, project, rollup
-from handlers.wiring.stream_consumer import Handler
+from handlers.wiring.invocation import Handler
 from tests.support.api_client import Client
 from tests.support.dynoxide import create_table
 from tests.support.stream_pump import Consumer, Context, Pump, environment

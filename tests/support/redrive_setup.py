@@ -18,8 +18,7 @@ from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey, key_of
 from daicho.storage.table import Table
-from daicho.stream import changes as computing
-from daicho.stream import claims
+from daicho.stream import changes, claims
 from daicho.stream.changes import Computed
 from daicho.stream.claims import Shard
 from daicho.stream.projector import Projector
@@ -203,14 +202,14 @@ def house(monkeypatch: pytest.MonkeyPatch) -> House:
 
 def break_code(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let computing fail for the records of ``house.broken``, by their place in the stream."""
-    real = computing.compute_one
+    real = changes.compute_one
 
     def compute_one(record: StreamRecord, ledger: Ledger) -> Computed:
         if int(record.number) - 98 in house.broken:
             raise ArithmeticError(f"record {record.number} is too much for this code")
         return real(record, ledger)
 
-    monkeypatch.setattr(computing, "compute_one", compute_one)
+    monkeypatch.setattr(changes, "compute_one", compute_one)
 
 
 def song(identity: int, name: str, artist: str = "x", seconds: int = 1) -> Image:

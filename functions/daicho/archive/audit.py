@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from daicho.archive import reader
-from daicho.archive import verifier as verifying
 from daicho.archive.reader import Archive
 from daicho.archive.verification_report import VerifyReport
+from daicho.archive.verifier import Store as VerifierStore
 from daicho.archive.verifier import Verifier
 from daicho.errors import DaichoError
 from daicho.runtime.clock import utc_now
@@ -40,7 +40,7 @@ class OutOfTimeError(DaichoError):
     """A verification that little time is left for."""
 
 
-class Store(verifying.Store, Protocol):
+class Store(VerifierStore, Protocol):
     """What this needs of the table."""
 
     def put(self, item: Image) -> Image | None:

@@ -15,8 +15,7 @@ from daicho.declare.split import split_of, with_sections
 from daicho.declare.stored_objects import Place
 from daicho.errors import NotFound
 from daicho.items.mapper import item_of
-from daicho.layout import sections as split
-from daicho.layout.sections import Manifest
+from daicho.layout.sections import Manifest, check_name
 from daicho.query.key_resolver import described
 from daicho.query.section_reader import Found, SplitReader
 from daicho.storage.attributes import Image
@@ -71,7 +70,7 @@ class Sections:
         Raises:
             NotFound: there is no such item.
         """
-        split.check_name(asked.name, SECTION)
+        check_name(asked.name, SECTION)
         one, entity = asked.one, asked.entity
         key = self._writer.places.key(one)
         changed = self._splits.sections.changed(key)

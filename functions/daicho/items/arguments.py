@@ -20,9 +20,8 @@ from daicho.errors import Invalid
 from daicho.layout import components
 from daicho.plan import EntityPlan, Part
 from daicho.search.normalise import fold
-from daicho.storage import attributes as images
 from daicho.storage import keys
-from daicho.storage.attributes import AttributeValue
+from daicho.storage.attributes import AttributeValue, size_of, to_value
 
 NESTED_LEVELS = 32
 NAME_BYTES = 65_535
@@ -55,8 +54,8 @@ def attribute(entity: type[Entity], name: str, value: Any) -> AttributeValue:
         value = _adapter(entity, name).dump_python(value)
         _check_nested(name, value)
     try:
-        stored = images.to_value(value)
-        images.size_of({name: stored})  # encodes every text: a lone surrogate cannot be stored
+        stored = to_value(value)
+        size_of({name: stored})  # encodes every text: a lone surrogate cannot be stored
     except UnicodeEncodeError as error:
         raise Invalid("the text is not well-formed Unicode", field=name) from error
     except (TypeError, ValueError, OverflowError) as error:  # an instant may leave the calendar

@@ -18,9 +18,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from daicho.errors import ThrottledError
-from daicho.layout import sections as split
 from daicho.layout.base_item import version_of
-from daicho.layout.sections import Manifest, Section
+from daicho.layout.sections import (
+    Manifest,
+    Section,
+    TornError,
+    joined,
+    key_of_section,
+    partition_of,
+)
 from daicho.runtime.retry import Patience
 from daicho.storage import keys
 from daicho.storage.attributes import Image
@@ -63,7 +69,7 @@ class SplitReader:
             ThrottledError: it has changed all the time, for 8 seconds.
         """
         key, now = key_of(head), head
-        partition = split.partition_of(key, entity)
+        partition = partition_of(key, entity)
         for _ in Patience.seconds(READ_SECONDS, longest=PAUSE).attempts():
             manifest = Manifest.of(now)
             if manifest is None:
@@ -72,7 +78,7 @@ class SplitReader:
             newest, exact = self._caught_up(partition, now, items)
             if exact and newest is not None:
                 latest = Manifest.of(newest)
-                return Found(newest, latest or manifest, split.joined(items.values()))
+                return Found(newest, latest or manifest, joined(items.values()))
             if newest is None:
                 return None
             now = newest
@@ -84,16 +90,16 @@ class SplitReader:
         The manifest of that head must not be None.
         """
         key, now = key_of(head), head
-        partition = split.partition_of(key, entity)
+        partition = partition_of(key, entity)
         for _ in Patience.seconds(READ_SECONDS, longest=PAUSE).attempts():
             manifest = Manifest.of(now)
             if manifest is None:
                 return now, None
-            place = split.key_of_section(partition, manifest.epoch, name)
+            place = key_of_section(partition, manifest.epoch, name)
             items, is_torn = (item for _, item in self._items(partition, place.sk)), False
             try:
-                found = split.joined(items).get(name)
-            except split.TornError:
+                found = joined(items).get(name)
+            except TornError:
                 found, is_torn = None, True
             if found is not None:
                 return now, found
@@ -124,7 +130,7 @@ class SplitReader:
                 return newest, True
             known = version_of(newest)
             for name in changed:
-                place = split.key_of_section(partition, manifest.epoch, name)
+                place = key_of_section(partition, manifest.epoch, name)
                 for old in [each for each in items if each.sk.startswith(place.sk)]:
                     del items[old]
                 items.update(self._items(partition, place.sk))

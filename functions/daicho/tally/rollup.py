@@ -29,7 +29,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import Gets, Pages, Transacts, Updates, try_change
 from daicho.storage.requests import Page, Query
 from daicho.tally import counter_items, counter_rollup, slots
-from daicho.tally import dirty_shards as marks
+from daicho.tally.dirty_shards import remembered
 from daicho.tally.reader import read_slots, sum_of
 
 MARKS_A_PAGE = 200
@@ -229,7 +229,7 @@ class Rollup(Totals):
         """Pages of marks, oldest first, of each partition in turn: none starves another."""
         waiting = deque(
             self._store.pages(Query(slots.dirty_partition(n), index="GSI2", limit=MARKS_A_PAGE))
-            for n in range(marks.remembered(self._store, self._dirty_shards))
+            for n in range(remembered(self._store, self._dirty_shards))
         )
         while waiting:
             pages = waiting.popleft()

@@ -15,8 +15,7 @@ from daicho.declare.entity import Entity
 from daicho.declare.fields import new_id
 from daicho.declare.queries import One
 from daicho.declare.split import declared, head_of, manifest_of
-from daicho.layout import sections as split
-from daicho.layout.sections import Manifest
+from daicho.layout.sections import Manifest, begun, cut, sections_of
 from daicho.storage import keys
 from daicho.write.section_staging import Staging
 from daicho.write.transaction import Transaction
@@ -46,7 +45,7 @@ class SplitWriter:
     def write(self, item: E, write: Callable[[Transaction, E], E]) -> E:
         """Write sections, and the head as ``write`` does."""
         entity, held, staging = type(item), declared(type(item)), self.staging
-        sections = split.sections_of(getattr(item, held.name), held.name)
+        sections = sections_of(getattr(item, held.name), held.name)
         one = One(entity, tuple(getattr(item, name) for name in staging.key_fields(entity)))
         epoch, staged = new_id(), False
 
@@ -55,12 +54,12 @@ class SplitWriter:
             with staging.writer.together() as transaction:
                 there = transaction.find(one)
                 version = 0 if there is None else there.version
-                head = head_of(item, split.begun(epoch, version + 1, sections))
+                head = head_of(item, begun(epoch, version + 1, sections))
                 written = write(transaction, head)
                 partition = staging.partition(one)
                 if not staged:  # nothing stands in the way of it but others who are faster
-                    cut = (split.cut(partition, epoch, each, new_id()) for each in sections)
-                    staging.write(partition, epoch, (item for items in cut for item in items))
+                    cuts = (cut(partition, epoch, each, new_id()) for each in sections)
+                    staging.write(partition, epoch, (item for items in cuts for item in items))
                     staged = True
                 transaction.add([staging.due(partition, epoch)])
             before = None if there is None else manifest_of(there)

@@ -8,8 +8,8 @@ from typing import Any
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.logging import correlation_paths, utils
 
+from handlers.wiring.invocation import Context, Handler
 from handlers.wiring.metrics import emit
-from handlers.wiring.stream_consumer import Context, Handler
 
 
 def observed(answer: Handler, *, traced: bool) -> Handler:

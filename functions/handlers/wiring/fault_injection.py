@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 from daicho.errors import UnavailableError
 from daicho.runtime.settings import Settings
 from handlers.wiring.dependencies import AWS, Outside
-from handlers.wiring.stream_consumer import Context, Handler
+from handlers.wiring.invocation import Context, Handler
 
 MOST_CALLS_BEFORE_DEATH = 60
 NEVER = math.inf

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from handlers.wiring.stream_consumer import Handler
+from handlers.wiring.invocation import Handler
 
 
 def on_demand(build: Callable[[Mapping[str, str]], Handler]) -> Callable[[str], Handler]:

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
-from daicho.runtime.retry import RESERVE, Patience
+from daicho.runtime.retry import Patience
 from daicho.runtime.settings import Settings
 from daicho.stream.records import Batch
 from handlers.wiring.dependencies import Outside
-
-
-class Context(Protocol):
-    """What the handlers need of Lambda's context."""
-
-    def get_remaining_time_in_millis(self) -> int:
-        """Milliseconds until the invocation is ended."""
-
-
-Handler = Callable[[Mapping[str, Any], Context], dict[str, Any]]
+from handlers.wiring.invocation import Context, Handler, patience_of
 
 
 class NotDoneError(Exception):
@@ -36,16 +27,6 @@ def consuming(
         return answer(lowest, emulated=settings.emulated_stream)
 
     return handler
-
-
-def patience_of(context: Context, outside: Outside) -> Patience:
-    """The invocation's time, less what its end needs."""
-
-    def remaining() -> float:
-        return context.get_remaining_time_in_millis() / 1000
-
-    reserve = min(RESERVE, remaining() / 4)
-    return Patience(remaining, reserve, sleep=outside.sleep, random=outside.random)
 
 
 def answer(lowest: str | None, *, emulated: bool) -> dict[str, Any]:

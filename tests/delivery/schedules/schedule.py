@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from daicho.storage.item_key import ItemKey
 from daicho.tally import reader
-from handlers.wiring.stream_consumer import patience_of
+from handlers.wiring.invocation import patience_of
 from tests.delivery.actors import Actor, Weather
 from tests.delivery.attempts import Attempts
 from tests.delivery.callers import Callers

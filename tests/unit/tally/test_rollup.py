@@ -15,8 +15,8 @@ from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import change_item
-from daicho.tally import dirty_shards as marks
 from daicho.tally import reader, slots
+from daicho.tally.dirty_shards import MOST, remembered
 from daicho.tally.rollup import Report, Rollup
 from tests.delivery.aws.memory import MemoryTable
 from tests.support.sample_ledger import LEDGER, tally
@@ -211,15 +211,15 @@ def test_of_two_rollups_that_were_told_differently_the_table_remembers_the_more(
         raced = False
 
         def update(self, key: ItemKey, update: str, **named: Any) -> None:
-            if key == marks.MOST and not self.raced:
+            if key == MOST and not self.raced:
                 self.raced = True
-                assert marks.remembered(self, 8) == 8
+                assert remembered(self, 8) == 8
             super().update(key, update, **named)
 
     for told, found in ((2, 8), (9, 9)):
         table = Racing()
-        assert marks.remembered(table, told) == found
-        assert marks.remembered(table, 1) == found
+        assert remembered(table, told) == found
+        assert remembered(table, 1) == found
 
 
 @pytest.mark.parametrize("text", ["t#Song.count#1", "t#+Song#1", "t#+Song.count", "t"])

@@ -1,0 +1,29 @@
+"""What every handler needs of Lambda's invocation: its context, and the time that is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from daicho.runtime.retry import RESERVE, Patience
+from handlers.wiring.dependencies import Outside
+
+
+class Context(Protocol):
+    """What the handlers need of Lambda's context."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Milliseconds until the invocation is ended."""
+
+
+Handler = Callable[[Mapping[str, Any], Context], dict[str, Any]]
+
+
+def patience_of(context: Context, outside: Outside) -> Patience:
+    """The invocation's time, less what its end needs."""
+
+    def remaining() -> float:
+        return context.get_remaining_time_in_millis() / 1000
+
+    reserve = min(RESERVE, remaining() / 4)
+    return Patience(remaining, reserve, sleep=outside.sleep, random=outside.random)
