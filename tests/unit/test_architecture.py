@@ -1,118 +1,147 @@
-"""Imports point one way, and what starts fast stays light."""
+"""The structure of the code: one order of packages, no import cycle, nothing large."""
 
 from __future__ import annotations
 
-import ast
 import json
+import re
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import Counter
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+import daicho
+from tests.support.imports import (
+    find_cycle,
+    find_entry,
+    find_violations,
+    list_modules,
+    read_imports,
+)
+
 ROOT = Path(__file__).parents[2]
 FUNCTIONS = ROOT / "functions"
-MODULES = {
-    ".".join(path.relative_to(FUNCTIONS).with_suffix("").parts).removesuffix(".__init__"): path
-    for path in FUNCTIONS.rglob("*.py")
-}
-PURE = (
-    *(
-        "storage.keys",
-        "plan",
-        "storage.attributes",
-        "derive.derived_items",
-        "runtime.retry",
-        "declare.queries",
-        "declare.fields",
-        "declare.aggregates",
-    ),
-    *(
-        "declare.entity",
-        "declare.compiler",
-        "plan.lockfile",
-        "errors",
-        "query.paging",
-        "runtime.settings",
-        "declare.searches",
-    ),
-    *("search.keyword", "search.variants", "search.posting_lists", "search.pager"),
-    *("search.grams", "search.normalise", "search.unicode14", "stream.batch_fold", "tally.slots"),
+CODE = ("functions", "infra", "local", "daicho_cli", "tests", "bench", "examples")
+
+STREAM_SIDE = (
+    *("errors", "runtime", "plan", "storage", "search", "layout", "derive", "tally"),
+    *("stream", "redrive", "archive", "tenants", "sweep"),
 )
-WITHOUT_PYDANTIC = (
-    "storage.keys",
-    "plan",
-    "storage.attributes",
-    "derive.derived_items",
-    "stream.batch_fold",
-    "tally.slots",
-    "storage.table",
+"""What the stream and scheduled functions load: neither Pydantic nor the resolver of events."""
+ENTITY_SIDE = (
+    *("declare", "items", "query", "write", "book"),
+    *("web.schema", "web.http", "web.routes", "web.openapi", "web"),
 )
-STREAM_HANDLERS = ("project", "rollup", "archive", "redrive", "audit", "jobs", "forget", "sweep")
-NOT_IN_STREAM = (
-    "pydantic",
-    "domains",
-    "daicho.declare.entity",
-    "daicho.declare.domain",
-    "daicho.book.book",
+"""What the API, the commands and the domain files load besides."""
+ORDER = tuple(f"daicho.{package}" for package in (*STREAM_SIDE, *ENTITY_SIDE))
+ORDER = (*ORDER, "daicho", "domains", "handlers")
+"""Packages and modules, lowest first: each imports itself and those before it, and nothing else.
+
+``daicho`` is the public names, which are loaded when they are asked for.
+"""
+PURE = ("errors", "runtime", "plan", "search", "layout", "derive", "declare", "items")
+"""Packages that do no input or output, and load nothing that does."""
+HOMES_OF_THE_SDK = {"daicho.storage.table", "daicho.storage.bucket", "daicho.tenants.state_machine"}
+AWS_SDK = ("boto3", "botocore", "aws_lambda_powertools")
+NOT_ON_THE_STREAM_SIDE = ("pydantic", "aws_lambda_powertools", "domains", "daicho.declare")
+
+MODULES = list_modules(FUNCTIONS)
+OURS = {find_entry(name, ORDER) for name in MODULES}
+HANDLERS = sorted(path.stem for path in (FUNCTIONS / "handlers").glob("[a-z]*.py"))
+MAX_LINES = 400
+MAX_MODULES = 17
+
+
+def is_ours(module: str) -> bool:
+    return module.partition(".")[0] in ("daicho", "domains", "handlers")
+
+
+def test_every_import_follows_the_order_of_packages() -> None:
+    imports = [each for each in read_imports(MODULES) if is_ours(each.imported)]
+    assert len(imports) > 1_000
+    assert [str(each) for each in find_violations(imports, ORDER)] == []
+
+
+def test_no_modules_import_each_other() -> None:
+    for folder, package in (
+        (FUNCTIONS, ""),
+        (ROOT, "infra"),
+        (ROOT, "local"),
+        (ROOT, "daicho_cli"),
+    ):
+        modules = list_modules(folder, package)
+        assert find_cycle(each for each in read_imports(modules) if each.imported in modules) == []
+
+
+def test_every_entry_of_the_order_exists() -> None:
+    assert [entry for entry in ORDER if entry not in MODULES] == []
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "violation"),
+    [
+        (
+            "storage/keys.py",
+            "from daicho.derive import derived_items",
+            "daicho.derive.derived_items",
+        ),
+        ("sweep.py", "from daicho.declare.entity import Entity", "daicho.declare.entity"),
+        ("web/http/paging.py", "from daicho.web.routes import crud", "daicho.web.routes.crud"),
+        ("plan/model.py", "def load():\n    import daicho.book.book", "daicho.book.book"),
+        ("errors.py", "if TYPE_CHECKING:\n    from .tally import slots", "daicho.tally.slots"),
+        ("tally/slots.py", "from handlers import api", "handlers.api"),
+    ],
 )
-ONE_PLACE = {
-    "boto3": {"daicho.storage.table", "daicho.storage.bucket", "daicho.tenants.state_machine"}
-}
-MOST_LINES = 400
-OUTSIDE = ("infra", "daicho_cli", "local", "tests", "bench")
+def test_an_import_against_the_order_is_found(
+    file: str, line: str, violation: str, tmp_path: Path
+) -> None:
+    copy = tmp_path / "functions"
+    shutil.copytree(FUNCTIONS, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    with (copy / "daicho" / file).open("a", encoding="utf-8") as planted:
+        planted.write(f"\n{line}\n")
+    imports = [each for each in read_imports(list_modules(copy)) if is_ours(each.imported)]
+    (found,) = find_violations(imports, ORDER)
+    assert found.imported == violation
 
 
-def imported(path: Path) -> Iterator[str]:
-    """The modules that a file imports when it runs, not for types only."""
-    found: list[ast.AST] = [ast.parse(path.read_text())]
-    while found:
-        node = found.pop()
-        match node:
-            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
-                found.extend(node.orelse)
-            case ast.Import(names=names):
-                yield from (each.name for each in names)
-            case ast.ImportFrom(module=str(module), names=names):
-                for each in names:
-                    whole = f"{module}.{each.name}"
-                    yield whole if whole in MODULES else module
-            case _:
-                found.extend(ast.iter_child_nodes(node))
+def test_a_cycle_within_a_package_is_found(tmp_path: Path) -> None:
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p/a.py").write_text("from p import b")
+    (tmp_path / "p/b.py").write_text("def f():\n    from p.c import d")
+    (tmp_path / "p/c.py").write_text("if TYPE_CHECKING:\n    import p.a")
+    cycle = find_cycle(read_imports(list_modules(tmp_path, "p")))
+    assert set(cycle) == {"p.a", "p.b", "p.c"}
 
 
-@pytest.mark.parametrize("name", sorted(MODULES))
-def test_imports_point_inward(name: str) -> None:
-    layers = ("daicho", "domains", "handlers")
-    own = name.split(".", maxsplit=1)[0]
-    outer = layers[layers.index(own) + 1 :]
-    for each in imported(MODULES[name]):
-        top = each.split(".")[0]
-        assert top not in outer, f"{name} imports {each}"
-        assert top not in ("infra", "daicho_cli", "local", "tests", "bench"), (
-            f"{name} imports {each}"
-        )
+def test_nothing_but_the_library_itself_is_imported_by_it() -> None:
+    outside = {"infra", "daicho_cli", "local", "tests", "bench", "examples"}
+    assert [str(i) for i in read_imports(MODULES) if i.imported.partition(".")[0] in outside] == []
 
 
-def test_domains_speak_of_nothing_but_the_library() -> None:
+def test_domains_import_the_library_and_nothing_of_aws() -> None:
     allowed = {"daicho", "domains", "pydantic", *sys.stdlib_module_names}
-    for name, path in MODULES.items():
-        if name.startswith("domains."):
-            assert {each.split(".")[0] for each in imported(path)} <= allowed
+    domains = {name: path for name, path in MODULES.items() if name.startswith("domains.")}
+    assert {each.imported.partition(".")[0] for each in read_imports(domains)} <= allowed
 
 
-def test_the_sdk_stands_in_one_place() -> None:
-    for package, homes in ONE_PLACE.items():
-        using = {name for name, path in MODULES.items() if package in set(imported(path))}
-        assert using <= homes
+def test_infrastructure_imports_nothing_but_the_plan() -> None:
+    imports = read_imports(list_modules(ROOT, "infra"))
+    assert {each.imported for each in imports if is_ours(each.imported)} == {"daicho.plan"}
 
 
-def loaded(module: str, *unwanted: str) -> list[str]:
-    """Which of the unwanted packages importing a module brings along, in a fresh interpreter."""
+def test_the_sdk_is_imported_in_few_modules() -> None:
+    using = {each.importer for each in read_imports(MODULES) if each.imported == "boto3"}
+    assert using == HOMES_OF_THE_SDK
+
+
+def load(modules: list[str], unwanted: tuple[str, ...]) -> list[str]:
+    """Which of the unwanted packages importing these modules loads, in a fresh interpreter."""
     script = (
-        f"import sys, json, {module}\n"
-        f"print(json.dumps([each for each in {list(unwanted)!r} if each in sys.modules]))"
+        f"import sys, json\nfor name in {modules!r}: __import__(name)\n"
+        f"print(json.dumps([name for name in {unwanted!r} if name in sys.modules]))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script],
@@ -121,43 +150,89 @@ def loaded(module: str, *unwanted: str) -> list[str]:
         text=True,
         check=True,
     )
-    found: list[str] = json.loads(done.stdout)
-    return found
+    loaded: list[str] = json.loads(done.stdout)
+    return loaded
 
 
-def test_the_pure_core_needs_no_sdk() -> None:
-    modules = ", ".join(f"daicho.{name}" for name in PURE)
-    assert loaded(modules, "boto3", "botocore", "aws_lambda_powertools") == []
+def modules_of(*packages: str) -> list[str]:
+    entries = {f"daicho.{package}" for package in packages}
+    return [name for name in MODULES if is_ours(name) and find_entry(name, ORDER) in entries]
 
 
-def test_what_the_stream_shares_needs_no_pydantic() -> None:
-    modules = ", ".join(f"daicho.{name}" for name in WITHOUT_PYDANTIC)
-    assert loaded(modules, *NOT_IN_STREAM) == []
+def test_pure_packages_load_no_sdk() -> None:
+    assert load(modules_of(*PURE), AWS_SDK) == []
 
 
-@pytest.mark.parametrize("name", STREAM_HANDLERS)
-def test_stream_handlers_start_without_the_declarations(name: str) -> None:
-    assert loaded(f"handlers.{name}", *NOT_IN_STREAM, "aws_lambda_powertools") == []
+def test_the_stream_side_loads_neither_pydantic_nor_the_resolver() -> None:
+    assert load(modules_of(*STREAM_SIDE), NOT_ON_THE_STREAM_SIDE) == []
 
 
-def test_infrastructure_reads_the_plan_only() -> None:
-    for path in (ROOT / "infra").glob("*.py"):
-        ours = {each for each in imported(path) if each.split(".")[0] in ("daicho", "domains")}
-        assert ours <= {"daicho.plan"}, path.name
+@pytest.mark.parametrize("name", [name for name in HANDLERS if name != "api"])
+def test_stream_and_scheduled_functions_load_neither_either(name: str) -> None:
+    assert load([f"handlers.{name}"], NOT_ON_THE_STREAM_SIDE) == []
 
 
-@pytest.mark.parametrize("name", ["api", *STREAM_HANDLERS])
+def test_loading_a_package_loads_none_of_its_modules() -> None:
+    """A stream function would load Pydantic with the first import from ``daicho``."""
+    packages = {name for name, path in MODULES.items() if path.name == "__init__.py"}
+    with_imports = {each.importer for each in read_imports(MODULES)} & packages
+    assert with_imports == {"daicho", "daicho.plan", "domains"} & with_imports
+    assert load(["daicho"], ("daicho.errors",)) == []
+
+
+def test_the_public_names_are_those_that_the_documentation_lists() -> None:
+    page = (ROOT / "docs/declaring.md").read_text("utf-8")
+    section = page.partition("## Public names\n")[2].partition("\n## ")[0]
+    listed = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    assert listed == daicho.__all__
+    assert not any(isinstance(getattr(daicho, name), ModuleType) for name in daicho.__all__)
+
+
+def test_mypy_reads_the_same_public_names() -> None:
+    text = (FUNCTIONS / "daicho/__init__.py").read_text("utf-8")
+    typed = re.findall(r"^    from (daicho\.[\w.]+) import (\w+) as (\w+)$", text, re.MULTILINE)
+    assert [name for _, name, alias in typed if name != alias] == []
+    assert {name: module for module, name, _ in typed} == {
+        name: f"daicho.{module}" for name, module in daicho._MODULES.items()
+    }
+
+
+def test_the_documentation_names_the_order_and_where_to_look() -> None:
+    page = (ROOT / "docs/architecture.md").read_text("utf-8")
+    table = page.partition("## The library, by what it does\n")[2].partition("\n## ")[0]
+    listed = [name.removesuffix("/") for name in re.findall(r"^\| `([\w/]+)` \|", table, re.M)]
+    assert listed == [*STREAM_SIDE, *(name for name in ENTITY_SIDE if "." not in name)]
+    look = page.partition("## Where to look\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| .+\? \| (.*) \| `(\w+)` \|$", look, re.MULTILINE)
+    assert len(rows) == look.count("? |") > 15
+    for files, name in rows:
+        paths = [ROOT / each for each in re.findall(r"`([\w/]+(?:\.py|/))`", files)]
+        assert all(path.exists() for path in paths), files
+        texts = [
+            p.read_text("utf-8")
+            for path in paths
+            for p in (path, *path.rglob("*.py"))
+            if p.is_file()
+        ]
+        assert any(re.search(rf"^\s*(?:class |def )?{name}\b", text, re.M) for text in texts), name
+
+
+@pytest.mark.parametrize("name", HANDLERS)
 def test_handlers_are_thin(name: str) -> None:
-    lines = len((FUNCTIONS / f"handlers/{name}.py").read_text().splitlines())
+    lines = len((FUNCTIONS / f"handlers/{name}.py").read_text("utf-8").splitlines())
     assert 15 <= lines <= 45, f"{lines} lines"
 
 
 def test_no_file_is_long() -> None:
-    folders = ("functions", "infra", "local", "daicho_cli", "tests", "bench", "examples")
-    long = {
-        str(path.relative_to(ROOT)): lines
-        for folder in folders
-        for path in (ROOT / folder).rglob("*.py")
-        if (lines := len(path.read_text().splitlines())) > MOST_LINES
+    lines = {
+        str(path.relative_to(ROOT)): len(path.read_text("utf-8").splitlines())
+        for path in (ROOT / "app.py", *(p for each in CODE for p in (ROOT / each).rglob("*.py")))
     }
-    assert long == {}
+    assert len(lines) > 400
+    assert {path: count for path, count in lines.items() if count > MAX_LINES} == {}
+
+
+def test_no_folder_of_the_library_is_large() -> None:
+    files = (FUNCTIONS / "daicho").rglob("*.py")
+    sizes = Counter(path.parent for path in files if path.name != "__init__.py")
+    assert {str(path): size for path, size in sizes.items() if size > MAX_MODULES} == {}
