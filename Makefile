@@ -83,32 +83,42 @@ simulate-votes: $(TOOLS) ## 20,000 votes a second over DynamoDB's partition limi
 
 ##@ Test
 .PHONY: test lint format unit property integration delivery infra e2e mutation-check
-test: lint unit property integration delivery infra e2e ## Everything, from nothing
+# The local stack of e2e mostly waits for its schedules: the other suites run meanwhile, one after
+# the other. What each prints comes in one piece, where make can do that (GNU make 4).
+IN_ONE_PIECE := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+SUITES := e2e lint unit property infra delivery integration
+test: $(TOOLS) .local/.ministack .local/.layer build/.layer ## Everything, from nothing
+	@$(MAKE) --jobs=2 $(IN_ONE_PIECE) $(SUITES)
 
 lint: $(VENV)/.requirements ## ruff and mypy --strict
-	$(BIN)/ruff check --quiet $(CODE)
-	$(BIN)/ruff format --check --quiet $(CODE)
-	$(BIN)/mypy $(CODE)
+	@$(call timed,$(BIN)/ruff check --quiet $(CODE) && \
+		$(BIN)/ruff format --check --quiet $(CODE) && $(BIN)/mypy $(CODE))
 
 format: $(VENV)/.requirements ## Let ruff format and fix
 	$(BIN)/ruff format $(CODE)
 	$(BIN)/ruff check --fix $(CODE)
 
-run_tests = $(PYTEST) tests/$(1) -q $(2)
+# A command, and how long it took.
+timed = began=$$SECONDS; $(1) || { echo "--- $@: failed after $$((SECONDS - began)) s"; exit 1; }; \
+	echo "--- $@: $$((SECONDS - began)) s"
+run_tests = @$(call timed,$(PYTEST) $(addprefix tests/,$(1)) -q $(2))
 
 unit: $(VENV)/.requirements ## The pure parts, and what was recorded of all routes
-	$(call run_tests,unit tests/golden)
+	$(call run_tests,unit golden,-n 2)
 
 property: $(VENV)/.requirements ## Laws of the pure parts
 	$(call run_tests,property,-n 2)
 
 integration: $(TOOLS) ## Handlers over Dynoxide
-	$(call run_tests,integration,-n 2)
+	$(call run_tests,integration,-n 2 --dist loadfile --no-loadscope-reorder)
 
 delivery: $(TOOLS) ## The stream path under faults
 	$(call run_tests,delivery,-n 2)
 
-.PHONY: delivery-soak
+.PHONY: trials delivery-soak
+trials: $(TOOLS) ## The long tests at their whole size: before a release, or a change of what they test
+	@TRIALS=1 $(PYTEST) tests/integration/commands tests/integration/tenants -n 2 --dist loadfile -q
+
 delivery-soak: $(VENV)/.requirements ## Delivery in the large: 20,000 schedules (FIRST=1 is the seed to begin with)
 	@$(BIN)/python -m tests.delivery.soak --first $(or $(FIRST),1)
 

@@ -15,6 +15,14 @@ from tests.support.sample_entities import Shelf
 from tests.support.versioned_entities import BOTH, Kept
 from tests.support.votes import Instance
 
+LONGEST = ("test_chinook.py", "test_deletion.py", "test_sales.py")
+"""Files that take most of the time: they come first, so that no worker ends with one of them."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
+
 
 @pytest.fixture(scope="module")
 def served(dynamo: str, dynamodb: DynamoDBClient) -> Iterator[Served]:

@@ -31,6 +31,9 @@ STACK = Stack(
 )
 
 
+TEXTS = ["x' OR '1'='1", "'; DROP TABLE archive; --", "it''s", "\\'", "?", "日本"]
+"""Values that would change a statement if they became part of it."""
+
 LOCAL_STACK = dataclasses.replace(STACK, endpoint="http://127.0.0.1:1", region="us-east-1")
 
 

@@ -60,9 +60,10 @@ def free_port() -> int:
 
     Below those that systems give to outgoing connections (from 32,768 on Linux, 49,152 elsewhere):
     of those, one may be somebody's when a server that was stopped wants its own again. Test workers
-    begin at the same moment, so each has ports of its own.
+    begin at the same moment, and a suite without workers runs beside them: each has ports of its
+    own.
     """
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", f"gw{WORKERS - 1}").removeprefix("gw"))
     while True:
         port = secrets.choice(PORTS[worker % WORKERS :: WORKERS])
         with socket.socket() as probe:

@@ -18,8 +18,8 @@ from daicho.storage.attributes import Image
 from daicho.stream.records import Batch, sequence
 from tests.delivery.aws.memory import MemoryBucket, MemoryTable
 from tests.support.sample_ledger import LEDGER, image
+from tests.support.stream_events import LABEL, raw_record
 
-LABEL = "2026-11-21T00:00:00.000"
 DAY = 86400
 MIDNIGHT = 1795219200  # 2026-11-21
 TODAY = dt.date(2026, 11, 21)
@@ -40,20 +40,7 @@ def batch(*numbers: int, at: int = MIDNIGHT, shard: str = "s", **changed: Any) -
     records = []
     for number in numbers:
         old = {**download(number, tenant), **changed}
-        change = {
-            "Keys": {"PK": old["PK"], "SK": old["SK"]},
-            "SequenceNumber": str(number),
-            "ApproximateCreationDateTime": at,
-            "OldImage": old,
-        }
-        records.append(
-            {
-                "eventName": "REMOVE",
-                "eventSourceARN": f"arn:…/stream/{LABEL}",
-                "dynamodb": change,
-                "userIdentity": TTL,
-            }
-        )
+        records.append({**raw_record(number, (old, None), at), "userIdentity": TTL})
     return Batch.parse({"shardId": shard, "Records": records})
 
 

@@ -29,9 +29,8 @@ from tests.delivery.aws.objects import Objects
 from tests.delivery.aws.on_failure import EXHAUSTED, GivenUp, object_of
 from tests.support.consistency import differences
 from tests.support.sample_ledger import LEDGER, image, tally
+from tests.support.stream_events import ARN, LABEL, raw_record
 
-LABEL = "2026-11-21T00:00:00.000"
-ARN = f"arn:aws:dynamodb:us-east-1:000000000000:table/daicho/stream/{LABEL}"
 BEGAN = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
 SHARD = "shardId-1"
 DAY = dt.timedelta(hours=25)
@@ -93,23 +92,16 @@ class House:
         key = key_of(item)
         old = self.dynamo.find(key)
         self.dynamo.commit(key, item)
-        self._record(key, old, item)
+        self._record(old, item)
 
     def delete(self, item: Image) -> None:
         old = self.dynamo.find(key_of(item))
         self.dynamo.commit(key_of(item), None)
-        self._record(key_of(item), old, None)
+        self._record(old, None)
 
-    def _record(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
-        name = "INSERT" if old is None else "REMOVE" if new is None else "MODIFY"
-        change: dict[str, Any] = {
-            "Keys": {"PK": {"S": key.pk}, "SK": {"S": key.sk}},
-            "SequenceNumber": str(len(self.records) + 98),  # crosses a length on the way
-            "ApproximateCreationDateTime": self.now.timestamp(),
-            **({"OldImage": old} if old else {}),
-            **({"NewImage": new} if new else {}),
-        }
-        self.records.append({"eventName": name, "eventSourceARN": ARN, "dynamodb": change})
+    def _record(self, old: Image | None, new: Image | None) -> None:
+        number = len(self.records) + 98  # crosses a length on the way
+        self.records.append(raw_record(number, (old, new), self.now.timestamp()))
 
     # --- Functions ---------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from daicho.layout import item_keys
@@ -83,6 +84,16 @@ OLD_LEDGER = Ledger(
     }
 )
 LEDGER = Ledger({**OLD_LEDGER.entities, "Song": (Generation(1, SONG_1), Generation(2, SONG_2))})
+
+CHART_PLAN, ALIVE_PLAN = DOWNLOAD.aggregates
+AT_ONCE = replace(CHART_PLAN, rolled_up="at once")
+
+
+def with_chart(*charts: AggregatePlan) -> Ledger:
+    """A ledger in which the chart of downloads is declared so, generation by generation."""
+    plans = [replace(DOWNLOAD, aggregates=(chart, ALIVE_PLAN)) for chart in charts]
+    generations = tuple(Generation(number, plan) for number, plan in enumerate(plans, 1))
+    return Ledger({**LEDGER.entities, "Download": generations})
 
 
 def image(

@@ -236,3 +236,24 @@ def test_no_folder_of_the_library_is_large() -> None:
     files = (FUNCTIONS / "daicho").rglob("*.py")
     sizes = Counter(path.parent for path in files if path.name != "__init__.py")
     assert {str(path): size for path, size in sizes.items() if size > MAX_MODULES} == {}
+
+
+def test_unit_tests_mirror_the_modules() -> None:
+    """``unit/write/test_sender.py`` tests ``write/sender.py``, and so may ``test_sender_x.py``."""
+    roots = {"": FUNCTIONS / "daicho", "handlers": FUNCTIONS / "handlers"}
+    roots |= {name: ROOT / name for name in ("daicho_cli", "local")} | {
+        "support": ROOT / "tests/support"
+    }
+    modules = {
+        (Path(name) / path.relative_to(root)).with_suffix("")
+        for name, root in roots.items()
+        for path in root.rglob("*.py")
+    }
+    lost = [
+        str(test)
+        for path in (ROOT / "tests/unit").glob("*/**/test_*.py")
+        for test in [path.relative_to(ROOT / "tests/unit")]
+        for name in [path.stem.removeprefix("test_")]
+        if not any(m.parent == test.parent and f"{name}_".startswith(f"{m.name}_") for m in modules)
+    ]
+    assert lost == []

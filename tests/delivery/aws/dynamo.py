@@ -2,7 +2,7 @@
 
 Every call is atomic. Every committed change that changes something is a record in the stream, also
 of derived items. Indexes lag, and reads that ask for no consistency see the past, by as much as
-``lag`` says. `tests/integration/test_memory.py` holds it against a real DynamoDB interface.
+``lag`` says. `tests/integration/storage/test_memory.py` holds it against a real DynamoDB interface.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from daicho.stream import claims
 from daicho.stream.claims import Claim
 from daicho.stream.records import StreamRecord
 from tests.delivery.aws.memory import MemoryBucket, MemoryTable
+from tests.support.failed_records import body, raw
 from tests.support.memory_archive import batch, seq
 
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
@@ -63,14 +64,6 @@ class House:
         """Everything that any version of any object holds."""
         found = [self.bucket.fetch(each.name, each.id) for each in self.bucket.versions("")]
         return "".join(each.body.decode() for each in found if each)
-
-
-def raw(number: int, tenant: str) -> Any:
-    return batch(number, tenant=tenant).records[0].raw
-
-
-def body(whole: dict[str, Any]) -> bytes:
-    return json.dumps(whole).encode()
 
 
 @pytest.fixture

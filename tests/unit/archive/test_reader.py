@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from itertools import islice
 from typing import Any
 
 import pytest
 
 from daicho.archive.reader import Archive, Days, Selection
-from daicho.archive.row_format import Row, RowError
 from daicho.storage.item_key import key_of
 from tests.delivery.aws.memory import MemoryBucket
 from tests.support.memory_archive import (
@@ -19,11 +17,9 @@ from tests.support.memory_archive import (
     TODAY,
     WEEK_LATER,
     Kept,
-    batch,
     download,
     name_after,
 )
-from tests.support.sample_ledger import LEDGER
 
 TOMORROW = TODAY + dt.timedelta(days=1)
 
@@ -132,79 +128,3 @@ def test_an_empty_archive_is_empty() -> None:
     archive = Archive(MemoryBucket())
     assert list(archive.entities()) == []
     assert list(archive.rows(Selection(), lambda *_: None)) == []
-
-
-ODD: list[dict[str, Any]] = [
-    {"n": {"N": "0.12345678901234567890123456789012345678"}, "b": {"B": "AAE="}},
-    {"text": {"S": "台帳 \u2028 \r\n \x00 💿"}},
-    {"text": {"S": "half \ud83d of a pair"}},
-    {"deep": {"M": {"l": {"L": [{"NULL": True}, {"BOOL": False}, {"SS": ["a"]}]}}}},
-]
-
-
-@pytest.mark.parametrize("odd", ODD)
-def test_a_row_is_read_as_it_was_written(odd: dict[str, Any]) -> None:
-    (record,) = batch(1, **odd).records
-    row = Row.of(record, LEDGER)
-    assert row.line.count(b"\n") == 1
-    assert Row.parse(row.line) == row
-    assert Row.parse(row.line).item == {**download(1), **odd}
-
-
-@pytest.mark.parametrize(
-    ("changed", "raw"),
-    [
-        ({}, False),
-        ({"extra": {"S": "of no concern"}}, False),
-        ({"gen": {"N": "9"}}, True),
-        ({"gen": {"S": "one"}}, True),
-        ({"song": {"N": "1"}}, True),
-        ({"song": {"S": "2"}}, True),
-        ({"id": {"S": "another"}}, True),
-        ({"type": {"S": "Unheard"}}, True),
-    ],
-)
-def test_what_the_model_cannot_read_is_flagged(changed: dict[str, Any], raw: bool) -> None:
-    (record,) = batch(1, **changed).records
-    assert Row.of(record, LEDGER).raw is raw
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        b"",
-        b"[]",
-        b"{}",
-        b'{"tenant": 1}',
-        b"\xff",
-        b"null",
-        pytest.param(b"[" * 100_000, id="deep"),
-    ],
-)
-def test_something_else_is_no_row(line: bytes) -> None:
-    with pytest.raises(RowError):
-        Row.parse(line)
-
-
-EDITED: list[dict[str, Any]] = [
-    {"seq": "1"},
-    {"seq": "label#²"},
-    {"seq": f"label#{'9' * 5000}"},
-    {"deleted_at": "2026-11-21"},
-    {"deleted_at": 1},
-    {"item": {}},
-    {"item": {"PK": {"S": "t"}, "SK": {"N": "1"}}},
-    {"item": [1]},
-    {"tenant": None},
-    {"gen": "1"},
-    {"gen": True},
-]
-
-
-@pytest.mark.parametrize("changed", EDITED, ids=str)
-def test_a_row_that_was_made_by_hand_is_none(changed: dict[str, Any]) -> None:
-    (record,) = batch(1).records
-    written = json.loads(Row.of(record, LEDGER).line)
-    assert Row.parse(json.dumps(written)) == Row.of(record, LEDGER)
-    with pytest.raises(RowError):
-        Row.parse(json.dumps({**written, **changed}))

@@ -1,83 +1,26 @@
-"""Domain files read at once: short, of the library's words alone, and all of them in the README."""
+"""Which resources of a domain can be limited in number."""
 
 from __future__ import annotations
 
-import ast
-import re
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-import domains
-from daicho.declare.registry import Daicho
-from daicho_cli.generate.line_counts import lines_of, sized
+from daicho import Aggregate, Count, Domain, Entity, Key, uid
+from daicho.errors import DeclarationError
+from tests.support.sample_domain import Label
 
-ROOT = Path(__file__).parents[3]
-FILES = sorted(p for p in (ROOT / "functions/domains").glob("*.py") if p.stem != "__init__")
-MOST_LINES = 150
-LIBRARY = {"daicho", "daicho.declare.fields", "daicho.errors", "daicho.declare.queries"}
-"""What a domain may import of the library: nothing that makes a key or a request."""
-AWS = re.compile(r"\b(boto\w*|dynamodb|GSI\d|PK|SK|TableName|s3)\b", re.IGNORECASE)
-README = (ROOT / "README.md").read_text("utf-8")
-TABLE = re.findall(r"^\| ([^|]+) \|.*functions/domains/.*\|$", README, re.MULTILINE)
-SYSTEMS = (
-    *("users", "contacts", "orders", "places", "articles", "manuals", "carts"),
-    *("photos", "devices", "messages", "documents", "polls", "music"),
+
+class Uncounted(Entity):
+    id: str = uid()
+
+    key = Key(id)
+    of_id = Aggregate(Count(), id)
+
+
+@pytest.mark.parametrize(
+    ("entity", "verbs", "said"),
+    [(Uncounted, "POST", r"nothing counts: Count\(\)"), (Label, "POST PUT", "PUT creates too")],
 )
-"""Those of the seeds."""
-
-
-def named(path: Path) -> str:
-    return path.stem
-
-
-def imported(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (each.name for each in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-
-
-@pytest.mark.parametrize("path", FILES, ids=named)
-def test_a_domain_is_read_at_once(path: Path) -> None:
-    assert lines_of(path) <= MOST_LINES
-
-
-@pytest.mark.parametrize("path", FILES, ids=named)
-def test_a_domain_makes_no_key_and_no_request(path: Path) -> None:
-    ours = {each for each in imported(path) if each.split(".")[0] == "daicho"}
-    assert ours <= LIBRARY
-    code = ast.parse(path.read_text("utf-8"))
-    texts = [n.value for n in ast.walk(code) if isinstance(n, ast.Constant)]
-    names = [n.id for n in ast.walk(code) if isinstance(n, ast.Name)]
-    said = [each for each in (*texts, *names) if isinstance(each, str) and "\n" not in each]
-    docstrings = {ast.get_docstring(n) for n in ast.walk(code) if isinstance(n, _DOCUMENTED)}
-    wrong = [each for each in said if each not in docstrings and (AWS.search(each) or "#" in each)]
-    assert wrong == []
-
-
-_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
-
-
-@pytest.mark.parametrize("path", FILES, ids=named)
-def test_every_domain_is_in_the_readme(path: Path) -> None:
-    assert f"(functions/domains/{path.name})" in README
-
-
-def test_every_system_of_the_seeds_has_a_line() -> None:
-    words = " ".join(TABLE)
-    assert [each for each in SYSTEMS if each not in words] == []
-    assert {each.name for each in Daicho.discover(domains).domains} == {p.stem for p in FILES}
-
-
-def test_the_sizes_are_those_of_the_files(tmp_path: Path) -> None:
-    assert sized(README) == README  # else: make docs
-    (tmp_path / "functions/domains").mkdir(parents=True)
-    for name, lines in (("a", 3), ("b", 5)):
-        (tmp_path / f"functions/domains/{name}.py").write_text("x\n" * lines)
-    a, b = (f"[`{name}`](functions/domains/{name}.py)" for name in "ab")
-    old = f"| one | shows | {a} |\n| two | shows | {a}, {b} | 7 |\n| three | [x](y.md) | z |\n"
-    new = f"| one | shows | {a} | 3 |\n| two | shows | {a}, {b} | 3 + 5 |\n"
-    assert sized(old, tmp_path) == new + "| three | [x](y.md) | z |\n"
+def test_what_cannot_be_limited(entity: type[Entity], verbs: str, said: str) -> None:
+    domain = Domain("labels", Label, Uncounted)
+    with pytest.raises(DeclarationError, match=said):
+        domain.resource("/labels/{id}", entity, verbs, most=3)

@@ -7,13 +7,9 @@ from typing import Any
 
 import pytest
 
-from daicho import Entity, Key, Listing, Versioned, created_at, field, ref, refs, uid
-from daicho.declare.compiler import compile_entity
 from daicho.derive import derived_items
 from daicho.derive.index_row import COPY, MOST_COPIED, Row, is_too_large, read, written
-from daicho.errors import DeclarationError
 from daicho.layout import components
-from daicho.plan import EntityPlan
 from daicho.storage.attributes import Image
 from tests.support.sample_ledger import LEDGER, image
 
@@ -26,72 +22,6 @@ VALUES: dict[str, Any] = {
     "tags": {"b", "a"},
     "note": "n",
 }
-
-
-class Team(Entity):
-    id: str = uid()
-
-    key = Key(id)
-
-
-class Task(Entity):
-    id: str = uid()
-    team: str = ref(Team)
-    title: str = field()
-    helpers: set[str] = refs(Team)
-    note: str = ""
-
-    key = Key(id)
-    none = Listing(team)
-    some = Listing(team, copies=(title, created_at))
-    one = Listing(team, copies=helpers)
-    every = Listing(team, copies=all)
-
-
-def copies() -> dict[str, tuple[str, ...]]:
-    return {each.name: each.copies for each in compile_entity(Task).listings}
-
-
-def test_what_is_copied_tells_the_item_too() -> None:
-    assert copies() == {
-        "none": (),
-        "some": ("id", "title", "created_at"),
-        "one": ("id", "helpers"),
-        "every": ("id", "team", "title", "helpers", "note", "created_at", "version"),
-    }
-
-
-def test_a_plan_reads_what_it_wrote() -> None:
-    plan = compile_entity(Task)
-    assert EntityPlan.from_json(plan.to_json()) == plan
-    assert "copies" not in next(e for e in plan.to_json()["listings"] if e["name"] == "none")
-
-
-def test_another_entitys_field_is_not_copied() -> None:
-    class Other(Entity):
-        id: str = uid()
-        team: str = ref(Team)
-
-        key = Key(id)
-        of_team = Listing(team, copies=Task.title)
-
-    with pytest.raises(DeclarationError, match=r"Other\.of_team copies Task\.title"):
-        compile_entity(Other)
-    with pytest.raises(DeclarationError, match="takes fields"):
-        Listing(copies="title")
-
-
-def test_a_pointer_holds_nothing_to_copy() -> None:
-    class Manual(Entity):
-        id: str = uid()
-        text: str = field()
-
-        key = Key(id)
-        versions = Versioned("pointer")
-        newest = Listing(copies=all)
-
-    with pytest.raises(DeclarationError, match=r"Manual\.newest.*pointer.*'text'"):
-        compile_entity(Manual)
 
 
 def rows(values: dict[str, Any]) -> dict[str, Row]:

@@ -1,31 +1,16 @@
+"""The lock file: what is a new generation, and what is refused without one."""
+
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from daicho.errors import DeclarationError
-from daicho.plan import (
-    AggregatePlan,
-    EntityPlan,
-    KeyPlan,
-    Ledger,
-    ListingPlan,
-    NewerGenerationError,
-    Part,
-    SearchPlan,
-    UnknownEntityError,
-)
+from daicho.plan import KeyPlan, Ledger
 from daicho.plan.lockfile import append, locked, write
-
-SONG = EntityPlan(
-    "Song",
-    {"id": "str", "title": "str"},
-    KeyPlan(("id",), ()),
-    searches=(SearchPlan("search", 0, ("title",), (1, 2)),),
-)
-WITH_LISTING = replace(
-    SONG, listings=(ListingPlan("of_title", 0, (Part("title"),), ("created_at",)),)
-)
+from tests.support.sample_plans import SONG, WITH_LISTING
 
 
 def test_a_change_is_a_new_generation_and_keeps_what_did_not_change() -> None:
@@ -79,47 +64,7 @@ def test_a_key_never_changes() -> None:
         append([moved], ledger)
 
 
-def test_images_of_other_generations() -> None:
-    ledger = append([SONG], Ledger())
-    with pytest.raises(NewerGenerationError):
-        ledger.plan("Song", 2)
-    with pytest.raises(UnknownEntityError):
-        ledger.plan("Song", 0)
-    with pytest.raises(UnknownEntityError, match="'Album'"):
-        ledger.plan("Album", 1)
-
-
-def test_types_of_old_generations_still_wake_the_projector() -> None:
-    ledger = append([replace(SONG, searches=())], append([SONG], Ledger()))
-    assert ledger.derived_types == ("Song",)
-
-
 def test_the_lock_file(tmp_path: Path) -> None:
     ledger = append([WITH_LISTING], Ledger())
     write(ledger, tmp_path / "lock.json")
     assert Ledger.load(tmp_path / "lock.json") == ledger
-
-
-def test_a_lock_file_from_before_rankings_had_shards_means_one() -> None:
-    chart = AggregatePlan("chart", 0, "count", None, (Part("title"),), (), ranked=True)
-    ledger = append([replace(SONG, aggregates=(chart,))], Ledger())
-    data = ledger.to_json()
-    (stored,) = data["entities"]["Song"][0]["plan"]["aggregates"]
-    assert stored.pop("shards") == 1
-    assert Ledger.from_json(data) == ledger
-    spread = append([replace(SONG, aggregates=(replace(chart, shards=4),))], ledger)
-    assert [each.plan.aggregates[0].since for each in spread.entities["Song"]] == [1, 2]
-
-
-def test_a_lock_file_says_only_of_others_when_they_are_rolled_up() -> None:
-    chart = AggregatePlan("chart", 0, "count", None, (Part("title"),), (), ranked=True)
-    ledger = append([replace(SONG, aggregates=(chart,))], Ledger())
-    (stored,) = ledger.to_json()["entities"]["Song"][0]["plan"]["aggregates"]
-    assert "rolled_up" not in stored
-    prompt = replace(SONG, aggregates=(replace(chart, rolled_up="at once"),))
-    changed = append([prompt], ledger)
-    assert [each.plan.aggregates[0].since for each in changed.entities["Song"]] == [1, 1]
-    assert Ledger.from_json(changed.to_json()) == changed
-    assert changed.rolled_up_at_once == {("Song", "chart", 1)}
-    with pytest.raises(DeclarationError, match=r"Song\.chart changed without a new generation"):
-        locked([prompt], ledger)

@@ -83,3 +83,19 @@ def test_nothing_that_a_stranger_sends_is_more_than_refused() -> None:
             ONE.read(base64.urlsafe_b64encode(text.encode("utf-8", "surrogatepass")).decode())
         with pytest.raises(BadCursor):
             ONE.read(text)
+
+
+@pytest.mark.parametrize("order", ["", "\ud800", "x" * 1025, "日" * 400])
+def test_a_cursor_of_ones_own_make_that_no_query_could_take_is_refused(order: str) -> None:
+    class Forger(Binding):
+        def write(self, position: Position | None) -> str | None:
+            assert position is not None
+            content = [1, position.order, position.list, self._digest(position)]
+            text = json.dumps(content, separators=(",", ":"))
+            if "\ud800" not in position.order:
+                text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+            return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+    forged = Forger("t", ("q",)).write(Position(order))
+    with pytest.raises(BadCursor):
+        Binding("t", ("q",)).read(forged)

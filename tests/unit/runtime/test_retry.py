@@ -1,8 +1,12 @@
-"""How long to go on."""
+"""How long to go on, and what is done again."""
 
 from __future__ import annotations
 
-from daicho.runtime.retry import LONGEST_PAUSE, Patience
+import pytest
+
+from daicho.errors import RefusedError
+from daicho.runtime.retry import LONGEST_PAUSE, Patience, carry_out, mapper
+from tests.support.invocation_time import Time
 
 
 def patience(left: list[float], slept: list[float]) -> Patience:
@@ -35,3 +39,15 @@ def test_sleeping_out_leaves_the_reserve() -> None:
 def test_seconds_run_out() -> None:
     assert Patience.seconds(10).lasts
     assert not Patience.seconds(0).lasts
+
+
+def test_a_bug_is_raised_and_not_retried() -> None:
+    attempts: list[int] = []
+
+    def refused(_: int) -> None:
+        attempts.append(1)
+        raise RefusedError("never")
+
+    with pytest.raises(RefusedError):
+        carry_out([1], refused, Time().patience, mapper(2))
+    assert len(attempts) == 1

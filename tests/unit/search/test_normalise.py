@@ -1,11 +1,10 @@
+"""The normal form of searched texts."""
+
 import hashlib
-import sys
-import unicodedata
 
 import pytest
 
 from daicho.search.normalise import fold
-from daicho.search.unicode14 import is_assigned
 
 
 @pytest.mark.parametrize(
@@ -29,15 +28,6 @@ def test_fold(text: str, normal: str) -> None:
 
 def test_what_unicode_14_does_not_assign_passes_unchanged() -> None:
     assert fold("A\U0001fae8B") == "a\U0001fae8b"
-
-
-@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="Python 3.11 carries Unicode 14")
-def test_the_table_of_assigned_code_points_is_unicode_14() -> None:
-    assert unicodedata.unidata_version == "14.0.0"
-    wrong = [
-        c for c in map(chr, range(0x110000)) if is_assigned(c) != (unicodedata.category(c) != "Cn")
-    ]
-    assert wrong == []
 
 
 def test_every_python_folds_every_code_point_alike() -> None:

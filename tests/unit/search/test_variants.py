@@ -1,3 +1,5 @@
+"""The readings of values and keywords: companies, phone numbers and plain texts."""
+
 import pytest
 
 from daicho.search.grams import Mode, forms

@@ -1,3 +1,5 @@
+"""Attribute values: plain values to DynamoDB's and back, exact, and how much they take."""
+
 import datetime as dt
 from decimal import Decimal
 from typing import Any
@@ -62,3 +64,8 @@ def test_sizes_count_names_and_bytes() -> None:
 def test_what_dynamodb_or_we_do_not_store(value: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         attributes.to_value(value)
+
+
+@pytest.mark.parametrize("zero", [Decimal("-0.0"), Decimal("0E-200"), Decimal("0E+200"), -0.0])
+def test_zero_is_zero(zero: Any) -> None:
+    assert attributes.to_value(zero) == {"N": "0"}

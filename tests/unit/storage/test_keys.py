@@ -1,3 +1,5 @@
+"""Keys as text: components, numbers, instants, scores and shards."""
+
 import datetime as dt
 from decimal import Decimal
 

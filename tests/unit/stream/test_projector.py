@@ -2,61 +2,19 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
-from daicho.errors import RefusedError, ThrottledError
+from daicho.errors import ThrottledError
 from daicho.plan import Ledger
-from daicho.runtime.retry import Patience, carry_out, mapper
 from daicho.storage.attributes import Image
 from daicho.stream.projector import Projector
-from daicho.stream.records import Batch, sequence
-from daicho.tally.slots import slot_key
+from daicho.stream.records import Batch
 from tests.delivery.aws.memory import MemoryBucket, MemoryTable
-from tests.support.sample_ledger import LEDGER, OLD_LEDGER, image, tally
-
-LABEL = "2026-11-21T00:00:00.000"
-NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
-Change = tuple[Image | None, Image | None]
-
-
-class Time:
-    """An invocation of 300 s, of which only sleeping takes any."""
-
-    def __init__(self) -> None:
-        self.left = 300.0
-
-    def sleep(self, seconds: float) -> None:
-        self.left -= seconds
-
-    @property
-    def patience(self) -> Patience:
-        return Patience(lambda: self.left, reserve=20, sleep=self.sleep)
-
-
-def batch(*changes: Change, first: int = 1) -> Batch:
-    return Batch.parse(
-        {
-            "shardId": "s",
-            "Records": [
-                {
-                    "eventName": "INSERT" if not old else "MODIFY" if new else "REMOVE",
-                    "eventSourceARN": f"arn:…/stream/{LABEL}",
-                    "dynamodb": {
-                        "Keys": {name: (new or old or {})[name] for name in ("PK", "SK")},
-                        "SequenceNumber": str(number),
-                        "ApproximateCreationDateTime": 1795223140,
-                        **({"OldImage": old} if old else {}),
-                        **({"NewImage": new} if new else {}),
-                    },
-                }
-                for number, (old, new) in enumerate(changes, first)
-            ],
-        }
-    )
+from tests.support.invocation_time import Time
+from tests.support.sample_ledger import LEDGER, OLD_LEDGER, image
+from tests.support.song_stream import COUNT, NOW, seq, song
+from tests.support.stream_events import Change, batch
 
 
 def project(table: Any, given: Batch, ledger: Ledger = LEDGER) -> str | None:
@@ -64,19 +22,8 @@ def project(table: Any, given: Batch, ledger: Ledger = LEDGER) -> str | None:
     return projector.project(given, Time().patience)
 
 
-def song(name: str, identity: str = "1") -> Image:
-    return image("Song", {"id": identity, "name": name, "artist": "x"})
-
-
-def seq(number: int) -> dict[str, str]:
-    return {"S": sequence(LABEL, str(number))}
-
-
 def rows(table: MemoryTable) -> dict[str, Image]:
     return {key.sk: item for key, item in table.items.items() if "~" in key.pk}
-
-
-COUNT = slot_key(tally("Song", "count", 1), "s")
 
 
 def test_what_is_derived_carries_number_and_place_and_nothing_else() -> None:
@@ -189,15 +136,3 @@ def test_threads_give_what_one_gives() -> None:
         )
         assert projector.project(given, Time().patience) is None
     assert one.items == many.items
-
-
-def test_a_bug_is_raised_and_not_retried() -> None:
-    attempts: list[int] = []
-
-    def refused(_: int) -> None:
-        attempts.append(1)
-        raise RefusedError("never")
-
-    with pytest.raises(RefusedError):
-        carry_out([1], refused, Time().patience, mapper(2))
-    assert len(attempts) == 1

@@ -23,8 +23,10 @@ from daicho.stream.quarantine import LONGEST_MESSAGE, described
 from daicho.stream.records import Batch
 from tests.delivery.aws.dynamo import Dynamo
 from tests.delivery.aws.objects import Objects
+from tests.support.invocation_time import Time
 from tests.support.sample_ledger import LEDGER, OLD_LEDGER, image
-from tests.unit.stream.test_projector import COUNT, NOW, Change, Time, batch, seq, song
+from tests.support.song_stream import COUNT, NOW, seq, song
+from tests.support.stream_events import Change, batch
 
 POISON: Image = {**song("c", "2"), "name": {"N": "1"}}
 GOOD, OTHER = song("b"), song("d", "3")

@@ -1,19 +1,12 @@
-"""Fast counters: slots drawn at random, lost answers, throttling, growth."""
+"""The items of fast counters: their names, and how many slots there are to be."""
 
 from __future__ import annotations
-
-import datetime as dt
-import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daicho.errors import ThrottledError, UnansweredError, UnavailableError
-from daicho.storage import keys
-from daicho.storage.item_key import ItemKey
-from daicho.tally import counter_items, counter_slots
-from tests.unit.tally.counters import NAME, NOW, Table, add, head, roll_up, total, votes
+from daicho.tally import counter_items
 
 
 @given(
@@ -45,139 +38,6 @@ def test_no_other_partition_is_a_fast_counters(other: str) -> None:
         counter_items.CounterName.parse(other)
 
 
-def test_votes_land_in_all_slots_and_the_totals_are_theirs() -> None:
-    table, chance = Table(), random.Random(1)
-    for number in range(400):
-        add(table, "ab"[number % 4 == 0], chance.random)
-    assert {counter_items.slot_number(key.pk) for key in table.items} == set(range(8))
-    assert votes(table) == {("a",): 300, ("b",): 100}
-    assert roll_up(table)
-    assert (total(table, "a"), total(table, "b")) == (300, 100)
-    assert roll_up(table) is None
-    placed = sorted(
-        (item["GSI3SK"]["S"], item["total"]["N"])
-        for item in table.items.values()
-        if "GSI3PK" in item
-    )
-    assert [each[1] for each in placed] == ["300", "100"]
-
-
-def test_only_the_first_vote_after_a_rollup_marks_a_slot() -> None:
-    table = Table()
-    add(table, "a", lambda: 0.0)
-    mark = table.items[counter_items.slot_key(NAME, 0, ("a",))]["GSI2SK"]
-    counter_slots.add(
-        table, NAME, ("a",), slots=8, dirty_shards=4,
-        now=NOW + dt.timedelta(seconds=5), random=lambda: 0.0,
-    )  # fmt: skip
-    assert table.items[counter_items.slot_key(NAME, 0, ("a",))]["GSI2SK"] == mark
-    roll_up(table)
-    assert "GSI2PK" not in table.items[counter_items.slot_key(NAME, 0, ("a",))]
-
-
-def test_of_a_lost_answer_nobody_knows_and_nobody_asks_again() -> None:
-    table = Table()
-
-    def lose(_key: ItemKey) -> None:
-        raise UnansweredError("silence")
-
-    table.after = lose
-    with pytest.raises(UnansweredError):
-        add(table, "a", lambda: 0.0)
-    assert votes(table) == {("a",): 1}
-    table.before = lose
-    with pytest.raises(UnansweredError):
-        add(table, "a", lambda: 0.0)
-    assert votes(table) == {("a",): 1}
-
-
-def test_what_was_never_sent_is_no_vote() -> None:
-    table = Table()
-
-    def refuse(_key: ItemKey) -> None:
-        raise UnavailableError("no connection")
-
-    table.before = refuse
-    with pytest.raises(UnavailableError):
-        add(table, "a", lambda: 0.0)
-    assert table.items == {}
-
-
-def test_a_throttled_vote_goes_to_another_slot_and_says_so_there() -> None:
-    table = Table()
-    tried: list[int] = []
-
-    def throttle(key: ItemKey) -> None:
-        tried.append(counter_items.slot_number(key.pk))
-        if len(tried) <= 2:
-            raise ThrottledError("slow down")
-
-    table.before = throttle
-    add(table, "a", lambda: 0.0)
-    assert tried == [0, 1, 2]
-    found = counter_slots.read(table, NAME, 0, 8)
-    assert (found.votes, found.throttled) == ({("a",): 1}, 2)
-
-
-@pytest.mark.parametrize(
-    ("reasons", "told"),
-    [
-        ([], 2),
-        (["TableWriteKeyRangeThroughputExceeded"], 2),
-        (["TableWriteMaxOnDemandThroughputExceeded"], 0),
-    ],
-)
-def test_only_a_throttle_that_more_slots_would_help_is_told(reasons: list[str], told: int) -> None:
-    table = Table()
-    left = 2
-
-    def throttle(_key: ItemKey) -> None:
-        nonlocal left
-        left -= 1
-        if left >= 0:
-            raise ThrottledError("slow down", reasons)
-
-    table.before = throttle
-    add(table, "a", random.Random(3).random)
-    found = counter_slots.read(table, NAME, 0, 8)
-    assert (found.votes, found.throttled) == ({("a",): 1}, told)
-    table.before = lambda key: None
-    roll_up(table)
-    assert counter_items.slots_said(head(table)) == (16 if told else 8)
-
-
-def test_throttled_everywhere_it_is_not_counted() -> None:
-    table = Table()
-    tried: list[int] = []
-
-    def throttle(key: ItemKey) -> None:
-        tried.append(counter_items.slot_number(key.pk))
-        raise ThrottledError("slow down")
-
-    table.before = throttle
-    for known, attempts in ((8, 3), (2, 2), (1, 1)):
-        tried.clear()
-        with pytest.raises(ThrottledError):
-            add(table, "a", random.Random(3).random, known=known)
-        assert len(set(tried)) == len(tried) == attempts
-    assert table.items == {}
-
-
-@given(st.integers(1, 9), st.integers(0, 2), st.randoms(use_true_random=False))
-def test_each_slot_that_was_not_tried_has_its_chance(
-    known: int, throttles: int, draw: random.Random
-) -> None:
-    """The draw at either end and between leads to a slot of its own, never to a tried one."""
-    tried = sorted(draw.sample(range(known), min(throttles, known - 1)))
-    draw.shuffle(tried)
-    left = known - len(tried)
-    found = [
-        counter_slots._drawn(known, tried, lambda part=part: part / left)  # type: ignore[misc]
-        for part in range(left)
-    ]
-    assert found == sorted(set(range(known)) - set(tried))
-
-
 @pytest.mark.parametrize(
     ("known", "counted", "throttled", "seconds", "expected"),
     [
@@ -202,53 +62,3 @@ def test_how_many_slots_there_are_to_be(
     known: int, counted: int, throttled: int, seconds: float, expected: int
 ) -> None:
     assert counter_items.grown(known, counted, throttled, seconds) == expected
-
-
-def test_slots_that_run_hot_become_more_and_nothing_is_lost() -> None:
-    table, chance = Table(), random.Random(1)
-    for _ in range(100):
-        add(table, "a", chance.random)
-    roll_up(table)
-    assert counter_items.slots_said(head(table)) == 8
-    key = counter_items.slot_key(NAME, 3, ("a",))
-    # 6,000 a second, without adding each.
-    more = {**table.items[key], "items": {"N": "360000"}, "GSI2PK": {"S": "#dirty#0"}}
-    table.items[key] = {**more, "GSI2SK": {"S": keys.instant(NOW)}}
-    before = sum(votes(table).values())
-    roll_up(table, seconds=120)
-    assert counter_items.slots_said(head(table)) == 12
-    for _ in range(200):
-        add(table, "a", chance.random, known=12)  # a writer that knows
-        add(table, "a", chance.random, known=8)  # and one that does not yet
-    assert {counter_items.slot_number(key.pk) for key in table.items if key.sk == "a"} == set(
-        range(12)
-    )
-    assert votes(table) == {("a",): before + 400}
-    roll_up(table, seconds=180)
-    assert total(table, "a") == before + 400
-    assert counter_items.slots_said(head(table)) == 12
-
-
-def test_throttles_are_counted_once() -> None:
-    table = Table()
-    table.before = lambda key: None
-    change = counter_items.adding(
-        NAME, 1, ("a",), known_slots=8, throttled=2, dirty_shards=4, now=NOW
-    )
-    table.update(change.key, change.update, names=change.names, values=change.values)
-    roll_up(table)
-    assert counter_items.slots_said(head(table)) == 16
-    add(table, "a", lambda: 0.0, known=16)
-    roll_up(table, seconds=120)
-    assert counter_items.slots_said(head(table)) == 16
-
-
-def test_without_a_head_the_slots_say_how_many_there_are() -> None:
-    table = Table()
-    add(table, "a", lambda: 0.99, known=300)
-    assert {counter_items.slot_number(key.pk) for key in table.items} == {297}
-    assert votes(table) == {}  # who knows of no slot finds none
-    found = roll_up(table)
-    assert found and (found.slots, found.votes) == (300, {("a",): 1})
-    assert counter_items.slots_said(head(table)) == 300
-    assert votes(table) == {("a",): 1}

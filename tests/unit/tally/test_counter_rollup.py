@@ -1,4 +1,4 @@
-"""Rollups of fast counters: overtaken, ended, given up, one beside many."""
+"""Rollups of fast counters: overtaken, ended, given up, one beside many; slots become more."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Page, Query
 from daicho.tally import counter_items, counter_rollup, counter_slots, reader, slots
 from daicho.tally.rollup import Rollup, ranking_place
-from tests.unit.tally.counters import (
+from tests.support.fast_counters import (
     AMPLE,
     LEDGER,
     LIKES,
@@ -253,3 +253,42 @@ def test_a_counter_whose_totals_are_not_all_written_keeps_its_marks() -> None:
     assert (total(table, "a"), total(table, "b")) == (1, 0)
     roll_up(table)
     assert (total(table, "a"), total(table, "b")) == (1, 1)
+
+
+def test_slots_that_run_hot_become_more_and_nothing_is_lost() -> None:
+    table, chance = Table(), random.Random(1)
+    for _ in range(100):
+        add(table, "a", chance.random)
+    roll_up(table)
+    assert counter_items.slots_said(head(table)) == 8
+    key = counter_items.slot_key(NAME, 3, ("a",))
+    # 6,000 a second, without adding each.
+    more = {**table.items[key], "items": {"N": "360000"}, "GSI2PK": {"S": "#dirty#0"}}
+    table.items[key] = {**more, "GSI2SK": {"S": keys.instant(NOW)}}
+    before = sum(votes(table).values())
+    roll_up(table, seconds=120)
+    assert counter_items.slots_said(head(table)) == 12
+    for _ in range(200):
+        add(table, "a", chance.random, known=12)  # a writer that knows
+        add(table, "a", chance.random, known=8)  # and one that does not yet
+    assert {counter_items.slot_number(key.pk) for key in table.items if key.sk == "a"} == set(
+        range(12)
+    )
+    assert votes(table) == {("a",): before + 400}
+    roll_up(table, seconds=180)
+    assert total(table, "a") == before + 400
+    assert counter_items.slots_said(head(table)) == 12
+
+
+def test_throttles_are_counted_once() -> None:
+    table = Table()
+    table.before = lambda key: None
+    change = counter_items.adding(
+        NAME, 1, ("a",), known_slots=8, throttled=2, dirty_shards=4, now=NOW
+    )
+    table.update(change.key, change.update, names=change.names, values=change.values)
+    roll_up(table)
+    assert counter_items.slots_said(head(table)) == 16
+    add(table, "a", lambda: 0.0, known=16)
+    roll_up(table, seconds=120)
+    assert counter_items.slots_said(head(table)) == 16

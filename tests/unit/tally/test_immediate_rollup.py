@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from daicho.errors import ThrottledError
-from daicho.plan import AggregatePlan, EntityPlan, Generation, Ledger
+from daicho.plan import Ledger
 from daicho.runtime.retry import Patience
 from daicho.storage.item_key import ItemKey
 from daicho.stream.projector import Projector
@@ -17,40 +16,18 @@ from daicho.stream.records import Batch
 from daicho.tally import reader, slots
 from daicho.tally.immediate_rollup import MOST_SECONDS, AtOnce
 from tests.delivery.aws.memory import MemoryBucket, MemoryTable
-from tests.support.sample_ledger import DOWNLOAD, LEDGER, image, tally
+from tests.support.sample_ledger import AT_ONCE, LEDGER, image, tally, with_chart
+from tests.support.stream_events import raw_record
 
-CHART_PLAN, ALIVE_PLAN = DOWNLOAD.aggregates
-AT_ONCE = replace(CHART_PLAN, rolled_up="at once")
 CHART = tally("Download", "chart", 1, "2026-11", "1")
 ALIVE = tally("Download", "alive", 1, "1")
 """Counted in the same batches, but rolled up by the schedule."""
 
 
-def with_chart(*charts: AggregatePlan) -> Ledger:
-    """A ledger in which the chart is declared so, generation by generation."""
-    plans: list[EntityPlan] = [
-        replace(DOWNLOAD, aggregates=(chart, ALIVE_PLAN)) for chart in charts
-    ]
-    generations = tuple(Generation(number, plan) for number, plan in enumerate(plans, 1))
-    return Ledger({**LEDGER.entities, "Download": generations})
-
-
 def downloads(shard: str, *numbers: int, song: str = "1") -> Batch:
     at = "2026-11-01T00:00:00.000000Z"
     images = {n: image("Download", {"song": song, "id": str(n), "at": at}) for n in numbers}
-    records = [
-        {
-            "eventName": "INSERT",
-            "eventSourceARN": "arn:…/stream/2026-11-21T00:00:00.000",
-            "dynamodb": {
-                "Keys": {name: new[name] for name in ("PK", "SK")},
-                "SequenceNumber": str(number),
-                "ApproximateCreationDateTime": 1795223140,
-                "NewImage": new,
-            },
-        }
-        for number, new in images.items()
-    ]
+    records = [raw_record(number, (None, new)) for number, new in images.items()]
     return Batch.parse({"shardId": shard, "Records": records})
 
 
@@ -197,10 +174,3 @@ def test_it_ends_in_the_midst_when_its_seconds_are_over() -> None:
     AtOnce(table, with_chart(AT_ONCE)).roll_up([CHART, other], Patience(lambda: left[0], 20))
     assert table.done == [("get", CHART)]
     assert left == [100.0 - MOST_SECONDS]
-
-
-def test_the_newest_plan_says_when_it_is_rolled_up() -> None:
-    name = ("Download", "chart", 1)
-    assert with_chart(CHART_PLAN, AT_ONCE).rolled_up_at_once == {name}
-    assert with_chart(AT_ONCE, CHART_PLAN).rolled_up_at_once == frozenset()
-    assert LEDGER.rolled_up_at_once == frozenset()

@@ -1,12 +1,9 @@
-"""Rollup and readings, over a table in memory."""
+"""The rollup of tallies: totals, rankings and marks, over a table in memory."""
 
 from __future__ import annotations
 
-import datetime as dt
 from decimal import Decimal
 from typing import Any
-
-import pytest
 
 from daicho.derive.contributions import Amount
 from daicho.errors import ThrottledError
@@ -16,24 +13,12 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import change_item
 from daicho.tally import reader, slots
-from daicho.tally.dirty_shards import MOST, remembered
 from daicho.tally.rollup import Report, Rollup
 from tests.delivery.aws.memory import MemoryTable
 from tests.support.sample_ledger import LEDGER, tally
+from tests.support.tally_slots import AMPLE, COUNT, NOW, count
 
-NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
 CHART = tally("Download", "chart", 1, "2026-11", "1")
-COUNT = tally("Song", "count", 1)
-AMPLE = Patience(lambda: 60.0, reserve=1)
-
-
-def count(
-    table: MemoryTable, key: ItemKey, amount: int, number: int = 1, *, minutes: int = 0
-) -> None:
-    seq = f"{number:03d}"
-    now = NOW + dt.timedelta(minutes=minutes)
-    change = slots.adding(key, Amount(amount, Decimal(amount)), seq, seq, dirty_shards=4, now=now)
-    change_item(table, change)
 
 
 def rollup(table: Any) -> Report:
@@ -204,30 +189,3 @@ def test_marks_are_found_after_they_are_spread_over_more_partitions() -> None:
     assert rolled_up_by(table, 8) == 160
     many(table, 2, "002")
     assert rolled_up_by(table, 8) == 40
-
-
-def test_of_two_rollups_that_were_told_differently_the_table_remembers_the_more() -> None:
-    class Racing(MemoryTable):
-        raced = False
-
-        def update(self, key: ItemKey, update: str, **named: Any) -> None:
-            if key == MOST and not self.raced:
-                self.raced = True
-                assert remembered(self, 8) == 8
-            super().update(key, update, **named)
-
-    for told, found in ((2, 8), (9, 9)):
-        table = Racing()
-        assert remembered(table, told) == found
-        assert remembered(table, 1) == found
-
-
-@pytest.mark.parametrize("text", ["t#Song.count#1", "t#+Song#1", "t#+Song.count", "t"])
-def test_only_a_tally_is_read_as_one(text: str) -> None:
-    with pytest.raises(ValueError, match=r".+"):
-        slots.TallyName.parse(text)
-
-
-def test_a_tally_says_what_it_is_of() -> None:
-    name = slots.TallyName.parse(tally("Song", "length", 2, "x#y", tenant="a$"))
-    assert name == slots.TallyName("a$", "Song", "length", 2, ("x#y",))

@@ -1,33 +1,27 @@
-"""Idle slots go into the base, whatever else goes on meanwhile (rules 11 and 12)."""
+"""The names of tallies; idle slots go into the base, whatever else goes on (rules 11 and 12)."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator, Sequence
-from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from daicho.derive.contributions import Amount
-from daicho.errors import TransactionFailedError, UnavailableError
-from daicho.runtime.retry import Patience
+from daicho.errors import TransactionFailedError
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import change_item
 from daicho.storage.requests import Page, Query, Write
 from daicho.tally import dirty_shards, reader, slots
 from daicho.tally.rollup import Report, Rollup
 from tests.delivery.aws.memory import MemoryTable
 from tests.support.sample_ledger import LEDGER, tally
+from tests.support.tally_slots import AMPLE, COUNT, NOW, count, live
 
-NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
 LATER = NOW + slots.IDLE
-COUNT = tally("Song", "count", 1)
 OLD, NEW = slots.slot_key(COUNT, "old"), slots.slot_key(COUNT, "new")
 KEPT = slots.kept_key(COUNT, "old")
 TOTAL = slots.total_key(COUNT)
-AMPLE = Patience(lambda: 60.0, reserve=1)
 
 
 class Table(MemoryTable):
@@ -76,18 +70,8 @@ PLACES = (
 )
 
 
-def count(table: MemoryTable, key: ItemKey, amount: int, number: int, now: dt.datetime) -> None:
-    seq = f"{number:03d}"
-    change = slots.adding(key, Amount(amount, Decimal(amount)), seq, seq, dirty_shards=4, now=now)
-    change_item(table, change)
-
-
 def rollup(table: MemoryTable, now: dt.datetime = LATER) -> Report:
     return Rollup(table, LEDGER, dirty_shards=4, now=lambda: now).run(AMPLE)
-
-
-def live(table: MemoryTable) -> int:
-    return reader.live_amount(table, COUNT).items
 
 
 def rolled_up(table: MemoryTable) -> int:
@@ -239,11 +223,12 @@ def test_a_slot_that_was_folded_and_has_come_as_far_again_is_not_as_read() -> No
     assert live(table) == 113
 
 
-def test_a_total_that_never_stands_still_is_not_read_live() -> None:
-    class Restless(MemoryTable):
-        def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
-            self.update(TOTAL, "ADD rev :one", values={":one": {"N": "1"}})
-            return super().get(key, consistent=consistent)
+@pytest.mark.parametrize("text", ["t#Song.count#1", "t#+Song#1", "t#+Song.count", "t"])
+def test_only_a_tally_is_read_as_one(text: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        slots.TallyName.parse(text)
 
-    with pytest.raises(UnavailableError, match="moves as often as it is read"):
-        live(Restless())
+
+def test_a_tally_says_what_it_is_of() -> None:
+    name = slots.TallyName.parse(tally("Song", "length", 2, "x#y", tenant="a$"))
+    assert name == slots.TallyName("a$", "Song", "length", 2, ("x#y",))

@@ -1,106 +1,10 @@
-"""What becomes of a deleted tenant's items, and of what was set aside of it."""
+"""The deletion of a tenant's items, in rounds that fit an invocation."""
 
 from __future__ import annotations
 
-import datetime as dt
-import json
-from typing import Any
-
-import pytest
-
 from daicho.runtime.retry import RESERVE
-from daicho.storage.attributes import Image, to_image
-from daicho.stream.failed_batch import parted
-from daicho.stream.records import sequence
 from daicho.tenants.deletion import MOST_AT_ONCE, SAVED_EVERY, WRITES_A_SECOND
 from daicho.tenants.item_remover import of_tenant
-from daicho.tenants.tombstones import FENCED, Fate, fate_of, tombstone
-
-NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
-LATER = int((NOW + dt.timedelta(hours=72)).timestamp())
-
-
-def item(pk: str, sk: str = "-", **values: Any) -> Image:
-    return to_image({"PK": pk, "SK": sk, **values})
-
-
-@pytest.mark.parametrize(
-    ("stands", "fate"),
-    [
-        (item("t#Song#1", type="Song", version=1), Fate.GOES),
-        (item("t#Message#1", type="Message", ttl=1), Fate.GOES),
-        (item("t#Song#1"), Fate.GOES),
-        (item("t"), Fate.GOES),
-        # What stands beside the entities and is nobody's but the API's.
-        (item("t#~request#key", ttl=1, body="…"), Fate.GOES),
-        (item("t#~Document#1#-", "a", type="~section"), Fate.GOES),
-        (item("t#*Ballot.likes#1#p#3", "ann", items=1), Fate.GOES),
-        # What the stream path writes.
-        (item("t#~Song#1#-", "x", seq="s", GSI2PK="p", GSI2SK="q"), Fate.FENCED),
-        (item("t#~Song#1#-", "x", seq="s", ttl=1, GSI2PK="p", GSI2SK="q"), Fate.FENCED),
-        (item("t#+Song.count#1", "slot#s", seq="s", rev=1, items=0, total=0), Fate.FENCED),
-        (item("t#+Song.count#1", "total", rev=1, items=0, total=0, ttl=1), Fate.FENCED),
-        (item("t#*Ballot.likes#1#p#head", "head", rev=4), Fate.FENCED),
-        (item("t#~Song#1#-", "x", seq="s", ttl=1), Fate.STAYS),
-        (item("t#+Song.count#1", "slot#s", seq=FENCED, rev=2, ttl=1), Fate.STAYS),
-    ],
-)
-def test_each_kind_has_its_fate(stands: Image, fate: Fate) -> None:
-    assert fate_of(stands) is fate
-
-
-def test_a_tombstone_is_behind_every_number_and_only_over_what_was_read() -> None:
-    row = tombstone(item("t#~Song#1#-", "x", seq="s", GSI2PK="p", GSI2SK="q"), NOW)
-    assert row.item == item("t#~Song#1#-", "x", seq=FENCED, ttl=LATER)
-    assert (row.condition, row.values) == ("seq = :read", {":read": {"S": "s"}})
-    assert fate_of(row.item) is Fate.STAYS
-    for label in ("2026-11-21T00:00:00.000", "9999-12-31T23:59:59.999"):
-        assert sequence(label, "9" * 40) < FENCED
-
-    slot = tombstone(item("t#+Song.count#1", "slot#s", seq="s", rev=7, items=1, total=1), NOW)
-    assert slot.item == item("t#+Song.count#1", "slot#s", seq=FENCED, rev=8, ttl=LATER)
-    assert (slot.condition, slot.values) == ("rev = :read", {":read": {"N": "7"}})
-    never = tombstone(item("t#+Song.count#1", "slot#s", seq="s"), NOW)
-    assert never.condition == "attribute_not_exists(rev)"
-    assert never.item["rev"] == {"N": "1"}
-
-
-def record(tenant: str) -> dict[str, Any]:
-    return {"dynamodb": {"Keys": {"PK": {"S": f"{tenant}#Song#1"}, "SK": {"S": "-"}}}}
-
-
-def batch(*tenants: str, as_text: bool) -> bytes:
-    event: Any = {"Records": [record(each) for each in tenants], "shardId": "s"}
-    whole = {
-        "requestContext": {"condition": "c"},
-        "DDBStreamBatchInfo": {"shardId": "s"},
-        "payload": json.dumps(event) if as_text else event,
-    }
-    return json.dumps(whole).encode()
-
-
-@pytest.mark.parametrize("as_text", [True, False])
-def test_of_a_batch_the_tenants_records_are_cut_out(as_text: bool) -> None:
-    found = parted(batch("t", "u", "t2", "t", as_text=as_text), "t")
-    assert (found.shard, len(found.records)) == ("s", 2)
-    assert found.rest == batch("u", "t2", as_text=as_text)
-    assert parted(batch("t", "t", as_text=as_text), "t").rest is None
-    others = batch("u", "t2", as_text=as_text)
-    assert parted(others, "t") == parted(others, "v")
-    assert parted(others, "t").rest == others
-
-
-def test_a_quarantined_record_goes_whole() -> None:
-    body = json.dumps({"shard": "s", "record": record("t")}).encode()
-    assert parted(body, "t").rest is None
-    assert parted(body, "t").shard == "s"
-    assert parted(body, "u").records == ()
-
-
-@pytest.mark.parametrize("body", [b"", b"\xff", b"[]", b"{}", b'{"payload": "x"}', b'"t#Song"'])
-def test_what_is_something_else_is_left_alone(body: bytes) -> None:
-    assert parted(body, "t").records == ()
-    assert parted(body, "t").rest == body
 
 
 def test_a_round_of_a_scan_fits_what_a_step_keeps_for_its_end() -> None:

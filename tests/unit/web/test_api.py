@@ -20,17 +20,7 @@ from daicho.errors import (
 )
 from daicho.web.openapi.document import page
 from tests.support.api_client import Client
-from tests.unit.web.sample_domain import Category, Contact, FakeBook, Link, Order, serve
-
-
-@pytest.fixture
-def book() -> FakeBook:
-    return FakeBook()
-
-
-@pytest.fixture
-def client(book: FakeBook) -> Client:
-    return serve(book=book)
+from tests.support.sample_domain import Category, Contact, FakeBook, Link, Order, serve
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,9 @@ import pytest
 
 from daicho.archive.reader import Selection
 from daicho_cli.archive.athena_engine import Athena
-from daicho_cli.archive.sql import literal, over, whole_rows
-from tests.support.archive_commands import Commanded, commanded
-from tests.support.memory_archive import DAY, MIDNIGHT, Kept, download, name_after
-
-TEXTS = ["x' OR '1'='1", "'; DROP TABLE archive; --", "it''s", "\\'", "?", "日本"]
+from daicho_cli.archive.sql import over, whole_rows
+from tests.support.archive_commands import TEXTS, Commanded
+from tests.support.memory_archive import Kept, download, name_after
 
 
 class Engine:
@@ -96,15 +94,6 @@ def text(value: Any) -> str:
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[Commanded]:
-    with commanded(monkeypatch) as made:
-        made.kept.append(1, 2)
-        made.kept.append(3, tenant="u")
-        made.kept.append(4, at=MIDNIGHT + DAY)
-        yield made
-
-
-@pytest.fixture
 def engine(made: Commanded, monkeypatch: pytest.MonkeyPatch) -> Engine:
     engine = Engine(made.kept)
     monkeypatch.setattr(boto3, "client", engine.client)
@@ -159,23 +148,6 @@ def test_a_key_with_quotes_is_a_value_and_finds_its_item(
     assert value not in asked["QueryString"] or value == "?"
     assert asked["WorkGroup"] == "group"
     assert asked["QueryExecutionContext"] == {"Database": "daicho_test"}
-
-
-def test_a_parameter_is_a_literal_whatever_it_holds() -> None:
-    for each in TEXTS:
-        found = duckdb.connect(":memory:").execute(f"SELECT {literal(each)}").fetchall()
-        assert found == [(each,)]
-
-
-def test_the_partitions_stand_in_the_statement() -> None:
-    asked = over(whole_rows(5), ("d'b", 'ta"ble'), Selection(tenant="t"), ["A", "B"], ["s3://x"])
-    assert asked.sql == (
-        "WITH archive AS (SELECT tenant, entity, gen, deleted_at, seq, raw, item, dt "
-        'FROM "d\'b"."ta""ble" WHERE entity IN (?, ?) AND tenant = ? AND "$path" NOT IN (?)) '
-        "SELECT tenant, entity, gen, deleted_at, seq, raw, item FROM archive "
-        "ORDER BY deleted_at, seq LIMIT 5"
-    )
-    assert asked.parameters == ("A", "B", "t", "s3://x")
 
 
 def test_what_it_scanned_is_said(made: Commanded, engine: Engine) -> None:

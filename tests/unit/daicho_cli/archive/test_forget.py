@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.archive_commands import Commanded
+from tests.support.failed_records import body, raw
 from tests.support.memory_archive import WEEK_LATER
-from tests.unit.archive.test_forget_failed_records import body, raw
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import pytest
 
 from daicho.errors import UnavailableError
 from daicho.storage import item_key
-from daicho_cli.archive.checkpoint import State, StateError, summed
 from tests.support.archive_commands import Commanded
 from tests.support.memory_archive import download, name_after
 
@@ -131,18 +130,3 @@ def test_a_state_that_is_none_is_refused(made: Commanded, tmp_path: Path, text: 
     assert result.exit_code == 2
     assert "is no state of this command" in result.stderr
     assert back(made) == []
-
-
-def test_a_state_of_another_call_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "state.json"
-    State.open(file, "restore", {"tenant": "t"}).save("c", {"restored": 1})
-    assert State.open(file, "restore", {"tenant": "t"}).done == {"restored": 1}
-    with pytest.raises(StateError, match="something else"):
-        State.open(file, "restore", {"tenant": "u"})
-
-
-def test_counts_of_two_calls_are_one() -> None:
-    before = {"a": 1, "b": {"x": "1"}, "c": ["p"]}
-    now = {"a": 2, "b": {"y": "2"}, "c": ["q"], "d": 4}
-    assert summed(before, now) == {"a": 3, "b": {"x": "1", "y": "2"}, "c": ["p", "q"], "d": 4}
-    assert summed({}, now) == now

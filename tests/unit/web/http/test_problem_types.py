@@ -14,7 +14,7 @@ from daicho.web.api import Api
 from daicho.web.http.problem_types import TYPES, described, type_of
 from daicho.web.http.problems import HttpError
 from tests.support.api_client import Client
-from tests.unit.web.sample_domain import TOYS
+from tests.support.sample_domain import TOYS
 
 SERVER = "https://api.example/stage"
 

@@ -18,7 +18,7 @@ from daicho.web.openapi.document import described, openapi, page
 from daicho.web.openapi.examples import UNKNOWN
 from daicho.web.routes.builder import operations
 from daicho.web.routes.tenant_admin import administration
-from tests.unit.web.sample_domain import TOYS
+from tests.support.sample_domain import TOYS
 
 DAICHO = Daicho.discover(domains)
 SPEC = openapi(DAICHO, Ledger.load())

@@ -22,12 +22,7 @@ from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
 from daicho.web.http.operation import Operation
 from daicho.web.routes.builder import operations
-from tests.unit.web.sample_domain import TOYS, Contact, FakeBook, Order, serve
-
-
-def routes(*domains: Domain) -> dict[str, list[str]]:
-    found = operations(Daicho(*domains))
-    return {f"{each.method} {each.path}": [str(c) for c in each.choices] for each in found}
+from tests.support.sample_domain import TOYS, Contact, FakeBook, Order, routes, serve
 
 
 @pytest.mark.parametrize(
@@ -90,21 +85,6 @@ class Thing(Entity):
     sized = Listing(name, size)
 
 
-class Note(Entity):
-    id: str = uid()
-    of: str = ref(Contact)
-    text: str = field()
-
-    key = Key(of, id)
-
-
-def test_a_path_names_fields_of_the_key() -> None:
-    domain = Domain("notes", Note)
-    domain.resource("/notes/{text}", Note, "GET")
-    with pytest.raises(DeclarationError, match="text is no key field of Note"):
-        routes(domain)
-
-
 def test_two_queries_must_be_told_apart() -> None:
     class Twice(Entity):
         id: str = uid()
@@ -153,20 +133,6 @@ def test_a_search_below_a_variable_needs_a_place() -> None:
     assert routes(domain)["GET /deep"] == ["?text="]
 
 
-def test_an_answer_takes_what_its_path_names() -> None:
-    domain = Domain("orders", Order)
-    domain.answer("/orders-of/{client}", Order.of_customer)
-    with pytest.raises(DeclarationError, match=r"client is nothing that Order\.of_customer takes"):
-        routes(domain)
-
-
-def test_only_declarations_are_answered() -> None:
-    domain = Domain("orders", Order)
-    domain.answer("/x", Order.of_customer("ann"))
-    with pytest.raises(DeclarationError, match="is no declaration"):
-        routes(domain)
-
-
 def test_a_function_replaces_the_query_of_its_parameters() -> None:
     domain = Domain("things", Thing)
     domain.resource("/things/{id}", Thing, "GET PUT")
@@ -198,45 +164,3 @@ def test_variables_of_one_path_are_called_alike() -> None:
     client = serve(domain)
     assert client.good("GET", "/orders/7/lines") == "7"
     assert client.good("PUT", "/orders/7/lines") == "put 7"
-
-
-def test_a_function_with_types_from_nowhere() -> None:
-    class Local(Entity):
-        id: str = uid()
-
-        key = Key(id)
-
-    domain = Domain("local", Local)
-
-    @domain.route("GET", "/local")
-    def local(book: Book) -> Local:
-        raise NotImplementedError
-
-    with pytest.raises(DeclarationError, match="local: name 'Local' is not defined"):
-        routes(domain)
-
-
-def test_a_function_takes_what_its_path_names() -> None:
-    domain = Domain("none")
-
-    @domain.route("GET", "/x/{id}")
-    def without(book: Book) -> str:
-        raise NotImplementedError
-
-    with pytest.raises(DeclarationError, match="without takes no 'id'"):
-        routes(domain)
-
-
-def test_a_top_of_what_is_not_ranked() -> None:
-    class Sale(Entity):
-        id: str = uid()
-        shop: str = field()
-
-        key = Key(id)
-        sold = Aggregate(Count(), shop)
-
-    domain = Domain("sales", Sale)
-    domain.resource("/sales/{id}", Sale, "POST")
-    domain.answer("/top", Sale.sold.top)
-    with pytest.raises(DeclarationError, match=r"Sale\.sold is not ranked: it has no top"):
-        routes(domain)

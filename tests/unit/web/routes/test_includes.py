@@ -11,7 +11,7 @@ from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
 from daicho.web.openapi.document import described
 from daicho.web.routes.builder import operations
-from tests.unit.web.sample_domain import FakeBook, serve
+from tests.support.sample_domain import FakeBook, serve
 
 
 class Author(Entity):

@@ -8,18 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.api_client import Client
-from tests.unit.web.sample_domain import FakeBook, serve
-
-
-@pytest.fixture
-def book() -> FakeBook:
-    return FakeBook()
-
-
-@pytest.fixture
-def client(book: FakeBook) -> Client:
-    return serve(book=book)
-
+from tests.support.sample_domain import FakeBook
 
 WHOLE: dict[str, Any] = {
     "name": "Ann",

@@ -1,0 +1,334 @@
+"""The command `daicho export`: what it writes, and that no cut loses or doubles a line."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mypy_boto3_dynamodb import DynamoDBClient
+from typer.testing import CliRunner
+
+from daicho.book.book import Book
+from daicho.errors import ThrottledError, UnavailableError
+from daicho.plan import Ledger
+from daicho.runtime.rate_limit import Pace
+from daicho.storage.attributes import Image, to_image
+from daicho.storage.requests import Page, Scan
+from daicho.storage.table import Table
+from daicho_cli.export.checkpoint import State
+from daicho_cli.export.exporter import PATIENCE_SECONDS, Exporter
+from daicho_cli.export.item_lines import Chosen, Lines
+from daicho_cli.main import app
+from domains.articles import Article
+from domains.documents import Document
+from domains.manuals import Manual
+from tests.support.derived_state import items_of
+from tests.support.dynoxide import create_table
+
+ROOT = Path(__file__).parents[3]
+Run = Callable[..., Any]
+NOW = 1_700_000_000
+HEARING = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from daicho_cli.main import app
+app()
+"""
+"""The command, which hears Ctrl-C also where a shell has begun the tests in the background."""
+
+
+@pytest.fixture
+def daicho(dynamo: str, table_name: str) -> Run:
+    """Call the command on this test's table."""
+
+    def run(file: Path, *more: str) -> Any:
+        where = ["--table", table_name, "--endpoint", dynamo]
+        return CliRunner().invoke(app, ["export", str(file), *where, *more])
+
+    return run
+
+
+def base(tenant: str, entity: str, id: str, **fields: Any) -> Image:
+    values = {"id": id, "type": entity, "gen": 1, "version": 2, "created_at": "2026", **fields}
+    return {"PK": {"S": f"{tenant}#{entity}#{id}"}, "SK": {"S": "-"}, **to_image(values)}
+
+
+def fill(dynamodb: DynamoDBClient, table_name: str, count: int = 60) -> None:
+    """Songs of two tenants, each with a derived item, and a message."""
+    items = []
+    for tenant in ("acme", "acme2"):
+        for n in range(count):
+            song = base(tenant, "Song", str(n), title=f"Töne {n} #$", artist="a", released=n)
+            row = {"PK": {"S": f"{tenant}#~Song#{n}#-"}, "SK": {"S": "titled#1#x"}}
+            items += [song, {**row, "seq": {"S": "s"}, "GSI2PK": {"S": "p"}, "GSI2SK": {"S": "q"}}]
+    items.append(base("acme", "Message", "m", text="gone", ttl=NOW))
+    Table(dynamodb, table_name).batch_write(items)
+
+
+def lines(file: Path) -> list[Any]:
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+
+def ids(file: Path) -> list[str]:
+    return sorted(f"{each['tenant']} {each['type']} {each['item']['id']}" for each in lines(file))
+
+
+def in_table(item: Image) -> tuple[str, str]:
+    return item["PK"]["S"], item["SK"]["S"]
+
+
+def songs(tenant: str, count: int = 60) -> list[str]:
+    return [f"{tenant} Song {n}" for n in range(count)]
+
+
+def test_an_entity_of_a_tenant_is_what_load_takes(
+    daicho: Run, dynamo: str, dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
+) -> None:
+    fill(dynamodb, table_name)
+    file = tmp_path / "deep" / "songs.ndjson"
+    result = daicho(file, "--tenant", "acme", "--entity", "Song")
+    assert result.exit_code == 0, result.output
+    assert "60 items of 241" in result.output
+    assert ids(file) == sorted(songs("acme"))
+    (one,) = (each for each in lines(file) if each["item"]["id"] == "7")
+    item = {"id": "7", "title": "Töne 7 #$", "artist": "a", "released": 7, "created_at": "2026"}
+    assert one == {"tenant": "acme", "type": "Song", "version": 2, "item": item}
+
+    again = tmp_path / "items.ndjson"
+    rows = [{**each["item"], "created_at": "2026-01-01T00:00:00Z"} for each in lines(file)]
+    again.write_text("".join(json.dumps(each) + "\n" for each in rows), "utf-8")
+    command = ["load", "Song", str(again), "--tenant", "other"]
+    loaded = CliRunner().invoke(app, [*command, "--table", table_name, "--endpoint", dynamo])
+    assert loaded.exit_code == 0, loaded.output
+    assert daicho(tmp_path / "b", "--tenant", "other").exit_code == 0
+    assert ids(tmp_path / "b") == sorted(songs("other"))
+
+
+def test_from_the_replica_as_from_the_table(
+    dynamo: str, dynamodb: DynamoDBClient, tmp_path: Path
+) -> None:
+    name = create_table(dynamodb, replica=True)
+    fill(dynamodb, name)
+    where = ["--table", name, "--endpoint", dynamo, "--tenant", "acme"]
+    for raw in ([], ["--raw"]):
+        files = [tmp_path / f"{source}{len(raw)}" for source in ("table", "replica")]
+        for file, more in zip(files, ([], ["--replica"]), strict=True):
+            done = CliRunner().invoke(app, ["export", str(file), *where, *raw, *more])
+            assert done.exit_code == 0, done.output
+        one, other = (
+            sorted(json.dumps(each, sort_keys=True) for each in lines(file)) for file in files
+        )
+        assert one == other != []
+    both = CliRunner().invoke(
+        app, ["export", str(tmp_path / "x"), *where, "--replica", "--consistent"]
+    )
+    assert (both.exit_code, "not both" in both.output) == (1, True)
+    dynamodb.delete_table(TableName=name)
+
+
+def test_everything_that_lives_and_raw_everything_that_stands(
+    daicho: Run, dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
+) -> None:
+    fill(dynamodb, table_name, 5)
+    Table(dynamodb, table_name).put(base("acme", "Message", "n", text="here", ttl=4_000_000_000))
+    assert daicho(tmp_path / "plain").exit_code == 0
+    assert ids(tmp_path / "plain") == sorted(
+        [*songs("acme", 5), *songs("acme2", 5), "acme Message n"]
+    )
+    assert daicho(tmp_path / "raw", "--raw", "--segments", "3", "--consistent").exit_code == 0
+    raw = [each["Item"] for each in lines(tmp_path / "raw")]
+    assert len(raw) == 22
+    assert sorted(raw, key=in_table) == sorted(items_of(dynamodb, table_name), key=in_table)
+    assert daicho(tmp_path / "songs", "--raw", "--entity", "Song", "--tenant", "acme2").stdout
+    found = [each["Item"] for each in lines(tmp_path / "songs")]
+    assert {each["PK"]["S"].split("#")[0] for each in found} == {"acme2"}
+    assert len(found) == 5
+
+
+def test_what_is_kept_by_pointer_is_exported_whole(
+    daicho: Run, dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
+) -> None:
+    book = Book(Table(dynamodb, table_name), Ledger.load(), "acme")
+    for number in range(3):
+        book.put(Manual(id="m", title="M", text=f"text {number}"))
+        book.put(Article(id="a", title="A", text=f"text {number}"))
+    book.create(Manual(id="gone", title="M", text="x"))
+    book.delete(Manual.key("gone"))
+    assert daicho(tmp_path / "out").exit_code == 0
+    found = [(each["type"], each["version"], each["item"]) for each in lines(tmp_path / "out")]
+    assert sorted((kind, version, item["text"]) for kind, version, item in found) == [
+        ("Article", 3, "text 2"), ("Manual", 3, "text 2"),
+    ]  # fmt: skip
+    assert daicho(tmp_path / "raw", "--raw").exit_code == 0
+    assert len(lines(tmp_path / "raw")) == 10  # every version, and the mark
+
+
+def test_values_are_as_the_api_writes_them() -> None:
+    item = base(
+        "acme",
+        "Sale",
+        "1",
+        amount=100,
+        tags={"b", "a"},
+        deep={"pi": Decimal("3.25"), "long": Decimal("3.1415926535897932384626"), "on": True},
+        _restored={"gen": 1},
+    )
+    made = Lines(Chosen(), Ledger.load(), lambda: NOW)(Page((item,), 1, None, 0.5))
+    (found,) = [json.loads(made[1])["item"]]
+    assert found["tags"] == ["a", "b"]
+    assert found["deep"] == {"pi": 3.25, "long": "3.1415926535897932384626", "on": True}
+    assert set(found) == {"id", "created_at", "amount", "tags", "deep"}
+    raw = Lines(Chosen(raw=True), Ledger.load(), lambda: NOW)
+    assert b'{"B": "AAE="}' in raw(Page(({"b": {"B": b"\x00\x01"}},), 1, None, 0.5))[1]
+
+
+def test_it_does_not_take_another_file_for_its_own(
+    daicho: Run, dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
+) -> None:
+    fill(dynamodb, table_name, 5)
+    file = tmp_path / "out"
+    file.write_text("mine")
+    result = daicho(file)
+    assert result.exit_code == 1
+    assert "is there already" in result.output
+    assert file.read_text() == "mine"
+    assert daicho(file, "--again").exit_code == 0
+    before = file.read_bytes()
+    assert "was exported before: 10 items" in daicho(file).output
+    result = daicho(file, "--tenant", "acme")
+    assert result.exit_code == 1
+    assert "something else" in result.output
+    assert file.read_bytes() == before
+    file.write_bytes(before[:-1])
+    assert "has become shorter" in daicho(file).output
+    assert "no entity is called Sing" in daicho(tmp_path / "x", "--entity", "Sing").output
+    assert "is no tenant" in daicho(tmp_path / "x", "--tenant", "A B").output
+
+
+class Cut(BaseException):
+    """The process is gone."""
+
+
+class Faulty:
+    """A table whose requests take small pages, and fail as told."""
+
+    def __init__(self, table: Table, fails: Callable[[int], BaseException | None]) -> None:
+        self.table, self.fails, self.asked = table, fails, 0
+
+    def scan(self, scan: Scan) -> Page:
+        self.asked += 1
+        if error := self.fails(self.asked):
+            raise error
+        return self.table.scan(Scan(**{**vars(scan), "limit": 7}))
+
+
+def exporter(
+    file: Path, store: Faulty, *, most: int = 1, sleep: Callable[[float], None] = lambda _: None
+) -> Exporter:
+    state = State.open(file, {"of": "acme"}, 5, anew=False)
+    lines_of = Lines(Chosen("acme", ("Song",)), Ledger.load(), lambda: NOW)
+    return Exporter(file, state, lines_of, store, most, Pace(None), sleep=sleep)
+
+
+@pytest.mark.parametrize("most", [1, 4])
+def test_a_cut_anywhere_loses_and_doubles_nothing(
+    dynamodb: DynamoDBClient, table_name: str, tmp_path: Path, most: int
+) -> None:
+    fill(dynamodb, table_name, 40)
+    table, file = Table(dynamodb, table_name), tmp_path / "out"
+    cuts = 0
+    for lives in (1, 2, 5, 9, 4, 100):
+        # Every fifth request is throttled on the way.
+        def fails(n: int, lives: int = lives) -> BaseException | None:
+            if n == lives:
+                return Cut()
+            return ThrottledError("slow") if n % 5 == 0 else None
+
+        try:
+            exporter(file, Faulty(table, fails), most=most).run()
+        except Cut:
+            cuts += 1
+            with file.open("ab") as half:
+                half.write(b'{"half a li')
+    assert cuts == 5
+    assert ids(file) == sorted(songs("acme", 40))
+
+
+def test_a_table_that_never_answers_ends_it_and_the_next_run_goes_on(
+    dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
+) -> None:
+    fill(dynamodb, table_name, 20)
+    table, file, now = Table(dynamodb, table_name), tmp_path / "out", [0.0]
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    silent = Faulty(table, lambda n: UnavailableError("down") if n > 3 else None)
+    stopped = exporter(file, silent, sleep=sleep)
+    stopped.clock = lambda: now[0]
+    with pytest.raises(UnavailableError):
+        stopped.run()
+    assert now[0] >= PATIENCE_SECONDS
+    assert 0 < stopped.state.scanned < 80
+    state = exporter(file, Faulty(table, lambda _: None)).run()
+    assert (state.items, state.finished) == (20, True)
+    assert ids(file) == sorted(songs("acme", 20))
+
+
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_export_goes_on(
+    by: signal.Signals,
+    daicho: Run,
+    dynamo: str,
+    dynamodb: DynamoDBClient,
+    table_name: str,
+    tmp_path: Path,
+) -> None:
+    fill(dynamodb, table_name, 400)
+    file = tmp_path / "out"
+    where = ["--table", table_name, "--endpoint", dynamo]
+    process = subprocess.Popen(
+        # Half a minute for all of it, of which the first second is waited for.
+        [sys.executable, "-c", HEARING, "export", str(file), *where, "--rate", "2"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'functions'}{os.pathsep}{ROOT}"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    until = time.monotonic() + 120
+
+    def scanned() -> int:
+        state = State.beside(file)
+        return int(json.loads(state.read_text())["scanned"]) if state.exists() else 0
+
+    while not scanned() and time.monotonic() < until and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(by)
+    assert process.wait(60) == (130 if by is signal.SIGINT else -signal.SIGKILL)
+    assert 0 < scanned() < 1_601
+    result = daicho(file)
+    assert result.exit_code == 0, result.output
+    assert ids(file) == sorted([*songs("acme", 400), *songs("acme2", 400)])
+
+
+def test_a_document_comes_with_its_sections(
+    daicho: Run, dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
+) -> None:
+    book = Book(Table(dynamodb, table_name), Ledger.load(), "acme")
+    sections: dict[str, Any] = {f"part {n}": {"text": "x" * 900, "n": n} for n in range(5)}
+    book.create(Document(id="d", title="Whole", sections=sections))
+    file = tmp_path / "documents"
+    assert daicho(file, "--tenant", "acme").exit_code == 0
+    (one,) = lines(file)
+    assert one["type"] == "Document"
+    assert one["item"]["sections"] == sections
+    assert set(one["item"]) == {"id", "title", "sections", "created_at"}

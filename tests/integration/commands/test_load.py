@@ -1,0 +1,359 @@
+"""The command `daicho load`: rows put aside, interleaving, and going on after a cut."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mypy_boto3_dynamodb import DynamoDBClient
+from typer.testing import CliRunner
+
+from daicho.errors import TenantClosed, UnprocessedError
+from daicho.layout.tenant_items import mark_key
+from daicho.plan import Ledger
+from daicho.runtime.rate_limit import Pace
+from daicho.storage.attributes import Image
+from daicho.storage.requests import key_image
+from daicho.storage.table import Table
+from daicho_cli.load.batch_writer import Batches, interleaved
+from daicho_cli.load.checkpoint import ChangedError, State, Target
+from daicho_cli.load.loader import Loader
+from daicho_cli.load.row_preparer import Preparer
+from daicho_cli.load.row_reader import read
+from daicho_cli.main import app
+from domains.downloads import Download
+from domains.music import Artist, Song
+from tests.support.derived_state import items_of
+
+ROOT = Path(__file__).parents[3]
+NOON = "2026-11-21T12:00:00.000000Z"
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def daicho(dynamo: str, table_name: str) -> Run:
+    """Call the command on this test's table."""
+
+    def run(entity: str, file: Path, *more: str) -> Any:
+        where = ["--tenant", "acme", "--table", table_name, "--endpoint", dynamo]
+        return CliRunner().invoke(app, ["load", entity, str(file), *where, *more])
+
+    return run
+
+
+def stored(dynamodb: DynamoDBClient, table_name: str) -> dict[str, Image]:
+    return {item["id"]["S"]: item for item in items_of(dynamodb, table_name)}
+
+
+def written(path: Path, rows: list[Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def test_bad_rows_are_put_aside_with_their_line(
+    daicho: Run, dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "songs.ndjson"
+    good = {"id": "1", "title": "Aja", "artist": "3", "released": 1977}
+    lines = [
+        json.dumps(good).encode(),
+        b"",
+        b"not json",
+        json.dumps({**good, "id": "2", "released": "soon"}).encode(),
+        b'["a", "row"]',
+        json.dumps({**good, "id": "3", "colour": "red"}).encode(),
+        json.dumps({**good, "id": "4"}).encode()[:-1] + b', "note": NaN}',
+        b'{"id": "5", "title": "\xff"}',
+        json.dumps({**good, "id": "x" * 2048}).encode(),
+        json.dumps({**good, "id": "6", "title": "\ud800"}).encode(),
+        json.dumps({**good, "id": "7", "created_at": "yesterday"}).encode(),
+        json.dumps({**good, "id": "8", "created_at": "2020-02-29T09:00:00+09:00"}).encode(),
+    ]
+    file.write_bytes(b"\n".join(lines))
+    result = daicho("Song", file)
+    assert result.exit_code == 3
+    assert "2 items loaded, 9 rejected" in result.output
+    assert "line 4: released" in result.output
+    aside = [json.loads(line) for line in Path(f"{file}.rejected.ndjson").read_text().splitlines()]
+    assert [(each["line"], each["error"]["field"]) for each in aside] == [
+        (3, None),
+        (4, "released"),
+        (5, None),
+        (6, "colour"),
+        (7, None),
+        (8, None),
+        (9, "id"),
+        (10, "title"),
+        (11, "created_at"),
+    ]
+    found = stored(dynamodb, table_name)
+    assert set(found) == {"1", "8"}
+    assert found["8"]["created_at"] == {"S": "2020-02-29T00:00:00.000000Z"}
+
+
+def test_an_array_knows_its_lines_too(daicho: Run, tmp_path: Path) -> None:
+    file = tmp_path / "artists.json"
+    file.write_text('\ufeff[\n {"id": "1", "name": "A"}, {"id": "2"},\n {"name":\n "B"},\n 4]\n')
+    rows = list(read(file))
+    assert [(row.line, row.end_line, bool(row.values)) for row in rows] == [
+        (2, 2, True),
+        (2, 2, True),
+        (3, 4, True),
+        (5, 5, False),
+    ]
+    for begin in range(1, 4):
+        before = rows[begin - 1]
+        assert list(read(file, before.end, before.end_line)) == rows[begin:]
+    result = daicho("Artist", file)
+    assert "2 items loaded, 2 rejected" in result.output
+    for text in ("[]", " [ ] ", ""):
+        file.write_text(text)
+        assert list(read(file)) == []
+    for text in ('[{"id": "1"}', '[{"id": "1"} {"id": "2"}]', "[,]", '[{"id": "1"}] x'):
+        file.write_text(text)
+        assert list(read(file))[-1].problem.startswith("not JSON")
+
+
+def test_rows_of_one_partition_are_spread() -> None:
+    items: list[Image] = [
+        {"PK": {"S": pk}, "SK": {"S": f"{number}"}} for pk in "abc" for number in range(3)
+    ]
+    items.append({"PK": {"S": "a"}, "SK": {"S": "1"}, "last": {"BOOL": True}})
+    order = interleaved(items)
+    assert "".join(item["PK"]["S"] for item in order) == "abcabcabc"
+    assert order[3] == items[-1]
+
+
+def test_a_rate_is_kept_by_all_writers_together() -> None:
+    now, slept = [0.0], list[float]()
+    pace = Pace(100, clock=lambda: now[0], sleep=slept.append)
+    for _ in range(4):
+        pace.wait(25)
+    assert slept == [0.25, 0.5, 0.75]
+    Pace(None, sleep=slept.append).wait(1000)
+    assert len(slept) == 3
+
+
+class Cut(Exception):
+    """The process was ended."""
+
+
+class Cutting(Table):
+    """A table that ends the process after some batches."""
+
+    left = 0
+
+    def batch_write(self, puts: Any = (), deletes: Any = (), *, patience: Any = None) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise Cut
+        super().batch_write(puts, deletes)
+
+
+def loader(table: Table, file: Path, entity: Any, *, block: int = 100) -> Loader:
+    state_file = Target("test", table.name, "acme", entity.__name__).state_file(file)
+    state = State.open(state_file, file, NOON)
+    preparer = Preparer(table, Ledger.load(), "acme", entity, state)
+    return Loader(file, state_file, state, preparer, Batches(table, 1, Pace(None)), block)
+
+
+@pytest.mark.parametrize("cut_after", range(9))
+def test_a_load_that_was_cut_off_goes_on(
+    dynamodb: DynamoDBClient, table_name: str, tmp_path: Path, cut_after: int
+) -> None:
+    # Every third row is bad; rows lack ids, which must be made alike when a block comes again.
+    rows: list[Any] = [{"name": f"n{n}"} if n % 3 else {"nome": n} for n in range(300)]
+    file = written(tmp_path / "artists.ndjson", rows)
+    table = Cutting(dynamodb, table_name)
+    table.left = cut_after
+    with pytest.raises(Cut):
+        loader(table, file, Artist).run()
+    cut_at = len(list(items_of(dynamodb, table_name)))
+    table.left = 1000
+    state = loader(table, file, Artist).run()
+    assert (state.loaded, state.rejected, state.finished) == (200, 100, True)
+    found = stored(dynamodb, table_name)
+    assert sorted(item["name"]["S"] for item in found.values()) == sorted(
+        row["name"] for row in rows if "name" in row
+    )
+    assert cut_at <= len(found) == 200
+    assert {item["created_at"]["S"] for item in found.values()} == {NOON}
+    aside = Path(f"{file}.rejected.ndjson").read_text().splitlines()
+    assert [json.loads(line)["line"] for line in aside] == list(range(1, 301, 3))
+
+
+SLOWER = """
+from daicho_cli.load.checkpoint import State
+from daicho_cli.main import app
+from daicho.runtime.rate_limit import Pace
+
+save = State.save
+
+def saved(state, path):
+    save(state, path)
+    if state.loaded:
+        Pace.wait = wait
+
+def wait(pace, items):
+    pace.sleep(items)
+
+State.save = saved
+app()
+"""
+"""The command, which after its first block is in no danger of ending before it is killed."""
+
+
+def test_a_load_that_was_killed_goes_on(
+    daicho: Run, dynamo: str, dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
+) -> None:
+    rows = [{"name": f"n{n}"} for n in range(6_000)]
+    file = written(tmp_path / "artists.ndjson", rows)
+    command = [sys.executable, "-c", SLOWER, "load", "Artist", str(file), "--tenant", "acme"]
+    process = subprocess.Popen(
+        [*command, "--table", table_name, "--endpoint", dynamo],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'functions'}{os.pathsep}{ROOT}"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    until = time.monotonic() + 120
+
+    def loaded() -> int:
+        found = next(tmp_path.glob("*.load-*.json"), None)
+        return int(json.loads(found.read_text())["loaded"]) if found else 0
+
+    while not loaded() and time.monotonic() < until and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert loaded() == 2_500
+    result = daicho("Artist", file)
+    assert result.exit_code == 0, result.output
+    assert "6,000 items loaded" in result.output
+    found = stored(dynamodb, table_name)
+    assert sorted(item["name"]["S"] for item in found.values()) == sorted(
+        row["name"] for row in rows
+    )
+
+
+def test_twice_is_once_and_a_changed_file_is_noticed(
+    daicho: Run, dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
+) -> None:
+    file = written(tmp_path / "artists.ndjson", [{"id": "1", "name": "One"}])
+    assert "1 items loaded" in daicho("Artist", file).output
+    before = stored(dynamodb, table_name)
+    assert "was loaded before" in daicho("Artist", file).output
+    assert stored(dynamodb, table_name) == before
+    written(file, [{"id": "1", "name": "Two"}])
+    result = daicho("Artist", file)
+    assert result.exit_code == 1
+    assert "has changed since its load began" in result.output
+    assert stored(dynamodb, table_name) == before
+    assert daicho("Artist", file, "--again").exit_code == 0
+    assert stored(dynamodb, table_name)["1"]["name"] == {"S": "Two"}
+
+
+def test_a_state_of_another_target_is_another_state(tmp_path: Path) -> None:
+    file = written(tmp_path / "a.ndjson", [])
+    names = {
+        Target(endpoint, table, tenant, entity).state_file(file)
+        for endpoint in "ab"
+        for table in "ab"
+        for tenant in "ab"
+        for entity in "ab"
+    }
+    assert len(names) == 16
+    state = State.open(next(iter(names)), file, NOON)
+    state.save(next(iter(names)))
+    assert State.open(next(iter(names)), file, "later") == state
+    file.write_text("{}")
+    with pytest.raises(ChangedError):
+        State.open(next(iter(names)), file, NOON)
+
+
+def test_what_is_copied_is_read_once(
+    dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
+) -> None:
+    reads: list[Any] = []
+
+    class Counting(Table):
+        def get(self, key: Any, *, consistent: bool = False) -> Image | None:
+            reads.append(key)
+            return super().get(key, consistent=consistent)
+
+    table = Counting(dynamodb, table_name)
+    songs = [{"id": f"s{n}", "title": "t", "artist": f"a{n}", "released": 1} for n in range(3)]
+    loader(table, written(tmp_path / "songs.ndjson", songs), Song).run()
+    at = "2026-01-01T00:00:00Z"
+    rows: list[Any] = [{"song": f"s{n % 4}", "id": str(n), "at": at} for n in range(40)]
+    rows.append({"song": "s1", "id": "copied", "at": at, "artist": "mine"})
+    rows.append({"song": "s1", "id": "now"})
+    state = loader(table, written(tmp_path / "d.ndjson", rows), Download).run()
+    assert (state.loaded, state.rejected) == (31, 11)
+    assert len([key for key in reads if key != mark_key("acme")]) == 4
+    found = stored(dynamodb, table_name)
+    assert found["1"]["artist"] == {"S": "a1"}
+    assert found["now"]["at"] == {"S": NOON}
+    aside = (tmp_path / "d.ndjson.rejected.ndjson").read_text().splitlines()
+    assert {json.loads(line)["error"]["field"] for line in aside} == {"song", "artist"}
+
+
+def test_what_dynamodb_leaves_undone_stops_the_load(
+    daicho: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def leave(self: Table, puts: Any, **_: Any) -> None:
+        raise UnprocessedError(list(puts))
+
+    monkeypatch.setattr(Table, "batch_write", leave)
+    result = daicho("Artist", written(tmp_path / "a.ndjson", [{"name": "n"}]))
+    assert result.exit_code == 1
+    assert "goes on from there" in result.output
+
+
+def test_an_unknown_entity_is_named_with_those_there_are(daicho: Run, tmp_path: Path) -> None:
+    result = daicho("Sing", written(tmp_path / "a.ndjson", []))
+    assert result.exit_code == 1
+    assert "no entity is called Sing; there are Album, Article, Artist" in result.output
+
+
+def test_what_is_versioned_by_pointer_cannot_be_loaded(daicho: Run, tmp_path: Path) -> None:
+    result = daicho("Manual", written(tmp_path / "a.ndjson", [{"title": "t", "text": "x"}]))
+    assert result.exit_code == 1
+    assert "Manual is versioned by pointer" in result.output
+
+
+def test_nothing_is_loaded_for_a_tenant_that_is_closed(
+    daicho: Run, dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
+) -> None:
+    file = written(tmp_path / "artists.ndjson", [{"id": "1", "name": "One"}])
+    Table(dynamodb, table_name).put(key_image(mark_key("acme")))
+    for again in ((), ("--again",)):
+        result = daicho("Artist", file, *again)
+        assert result.exit_code == 1
+        assert "the tenant acme is closed for good" in result.output
+    (mark,) = items_of(dynamodb, table_name)
+    assert mark == key_image(mark_key("acme"))
+    assert [each.name for each in tmp_path.iterdir()] == [file.name]
+
+
+def test_a_load_ends_when_its_tenant_is_closed(
+    dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
+) -> None:
+    class Closed(Table):
+        def batch_write(self, puts: Any = (), deletes: Any = (), *, patience: Any = None) -> None:
+            super().batch_write(puts, deletes)
+            self.put(key_image(mark_key("acme")))
+
+    rows = [{"id": str(n), "name": "n"} for n in range(30)]
+    file = written(tmp_path / "artists.ndjson", rows)
+    with pytest.raises(TenantClosed, match="the tenant acme is closed for good"):
+        loader(Closed(dynamodb, table_name), file, Artist, block=10).run()
+    assert len(list(items_of(dynamodb, table_name))) == 10 + 1

@@ -1,0 +1,24 @@
+"""Songs in the stream of a table, and what the projector writes of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from daicho.storage.attributes import Image
+from daicho.stream.records import sequence
+from daicho.tally.slots import slot_key
+from tests.support.sample_ledger import image, tally
+from tests.support.stream_events import LABEL
+
+NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
+COUNT = slot_key(tally("Song", "count", 1), "s")
+"""The slot of the number of songs."""
+
+
+def song(name: str, identity: str = "1") -> Image:
+    return image("Song", {"id": identity, "name": name, "artist": "x"})
+
+
+def seq(number: int) -> dict[str, str]:
+    """A sequence number, as derived items hold it."""
+    return {"S": sequence(LABEL, str(number))}

@@ -1,0 +1,178 @@
+"""Declarations compiled to plans; wrong ones fail at import, with a message that names them."""
+
+from typing import Any, Literal
+
+import pytest
+
+from daicho import (
+    Aggregate,
+    Count,
+    Domain,
+    Entity,
+    Expires,
+    Key,
+    Listing,
+    Split,
+    Sum,
+    copied,
+    field,
+    folded,
+    one_of,
+    ref,
+    uid,
+)
+from daicho.declare.registry import Daicho
+from daicho.errors import DeclarationError
+from daicho.plan import Ledger
+from tests.support.sample_declarations import DAY, Artist, Likes, Sale, refused
+
+
+def test_the_plan_says_what_is_declared() -> None:
+    domain = Domain("sales", Artist, Sale, Likes)
+    ledger = Daicho(domain).appended(Ledger())
+    plan = ledger.current("Sale").plan
+    assert plan.fields == {
+        "artist": "str",
+        "at": "datetime",
+        "id": "str",
+        "price": "int",
+        "state": "str",
+    }
+    assert [(each.name, each.order) for each in plan.listings] == [
+        ("newest", ("created_at",)),
+        ("open", ("created_at",)),
+    ]
+    assert plan.expires and plan.expires.seconds == 86_400
+    assert ledger.current("Likes").plan.key.edge
+    assert Ledger.from_json(ledger.to_json()) == ledger
+    assert ledger.derived_types == ("Artist", "Sale")
+    assert ledger.archived_types == ("Sale",)
+
+
+def test_values_that_a_field_does_not_admit() -> None:
+    class C(Entity):
+        id: str = uid()
+        state: Literal["open", "done"] = field()
+        key = Key(id)
+        open = Listing(id, where=one_of(state, "opne"))
+
+    with refused(r"C\.open: 'opne' is no value of C\.state \('open', 'done'\)"):
+        Domain("c", C)
+
+
+def test_what_no_item_moves_by() -> None:
+    class C(Entity):
+        id: str = uid()
+        state: str = field()
+        set_once: str = field(frozen=True)
+        key = Key(set_once, id, moves=state)
+
+    with refused(r"C\.key: moves=state is no field of the key"):
+        Domain("c", C)
+
+    class D(Entity):
+        id: str = uid()
+        key = Key(id, moves=id)
+
+    with refused(r"D\.key: D\.id is set once, so no item ever moves by it"):
+        Domain("d", D)
+
+    class E(Entity):
+        id: str = uid()
+        state: str = field()
+        sections: dict[str, Any] = field()
+        key = Key(state, id, moves=state)
+        split = Split(sections)
+
+    with refused(r"E\.split: what moves would leave its sections behind"):
+        Domain("e", E)
+
+
+def test_another_entitys_field() -> None:
+    class C(Entity):
+        id: str = uid()
+        key = Key(id)
+        revenue = Aggregate(Sum(Sale.price))
+
+    with refused(r"C\.revenue reads Sale\.price: an image knows only its own fields. Copy it"):
+        Domain("c", C)
+
+
+def test_expiry_must_be_said_and_recountable() -> None:
+    class C(Entity):
+        id: str = uid()
+        key = Key(id)
+        count = Aggregate(Count())
+        expires = Expires(DAY)
+
+    with refused(r"C\.count does not say what expiry does to it"):
+        Domain("c", C)
+
+    class D(Entity):
+        id: str = uid()
+        key = Key(id)
+        count = Aggregate(Count(), on_expiry="keep")
+        expires = Expires(DAY)
+
+    with refused(r"D\.count keeps what expires, but D is not archived"):
+        Domain("d", D)
+
+
+def test_kinds_that_a_declaration_cannot_read() -> None:
+    class C(Entity):
+        id: str = uid()
+        size: float = field()
+        key = Key(id)
+        by_size = Listing(size)
+
+    with refused(r"C\.by_size reads C\.size, which is json"):
+        Domain("c", C)
+
+    class D(Entity):
+        id: str = uid()
+        size: int = field()
+        key = Key(id)
+        titled = Listing(folded(size))  # type: ignore[arg-type]
+
+    with refused(r"D\.titled reads D\.size, which is int; it takes str"):
+        Domain("d", D)
+
+
+def test_shards_never_move() -> None:
+    class C(Entity):
+        id: str = uid()
+        shards: int = field()
+        key = Key(id, shards=shards)
+
+    with refused(r"C\.key: C\.shards must be frozen"):
+        Domain("c", C)
+
+
+def test_copies_follow_their_reference() -> None:
+    class C(Entity):
+        artist: str = ref(Artist)
+        id: str = uid()
+        price: int = copied(artist, Sale.price)
+        key = Key(artist, id)
+
+    with refused(r"C\.price copies Sale\.price, but C\.artist refers to Artist"):
+        Domain("c", C)
+
+
+def test_a_reference_needs_an_item_that_one_id_tells() -> None:
+    class Pair(Entity):
+        a: str = field()
+        b: str = field()
+        name: str = ""
+
+        key = Key(a, b)
+
+    class Follower(Entity):
+        id: str = field()
+        pair: str = ref(Pair)
+        name: str = copied(pair, Pair.name)
+
+        key = Key(id)
+
+    with pytest.raises(DeclarationError, match=r"Follower\.pair"):
+        Domain("test", Pair, Follower)

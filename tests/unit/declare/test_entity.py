@@ -1,0 +1,96 @@
+"""Entities: their fields and declarations, the values that an item admits, and wrong classes."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from daicho import Entity, Key, Search, field, uid
+from daicho.declare.entity import values_of
+from daicho.declare.fields import FieldSpec
+from tests.support.sample_declarations import Artist, Sale, refused
+
+
+def test_a_class_is_its_fields_and_declarations() -> None:
+    assert list(Sale.fields_) == [
+        "artist",
+        "id",
+        "at",
+        "price",
+        "state",
+        "artist_name",
+        "tags",
+        "note",
+    ]
+    assert list(Sale.declarations_) == ["key", "open", "newest", "revenue", "expires"]
+    title: Any = Artist.name
+    assert isinstance(title, FieldSpec) and str(title) == "Artist.name"
+
+
+def test_an_item_validates_its_values() -> None:
+    item = Artist(name="Aja")
+    assert len(item.id) == 26 and item.version == 0
+    assert values_of(item) == {"id": item.id, "name": "Aja"}
+    with pytest.raises(ValidationError, match="nmae"):
+        Artist(nmae="Aja")  # type: ignore[call-arg]
+    with pytest.raises(ValidationError, match="256"):
+        Artist(name="x" * 257)
+    with pytest.raises(ValidationError, match="at least 1"):
+        Artist(id="", name="x")
+    with pytest.raises(ValidationError, match="at least 1"):
+        Artist(name="")  # it is searched, and must be given
+    with pytest.raises(AttributeError, match="not been stored"):
+        _ = item.created_at
+
+
+def test_what_is_searched_may_be_empty_where_it_need_not_be_given_or_says_so() -> None:
+    class Person(Entity):
+        id: str = uid()
+        name: str = field(min_length=0)
+        company: str = field(default="")
+
+        key = Key(id)
+        search = Search(name, company)
+
+    assert values_of(Person(id="p", name="")) == {"id": "p", "name": "", "company": ""}
+
+
+def test_misspelt_names() -> None:
+    with refused("C reads undeclared 'nmae'; did you mean 'name'?"):
+
+        class C(Entity):
+            id: str = uid()
+            name: str = field()
+            key = Key(id)
+            search = Search(nmae)  # type: ignore[name-defined]  # noqa: F821
+
+
+def test_a_field_that_is_read_needs_a_right_side() -> None:
+    with refused(r"C\.name is read by a declaration, so it needs a right-hand side: name: str = "):
+
+        class C(Entity):
+            id: str = uid()
+            name: str
+            key = Key(id)
+            search = Search(name)  # noqa: F821
+
+
+def test_reserved_names_missing_keys_and_types() -> None:
+    with refused(r"C\.type: the name is reserved"):
+
+        class C(Entity):
+            id: str = uid()
+            type: str
+            key = Key(id)
+
+    with refused("D has no key"):
+
+        class D(Entity):
+            id: str = uid()
+
+    with refused(r"F\.name has no type"):
+
+        class F(Entity):
+            id: str = uid()
+            name = field()
+            key = Key(id)

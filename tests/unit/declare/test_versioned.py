@@ -1,0 +1,204 @@
+"""Versions as they are declared: their plan, their questions, and what is refused."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pytest
+
+from daicho import (
+    Aggregate,
+    Count,
+    Domain,
+    Edge,
+    Entity,
+    Expires,
+    Key,
+    Listing,
+    Search,
+    Versioned,
+    copied,
+    field,
+    ref,
+    refs,
+    through,
+    uid,
+)
+from daicho.declare.queries import Many, One
+from daicho.declare.registry import Daicho
+from daicho.plan import EntityPlan, Ledger
+from tests.support.sample_declarations import refused
+from tests.support.versioned_pages import LEDGER, Guide, Page
+
+
+class Volume(Entity):
+    """Of one id, so that others may refer to it."""
+
+    id: str = uid()
+    title: str = field()
+
+    key = Key(id, partition=0)
+    versions = Versioned("pointer")
+
+
+UNREAD = r"versioned by pointer, the current image holds no 'title'; use copy"
+
+
+def planned(entity: type[Entity]) -> EntityPlan:
+    return Daicho(Domain("test", entity)).appended(Ledger()).current(entity.__name__).plan
+
+
+def test_the_plan_says_how_versions_are_kept() -> None:
+    assert LEDGER.current("Page").plan.versions == "copy"
+    assert LEDGER.current("Guide").plan.versions == "pointer"
+    assert LEDGER.pointer_types == {"Guide"}
+    assert Ledger.from_json(LEDGER.to_json()) == LEDGER
+    plain = planned(_without()).to_json()
+    assert "versions" not in plain  # lock files from before stay as they are
+    assert EntityPlan.from_json(plain).versions is None
+
+
+def test_versions_are_asked_for_by_key_and_number() -> None:
+    assert Page.versions("p") == Many(Page, "versions", "versions", ("p",))
+    assert Guide.versions.at("s", "g", version=3) == One(Guide, ("s", "g"), 3)
+    with pytest.raises(TypeError, match=r"Guide\.key takes 2 values, not 1"):
+        Guide.versions("s")
+
+
+@pytest.mark.parametrize("reading", [Search, Listing, lambda title: Aggregate(Count(), title)])
+def test_what_a_pointer_does_not_hold_is_read_by_no_declaration(reading: Any) -> None:
+    class A(Entity):
+        id: str = uid()
+        title: str = field()
+        key = Key(id)
+        reads = reading(title)
+        versions = Versioned("pointer")
+
+    with refused(rf"A\.reads: {UNREAD}"):
+        Domain("a", A)
+
+
+def test_what_a_pointer_does_not_hold_is_not_in_its_key() -> None:
+    class A(Entity):
+        id: str = uid()
+        title: int = field(frozen=True)
+        key = Key(id, shards=title)
+        versions = Versioned("pointer")
+
+    with refused(rf"A\.key: {UNREAD}"):
+        Domain("a", A)
+
+
+def test_nobody_else_reads_through_a_pointer_either() -> None:
+    message = rf"Volume is {UNREAD}"
+
+    class A(Entity):
+        id: str = uid()
+        book: str = ref(Volume)
+        title: str = copied(book, Volume.title)
+        key = Key(id)
+
+    with refused(rf"A\.title: {message}"):
+        Domain("a", A, Volume)
+
+    class B(Entity):
+        id: str = uid()
+        books: set[str] = refs(Volume)
+        key = Key(id)
+        search = Search(id, through(books, Volume.title))
+
+    with refused(rf"B\.search: {message}"):
+        Domain("b", B, Volume)
+
+
+def test_declarations_that_make_no_sense() -> None:
+    with refused(r"an item is Versioned by 'copy' or 'pointer', not 'all'"):
+        Versioned("all")  # type: ignore[arg-type]
+    with refused("A is versioned twice"):
+
+        class A(Entity):
+            id: str = uid()
+            key = Key(id)
+            one = Versioned("copy")
+            two = Versioned("copy")
+
+    class B(Entity):
+        id: str = uid()
+        key = Key(id)
+        versions = Versioned("copy")
+        expires = Expires(dt.timedelta(days=1))
+
+    with refused(r"B\.versions: B expires, and what DynamoDB deletes leaves its versions behind"):
+        Domain("b", B)
+
+    class D(Entity):
+        id: str = uid()
+        state: str = field()
+        key = Key(state, id, moves=state)
+        versions = Versioned("copy")
+
+    with refused(r"D\.versions: D\.key moves, and what moves leaves its versions behind"):
+        Domain("d", D)
+    with refused(r"C\.versioned_at: the name is reserved"):
+
+        class C(Entity):
+            id: str = uid()
+            versioned_at: str  # type: ignore[assignment]
+            key = Key(id)
+
+
+def _without() -> type[Entity]:
+    class Leaf(Entity):
+        id: str = uid()
+        key = Key(id)
+
+    return Leaf
+
+
+def _by_copy() -> type[Entity]:
+    class Leaf(Entity):
+        id: str = uid()
+        key = Key(id)
+        versions = Versioned("copy")
+
+    return Leaf
+
+
+def _by_pointer() -> type[Entity]:
+    class Leaf(Entity):
+        id: str = uid()
+        key = Key(id)
+        versions = Versioned("pointer")
+
+    return Leaf
+
+
+def test_versions_may_come_later_but_not_by_pointer() -> None:
+    ledgers = {
+        each: Daicho(Domain("t", each())).appended(Ledger())
+        for each in (_without, _by_copy, _by_pointer)
+    }
+    copied_later = Daicho(Domain("t", _by_copy()))
+    with refused(r"Leaf\.versions changed without a new generation"):
+        copied_later.locked(ledgers[_without])
+    assert copied_later.appended(ledgers[_without]).current("Leaf").number == 2
+    for before, after in (
+        (_without, _by_pointer),
+        (_by_copy, _by_pointer),
+        (_by_pointer, _by_copy),
+        (_by_pointer, _without),
+    ):
+        with refused(r"Leaf\.versions changed: by pointer the content of an item stands elsewhere"):
+            Daicho(Domain("t", after())).appended(ledgers[before])
+
+
+def test_an_edge_may_be_versioned() -> None:
+    class Leaf(Entity):
+        a: str = ref(Page)
+        b: str = ref(Page)
+        note: str = ""
+        key = Edge(a, b)
+        versions = Versioned("pointer")
+
+    assert planned(Leaf).versions == "pointer"

@@ -1,0 +1,113 @@
+"""Items to images and back: values of every kind, what is absent, and what is refused."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from daicho import Entity, Key, field
+from daicho.declare.entity import values_of
+from daicho.errors import Invalid
+from daicho.items.mapper import NULL, UnreadableError, item_of, values_image
+from tests.support.item_images import NOON, Bag, Part, Thing, image_of
+
+
+def test_a_field_without_a_value_is_absent_unless_that_would_mean_something_else() -> None:
+    image = image_of(Thing(id="t", owner="o", colour=None, others=set()))
+    assert "due" not in image
+    assert "labels" not in image
+    # Set once, and seen to be set; a default that is not what the item holds.
+    assert image["name"] == image["origin"] == image["colour"] == image["others"] == NULL
+    got = item_of(Thing, image)
+    assert (got.due, got.labels, got.colour, got.others, got.origin) == (
+        None,
+        set(),
+        None,
+        set(),
+        None,
+    )
+
+
+def test_values_of_all_kinds_come_back() -> None:
+    thing = Thing(
+        id="t",
+        owner="o",
+        labels={"b", "a"},
+        size=-7,
+        weight=Decimal("1.250"),
+        ratio=0.1,
+        due=dt.date(2026, 2, 28),
+        at=dt.datetime(2026, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=9))),
+        parts=[Part(name="wheel", weight=Decimal("2.5"))],
+        extra={"deep": [{"x": [1, 2.5, None, True, "s", {}]}]},
+    )
+    got = item_of(Thing, image_of(thing))
+    assert values_of(got) == values_of(thing)
+    assert (got.created_at, got.version) == (NOON, 1)
+
+
+def test_decimals_inside_json_keep_their_digits() -> None:
+    exact = Decimal("12345678901234567.89")
+    image = image_of(Bag(id="b", prices={"a": exact, "b": 0.1, "c": [2.5, 3]}))
+    assert item_of(Bag, image).prices == {"a": exact, "b": 0.1, "c": [2.5, 3]}
+    assert isinstance(item_of(Bag, image).prices["b"], float)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"weight": Decimal("1.23456789012345678901234567890123456789")},
+        {"weight": Decimal("1e130")},
+        {"weight": Decimal("1e-140")},
+        {"extra": {"x": float("nan")}},
+        {"extra": {"x": {1}}},
+        {"extra": {"x": "\udc00"}},
+        {"extra": {"\udc00": 1}},
+        {"extra": {"": 1}},
+        {"extra": {"x": dt.time(1)}},
+        {"at": dt.datetime(2026, 1, 1)},  # noqa: DTZ001
+    ],
+)
+def test_what_dynamodb_has_no_place_for_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(Invalid) as error:
+        image_of(Thing(id="i", owner="o", **wrong))
+    assert error.value.field == next(iter(wrong))
+
+
+def test_nesting_is_bounded() -> None:
+    deep: Any = {}
+    for _ in range(31):
+        deep = {"x": deep}
+    image_of(Thing(id="i", owner="o", extra=deep))
+    with pytest.raises(Invalid, match="32 levels"):
+        image_of(Thing(id="i", owner="o", extra={"x": deep}))
+
+
+def test_instants_that_leave_the_calendar_are_refused() -> None:
+    class Meeting(Entity):
+        id: str = field()
+        at: dt.datetime = field()
+
+        key = Key(id)
+
+    first = dt.datetime(1, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=9)))
+    with pytest.raises(Invalid) as error:
+        values_image(Meeting, {"id": "m", "at": first})
+    assert error.value.field == "at"
+
+
+def test_names_inside_json_are_as_long_as_dynamodb_takes() -> None:
+    values_image(Bag, vars(Bag(id="b", extra={"n" * 65_535: 1})))
+    for name in ("n" * 65_536, "日" * 30_000):
+        with pytest.raises(Invalid) as error:
+            values_image(Bag, vars(Bag(id="b", extra={"x": {name: 1}})))
+        assert error.value.field == "extra"
+
+
+def test_an_item_that_its_entity_cannot_read_is_no_callers_fault() -> None:
+    image = image_of(Thing(id="i", owner="o")) | {"size": {"S": "large"}}
+    with pytest.raises(UnreadableError, match="acme#Thing#o"):
+        item_of(Thing, image)

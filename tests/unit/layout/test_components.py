@@ -1,0 +1,13 @@
+"""The components of keys: a field that is part of a key must hold a value."""
+
+from __future__ import annotations
+
+import pytest
+
+from daicho.layout import components, item_keys
+from tests.support.sample_tickets import TICKET
+
+
+def test_a_key_part_must_be_there() -> None:
+    with pytest.raises(components.UnderivableError, match=r"Ticket\.id"):
+        item_keys.base_item_key("acme", TICKET, {"id": {"S": ""}})

@@ -1,0 +1,34 @@
+"""The ledger: plans by generation, and what holds for an entity in any of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from daicho.plan import Ledger, NewerGenerationError, UnknownEntityError
+from daicho.plan.lockfile import append
+from tests.support.sample_ledger import AT_ONCE, CHART_PLAN, LEDGER, with_chart
+from tests.support.sample_plans import SONG
+
+
+def test_images_of_other_generations() -> None:
+    ledger = append([SONG], Ledger())
+    with pytest.raises(NewerGenerationError):
+        ledger.plan("Song", 2)
+    with pytest.raises(UnknownEntityError):
+        ledger.plan("Song", 0)
+    with pytest.raises(UnknownEntityError, match="'Album'"):
+        ledger.plan("Album", 1)
+
+
+def test_types_of_old_generations_still_wake_the_projector() -> None:
+    ledger = append([replace(SONG, searches=())], append([SONG], Ledger()))
+    assert ledger.derived_types == ("Song",)
+
+
+def test_the_newest_plan_says_when_it_is_rolled_up() -> None:
+    name = ("Download", "chart", 1)
+    assert with_chart(CHART_PLAN, AT_ONCE).rolled_up_at_once == {name}
+    assert with_chart(AT_ONCE, CHART_PLAN).rolled_up_at_once == frozenset()
+    assert LEDGER.rolled_up_at_once == frozenset()

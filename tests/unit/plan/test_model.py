@@ -1,0 +1,45 @@
+"""Plans as JSON: read as they were written, and as lock files had them before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from daicho.declare.compiler import compile_entity
+from daicho.errors import DeclarationError
+from daicho.plan import AggregatePlan, EntityPlan, Ledger, Part
+from daicho.plan.lockfile import append, locked
+from tests.support.sample_declarations import Task
+from tests.support.sample_plans import SONG
+
+
+def test_a_plan_reads_what_it_wrote() -> None:
+    plan = compile_entity(Task)
+    assert EntityPlan.from_json(plan.to_json()) == plan
+    assert "copies" not in next(e for e in plan.to_json()["listings"] if e["name"] == "none")
+
+
+def test_a_lock_file_from_before_rankings_had_shards_means_one() -> None:
+    chart = AggregatePlan("chart", 0, "count", None, (Part("title"),), (), ranked=True)
+    ledger = append([replace(SONG, aggregates=(chart,))], Ledger())
+    data = ledger.to_json()
+    (stored,) = data["entities"]["Song"][0]["plan"]["aggregates"]
+    assert stored.pop("shards") == 1
+    assert Ledger.from_json(data) == ledger
+    spread = append([replace(SONG, aggregates=(replace(chart, shards=4),))], ledger)
+    assert [each.plan.aggregates[0].since for each in spread.entities["Song"]] == [1, 2]
+
+
+def test_a_lock_file_says_only_of_others_when_they_are_rolled_up() -> None:
+    chart = AggregatePlan("chart", 0, "count", None, (Part("title"),), (), ranked=True)
+    ledger = append([replace(SONG, aggregates=(chart,))], Ledger())
+    (stored,) = ledger.to_json()["entities"]["Song"][0]["plan"]["aggregates"]
+    assert "rolled_up" not in stored
+    prompt = replace(SONG, aggregates=(replace(chart, rolled_up="at once"),))
+    changed = append([prompt], ledger)
+    assert [each.plan.aggregates[0].since for each in changed.entities["Song"]] == [1, 1]
+    assert Ledger.from_json(changed.to_json()) == changed
+    assert changed.rolled_up_at_once == {("Song", "chart", 1)}
+    with pytest.raises(DeclarationError, match=r"Song\.chart changed without a new generation"):
+        locked([prompt], ledger)

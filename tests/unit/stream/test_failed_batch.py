@@ -1,0 +1,48 @@
+"""Objects of the failure bucket, parted into a tenant's records and the rest."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from daicho.stream.failed_batch import parted
+
+
+def record(tenant: str) -> dict[str, Any]:
+    return {"dynamodb": {"Keys": {"PK": {"S": f"{tenant}#Song#1"}, "SK": {"S": "-"}}}}
+
+
+def batch(*tenants: str, as_text: bool) -> bytes:
+    event: Any = {"Records": [record(each) for each in tenants], "shardId": "s"}
+    whole = {
+        "requestContext": {"condition": "c"},
+        "DDBStreamBatchInfo": {"shardId": "s"},
+        "payload": json.dumps(event) if as_text else event,
+    }
+    return json.dumps(whole).encode()
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_of_a_batch_the_tenants_records_are_cut_out(as_text: bool) -> None:
+    found = parted(batch("t", "u", "t2", "t", as_text=as_text), "t")
+    assert (found.shard, len(found.records)) == ("s", 2)
+    assert found.rest == batch("u", "t2", as_text=as_text)
+    assert parted(batch("t", "t", as_text=as_text), "t").rest is None
+    others = batch("u", "t2", as_text=as_text)
+    assert parted(others, "t") == parted(others, "v")
+    assert parted(others, "t").rest == others
+
+
+def test_a_quarantined_record_goes_whole() -> None:
+    body = json.dumps({"shard": "s", "record": record("t")}).encode()
+    assert parted(body, "t").rest is None
+    assert parted(body, "t").shard == "s"
+    assert parted(body, "u").records == ()
+
+
+@pytest.mark.parametrize("body", [b"", b"\xff", b"[]", b"{}", b'{"payload": "x"}', b'"t#Song"'])
+def test_what_is_something_else_is_left_alone(body: bytes) -> None:
+    assert parted(body, "t").records == ()
+    assert parted(body, "t").rest == body

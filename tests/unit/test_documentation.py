@@ -1,0 +1,86 @@
+"""What the docs say is there: their links, their examples, their commands."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from typer import Typer
+
+from daicho_cli.main import app
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")], key=str)
+LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]+)?\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as code hosts make them."""
+    found = HEADING.findall(CODE.sub("", page.read_text("utf-8")))
+    return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in found}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target, anchor in LINK.findall(page.read_text("utf-8")):
+        if target.startswith("http"):
+            continue
+        file = (page.parent / target).resolve()
+        assert file.exists(), f"{page.name}: {target}"
+        if anchor and file.suffix == ".md":
+            assert anchor[1:] in anchors(file), f"{page.name}: {target}{anchor}"
+
+
+def test_the_readme_shows_the_tested_example() -> None:
+    example = (ROOT / "examples/tickets.py").read_text("utf-8")
+    assert f"```python\n{example}```" in (ROOT / "README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
+def test_every_make_target_that_is_named_exists(page: Path) -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"^([a-z0-9-]+):", makefile, re.MULTILINE))
+    text = page.read_text("utf-8")
+    named = set(re.findall(r"`make ([a-z0-9-]+)", text))
+    for block in CODE.findall(text):
+        named |= set(re.findall(r"^make ([a-z0-9-]+)", block, re.MULTILINE))
+    assert named <= targets, f"{page.name}: {named - targets}"
+
+
+def test_every_rule_that_the_code_names_is_on_the_page_of_exactness() -> None:
+    page = (ROOT / "docs/exactness.md").read_text("utf-8")
+    stated = {int(number) for number in re.findall(r"\*\*(\d+)\.", page)}
+    assert stated == set(range(1, 25))
+    text = "".join(path.read_text("utf-8") for path in (ROOT / "functions").rglob("*.py"))
+    planted = (ROOT / "tests/delivery/mutants/planted.toml").read_text("utf-8")
+    named = re.findall(r"\b[Rr]ules? (\d+)", text) + re.findall(r"^rule = '(\d+)'", planted, re.M)
+    assert len(named) > 100
+    assert {int(number) for number in named} <= stated
+
+
+def test_every_rule_is_named_where_the_code_keeps_it() -> None:
+    text = "".join(path.read_text("utf-8") for path in (ROOT / "functions").rglob("*.py"))
+    named = {int(number) for number in re.findall(r"\b[Rr]ules? (\d+)", text)}
+    assert set(range(1, 24)) <= named  # 24, the rebuild, is to come
+
+
+def test_every_command_that_is_named_exists() -> None:
+    known = commands(app)
+    groups = {str(each.name): each.typer_instance for each in app.registered_groups}
+    assert groups
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        named = set(re.findall(r"(?:`|bin/|^)daicho ([a-z-]+)", text, re.MULTILINE))
+        assert named <= known | groups.keys(), f"{page.name}: {named - known}"
+        for name, group in groups.items():
+            inside = set(re.findall(rf"(?:`|bin/|^)daicho {name} ([a-z-]+)", text, re.MULTILINE))
+            assert inside <= commands(group), f"{page.name}: {inside}"
+
+
+def commands(group: Typer | None) -> set[str]:
+    """The names of a group's commands."""
+    assert group is not None
+    return {each.callback.__name__ for each in group.registered_commands if each.callback}
