@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import boto3
 import pytest
 import time_machine
 import ulid
@@ -161,6 +162,10 @@ def golden_system() -> Iterator[GoldenSystem]:
         patch.setenv("POWERTOOLS_TRACE_DISABLED", "true")
         patch.setenv("POWERTOOLS_METRICS_NAMESPACE", "Daicho")
         patch.setenv("POWERTOOLS_LOG_LEVEL", "ERROR")
+        # URLs are signed with these; the default session may have read others before.
+        patch.setenv("AWS_ACCESS_KEY_ID", "testing")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+        patch.setattr(boto3, "DEFAULT_SESSION", None)
         patch.setattr(os, "urandom", chance.randbytes)
         patch.setattr(random, "_urandom", chance.randbytes)
         # The default one remembers the id before, which may be of another scenario.
