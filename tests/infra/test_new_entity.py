@@ -109,7 +109,7 @@ def test_the_handler_serves_it(project: Path) -> None:
     script = """
 import domains, json
 from daicho.book.book import Book
-from daicho.declare.domain import Daicho
+from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 daicho = Daicho.discover(domains)
 ledger = daicho.locked(Ledger.load())
