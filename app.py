@@ -14,7 +14,7 @@ from infra.stack import DaichoStack
 
 try:
     daicho = Daicho.discover(domains)
-    ledger = daicho.locked(Ledger.load())
+    ledger = daicho.check_locked(Ledger.load())
     operations(daicho)  # a route that cannot be mounted would take the API down with it
 except DeclarationError as error:
     sys.exit(f"not deployed: {error}")

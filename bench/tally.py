@@ -82,7 +82,7 @@ class SpreadPlay(Entity):
     chart = Aggregate(Count(), song, within=month(at), ranked=True, shards=4)
 
 
-LEDGER = Daicho(Domain("bench", Play, SpreadPlay)).appended(Ledger())
+LEDGER = Daicho(Domain("bench", Play, SpreadPlay)).append_generations(Ledger())
 
 
 @dataclass
@@ -96,7 +96,7 @@ class Counting:
     def __post_init__(self) -> None:
         self.client = client(self.endpoint)
         self.name = create_table(self.client)
-        self.table = Table(self.client, self.name).metered()
+        self.table = Table(self.client, self.name).query_metered()
         outside = Outside(table=lambda *_, **__: self.table, now=lambda: self.now)
         settings = environment(self.name, DIRTY_SHARDS="16")
         self._project = project.build(settings, LEDGER, outside)
@@ -104,13 +104,13 @@ class Counting:
 
     def project(self, songs: Iterable[str], shard: int) -> float:
         """Count plays of songs, as one batch of a stream shard; gives write units."""
-        self.table.units.taken()
+        self.table.units.take_total()
         records = [self._record(song) for song in songs]
         event = {"Records": records, "shardId": f"shardId-{shard:020d}-bench", "state": {}}
         answer = self._project(event, Context())
         if answer["batchItemFailures"]:
             raise RuntimeError(f"not projected: {answer}")
-        return self.table.units.taken()[1]
+        return self.table.units.take_total()[1]
 
     def roll_up(self) -> Mapping[str, Any]:
         """Roll up what is dirty; gives the report."""
@@ -122,7 +122,7 @@ class Counting:
 
     def _record(self, song: str) -> dict[str, Any]:
         number = next(self.numbers)
-        plan = LEDGER.current("Play")
+        plan = LEDGER.current_generation("Play")
         image: dict[str, Any] = {
             "type": {"S": "Play"},
             "gen": attributes.to_value(plan.number),
@@ -131,7 +131,7 @@ class Counting:
             "song": {"S": song},
             "at": attributes.to_value(NOW),
         }
-        key = item_keys.base_item_key(TENANT, plan.plan, image)
+        key = item_keys.build_base_key(TENANT, plan.plan, image)
         both = {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
         change = {
             "Keys": both,
@@ -254,20 +254,20 @@ def idle(endpoint: str) -> float:
 
 def _idle_tallies(entity: str, number: int) -> Iterator[dict[str, Any]]:
     """Totals in their ranking, each with a slot that is rolled up: the last has 1 play."""
-    plan = LEDGER.current(entity).plan
+    plan = LEDGER.current_generation(entity).plan
     (chart,) = plan.aggregates
     for place in range(number):
         by = (f"idle-{place:06d}",)
-        tally = item_keys.tally_partition(TENANT, plan, chart, (MONTH,), by)
+        tally = item_keys.render_tally_partition(TENANT, plan, chart, (MONTH,), by)
         counted = {"items": attributes.to_value(number - place), "rev": {"N": "2"}}
         counted["total"] = counted["items"]
-        slot = slots.slot_key(tally, "shardId-0-bench")
+        slot = slots.build_slot_key(tally, "shardId-0-bench")
         yield {"PK": {"S": slot.pk}, "SK": {"S": slot.sk}, **counted}
         yield {
             "PK": {"S": tally},
-            "SK": {"S": slots.TOTAL},
-            "GSI3PK": {"S": item_keys.ranking_partition(TENANT, plan, chart, (MONTH,), by)},
-            "GSI3SK": {"S": keys.render(keys.ranking_score(number - place), *by)},
+            "SK": {"S": slots.TOTAL_SORT_KEY},
+            "GSI3PK": {"S": item_keys.render_ranking_partition(TENANT, plan, chart, (MONTH,), by)},
+            "GSI3SK": {"S": keys.render(keys.parse_inverted_score(number - place), *by)},
             **counted,
         }
 
@@ -286,12 +286,12 @@ def readings(endpoint: str) -> None:
         book = Book(counting.table, LEDGER, TENANT)
 
         def taken(what: str) -> None:
-            rows.setdefault(what, []).append(f"{counting.table.units.taken()[0]:.1f}")
+            rows.setdefault(what, []).append(f"{counting.table.units.take_total()[0]:.1f}")
 
         def member(place: int) -> Any:
             return entity.chart(MONTH, f"idle-{place - 1:06d}")  # noqa: B023 - asked at once
 
-        counting.table.units.taken()
+        counting.table.units.take_total()
         book.read(member(1))
         taken("one figure, rolled up")
         book.read(member(1), live=True)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from daicho.plan import LOCK_FILE, Ledger
-from daicho.plan.lockfile import write
+from daicho.plan.lockfile import write_lock_file
 from daicho_cli.project import discovered, ledger
 
 
@@ -29,7 +29,7 @@ def generation(
     before = Ledger() if unreleased else ledger()
     daicho = discovered()
     operations(daicho)  # what cannot be mounted is said here, and not by a deployed function
-    after = daicho.appended(before)
+    after = daicho.append_generations(before)
     changed = [
         f"{name} {generations[-1].number}"
         for name, generations in after.entities.items()
@@ -40,5 +40,5 @@ def generation(
             typer.echo(f"a new generation is needed: {', '.join(changed)}", err=True)
             raise typer.Exit(1)
     elif changed or unreleased:
-        write(after, LOCK_FILE)
+        write_lock_file(after, LOCK_FILE)
     typer.echo(f"generations: {', '.join(changed)}" if changed else "no declaration changed")

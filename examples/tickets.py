@@ -27,4 +27,4 @@ class Ticket(Entity):
 
 domain = Domain("tickets", Ticket)
 domain.resource("/tickets/{id}", Ticket, "POST PUT GET PATCH DELETE")
-domain.answer("/effort/{month}", Ticket.effort.top)
+domain.mount("/effort/{month}", Ticket.effort.top)

@@ -12,7 +12,7 @@ from daicho.plan import Ledger
 
 def main() -> int:
     """Print all."""
-    ledger = Daicho.discover(domains).locked(Ledger.load())
+    ledger = Daicho.discover(domains).check_locked(Ledger.load())
     sound = query_reads.measure(ledger)
     costs.measure(ledger)
     return 0 if sound else 1

@@ -20,9 +20,9 @@ from bench.archive.report import console, markdown
 from bench.meter import Meter
 from daicho.archive import object_format
 from daicho.archive.archiver import Archiver
-from daicho.archive.row_format import Row
+from daicho.archive.row_format import ArchivedRow
 from daicho.plan import Ledger
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from daicho.storage.table import Table
 from daicho.stream.records import Batch, StreamRecord
 from tests.delivery.aws.memory import MemoryBucket
@@ -60,16 +60,16 @@ class Sample:
         self.ledger = ledger
         self.deletions = list(Deletions(ledger).at(moments(SAMPLE, first, 1)))
         self.sizes = [len(json.dumps(each.record)) for each in self.deletions]
-        self.rows: dict[str, list[Row]] = {"Message": [], "Download": []}
+        self.rows: dict[str, list[ArchivedRow]] = {"Message": [], "Download": []}
         for record in _records(self.deletions):
-            self.rows[record.entity or ""].append(Row.of(record, ledger))
+            self.rows[record.entity or ""].append(ArchivedRow.from_record(record, ledger))
         self.packed = cache(self._packed)
 
     def _packed(self, entity: str, count: int) -> int:
         """Bytes of an object of so many rows of an entity."""
         rows = self.rows[entity]
         some = [rows[place % len(rows)] for place in range(count)]
-        return len(object_format.pack(some, some[-1].seq).body)
+        return len(object_format.pack_rows(some, some[-1].seq).body)
 
 
 def _records(deletions: Iterable[Deletion]) -> Sequence[StreamRecord]:
@@ -161,7 +161,7 @@ def units(sample: Sample, appended: int = 200) -> float:
             for place in range(appended):
                 some = [each.record for each in messages[place * 5 : place * 5 + 5]]
                 event = {"shardId": "shardId-1", "Records": some}
-                if archiver.archive(Batch.parse(event), Patience.seconds(60)) is not None:
+                if archiver.archive(Batch.parse(event), RetryBudget.for_seconds(60)) is not None:
                     raise RuntimeError("not archived")
     return consumed.writes / len(bucket.objects)
 

@@ -56,18 +56,18 @@ class Deletions:
 
     def _deletion(self, moment: dt.datetime, entity: str, tenant: str) -> Deletion:
         self._number += 1
-        plan = self._ledger.current(entity)
+        plan = self._ledger.current_generation(entity)
         created = moment - LIFE[entity] - dt.timedelta(minutes=self._random.randint(1, 600))
         values: dict[str, Any] = {
             "type": entity,
             "gen": plan.number,
             "version": 1,
-            "created_at": keys.instant(created),
+            "created_at": keys.render_instant(created),
             "ttl": int((created + LIFE[entity]).timestamp()),
             **(self._message() if entity == "Message" else self._download(created)),
         }
         image = attributes.to_image(values)
-        key = item_keys.base_item_key(tenant, plan.plan, image)
+        key = item_keys.build_base_key(tenant, plan.plan, image)
         image |= {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
         record = {
             "eventID": self._text("0123456789abcdef", 32),
@@ -82,7 +82,7 @@ class Deletions:
                 "Keys": {name: image[name] for name in ("PK", "SK")},
                 "OldImage": image,
                 "SequenceNumber": str(400_000_000_000_000_000_000 + self._number),
-                "SizeBytes": attributes.size_of(image),
+                "SizeBytes": attributes.measure_image(image),
                 "StreamViewType": "NEW_AND_OLD_IMAGES",
             },
         }
@@ -95,7 +95,7 @@ class Deletions:
     def _download(self, created: dt.datetime) -> dict[str, Any]:
         song = self._random.randint(1, 5_000)
         told = {"song": f"song-{song}", "artist": f"artist-{song % 300}"}
-        return {**told, "id": self._id(), "at": keys.instant(created)}
+        return {**told, "id": self._id(), "at": keys.render_instant(created)}
 
     def _id(self) -> str:
         return self._text(CROCKFORD, 26)

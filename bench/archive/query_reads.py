@@ -18,12 +18,12 @@ from bench.archive.batching import Gathered, Mapping, gathered
 from bench.archive.deletion_generator import TENANTS, Deletion, Deletions, moments
 from bench.archive.report import console, markdown
 from daicho.archive.archiver import Archiver
-from daicho.archive.chain import folder
+from daicho.archive.chain import render_folder
 from daicho.archive.object_format import CorruptObjectError
-from daicho.archive.reader import Archive, Selection
+from daicho.archive.reader import ArchiveReader, Selection
 from daicho.archive.verifier import Verifier
 from daicho.plan import Ledger
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from daicho.stream.records import Batch
 from daicho_cli.archive.session import Metered
 from tests.delivery.aws.memory import MemoryBucket, MemoryTable
@@ -56,7 +56,7 @@ class Filled:
         batches = list(gathered(seconds, sizes, mapping))
         archiver = Archiver(filled.table, filled.bucket, ledger)
         for batch in track(batches, f"{ROWS:,} rows", console=console, transient=True):
-            if archiver.archive(filled.event(batch), Patience.seconds(60)) is not None:
+            if archiver.archive(filled.event(batch), RetryBudget.for_seconds(60)) is not None:
                 raise RuntimeError("not archived")
         return filled
 
@@ -78,8 +78,10 @@ class Filled:
     def verify(self) -> None:
         """What is measured is sound."""
         days = Selection(since=FIRST, until=FIRST + dt.timedelta(days=DAYS)).days
-        report = Verifier(self.table, Archive(self.bucket)).verify(days, ["Download", "Message"])
-        if not report.sound or report.counts.rows != ROWS:
+        report = Verifier(self.table, ArchiveReader(self.bucket)).verify(
+            days, ["Download", "Message"]
+        )
+        if not report.is_sound or report.counts.rows != ROWS:
             raise RuntimeError(f"not what was archived: {report.to_json()}")
 
 
@@ -110,7 +112,7 @@ def needed(filled: Filled, selection: Selection) -> set[str]:
     """The folders that any of the rows could be in, by what is asked alone."""
     entities = selection.folders or ("Download", "Message")
     days = [day(number).date() for number in range(DAYS)]
-    found = {folder(e, d).rstrip("/") for e in entities for d in days if d in selection.days}
+    found = {render_folder(e, d).rstrip("/") for e in entities for d in days if d in selection.days}
     return found & filled.partitions
 
 
@@ -133,7 +135,7 @@ def measure(ledger: Ledger) -> bool:
     rows, sound = [], True
     for what, selection in selections(filled).items():
         metered = Metered(filled.bucket)
-        found = sum(1 for _ in Archive(metered).rows(selection, _broken))
+        found = sum(1 for _ in ArchiveReader(metered).read_rows(selection, _broken))
         read = metered.touched
         sound &= read.partitions == needed(filled, selection) and found == wanted(filled, selection)
         billed = max(read.bytes, ATHENAS_LEAST) / 1e12 * DOLLARS_A_TERABYTE

@@ -30,7 +30,7 @@ from daicho.declare.registry import Daicho
 from daicho.derive import derived_items
 from daicho.layout import item_keys
 from daicho.plan import Ledger
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from daicho.storage.bucket import open_bucket
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
@@ -72,9 +72,9 @@ class House:
         self.meter = Meter(self.client)
         self.table = Table(self.client, self.name)
         if self.declared is None:
-            self.ledger = Daicho.discover(domains).locked(Ledger.load())
+            self.ledger = Daicho.discover(domains).check_locked(Ledger.load())
         else:
-            self.ledger = self.declared.appended(Ledger())
+            self.ledger = self.declared.append_generations(Ledger())
         self.book = Book(self.table, self.ledger, TENANT)
         failures = open_bucket("failures")  # nothing here is poison, so nothing goes there
         self._projector = Projector(self.table, failures, self.ledger, dirty_shards=16)
@@ -88,10 +88,10 @@ class House:
 
     def roll_up(self) -> None:
         """Roll up what is dirty."""
-        self._rollup.run(Patience.seconds(600))
+        self._rollup.run(RetryBudget.for_seconds(600))
 
     def _project(self, event: Any, _context: Any) -> dict[str, Any]:
-        if self._projector.project(Batch.parse(event), Patience.seconds(600)) is not None:
+        if self._projector.project(Batch.parse(event), RetryBudget.for_seconds(600)) is not None:
             raise RuntimeError("not projected")
         return {"batchItemFailures": []}
 
@@ -187,7 +187,7 @@ def page_costs(house: House) -> str:
 
 def _fill(house: House, artist: str, size: int) -> None:
     """Put songs and their rows of one listing, in batches: only reading is measured."""
-    plan = house.ledger.current("Song")
+    plan = house.ledger.current_generation("Song")
     moment = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
     def items() -> Iterator[dict[str, Any]]:
@@ -203,10 +203,10 @@ def _fill(house: House, artist: str, size: int) -> None:
                 "artist": {"S": artist},
                 "released": {"N": str(1960 + number % 60)},
             }
-            key = item_keys.base_item_key(TENANT, plan.plan, image)
+            key = item_keys.build_base_key(TENANT, plan.plan, image)
             image |= {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
             yield image
-            for row_key, row in derived_items.rows(plan.plan, image).items():
+            for row_key, row in derived_items.compute_index_rows(plan.plan, image).items():
                 if not row_key.sk.startswith("of_artist"):
                     continue  # the other listings are not read here
                 key_of_row = {"PK": {"S": row_key.pk}, "SK": {"S": row_key.sk}}
@@ -239,12 +239,14 @@ def _page(house: House, artist: str, cursor: str | None) -> str | None:
 
 def _peer(house: House, artist: str) -> None:
     """Seed 001: every match is read and fetched, then sorted, then cut."""
-    plan = house.ledger.current("Song").plan
+    plan = house.ledger.current_generation("Song").plan
     listing = next(each for each in plan.listings if each.name == "of_artist")
-    partition = item_keys.listing_list(TENANT, plan, listing, (artist,))
-    pages = house.table.pages(Query(partition, index="GSI2"))
-    keys = [item_keys.base_of_derived(row["PK"]["S"]) for page in pages for row in page.items]
-    found = house.table.batch_get(keys, patience=Patience.seconds(600)).whole()
+    partition = item_keys.render_listing_list(TENANT, plan, listing, (artist,))
+    pages = house.table.query_pages(Query(partition, index="GSI2"))
+    keys = [
+        item_keys.parse_derived_partition(row["PK"]["S"]) for page in pages for row in page.items
+    ]
+    found = house.table.batch_get(keys, patience=RetryBudget.for_seconds(600)).require_all()
     newest = sorted(found.values(), key=lambda item: str(item["created_at"]["S"]), reverse=True)
     if len(newest[:PAGE]) != PAGE:
         raise RuntimeError("the peer found too little")

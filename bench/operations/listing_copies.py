@@ -121,7 +121,7 @@ class _Replica(Query):
     """A query of the replica, whose keys have the table's names."""
 
     def request(self) -> dict[str, Any]:
-        return super().request() | {"IndexName": "Replica"}
+        return super().to_request() | {"IndexName": "Replica"}
 
 
 def _items(house: House) -> list[Any]:

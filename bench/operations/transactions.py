@@ -18,7 +18,7 @@ from daicho.declare.fields import new_id
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.storage.table import Table
-from daicho.write.idempotency import Answer, Request
+from daicho.write.idempotency import IdempotentRequest, StoredAnswer
 from domains.carts import CartItem, checkout
 from domains.orders import Line, Order
 from domains.users import User
@@ -34,7 +34,7 @@ class Bench:
     def __init__(self, client: DynamoDBClient) -> None:
         self._meter = Meter(client)
         self._table = Table(client, create_table(client))
-        self._ledger = Daicho.discover(domains).locked(Ledger.load())
+        self._ledger = Daicho.discover(domains).check_locked(Ledger.load())
 
     @property
     def book(self) -> Book:
@@ -59,14 +59,14 @@ class Bench:
         return self.units(all_of_it)
 
 
-def once(key: str, work: Callable[[Book], Any], book: Book) -> Answer:
+def once(key: str, work: Callable[[Book], Any], book: Book) -> StoredAnswer:
     """A request under a key, answered in 300 bytes."""
 
-    def answer() -> Answer:
+    def answer() -> StoredAnswer:
         work(book)
-        return Answer(200, {"ETag": '"1"'}, "x" * 300)
+        return StoredAnswer(200, {"ETag": '"1"'}, "x" * 300)
 
-    return book.once(Request.of(key, "POST", "/", {}, ""), answer)
+    return book.once(IdempotentRequest.from_http(key, "POST", "/", {}, ""), answer)
 
 
 def transactions(console: Console, client: DynamoDBClient) -> None:

@@ -56,7 +56,7 @@ class Pointed(Entity):
 
 
 KINDS: tuple[Any, ...] = (Plain, Copied, Pointed)
-LEDGER = Daicho(Domain("bench", *KINDS)).appended(Ledger())
+LEDGER = Daicho(Domain("bench", *KINDS)).append_generations(Ledger())
 
 
 @dataclass
@@ -126,4 +126,4 @@ def _through(bench: Bench, kind: Any, id: str) -> None:
     item = bench.table.get(base, consistent=True)
     if item is not None and kind is Pointed:
         number = int(item["version"]["N"])
-        bench.table.get(laid.version_key(base, kind.__name__, number), consistent=True)
+        bench.table.get(laid.build_version_key(base, kind.__name__, number), consistent=True)

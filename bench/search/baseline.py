@@ -15,7 +15,7 @@ from typing import Any
 
 from bench.search.contact_generator import Category, Contact
 from daicho.storage.attributes import Image
-from daicho.storage.keys import instant
+from daicho.storage.keys import render_instant
 
 INDEX = "SearchType-SearchValue-index"
 PAGE = 100
@@ -49,7 +49,7 @@ def category_items(tenant: str, category: Category) -> Iterator[Image]:
 
 def contact_items(tenant: str, contact: Contact, *, contains: bool) -> Iterator[Image]:
     """What is stored for a contact: itself, its search items, its links to categories."""
-    id, created = f"Contact_{contact.id}", instant(contact.created)
+    id, created = f"Contact_{contact.id}", render_instant(contact.created)
     yield _strings(
         ID=id,
         DataType=f"Contacts#Tenant_{tenant}#{id}",

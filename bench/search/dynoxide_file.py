@@ -140,7 +140,7 @@ def _encode(item: Image) -> tuple[str, int]:
     try:
         texts = [(name, value["S"]) for name, value in item.items()]
     except KeyError:
-        return _json(item), attributes.size_of(item)
+        return _json(item), attributes.measure_image(item)
     written = ",".join([f'"{name}":{{"S":{_quoted(text)}}}' for name, text in texts])
     return f"{{{written}}}", sum([len(name) + len(text.encode()) for name, text in texts])
 

@@ -20,14 +20,14 @@ from daicho.declare.entity import Entity
 from daicho.declare.registry import Daicho
 from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
-from daicho.items.mapper import values_image
-from daicho.layout.base_item import complete
+from daicho.items.mapper import to_field_image
+from daicho.layout.base_item import build_base_item
 from daicho.plan import Ledger, SearchPlan
 from daicho.search import grams
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
 from daicho.tally import slots
-from daicho.tally.rollup import ranking_place
+from daicho.tally.rollup import build_ranking_attributes
 from domains import contacts as declared
 from tests.support.dynoxide import create_table
 
@@ -56,8 +56,8 @@ ITEMS_A_CONTACT = {"prefix": 22, "contains": 66}
 @cache
 def ledger(mode: grams.Mode) -> Ledger:
     """The declared plans, with the contacts' search by ``mode``."""
-    found = Daicho.discover(domains).locked(Ledger.load())
-    current = found.current("Contact")
+    found = Daicho.discover(domains).check_locked(Ledger.load())
+    current = found.current_generation("Contact")
     (search,) = current.plan.searches
     searches = (search if mode == "prefix" else _inside(search),)
     generation = replace(current, plan=replace(current.plan, searches=searches))
@@ -233,11 +233,13 @@ class Derived:
         return self._image(tenant, declared.Contact, values)
 
     def _image(self, tenant: str, entity: type[Entity], values: Mapping[str, Any]) -> Image:
-        generation = self._ledger.current(entity.__name__)
-        return complete(tenant, generation, values_image(entity, values), values["created"])
+        generation = self._ledger.current_generation(entity.__name__)
+        return build_base_item(
+            tenant, generation, to_field_image(entity, values), values["created"]
+        )
 
     def _derived(self, image: Image) -> list[Image]:
-        plan = self._ledger.current(image["type"]["S"]).plan
+        plan = self._ledger.current_generation(image["type"]["S"]).plan
         return [
             {
                 "PK": {"S": key.pk},
@@ -246,19 +248,25 @@ class Derived:
                 "GSI2SK": {"S": row.gsi2sk},
                 "seq": {"S": "0" * 29 + "1"},
             }
-            for key, row in derived_items.rows(plan, image).items()
+            for key, row in derived_items.compute_index_rows(plan, image).items()
         ]
 
     def _count(self, image: Image) -> None:
-        plan, tallies = self._ledger.current(image["type"]["S"]).plan, self._facts.tallies
-        for tally, amount in contributions.contributions(plan, image).items():
+        plan, tallies = (
+            self._ledger.current_generation(image["type"]["S"]).plan,
+            self._facts.tallies,
+        )
+        for tally, amount in contributions.compute_contributions(plan, image).items():
             tallies[tally] = tallies.get(tally, Amount()) + amount
 
     def _total(self, tally: str, amount: Amount) -> Image:
         """A total as the rollup leaves it."""
         name = slots.TallyName.parse(tally)
-        plan, aggregate = self._ledger.aggregate(name.entity, name.aggregate, name.since)
-        key, place = slots.total_key(tally), ranking_place(name, plan, aggregate, amount)
+        plan, aggregate = self._ledger.find_aggregate(name.entity, name.aggregate, name.since)
+        key, place = (
+            slots.build_total_key(tally),
+            build_ranking_attributes(name, plan, aggregate, amount),
+        )
         ranked = {"GSI3PK": {"S": place.pk}, "GSI3SK": {"S": place.sk}} if place else {}
         return {
             "PK": {"S": key.pk},
@@ -278,7 +286,7 @@ def _shared(crowd: Crowd, share: int, of: int) -> Iterator[tuple[int, Contact]]:
 
 def write_units(image: Image) -> int:
     """What writing an item takes once: a unit for each KB begun."""
-    return -(-attributes.size_of(image) // WRITE_UNIT)
+    return -(-attributes.measure_image(image) // WRITE_UNIT)
 
 
 def theirs_units(scale: Scale) -> float:

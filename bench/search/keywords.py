@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 
 from daicho.search import grams
-from daicho.search.variants import Kind, readings
+from daicho.search.variants import Kind, compute_readings
 
 MANY = 2_500
 LONGEST = 12
@@ -22,7 +22,11 @@ def others(mode: grams.Mode, sample: Sequence[Sequence[str]]) -> list[str]:
     while len(found) < MANY:
         contact, length = source.choice(sample), source.choice(lengths)
         value, kind = source.choice(list(zip(contact, KINDS, strict=False)))
-        forms = [form for text in readings(value, kind) for form in grams.forms(text, mode)]
+        forms = [
+            form
+            for text in compute_readings(value, kind)
+            for form in grams.compute_forms(text, mode)
+        ]
         long = [form for form in forms if len(form) >= length]
         if long:
             found.append(source.choice(long)[:length])

@@ -106,7 +106,7 @@ def _run(place: int) -> Outcome:
 def _check_adversary() -> None:
     """They compute shards as the library does, but for the salt."""
     for number in range(100):
-        ours = keys.shard_of(40, "", POLL, "false", f"mallory {number}")
+        ours = keys.compute_shard(40, "", POLL, "false", f"mallory {number}")
         if schemes.salted_without(40, f"mallory {number}") != ours:
             raise RuntimeError("the adversary is no match: they do not know the scheme")
 

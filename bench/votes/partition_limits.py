@@ -14,7 +14,7 @@ from daicho.errors import ThrottledError
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.keys import WRITES_A_SECOND
-from daicho.storage.requests import NOTHING
+from daicho.storage.requests import NO_NAMES
 from tests.delivery.aws.memory import MemoryTable
 
 READS_A_SECOND = 3_000
@@ -80,8 +80,8 @@ class LimitedTable(MemoryTable):
         key: ItemKey,
         update: str,
         *,
-        names: Mapping[str, str] = NOTHING,
-        values: Mapping[str, Any] = NOTHING,
+        names: Mapping[str, str] = NO_NAMES,
+        values: Mapping[str, Any] = NO_NAMES,
     ) -> Image | None:
         """A fast vote: an update of a unit, and no condition."""
         there = self._dynamo.find(key)

@@ -21,16 +21,16 @@ from bench.votes.partition_limits import LimitedTable, Limits
 from daicho.errors import ThrottledError
 from daicho.layout import item_keys
 from daicho.plan import Ledger
-from daicho.query.key_resolver import FROZEN_SECONDS
-from daicho.runtime.retry import Patience
+from daicho.query.key_resolver import FROZEN_CACHE_S
+from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.attributes import Image
-from daicho.storage.item_cache import Memory
+from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import ItemKey
 from daicho.stream.projector import Projector
-from daicho.stream.records import Batch, StreamRecord, sequence
+from daicho.stream.records import Batch, StreamRecord, render_sequence
 from daicho.tally import counter_items, counter_slots
-from daicho.tally.reader import rolled_up_amount
+from daicho.tally.reader import read_rolled_up_amount
 from daicho.tally.rollup import Rollup
 from tests.delivery.aws.memory import MemoryBucket
 
@@ -51,7 +51,7 @@ IN_FLIGHT = 0.015
 
 DIRTY_SHARDS = 16
 LEDGER = Ledger.load()
-BALLOT = LEDGER.current("Ballot")
+BALLOT = LEDGER.current_generation("Ballot")
 
 Vote = tuple[float, str, str]
 """When within the minute, by whom, for whom."""
@@ -115,7 +115,7 @@ def salted_without(shards: int, voter: str) -> int:
 
 
 def _unsalted() -> Any:
-    return hashlib.blake2b(keys.prefix("", POLL, "false").encode(), digest_size=8)
+    return hashlib.blake2b(keys.render_prefix("", POLL, "false").encode(), digest_size=8)
 
 
 _UNSALTED = _unsalted()
@@ -137,14 +137,14 @@ class Polls:
         self.now = START
         self.reads: Counter[int] = Counter()
         self._draw = random.Random(3)  # noqa: S311
-        self._instances = [Memory(lambda: self.now) for _ in range(INSTANCES)]
+        self._instances = [ItemCache(lambda: self.now) for _ in range(INSTANCES)]
         self._key = ItemKey(f"{TENANT}#Poll#{POLL}", "-")
 
     def look(self, at: float) -> None:
         """A vote, at an instance, looks at its poll."""
         self.now = START + dt.timedelta(seconds=at)
         instance = self._instances[int(self._draw.random() * INSTANCES)]
-        instance.get(self._key, FROZEN_SECONDS, lambda: self._read(int(at)))
+        instance.get(self._key, FROZEN_CACHE_S, lambda: self._read(int(at)))
 
     def _read(self, second: int) -> Image:
         self.reads[second] += 1
@@ -160,14 +160,14 @@ def exact(
     limits, polls, counting = Limits(), Polls(), _Counting()
     standing: Image = {
         "type": {"S": "Ballot"}, "gen": {"N": str(BALLOT.number)}, "version": {"N": "1"},
-        "created_at": {"S": keys.instant(START)}, "poll": {"S": POLL},
+        "created_at": {"S": keys.render_instant(START)}, "poll": {"S": POLL},
         "anonymous": {"BOOL": False}, "shards": {"N": str(shards)}, "salt": {"S": salt},
     }  # fmt: skip
     for second, some in _seconds(votes):
         for at, voter, candidate in some:
             polls.look(at)
             image = {**standing, "voter": {"S": voter}, "candidate": {"S": candidate}}
-            key = item_keys.base_item_key(TENANT, BALLOT.plan, image)
+            key = item_keys.build_base_key(TENANT, BALLOT.plan, image)
             outcome.asked += 1
             if not limits.take(key.pk):
                 outcome.throttled += 1
@@ -207,7 +207,7 @@ class _Counting:
         number = str(self._number)
         self._waiting[shard].append(
             StreamRecord(
-                seq=sequence("2026-11-21T00:00:00.000", number),
+                seq=render_sequence("2026-11-21T00:00:00.000", number),
                 number=number,
                 shard=f"shardId-{shard}",
                 key=key,
@@ -225,7 +225,7 @@ class _Counting:
             while records:
                 batch = Batch(f"shardId-{shard}", tuple(records[:BATCH]))
                 del records[:BATCH]
-                if self._projector.project(batch, Patience.seconds(60)) is not None:
+                if self._projector.project(batch, RetryBudget.for_seconds(60)) is not None:
                     raise RuntimeError("not projected")
         self.limits.next_second()
 
@@ -258,13 +258,17 @@ def fast_votes(voters: str, votes: Iterator[Vote], progress: Progress) -> Outcom
                 outcome.throttled += 1
             else:
                 outcome.accepted += 1
-        slots = {key: n for key, n in limits.next_second().items() if counter_items.is_fast(key)}
+        slots = {
+            key: n
+            for key, n in limits.next_second().items()
+            if counter_items.is_counter_partition(key)
+        }
         outcome.shards.append(Counter(slots))
         progress(second + 1)
     outcome.counted = _rolled_up(table, "likes")
-    head = table.get(name.head)
-    if counter_items.slots_said(head) != number:
-        raise RuntimeError(f"the slots became {counter_items.slots_said(head)}")
+    head = table.get(name.head_key)
+    if counter_items.read_slot_count(head) != number:
+        raise RuntimeError(f"the slots became {counter_items.read_slot_count(head)}")
     outcome.units, outcome.poll_reads = limits.units, max(polls.reads.values())
     outcome.most_asked, outcome.worst = dict(limits.most_asked), dict(limits.worst)
     return outcome
@@ -332,7 +336,7 @@ def transaction(voters: str, votes: Iterator[Vote], progress: Progress) -> Outco
 def _rolled_up(table: LimitedTable, name: str) -> int:
     end = START + dt.timedelta(seconds=SECONDS)
     report = Rollup(table, LEDGER, dirty_shards=DIRTY_SHARDS, now=lambda: end).run(
-        Patience.seconds(60)
+        RetryBudget.for_seconds(60)
     )
     table.limits.next_second()
     if report.failed or not report.finished:
@@ -341,8 +345,8 @@ def _rolled_up(table: LimitedTable, name: str) -> int:
     tallies = (*plan.aggregates, *(counter.tally for counter in plan.counters))
     aggregate = next(each for each in tallies if each.name == name)
     return sum(
-        rolled_up_amount(
-            table, item_keys.tally_partition(TENANT, plan, aggregate, (POLL,), (candidate,))
+        read_rolled_up_amount(
+            table, item_keys.render_tally_partition(TENANT, plan, aggregate, (POLL,), (candidate,))
         ).items
         for candidate in CANDIDATES
     )

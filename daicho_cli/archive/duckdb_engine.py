@@ -15,7 +15,7 @@ from typing import Any
 
 import duckdb
 
-from daicho.archive.row_format import Row
+from daicho.archive.row_format import ArchivedRow
 from daicho_cli.archive.query_result import Answer, QueryError
 from daicho_cli.archive.sql import ROWS
 
@@ -29,7 +29,7 @@ _AT_ONCE = 1_000
 
 
 @contextmanager
-def answering(rows: Iterable[Row], sql: str) -> Iterator[Answer]:
+def answering(rows: Iterable[ArchivedRow], sql: str) -> Iterator[Answer]:
     """Answer a statement over rows; they lie in a file of the caller's own meanwhile.
 
     Raises:
@@ -76,7 +76,7 @@ def _rows(found: duckdb.DuckDBPyConnection) -> Iterator[Sequence[Any]]:
         yield from some
 
 
-def _line(row: Row) -> bytes:
+def _line(row: ArchivedRow) -> bytes:
     """A row as DuckDB takes it: it knows no half characters, and no numbers beyond 64 bits."""
     line = row.line
     big = row.gen is not None and len(str(row.gen)) > _MOST_DIGITS

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from daicho.archive.forget_failed_records import Remains
-from daicho.archive.forget_requests import Mark
-from daicho.archive.forget_schedule import Due
+from daicho.archive.forget_failed_records import FailedRecordForgetter
+from daicho.archive.forget_requests import ForgetRequest
+from daicho.archive.forget_schedule import ForgetScheduler
 from daicho.archive.forgetter import ForgetReport, Forgetter
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.keys import TENANT
 from daicho_cli.archive.checkpoint import State, summed
@@ -63,7 +63,7 @@ def forget(  # the command's options
         if tenant is not None and not TENANT.fullmatch(tenant):
             raise OptionError(f"--tenant {tenant!r}: a-z, 0-9 and -, at most 63 characters")
         opened = Opened.find(stage, stack)
-        now, waiting = opened.now(), _due(opened).waiting() if due else []
+        now, waiting = opened.now(), _due(opened).list_waiting() if due else []
         if tenant is not None:
             reports = [_forgotten(opened, tenant, apply, state)]
         else:
@@ -75,35 +75,37 @@ def forget(  # the command's options
                 _show(report)
             for each in waiting:
                 if each.again and not each.is_due(now):
-                    typer.echo(f"{each.tenant}: not before {keys.instant(each.again)}")
+                    typer.echo(f"{each.tenant}: not before {keys.render_instant(each.again)}")
             if due and not waiting:
                 typer.echo("nothing waits")
         said(f"read: {opened.touched}")
     raise typer.Exit(FOUND if any(_is_left(each) for each in reports) else SOUND)
 
 
-def _due(opened: Opened) -> Due:
-    return Due(opened.table, opened.metered, now=opened.now)
+def _due(opened: Opened) -> ForgetScheduler:
+    return ForgetScheduler(opened.table, opened.metered, now=opened.now)
 
 
 def _looked_for(opened: Opened, tenant: str) -> Report:
     """What there is of a tenant."""
     with progress(opened, f"looking for {tenant}"):
         found = Forgetter(opened.table, opened.metered, now=opened.now).forget(tenant, dry_run=True)
-        failures = Remains(opened.table, opened.failures, now=opened.now).forget(
+        failures = FailedRecordForgetter(opened.table, opened.failures, now=opened.now).forget(
             tenant, dry_run=True
         )
     return {**found.to_json(), "failures": failures.to_json()}
 
 
-def _gone_on(opened: Opened, mark: Mark, apply: bool) -> Report:
+def _gone_on(opened: Opened, mark: ForgetRequest, apply: bool) -> Report:
     """Do what is due of a tenant: what the stack does each hour, and the failure bucket."""
     if not apply:
         return _looked_for(opened, mark.tenant)
     report = ForgetReport(mark.tenant)
     with progress(opened, f"forgetting {mark.tenant}"):
-        _due(opened).go_on(mark, Patience.seconds(SECONDS), report)
-        failures = Remains(opened.table, opened.failures, now=opened.now).forget(mark.tenant)
+        _due(opened).resume(mark, RetryBudget.for_seconds(SECONDS), report)
+        failures = FailedRecordForgetter(opened.table, opened.failures, now=opened.now).forget(
+            mark.tenant
+        )
     done = {**report.to_json(), "failures": failures.to_json()}
     return {**done, "complete": report.complete and failures.complete}
 
@@ -129,7 +131,9 @@ def _forgotten(opened: Opened, tenant: str, apply: bool, file: Path | None) -> R
             again_at=dt.datetime.fromisoformat(again) if again else None,
             tell=lambda each: state.save(each.cursor, whole(each)),
         )
-        failures = Remains(opened.table, opened.failures, now=opened.now).forget(tenant)
+        failures = FailedRecordForgetter(opened.table, opened.failures, now=opened.now).forget(
+            tenant
+        )
     state.close()
     done = {**report.to_json(), **whole(report), "failures": failures.to_json()}
     left = done["younger"] or done["broken"] or not failures.complete

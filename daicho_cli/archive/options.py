@@ -155,7 +155,7 @@ def item_key(ledger: Ledger, entity: str, tenant: str, parts: Sequence[str]) -> 
     Raises:
         OptionError: a field is missing, unknown, or of another kind.
     """
-    plan = ledger.current(entity).plan
+    plan = ledger.current_generation(entity).plan
     wanted = fields_of(plan)
     given: dict[str, str] = {}
     for part in parts:
@@ -169,7 +169,7 @@ def item_key(ledger: Ledger, entity: str, tenant: str, parts: Sequence[str]) -> 
         raise OptionError(f"--key lacks {', '.join(missing)} of {entity}")
     try:
         values = {name: _read(plan.fields[name], value) for name, value in given.items()}
-        return item_keys.base_item_key(tenant, plan, attributes.to_image(values))
+        return item_keys.build_base_key(tenant, plan, attributes.to_image(values))
     except (ValueError, TypeError, KeyError) as error:
         raise OptionError(f"--key of {entity}: {error}") from error
 

@@ -68,7 +68,7 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
         selection = options.selected(
             opened.ledger, entities=entity, tenant=tenant, key=key, since=since, until=until
         )
-        entities = sorted(selection.folders or opened.archive.entities())
+        entities = sorted(selection.folders or opened.archive.list_entities())
         if engine is None:
             engine = "duckdb" if opened.stack.is_local else "athena"
         if engine == "athena" and opened.stack.is_local:
@@ -112,7 +112,7 @@ def _answering(
 
     if engine == "athena" and entities:
         athena = Athena.of(opened.stack)
-        wanted = list(opened.archive.selected(selection))
+        wanted = list(opened.archive.list_selected(selection))
         partitions = {each.name.rpartition("/")[0] for each in wanted}
 
         def made(without: Sequence[str]) -> Statement:
@@ -127,7 +127,7 @@ def _answering(
         return
     with ExitStack() as kept:
         with progress(opened, "reading the archive"):
-            rows = opened.archive.rows(selection, corrupt)
+            rows = opened.archive.read_rows(selection, corrupt)
             answer = kept.enter_context(duckdb_engine.answering(rows, sql))
         said(f"DuckDB: {opened.touched}, checked and read")
         yield answer

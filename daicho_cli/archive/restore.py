@@ -89,7 +89,7 @@ def _restored(
     opened: Opened, selection: Selection, apply: bool, over_newer: bool, file: Path | None
 ) -> dict[str, Any]:
     restorer = Restorer(opened.table, opened.archive, opened.ledger, now=opened.now)
-    total = sum(1 for _ in opened.archive.selected(selection))
+    total = sum(1 for _ in opened.archive.list_selected(selection))
     if not apply:
         with progress(opened, "looking", 2 * total):
             return restorer.restore(selection, over_newer=over_newer).to_json()
@@ -125,8 +125,8 @@ def _asked(opened: Opened, selection: Selection, over_newer: bool) -> dict[str, 
         "entities": list(selection.entities),
         "tenant": selection.tenant,
         "key": [key.pk, key.sk] if key else None,
-        "since": keys.instant(since) if since else None,
-        "until": keys.instant(until) if until else None,
+        "since": keys.render_instant(since) if since else None,
+        "until": keys.render_instant(until) if until else None,
         "over_newer": over_newer,
     }
 

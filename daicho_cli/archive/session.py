@@ -19,13 +19,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from daicho.archive.reader import Archive
+from daicho.archive.reader import ArchiveReader
 from daicho.declare.registry import Daicho
 from daicho.errors import DaichoError
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.storage.bucket import GZIP, Bucket, open_bucket
-from daicho.storage.protocols import Fetched, Listed, Version
+from daicho.storage.protocols import FetchedObject, ListedObject, ObjectVersion
 from daicho.storage.table import Table, open_table
 from daicho_cli.archive.checkpoint import StateError
 from daicho_cli.archive.options import OptionError
@@ -69,15 +69,17 @@ class Metered:
     touched: Touched = field(default_factory=Touched)
     tell: Callable[[Touched], None] = lambda _: None
 
-    def listed(self, prefix: str, *, behind: str = "", most: int = 1000) -> Iterator[Listed]:
+    def list_objects(
+        self, prefix: str, *, behind: str = "", most: int = 1000
+    ) -> Iterator[ListedObject]:
         """As the bucket's."""
-        for each in self.bucket.listed(prefix, behind=behind, most=most):
+        for each in self.bucket.list_objects(prefix, behind=behind, most=most):
             self.touched.listed += 1
             yield each
 
-    def versions(self, prefix: str, *, behind: str = "") -> Iterator[Version]:
+    def list_versions(self, prefix: str, *, behind: str = "") -> Iterator[ObjectVersion]:
         """As the bucket's."""
-        return self.bucket.versions(prefix, behind=behind)
+        return self.bucket.list_versions(prefix, behind=behind)
 
     def replace(
         self, key: str, body: bytes, metadata: Mapping[str, str], etag: str, kind: str = GZIP
@@ -85,11 +87,11 @@ class Metered:
         """As the bucket's."""
         return self.bucket.replace(key, body, metadata, etag, kind)
 
-    def remove_versions(self, versions: Sequence[Version]) -> None:
+    def remove_versions(self, versions: Sequence[ObjectVersion]) -> None:
         """As the bucket's."""
         self.bucket.remove_versions(versions)
 
-    def fetch(self, key: str, version: str | None = None) -> Fetched | None:
+    def fetch(self, key: str, version: str | None = None) -> FetchedObject | None:
         """As the bucket's."""
         found = self.bucket.fetch(key, version)
         if found is not None:
@@ -136,9 +138,9 @@ class Opened:
         return list(dict.fromkeys([*(name for some in found for name in some), "created_at"]))
 
     @property
-    def archive(self) -> Archive:
+    def archive(self) -> ArchiveReader:
         """The archive; what is read of it is counted."""
-        return Archive(self.metered)
+        return ArchiveReader(self.metered)
 
     @property
     def touched(self) -> Touched:

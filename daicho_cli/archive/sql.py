@@ -77,9 +77,9 @@ def _condition(
     if selection.tenant is not None:
         found.append(("tenant = ?", (selection.tenant,)))
     if selection.since:
-        found.append(("deleted_at >= ?", (keys.instant(selection.since),)))
+        found.append(("deleted_at >= ?", (keys.render_instant(selection.since),)))
     if selection.until:
-        found.append(("deleted_at < ?", (keys.instant(selection.until),)))
+        found.append(("deleted_at < ?", (keys.render_instant(selection.until),)))
     if selection.key:
         for name, value in (("PK", selection.key.pk), ("SK", selection.key.sk)):
             found.append((f"json_extract_scalar(item, '$.{name}.S') = ?", (value,)))

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from daicho.archive.reader import Days, Selection
+from daicho.archive.reader import DayRange, Selection
 from daicho.archive.verification_report import KINDS, VerifyReport
 from daicho.archive.verifier import Verifier
 from daicho_cli.archive import options
@@ -48,8 +48,8 @@ def verify(  # the command's options
         names = options.named(opened.ledger, entity)
         if not names:
             # Also what was archived under an entity that the declarations do not know any more.
-            names = tuple(sorted({*opened.ledger.archived_types, *opened.archive.entities()}))
-        total = sum(1 for _ in opened.archive.selected(_within(names, days)))
+            names = tuple(sorted({*opened.ledger.archived_types, *opened.archive.list_entities()}))
+        total = sum(1 for _ in opened.archive.list_selected(_within(names, days)))
         with progress(opened, "verifying", total):
             verifier = Verifier(opened.table, opened.archive, now=opened.now)
             report = verifier.verify(days, names)
@@ -59,10 +59,10 @@ def verify(  # the command's options
     else:
         _show(report, days)
     said(f"read: {opened.touched}")
-    raise typer.Exit(SOUND if report.sound else FOUND)
+    raise typer.Exit(SOUND if report.is_sound else FOUND)
 
 
-def _days(since: str | None, until: str | None, today: dt.date) -> Days:
+def _days(since: str | None, until: str | None, today: dt.date) -> DayRange:
     """The days that are meant: from the first to the last, both whole."""
     first, last = _day(since, "--since"), _day(until, "--until")
     if last is None:
@@ -73,7 +73,7 @@ def _days(since: str | None, until: str | None, today: dt.date) -> Days:
         raise OptionError(f"--since {first} is behind --until {last}")
     if (last - first).days >= MOST_DAYS:
         raise OptionError(f"{first} to {last} are over {MOST_DAYS} days: verify them by parts")
-    return Days(first, last)
+    return DayRange(first, last)
 
 
 def _day(text: str | None, option: str) -> dt.date | None:
@@ -87,14 +87,14 @@ def _day(text: str | None, option: str) -> dt.date | None:
     return day
 
 
-def _within(entities: tuple[str, ...], days: Days) -> Selection:
+def _within(entities: tuple[str, ...], days: DayRange) -> Selection:
     """The partitions that are verified."""
     begin = dt.datetime.combine(days.first, dt.time(), dt.UTC)
     end = dt.datetime.combine(days.last, dt.time(), dt.UTC) + dt.timedelta(days=1)
     return Selection(entities, since=begin, until=end)
 
 
-def _show(report: VerifyReport, days: Days) -> None:
+def _show(report: VerifyReport, days: DayRange) -> None:
     if report.findings:
         table = Table(title="Not as it should be", title_justify="left")
         for column in ("what", "where", "detail"):
@@ -115,7 +115,7 @@ def _show(report: VerifyReport, days: Days) -> None:
         if count := getattr(counts, name):
             typer.echo(f"  {count:,} {meaning}")
     found = report.mismatches
-    typer.echo("sound" if report.sound else f"{found:,} finding{'s' if found > 1 else ''}")
+    typer.echo("sound" if report.is_sound else f"{found:,} finding{'s' if found > 1 else ''}")
 
 
 _OF_THEM = {

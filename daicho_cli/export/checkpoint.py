@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from daicho.storage.parallel_scan import Segments
+from daicho.storage.parallel_scan import ScanSegments
 
 FORM = 1
 
@@ -21,7 +21,7 @@ class State:
     """``asked`` is what the export is of; ``end``: up to where its output is whole, in bytes."""
 
     asked: dict[str, Any]
-    segments: Segments
+    segments: ScanSegments
     end: int = 0
     items: int = 0
     scanned: int = 0
@@ -42,13 +42,13 @@ class State:
         """
         path = cls.beside(output)
         if anew or not (path.exists() or output.exists()):
-            return cls(asked, Segments.of(segments))
+            return cls(asked, ScanSegments.start(segments))
         if not path.exists():
             raise ChangedError(f"{output} is there already, and no export of it was cut off")
         content = json.loads(path.read_text(encoding="utf-8"))
         if content.pop("form") != FORM:
             raise ChangedError(f"{path} is of another version of this command")
-        state = cls(**{**content, "segments": Segments.from_json(content["segments"])})
+        state = cls(**{**content, "segments": ScanSegments.from_json(content["segments"])})
         if state.asked != asked:
             raise ChangedError(f"{output} is the output of an export of something else")
         if (output.stat().st_size if output.exists() else 0) < state.end:

@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from daicho.errors import StoreError
-from daicho.query.section_reader import Found, SplitReader
-from daicho.query.version_history import contents
+from daicho.query.section_reader import SectionReader, SectionsRead
+from daicho.query.version_history import read_pointed_contents
 from daicho.runtime.clock import utc_now
-from daicho.runtime.rate_limit import Pace
+from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage.attributes import Image
 from daicho.storage.keys import TENANT
-from daicho.storage.parallel_scan import Round
+from daicho.storage.parallel_scan import ScanRound
 from daicho_cli.aws.connection import Connection
 from daicho_cli.aws.stacks import STACK_FILE, StackError
 from daicho_cli.export.checkpoint import ChangedError, State
@@ -95,10 +95,10 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
         typer.echo(f"{file} was exported before: {state.items:,} items. --again does it once more.")
         return
     known = ledger()
-    pointed = partial(contents, opened, known)
-    joined = partial(_joined, SplitReader(opened))
+    pointed = partial(read_pointed_contents, opened, known)
+    joined = partial(_joined, SectionReader(opened))
     lines = Lines(chosen, known, lambda: int(utc_now().timestamp()), pointed, joined)
-    exporter = Exporter(file, state, lines, opened, at_once, Pace(rate))
+    exporter = Exporter(file, state, lines, opened, at_once, RateLimiter(rate))
     try:
         _run(exporter)
     except (OSError, StoreError) as error:
@@ -109,10 +109,10 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
     typer.echo(f"{file}: {state.items:,} items of {state.scanned:,}, {state.units:,.1f} read units")
 
 
-def _joined(reader: SplitReader, head: Image, entity: str) -> dict[str, Any] | None:
+def _joined(reader: SectionReader, head: Image, entity: str) -> dict[str, Any] | None:
     """The sections of a document, which stand in items of their own."""
-    found = reader.whole(head, entity)
-    return found.values() if isinstance(found, Found) else None
+    found = reader.read_document(head, entity)
+    return found.get_values() if isinstance(found, SectionsRead) else None
 
 
 def _run(exporter: Exporter) -> None:
@@ -130,7 +130,7 @@ def _run(exporter: Exporter) -> None:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(exporter.output.name, total=whole, items=0, units=0.0, at_once=0)
 
-        def progress(state: State, found: Round[Made]) -> None:
+        def progress(state: State, found: ScanRound[Made]) -> None:
             ended = whole - len(state.segments.starts)
             bar.update(
                 task, completed=ended, items=state.items, units=state.units, at_once=found.at_once

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from daicho.errors import UnavailableError
-from daicho.runtime.rate_limit import Pace
-from daicho.runtime.retry import Patience
-from daicho.storage.parallel_scan import ParallelScan, Round
-from daicho.storage.protocols import Scans
+from daicho.runtime.rate_limit import RateLimiter
+from daicho.runtime.retry import RetryBudget
+from daicho.storage.parallel_scan import ParallelScan, ScanRound
+from daicho.storage.protocols import ScansItems
 from daicho_cli.export.checkpoint import State
 from daicho_cli.export.item_lines import Lines
 
 PATIENCE_SECONDS = 120.0
 """For so long the table may not answer at all."""
 Made = tuple[int, bytes]
-Progress = Callable[[State, Round[Made]], None]
+Progress = Callable[[State, ScanRound[Made]], None]
 
 
 @dataclass
@@ -33,9 +33,9 @@ class Exporter:
     output: Path
     state: State
     lines: Lines
-    store: Scans
+    store: ScansItems
     most: int = 8
-    pace: Pace = field(default_factory=lambda: Pace(None))
+    pace: RateLimiter = field(default_factory=lambda: RateLimiter(None))
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
@@ -53,7 +53,7 @@ class Exporter:
         with self.output.open("ab") as file:
             file.truncate(state.end)
 
-            def done(found: Round[Made]) -> None:
+            def done(found: ScanRound[Made]) -> None:
                 nonlocal answered
                 if found.made:
                     answered = self.clock()
@@ -71,7 +71,7 @@ class Exporter:
             def remaining() -> float:
                 return answered + PATIENCE_SECONDS - self.clock()
 
-            patience = Patience(remaining, reserve=0, sleep=self.sleep)
+            patience = RetryBudget(remaining, reserve=0, sleep=self.sleep)
             if not scan.run(state.segments, patience, done):
                 raise UnavailableError(f"no answer for {PATIENCE_SECONDS:.0f} s")
         state.finished = True

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from daicho.layout.base_item import expired
+from daicho.layout.base_item import is_expired
 from daicho.layout.sections import MANIFEST
 from daicho.plan import Ledger, UnknownEntityError
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, key_of
-from daicho.storage.requests import Page, Scan
+from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.requests import ItemPage, Scan
 
 _OURS = ("PK", "SK", "type", "version", "gen", "ttl")
 """Attributes of a base item that are no field of its entity; all of indexes are none either."""
@@ -40,7 +40,7 @@ class Chosen:
         conditions, names, values = [], {}, {}
         if self.tenant is not None:
             conditions.append("begins_with(PK, :tenant)")
-            values[":tenant"] = {"S": keys.prefix(self.tenant)}
+            values[":tenant"] = {"S": keys.render_prefix(self.tenant)}
         if self.entities:
             listed = {f":e{n}": {"S": name} for n, name in enumerate(self.entities)}
             conditions.append(f"#type IN ({', '.join(listed)})")
@@ -73,13 +73,13 @@ class Lines:
     pointed: Callable[[Mapping[ItemKey, Image]], Mapping[ItemKey, Image]] = dict
     joined: Callable[[Image, str], Mapping[str, Any] | None] = lambda _item, _entity: None
 
-    def __call__(self, page: Page) -> tuple[int, bytes]:
+    def __call__(self, page: ItemPage) -> tuple[int, bytes]:
         """How many items of a page are exported, and their lines."""
         if self.chosen.raw:
             values = [{"Item": item} for item in page.items]
         else:
             now = self.now()
-            living = {key_of(item): item for item in page.items if not expired(item, now)}
+            living = {get_key(item): item for item in page.items if not is_expired(item, now)}
             # A version has no type, and a place of its own.
             values = [
                 self._plain({**living[key], **item, "PK": living[key]["PK"]})
@@ -101,17 +101,21 @@ class Lines:
         return {
             "tenant": keys.parse(item["PK"]["S"])[0],
             "type": entity,
-            "version": attributes.integer(item, "version"),
+            "version": attributes.get_integer(item, "version"),
             "item": fields,
         }
 
     def _split(self, entity: str) -> str | None:
         """The field of an entity that is split."""
-        return self.ledger.current(entity).plan.split if entity in self.ledger.entities else None
+        return (
+            self.ledger.current_generation(entity).plan.split
+            if entity in self.ledger.entities
+            else None
+        )
 
     def _kinds(self, entity: str) -> Mapping[str, str]:
         try:
-            return self.ledger.current(entity).plan.fields
+            return self.ledger.current_generation(entity).plan.fields
         except UnknownEntityError:
             return {}  # of an entity that is not declared any more
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from daicho.declare.registry import Daicho
-from daicho.layout.tenant_items import job_key, mark_key
+from daicho.layout.tenant_items import build_closed_mark_key, build_job_key
 from daicho.plan import (
     AggregatePlan,
     CounterPlan,
@@ -42,8 +42,11 @@ COLUMNS = ("route", "question", "index", "key", "reads")
 Row = tuple[str, ...]
 
 ADMINISTERED: Mapping[str, tuple[ItemKey, str]] = {
-    "Tenant.DELETE": (mark_key("t"), "1, then one transaction of two writes; again: 2"),
-    "Job.GET": (job_key("t", "{id}"), "1"),
+    "Tenant.DELETE": (
+        build_closed_mark_key("t"),
+        "1, then one transaction of two writes; again: 2",
+    ),
+    "Job.GET": (build_job_key("t", "{id}"), "1"),
 }
 """What the routes of a tenant's administrator read: their items are of no domain."""
 
@@ -111,10 +114,10 @@ def _row_of(function: Callable[..., Any], daicho: Daicho, known: Ledger) -> tupl
 
 def _described(name: str, daicho: Daicho, known: Ledger) -> tuple[str, str, str]:
     entity, _, rest = name.partition(".")
-    specs = daicho.entity(entity).fields_.values()
+    specs = daicho.get_entity(entity).fields_.values()
     copies = {str(spec.target) for spec in specs if spec.role == "copied"}
     checked = sum(spec.must_exist for spec in specs)
-    return _Described(known.current(entity).plan, len(copies), checked).row(rest)
+    return _Described(known.current_generation(entity).plan, len(copies), checked).row(rest)
 
 
 def _table(rows: list[Row]) -> Iterator[str]:

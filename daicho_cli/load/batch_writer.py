@@ -11,11 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 
-from daicho.runtime.rate_limit import Pace
-from daicho.runtime.retry import Patience
+from daicho.runtime.rate_limit import RateLimiter
+from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
-from daicho.storage.item_key import key_of
-from daicho.storage.table import WRITE_AT_ONCE, Table
+from daicho.storage.item_key import get_key
+from daicho.storage.table import MAX_BATCH_WRITES, Table
 
 PATIENCE_SECONDS = 60.0
 _NOTHING: Image = {}
@@ -28,7 +28,7 @@ def interleaved(items: Iterable[Image]) -> list[Image]:
     """
     collections: dict[str, dict[str, Image]] = {}
     for item in items:
-        key = key_of(item)
+        key = get_key(item)
         collections.setdefault(key.pk, {})[key.sk] = item
     rounds = zip_longest(*(each.values() for each in collections.values()), fillvalue=_NOTHING)
     return [item for each in rounds for item in each if item is not _NOTHING]
@@ -40,7 +40,7 @@ class Batches:
 
     table: Table
     writers: int
-    pace: Pace
+    pace: RateLimiter
 
     def write(self, items: Iterable[Image]) -> Iterator[int]:
         """Write a block, and say after each batch how many it held.
@@ -57,12 +57,12 @@ class Batches:
 
     def _write(self, batch: list[Image]) -> int:
         self.pace.wait(len(batch))
-        self.table.batch_write(batch, patience=Patience.seconds(PATIENCE_SECONDS))
+        self.table.batch_write(batch, patience=RetryBudget.for_seconds(PATIENCE_SECONDS))
         return len(batch)
 
 
 def chunks(items: Iterable[Image]) -> Iterator[list[Image]]:
     """Batches of the size that BatchWriteItem takes."""
     each = iter(items)
-    while some := list(islice(each, WRITE_AT_ONCE)):
+    while some := list(islice(each, MAX_BATCH_WRITES)):
         yield some

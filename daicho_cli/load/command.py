@@ -14,7 +14,7 @@ from daicho.declare.entity import Entity
 from daicho.errors import StoreError, TenantClosed
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
-from daicho.runtime.rate_limit import Pace
+from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage import keys
 from daicho.storage.keys import TENANT
 from daicho_cli.aws.connection import Connection
@@ -64,14 +64,14 @@ def load(  # noqa: PLR0913, PLR0917  # the command's options
     target = Target(connection.endpoint or "aws", connection.table, tenant, entity)
     state_file = target.state_file(file)
     try:
-        state = State.open(state_file, file, keys.instant(utc_now()), anew=again)
+        state = State.open(state_file, file, keys.render_instant(utc_now()), anew=again)
     except ChangedError as error:
         _exit(f"{error}; --again begins anew")
     if state.finished:
         typer.echo(f"{file} was loaded before: {_counted(state)}. --again loads it once more.")
         raise typer.Exit(3 if state.rejected else 0)
-    preparer = Preparer(opened, discovered().locked(Ledger.load()), tenant, kind, state)
-    loader = Loader(file, state_file, state, preparer, Batches(opened, writers, Pace(rate)))
+    preparer = Preparer(opened, discovered().check_locked(Ledger.load()), tenant, kind, state)
+    loader = Loader(file, state_file, state, preparer, Batches(opened, writers, RateLimiter(rate)))
     try:
         _run(loader)
     except TenantClosed as error:
@@ -120,7 +120,7 @@ def _counted(state: State) -> str:
 def _entity(name: str) -> type[Entity]:
     daicho = discovered()
     try:
-        return daicho.entity(name)
+        return daicho.get_entity(name)
     except KeyError:
         known = ", ".join(sorted(each.__name__ for each in daicho.entities))
         _exit(f"no entity is called {name}; there are {known}")

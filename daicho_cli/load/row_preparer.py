@@ -14,12 +14,12 @@ from ulid import ULID
 from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec, now
 from daicho.errors import Refusal, TenantClosed
-from daicho.layout.tenant_items import mark_key
+from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.plan import Ledger
-from daicho.query.key_resolver import Places
+from daicho.query.key_resolver import KeyResolver
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.table import Table
-from daicho.write.item_writer import Writer
+from daicho.write.item_writer import ItemWriter
 from daicho_cli.load.checkpoint import State
 from daicho_cli.load.row_reader import Row
 
@@ -47,13 +47,13 @@ class Preparer:
     tenant: str
     entity: type[Entity]
     state: State
-    _writer: Writer = field(init=False)
+    _writer: ItemWriter = field(init=False)
     _started: dt.datetime = field(init=False)
 
     def __post_init__(self) -> None:
         started = self._started = dt.datetime.fromisoformat(self.state.started)
         places = _RememberingPlaces(self.table, self.ledger, self.tenant, lambda: started)
-        self._writer = Writer(self.ledger, self.tenant, places, self.table, lambda: started)
+        self._writer = ItemWriter(self.ledger, self.tenant, places, self.table, lambda: started)
 
     def check_open(self) -> None:
         """Refuse a tenant that was deleted: what came of it nobody could read or remove.
@@ -61,7 +61,7 @@ class Preparer:
         Raises:
             TenantClosed: it is closed.
         """
-        if self.table.get(mark_key(self.tenant), consistent=True) is not None:
+        if self.table.get(build_closed_mark_key(self.tenant), consistent=True) is not None:
             raise TenantClosed(f"the tenant {self.tenant} is closed for good")
 
     def image(self, row: Row) -> Image:
@@ -83,7 +83,7 @@ class Preparer:
                 values[name] = self._started
         try:
             item = self.entity(**values)
-            return self._writer.drafted(self.entity, self._writer.fields(item), created)
+            return self._writer.build_image(self.entity, self._writer.build_fields(item), created)
         except ValidationError as error:
             first = error.errors()[0]
             raise RejectedError(first["msg"], ".".join(map(str, first["loc"]))) from error
@@ -109,7 +109,7 @@ class Preparer:
         return str(ULID(moment + random)).lower()
 
 
-class _RememberingPlaces(Places):
+class _RememberingPlaces(KeyResolver):
     """A load sees other items as they were when it first looked: one read for each."""
 
     def __init__(
@@ -124,7 +124,7 @@ class _RememberingPlaces(Places):
         if key not in self._seen:
             if len(self._seen) >= MOST_REMEMBERED:
                 self._seen.clear()
-            image = super().reference(spec, value)
+            image = super().find_referenced(spec, value)
             name = spec.source.name if spec.source else ""
             kept = image and {name: image[name] for name in (name,) if name in image}
             self._seen[key] = kept

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from daicho.redrive.redrive import MOST_RECOUNTS
+from daicho.redrive.redrive import MAX_RECOUNTS
 
 Said = dict[str, Any]
 
@@ -82,7 +82,7 @@ def _summed_up(report: Report, *, applied: bool) -> str:
             parts.append(f"{report.already_done:,} were done already")
         if report.uncertain:
             parts.append(f"{report.uncertain:,} of them could not be counted")
-    more = " or more" if len(report.recount) >= MOST_RECOUNTS else ""
+    more = " or more" if len(report.recount) >= MAX_RECOUNTS else ""
     left = [
         f"{len(some):,}{more if some is report.recount else ''} {what}"
         for some, what in (

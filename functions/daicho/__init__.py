@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from daicho.declare.parts import folded as folded
     from daicho.declare.parts import month as month
     from daicho.declare.parts import one_of as one_of
-    from daicho.declare.results import Counted as Counted
-    from daicho.declare.results import Held as Held
     from daicho.declare.results import Page as Page
     from daicho.declare.results import Score as Score
+    from daicho.declare.results import SectionValue as SectionValue
+    from daicho.declare.results import VoteResult as VoteResult
     from daicho.declare.searches import Search as Search
     from daicho.declare.searches import through as through
     from daicho.declare.split import Split as Split
@@ -65,7 +65,7 @@ _NAMES = {
     "declare.keys": ("Edge", "Key"),
     "declare.listings": ("Listing",),
     "declare.parts": ("day", "each", "folded", "month", "one_of"),
-    "declare.results": ("Counted", "Held", "Page", "Score"),
+    "declare.results": ("Page", "Score", "SectionValue", "VoteResult"),
     "declare.searches": ("Search", "through"),
     "declare.split": ("Split",),
     "declare.stored_objects": ("StoredObject", "stored_object"),

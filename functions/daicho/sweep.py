@@ -16,16 +16,16 @@ from typing import Protocol
 from daicho.errors import ConditionFailedError, StoreError
 from daicho.layout import cleanup_marks, sections
 from daicho.layout.sections import Manifest
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from daicho.storage import attributes, keys, protocols
 from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey, key_of
+from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import Query
 
 logger = logging.getLogger(__name__)
 
 
-class Store(protocols.Gets, protocols.Pages, Protocol):
+class SweepTable(protocols.GetsItems, protocols.QueriesItems, Protocol):
     """What it needs of the table."""
 
     def batch_write(self, *, deletes: Sequence[ItemKey]) -> None:
@@ -37,7 +37,7 @@ class Store(protocols.Gets, protocols.Pages, Protocol):
         """Remove an item if the condition holds."""
 
 
-class Objects(Protocol):
+class SweepBucket(Protocol):
     """What it needs of the bucket."""
 
     def remove(self, key: str) -> None:
@@ -59,32 +59,32 @@ class Report:
 class Sweep:
     """Looks after due marks, the longest due first."""
 
-    table: Store
-    bucket: Callable[[], Objects]
+    table: SweepTable
+    bucket: Callable[[], SweepBucket]
     now: Callable[[], dt.datetime]
 
-    def run(self, patience: Patience) -> Report:
+    def run(self, patience: RetryBudget) -> Report:
         """Work off what is due, until there is little time left."""
-        report, now = Report(), keys.instant(self.now())
+        report, now = Report(), keys.render_instant(self.now())
         due = Query(cleanup_marks.LIST, index="GSI2", high=now)
-        for page in self.table.pages(due):
+        for page in self.table.query_pages(due):
             for row in page.items:
-                if not patience.lasts:
+                if not patience.has_time_left:
                     return report
                 try:
-                    self._look_after(key_of(row), now, report)
+                    self._look_after(get_key(row), now, report)
                 except StoreError as error:
                     report.failed += 1
-                    logger.warning("left for the next sweep: %s: %s", key_of(row), error)
+                    logger.warning("left for the next sweep: %s: %s", get_key(row), error)
         return report
 
     def _look_after(self, key: ItemKey, now: str, report: Report) -> None:
         mark = self.table.get(key, consistent=True)
         if mark is None or _due(mark) > now:  # the index lags behind
             return
-        name = attributes.text(mark, "object")
+        name = attributes.get_text(mark, "object")
         if name is not None:
-            if self.table.get(cleanup_marks.base_of(key.pk), consistent=True) is None:
+            if self.table.get(cleanup_marks.parse_owner_partition(key.pk), consistent=True) is None:
                 self.bucket().remove(name)
                 report.objects += 1
         elif not self._swept(key.pk, now, report):
@@ -103,12 +103,12 @@ class Sweep:
         In this order: what is found now, and still has no mark of who writes it afterwards, is
         either what a head names that is read later still, or nobody's.
         """
-        found = [key_of(item) for item in self._items(partition) if not _is_mark(key_of(item))]
-        marks = list(self._items(partition, keys.prefix("")))
+        found = [get_key(item) for item in self._items(partition) if not _is_mark(get_key(item))]
+        marks = list(self._items(partition, keys.render_prefix("")))
         if any(_due(each) > now for each in marks):
             return False
-        head = self.table.get(cleanup_marks.base_of(partition), consistent=True)
-        manifest = None if head is None else Manifest.of(head)
+        head = self.table.get(cleanup_marks.parse_owner_partition(partition), consistent=True)
+        manifest = None if head is None else Manifest.from_image(head)
         gone = list(self._unseen(found, partition, manifest))
         if gone:
             self.table.batch_write(deletes=gone)
@@ -125,22 +125,22 @@ class Sweep:
                 yield key
             elif piece != [""]:
                 if name not in named:
-                    place = sections.key_of_section(partition, epoch, name)
+                    place = sections.render_section_key(partition, epoch, name)
                     first = self.table.get(place, consistent=True)
-                    named[name] = None if first is None else attributes.text(first, "piece")
+                    named[name] = None if first is None else attributes.get_text(first, "piece")
                 if piece[0] != named[name]:
                     yield key
 
     def _items(self, partition: str, prefix: str | None = None) -> Iterator[Image]:
         names = ("PK", "SK", "GSI2SK")
         query = Query(partition, prefix=prefix, attributes=names, consistent=True)
-        for page in self.table.pages(query):
+        for page in self.table.query_pages(query):
             yield from page.items
 
 
 def _is_mark(key: ItemKey) -> bool:
-    return key.sk.startswith(keys.prefix(""))
+    return key.sk.startswith(keys.render_prefix(""))
 
 
 def _due(mark: Image) -> str:
-    return attributes.text(mark, "GSI2SK") or ""
+    return attributes.get_text(mark, "GSI2SK") or ""

@@ -57,7 +57,7 @@ domain = Domain("contacts", Category, Contact, Call)
 domain.resource("/categories/{id}", Category, "POST GET PATCH DELETE LIST", most=MOST_CATEGORIES)
 domain.resource("/contacts/{id}", Contact, "POST GET PATCH DELETE")
 domain.resource("/contacts/{contact}/calls/{id}", Call, "POST GET DELETE")
-domain.answer("/contacts/{contact}/calls", Call.latest)
+domain.mount("/contacts/{contact}/calls", Call.latest)
 
 
 @domain.route("GET", "/contacts")
@@ -74,7 +74,7 @@ def members(book: Book, id: str, limit: int, cursor: str | None) -> Page[Contact
     return page
 
 
-@domain.beside(Contact)
+@domain.include(Contact)
 def category_names(book: Book, contacts: list[Contact]) -> list[dict[str, str]]:
     """The names of each contact's categories by id, without those that were deleted."""
     ids = sorted({id for contact in contacts for id in contact.categories})
@@ -83,7 +83,7 @@ def category_names(book: Book, contacts: list[Contact]) -> list[dict[str, str]]:
     return [{id: names[id] for id in sorted(c.categories) if id in names} for c in contacts]
 
 
-@domain.beside(Contact, optional=True)
+@domain.include(Contact, optional=True)
 def calls(book: Book, contacts: list[Contact]) -> list[list[Call]]:
     """The latest calls of each contact."""
     lists = [Call.latest(contact.id) for contact in contacts]

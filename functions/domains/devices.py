@@ -25,5 +25,5 @@ class Report(Entity):
 
 domain = Domain("devices", Report)
 domain.resource("/devices/{device}/reports/{id}", Report, "POST GET PATCH DELETE")
-domain.answer("/devices/{device}/reports", Report.key.all, window="minutes")
-domain.answer("/escalations/{escalated_to}", Report.escalated, window="minutes")
+domain.mount("/devices/{device}/reports", Report.key.all, window="minutes")
+domain.mount("/escalations/{escalated_to}", Report.escalated, window="minutes")

@@ -28,7 +28,7 @@ class Download(Entity):
 
 domain = Domain("downloads", Download)
 domain.resource("/songs/{song}/downloads/{id}", Download, "POST GET PATCH DELETE LIST")
-domain.answer("/charts/{month}", Download.chart.top)
-domain.answer("/charts/{month}/{song}", Download.chart)
-domain.answer("/artist-charts/{month}", Download.artists.top)
-domain.answer("/artist-charts/{month}/{artist}", Download.artists)
+domain.mount("/charts/{month}", Download.chart.top)
+domain.mount("/charts/{month}/{song}", Download.chart)
+domain.mount("/artist-charts/{month}", Download.artists.top)
+domain.mount("/artist-charts/{month}/{artist}", Download.artists)

@@ -51,8 +51,8 @@ class NewOrder(BaseModel):
 domain = Domain("orders", Order)
 domain.resource("/orders/{id}", Order, "GET PATCH LIST")
 for path in ("/users/{customer}/orders", "/customers/{customer}/orders"):
-    domain.answer(path, Order.of_customer)
-    domain.answer(f"{path}?open=true", Order.open)
+    domain.mount(path, Order.of_customer)
+    domain.mount(f"{path}?open=true", Order.open)
 
 
 @domain.route("POST", "/orders")

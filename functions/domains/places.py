@@ -21,5 +21,5 @@ class Place(Entity):
 domain = Domain("places", Place)
 domain.resource("/places/{country}/{region}/{state}/{city}", Place, "PUT GET PATCH DELETE")
 domain.resource("/places", Place, "PUT GET PATCH DELETE")  # a slash in a name is no path
-domain.answer("/places", Place.key.all)
-domain.answer("/places?under=", Place.key.under)
+domain.mount("/places", Place.key.all)
+domain.mount("/places?under=", Place.key.under)

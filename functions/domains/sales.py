@@ -43,10 +43,10 @@ class Sale(Entity):
 domain = Domain("sales", Product, Sale)
 domain.resource("/products/{song}", Product, "PUT GET PATCH DELETE")
 domain.resource("/sales/{id}", Sale, "POST GET PATCH DELETE")
-domain.answer("/revenue/{month}", Sale.revenue)
-domain.answer("/revenue/{month}/songs", Sale.songs.top)
-domain.answer("/revenue/{month}/songs/{song}", Sale.songs)
-domain.answer("/revenue/{month}/genres", Sale.genres.top)
-domain.answer("/revenue/{month}/genres", Sale.genres)  # ?genre=, for there is R&B/Soul
-domain.answer("/genre-revenue", Sale.genres_ever.top)
-domain.answer("/genre-revenue", Sale.genres_ever)
+domain.mount("/revenue/{month}", Sale.revenue)
+domain.mount("/revenue/{month}/songs", Sale.songs.top)
+domain.mount("/revenue/{month}/songs/{song}", Sale.songs)
+domain.mount("/revenue/{month}/genres", Sale.genres.top)
+domain.mount("/revenue/{month}/genres", Sale.genres)  # ?genre=, for there is R&B/Soul
+domain.mount("/genre-revenue", Sale.genres_ever.top)
+domain.mount("/genre-revenue", Sale.genres_ever)

@@ -10,12 +10,12 @@ from daicho import (
     Aggregate,
     Book,
     Count,
-    Counted,
     Counter,
     Domain,
     Entity,
     Key,
     Page,
+    VoteResult,
     copied,
     field,
     ref,
@@ -94,7 +94,7 @@ def vote(book: Book, poll: str, voter: str, vote: Vote, if_match: int | None = N
 @domain.route("POST", "/polls/{poll}/votes")
 def vote_without_name(
     book: Book, poll: str, vote: Vote, idempotency_key: str | None = None
-) -> Ballot | Counted:
+) -> Ballot | VoteResult:
     """Vote without a name: a repeat under the same key is the same vote; in a fast poll another."""
     if _taking_votes(book, poll, vote.candidate).counting == "fast":
         if idempotency_key is not None:

@@ -10,10 +10,10 @@ from daicho.book.book import Book
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.runtime.settings import Settings
-from daicho.storage.item_cache import Memory
+from daicho.storage.item_cache import ItemCache
 from daicho.tenants.lifecycle import Tenants
 from daicho.web.api import Api
-from daicho.write.counter_writer import Adding
+from daicho.write.counter_writer import CounterSettings
 from handlers.wiring.api_telemetry import observed
 from handlers.wiring.dependencies import AWS, Outside
 from handlers.wiring.invocation import Handler
@@ -27,10 +27,10 @@ def build(
     settings = Settings.parse(environ, "DIRTY_SHARDS", "JOB_MACHINE", "OBJECT_BUCKET")
     table = outside.table(settings.table_name)
     once = outside.table(settings.table_name, attempts=1)
-    adding = Adding(once, settings.dirty_shards, outside.random)
+    adding = CounterSettings(once, settings.dirty_shards, outside.random)
     daicho = Daicho.discover(domains)
-    known = daicho.locked(ledger or Ledger.load())
-    memory, bucket = Memory(outside.now), cache(lambda: outside.bucket(settings.object_bucket))
+    known = daicho.check_locked(ledger or Ledger.load())
+    memory, bucket = ItemCache(outside.now), cache(lambda: outside.bucket(settings.object_bucket))
     book = partial(Book, clock=outside.now, memory=memory, adding=adding, bucket=bucket)
     tenants = Tenants(table, memory, outside.machine(settings.job_machine), outside.now)
     api = Api(daicho, partial(book, table, known), server=settings.api_url, tenants=tenants)

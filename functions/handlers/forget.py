@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from daicho.archive.forget_schedule import Due
+from daicho.archive.forget_schedule import ForgetScheduler
 from daicho.runtime.settings import Settings
 from handlers.wiring.dependencies import AWS, Outside
 from handlers.wiring.invocation import Context, Handler, patience_of
@@ -18,7 +18,7 @@ def build(environ: Mapping[str, str], outside: Outside = AWS) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "ARCHIVE_BUCKET")
     table, bucket = outside.table(settings.table_name), outside.bucket(settings.archive_bucket)
-    due = Due(table, bucket, now=outside.now)
+    due = ForgetScheduler(table, bucket, now=outside.now)
     log = logging.getLogger(__name__)
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:

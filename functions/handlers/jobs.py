@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from daicho.runtime.settings import Settings
-from daicho.tenants.deletion import Deleting
+from daicho.tenants.deletion import TenantDeletionJob
 from handlers.wiring.dependencies import AWS, Outside
 from handlers.wiring.invocation import Context, Handler, patience_of
 from handlers.wiring.lazy_handler import on_demand
@@ -15,18 +15,20 @@ from handlers.wiring.lazy_handler import on_demand
 def build(environ: Mapping[str, str], outside: Outside = AWS) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "FAILURE_BUCKET", "SETTLE_SECONDS", "SCAN_UNITS")
-    table = outside.table(settings.table_name, attempts=2, connections=outside.at_once).metered()
+    table = outside.table(
+        settings.table_name, attempts=2, connections=outside.at_once
+    ).query_metered()
     failures = outside.bucket(settings.failure_bucket)
     objects = outside.bucket(settings.object_bucket) if settings.object_bucket else None
     threads, now = outside.at_once, outside.now
-    deleting = Deleting.of(settings, table, failures, objects, threads=threads, now=now)
+    deleting = TenantDeletionJob.build(settings, table, failures, objects, threads=threads, now=now)
 
     def handler(asked: Mapping[str, Any], context: Context) -> dict[str, Any]:
         if "failed" in asked:
-            deleting.fail(asked["tenant"], asked["job"], str(asked["failed"]))
+            deleting.fail_job(asked["tenant"], asked["job"], str(asked["failed"]))
             return {"done": True}
         patience = patience_of(context, outside)
-        return deleting.step(asked["tenant"], asked["job"], patience).to_json()
+        return deleting.run_step(asked["tenant"], asked["job"], patience).to_json()
 
     return handler
 

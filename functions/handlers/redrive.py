@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from daicho.archive.rearchiver import Rejoiner
+from daicho.archive.rearchiver import Rearchiver
 from daicho.plan import Ledger
 from daicho.redrive.redrive import Redrive
-from daicho.redrive.report import Asked
+from daicho.redrive.report import RedriveRequest
 from daicho.runtime.settings import Settings
 from handlers.wiring.dependencies import AWS, Outside
 from handlers.wiring.invocation import Handler, patience_of
@@ -24,13 +24,13 @@ def build(
     settings = Settings.parse(environ, "DIRTY_SHARDS", *BUCKETS, *FUNCTIONS)
     ledger = ledger or Ledger.load()
     table = outside.table(settings.table_name, connections=outside.at_once)
-    rejoiner = Rejoiner(table, outside.bucket(settings.archive_bucket), ledger, now=outside.now)
+    rejoiner = Rearchiver(table, outside.bucket(settings.archive_bucket), ledger, now=outside.now)
     failures = outside.bucket(settings.failure_bucket)
-    redrive = Redrive.of(
+    redrive = Redrive.build(
         settings, ledger, table, failures, rejoiner, threads=outside.at_once, now=outside.now
     )
     return lambda asked, context: redrive.run(
-        Asked.parse(asked), patience_of(context, outside)
+        RedriveRequest.parse(asked), patience_of(context, outside)
     ).to_json()
 
 

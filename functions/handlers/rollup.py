@@ -20,7 +20,7 @@ def build(
     """Wire the function up."""
     settings = Settings.parse(environ, "DIRTY_SHARDS")
     known, shards, threads = ledger or Ledger.load(), settings.dirty_shards, outside.at_once
-    table = outside.table(settings.table_name, connections=threads).metered()
+    table = outside.table(settings.table_name, connections=threads).query_metered()
     rollup = Rollup(table, known, dirty_shards=shards, threads=threads, now=outside.now)
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:

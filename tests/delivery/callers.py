@@ -18,12 +18,12 @@ from typing import Any
 from unittest import mock
 
 from daicho.book.book import Book
-from daicho.declare.split import manifest_of
+from daicho.declare.split import get_manifest
 from daicho.errors import Conflict, NotFound, PreconditionFailed
 from daicho.layout import base_item, sections
-from daicho.runtime.retry import LONGEST_PAUSE, Patience
+from daicho.runtime.retry import MAX_PAUSE_S, RetryBudget
 from daicho.storage.table import Table
-from daicho.write import conditions, document_writer, section_writer
+from daicho.write import document_writer, section_writer
 from domains import carts
 from domains.articles import Article
 from domains.carts import CartItem, CartItemChange
@@ -195,11 +195,13 @@ class Callers:
             return f"{next(ids):026}"
 
         with (
-            mock.patch.object(Patience, "seconds", _paced),
+            mock.patch.object(RetryBudget, "for_seconds", _paced),
             mock.patch.object(sections, "PIECE_BYTES", PIECE_BYTES),
             mock.patch.object(document_writer, "new_id", new_id),
             mock.patch.object(section_writer, "new_id", new_id),
-            mock.patch.object(conditions, "complete", self._marking(base_item.complete)),
+            mock.patch.object(
+                base_item, "build_base_item", self._marking(base_item.build_base_item)
+            ),
         ):
             yield
 
@@ -225,7 +227,7 @@ def _read(book: Book, one: Any, section: Any) -> None:
     found = book.find(one)
     if found is None:
         return
-    manifest = manifest_of(found)
+    manifest = get_manifest(found)
     at_once = [value for value in found.sections.values() if len(value) == 2]
     is_whole = manifest is not None and manifest.count == len(found.sections)
     if not is_whole or any(value != at_once[0] for value in at_once):
@@ -250,10 +252,10 @@ class _Timely:
         return carry_out
 
 
-def _paced(seconds: float, *, longest: float = LONGEST_PAUSE) -> Patience:
+def _paced(seconds: float, *, longest: float = MAX_PAUSE_S) -> RetryBudget:
     """Patience by an actor's own time."""
     actor = acting()
     if actor is None:
-        return Patience(lambda: 0.0, reserve=0)
+        return RetryBudget(lambda: 0.0, reserve=0)
     until = actor.seconds - seconds * OPERATIONS_A_SECOND
-    return Patience(lambda: actor.seconds - until, 0, actor.sleep, lambda: 0.9, longest)
+    return RetryBudget(lambda: actor.seconds - until, 0, actor.sleep, lambda: 0.9, longest)

@@ -104,9 +104,13 @@ def versions(readings: Readings, room: int) -> Iterator[None]:
         return reading
 
     with (
-        mock.patch.object(derived_items, "rows", marked(derived_items.rows)),
-        mock.patch.object(derived_items, "contributions", marked(contributions.contributions)),
-        mock.patch.object(changes, "within", lambda _seconds, work: work()),
-        mock.patch.object(claims, "MOST_OPEN", room),
+        mock.patch.object(
+            derived_items, "compute_index_rows", marked(derived_items.compute_index_rows)
+        ),
+        mock.patch.object(
+            contributions, "compute_contributions", marked(contributions.compute_contributions)
+        ),
+        mock.patch.object(changes, "limit_time", lambda _seconds, work: work()),
+        mock.patch.object(claims, "MAX_OPEN_CLAIMS", room),
     ):
         yield

@@ -63,7 +63,7 @@ class Declared:
 
     def generation(self, entity: str, known: int) -> int:
         """The generation of an entity that writers write who know ``known`` generations."""
-        return min(known, self.newest.current(entity).number)
+        return min(known, self.newest.current_generation(entity).number)
 
     def image(self, entity: str, values: Mapping[str, Any], generation: int) -> Image:
         """A base item as the library stores it."""
@@ -71,11 +71,11 @@ class Declared:
 
     def plan_of(self, item: Image) -> EntityPlan:
         """The plan of an image's generation."""
-        return self.newest.plan(item["type"]["S"], int(item["gen"]["N"]))
+        return self.newest.find_plan(item["type"]["S"], int(item["gen"]["N"]))
 
     def contributions(self, item: Image) -> dict[str, Amount]:
         """What an image counts, by tally."""
-        return contributions.contributions(self.plan_of(item), item)
+        return contributions.compute_contributions(self.plan_of(item), item)
 
     def kept(self, item: Image) -> dict[str, Amount]:
         """What stays counted of an item that expires."""
@@ -86,7 +86,7 @@ class Declared:
         """What a tally is one of."""
         _, name, since, *_ = keys.parse(tally)
         entity, _, aggregate = name.removeprefix("+").rpartition(".")
-        return self.newest.aggregate(entity, aggregate, int(since))[1]
+        return self.newest.find_aggregate(entity, aggregate, int(since))[1]
 
     def touched(self, images: Iterable[Image | None], *, expired: bool) -> set[str]:
         """The tallies that a record with these two images changes."""

@@ -50,7 +50,7 @@ def test_totals_are_what_was_counted_at_once_and_after_the_schedule(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        "daicho.tally.immediate_rollup.MOST_SECONDS", 60
+        "daicho.tally.immediate_rollup.MAX_SECONDS", 60
     )  # each operation takes one here
     for seed in SEEDS:
         tallies = TalliesAtOnce(Choices(f"at once/{seed}"))

@@ -38,7 +38,7 @@ def site_with(killers: set[int], count: int) -> tuple[Site, World]:
         if place in killers:
             values[MARK] = f"{KILLER}:{place}"
         item = image("Order", values)
-        site.table.commit(item_key.key_of(item), item)
+        site.table.commit(item_key.get_key(item), item)
     return site, world
 
 

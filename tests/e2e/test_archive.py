@@ -16,7 +16,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from daicho.storage.table import WRITE_AT_ONCE
+from daicho.storage.table import MAX_BATCH_WRITES
 from daicho_cli.main import app
 from local.instance import REGION, Place
 from local.ttl_process import play
@@ -128,8 +128,8 @@ def remove_tombstones(dynamodb: Any, table: str) -> None:
         ExpressionAttributeValues={":derived": {"S": "#~Message#"}},
     )
     gone = [item for page in pages for item in page["Items"]]
-    for begin in range(0, len(gone), WRITE_AT_ONCE):
-        some = [{"DeleteRequest": {"Key": key}} for key in gone[begin : begin + WRITE_AT_ONCE]]
+    for begin in range(0, len(gone), MAX_BATCH_WRITES):
+        some = [{"DeleteRequest": {"Key": key}} for key in gone[begin : begin + MAX_BATCH_WRITES]]
         dynamodb.batch_write_item(RequestItems={table: some})
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from daicho.query.related_search import NAMES_SECONDS
+from daicho.query.related_search import NAMES_CACHE_S
 from tests.e2e.api import client, delivered, eventually, everything
 
 CONTACTS = [
@@ -41,7 +41,7 @@ def ids(api: httpx.Client) -> list[str]:
     group = api.post("/categories", json={"name": "Important people"}).json()["id"]
     assert api.put(f"/contacts/{made[2]}/categories/{group}").status_code == 204
     delivered(api)
-    time.sleep(NAMES_SECONDS)  # for so long an instance may not know of the category
+    time.sleep(NAMES_CACHE_S)  # for so long an instance may not know of the category
     return made
 
 

@@ -31,13 +31,13 @@ MONTHS = ("2001-02", "2001-03")
 CANDIDATES = ("ann", "bob", "cy")
 ACCEPTED = {200, 201, 204, 404, 409}  # somebody else's write came first: absent, or in the way
 BUG = """
-_rows = rows
+_compute_index_rows = compute_index_rows
 
 
-def rows(plan, image):
+def compute_index_rows(plan, image):
     if "unlucky" in str(image):
         raise UnderivableError("a bug")
-    return _rows(plan, image)
+    return _compute_index_rows(plan, image)
 """
 FAULTS = ("the request is lost", "the answer is lost", "the process ends")
 

@@ -10,11 +10,11 @@ import boto3
 import httpx
 import pytest
 
-from daicho.archive.forget_requests import SETTLED, Mark, forgotten_key
+from daicho.archive.forget_requests import SETTLE_PERIOD, ForgetRequest, build_request_key
 from daicho.storage import keys
 from daicho.storage.attributes import Image
-from daicho.storage.requests import key_image
-from daicho.tenants.tombstones import Fate, fate_of
+from daicho.storage.requests import to_key_image
+from daicho.tenants.tombstones import DeletionAction, choose_action
 from local.instance import REGION
 from local.users import ADMIN, token
 from tests.e2e.api import PATIENCE, TIMEOUT, client, delivered, eventually
@@ -40,13 +40,13 @@ def items(stack: dict[str, Any], tenant: str) -> list[Image]:
     dynamodb = boto3.Session("test", "test", region_name=REGION).client(
         "dynamodb", endpoint_url=stack["endpoint"]
     )
-    whose = keys.prefix(tenant)
+    whose = keys.render_prefix(tenant)
     return [
         each for each in items_of(dynamodb, stack["table"]) if each["PK"]["S"].startswith(whose)
     ]
 
 
-def forgotten(stack: dict[str, Any]) -> Mark:
+def forgotten(stack: dict[str, Any]) -> ForgetRequest:
     """How far the tenant's forgetting is, once the function that goes on with it was called."""
     session = boto3.Session("test", "test", region_name=REGION)
     functions = session.client("lambda", endpoint_url=stack["endpoint"])
@@ -55,8 +55,10 @@ def forgotten(stack: dict[str, Any]) -> Mark:
     assert "FunctionError" not in answer, said
     assert said["failed"] == {}
     table = session.client("dynamodb", endpoint_url=stack["endpoint"])
-    key = key_image(forgotten_key(TENANT))
-    return Mark.of(table.get_item(TableName=stack["table"], Key=key, ConsistentRead=True)["Item"])
+    key = to_key_image(build_request_key(TENANT))
+    return ForgetRequest.from_item(
+        table.get_item(TableName=stack["table"], Key=key, ConsistentRead=True)["Item"]
+    )
 
 
 def test_a_tenant_is_deleted(stack: dict[str, Any], tokens: dict[str, str]) -> None:
@@ -107,7 +109,7 @@ def test_a_tenant_is_deleted(stack: dict[str, Any], tokens: dict[str, str]) -> N
     assert httpx.get(image, timeout=TIMEOUT).status_code == 404
     left = items(stack, TENANT)
     assert job["proof"]["tombstones"] == len(left) > 0
-    assert {fate_of(each) for each in left} == {Fate.STAYS}
+    assert {choose_action(each) for each in left} == {DeletionAction.STAYS}
     soon = time.time() + 73 * 3600
     assert all(time.time() < int(each["ttl"]["N"]) < soon for each in left)
 
@@ -115,7 +117,7 @@ def test_a_tenant_is_deleted(stack: dict[str, Any], tokens: dict[str, str]) -> N
     # Whether it was this call or the schedule's: the archive was gone through once, and is again
     # when nothing is on its way any more.
     mark = eventually(lambda: forgotten(stack), lambda mark: mark.again != mark.asked)
-    assert (mark.again, mark.course) == (mark.asked + SETTLED, None)
+    assert (mark.again, mark.course) == (mark.asked + SETTLE_PERIOD, None)
 
     assert asked("admin", "DELETE", "/tenant").headers["location"] == where
     assert asked("member", "GET", where).status_code == 403

@@ -25,7 +25,7 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table, open_table
 from daicho.tally import counter_items
-from daicho.write.counter_writer import Adding
+from daicho.write.counter_writer import CounterSettings
 from domains.votes import Ballot
 from infra.settings import STAGES
 from local.instance import CREDENTIALS, REGION, ROOT
@@ -92,16 +92,16 @@ def test_fast_votes_are_counted_while_their_slots_grow(stack: dict[str, Any]) ->
     named = {"endpoint": stack["endpoint"], "region": REGION, "timeout": TIMEOUT}
     table = open_table(stack["table"], **named)
     once = Hot(open_table(stack["table"], attempts=1, **named))
-    since = ledger.current("Ballot").plan.counters[0].since
+    since = ledger.current_generation("Ballot").plan.counters[0].since
     with client(stack, "acme") as api:
         poll = opened(api, "fast", 0)
         head = counter_items.CounterName(
             "acme", "Ballot", "likes", since, (poll.rsplit("/", 1)[1],)
-        ).head
+        ).head_key
         expected: Counter[str] = Counter()
         for slots in (16, 32):
             # A writer of its own for each turn, which learns how many slots there are by now.
-            adding = Adding(once, STAGES["local"].dirty_shards, draw.random)
+            adding = CounterSettings(once, STAGES["local"].dirty_shards, draw.random)
             book = Book(table, ledger, "acme", adding=adding)
             book_votes = [draw.choice(CANDIDATES) for _ in range(LIKES // 2)]
             http_votes = [draw.choice(CANDIDATES) for _ in range(OVER_HTTP // 4)]
@@ -121,7 +121,7 @@ def test_fast_votes_are_counted_while_their_slots_grow(stack: dict[str, Any]) ->
             assert totals(api, poll, live=True) == expected
             assert rolled_up(stack, lambda: totals(api, poll), expected) == expected
             image = table.get(head, consistent=True)
-            assert counter_items.slots_said(image) == slots
+            assert counter_items.read_slot_count(image) == slots
         used = {key.pk for key in once.tried}
         assert len(used) > 8
         assert api.patch(poll, json={"state": "closed"}).status_code == 200

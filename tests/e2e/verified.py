@@ -9,15 +9,15 @@ import boto3
 
 from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
-from daicho.derive.index_row import Row
+from daicho.derive.index_row import IndexRow
 from daicho.plan import Ledger
 from daicho.storage import attributes, item_key, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
-from daicho.tally.reader import live_amount, rolled_up_amount
-from daicho.tally.rollup import ranking_place
-from daicho.tally.slots import TallyName, total_key
+from daicho.tally.reader import read_live_amount, read_rolled_up_amount
+from daicho.tally.rollup import build_ranking_attributes
+from daicho.tally.slots import TallyName, build_total_key
 from local.instance import REGION
 from tests.support.derived_state import items_of
 
@@ -34,7 +34,7 @@ class Verified:
         self._table = Table(dynamodb, stack["table"])
         self._ledger = ledger
         items = list(items_of(dynamodb, stack["table"]))
-        self.base = [item for item in items if attributes.text(item, "type")]
+        self.base = [item for item in items if attributes.get_text(item, "type")]
         self._standing = [item for item in items if _kind(item) == DERIVED]
         self._tallies = {item["PK"]["S"] for item in items if _kind(item) == TALLY}
 
@@ -44,12 +44,14 @@ class Verified:
 
     def derived(self) -> list[str]:
         """Derived items that are not what the base items derive; tombstones are absences."""
-        wanted: dict[ItemKey, Row] = {}
+        wanted: dict[ItemKey, IndexRow] = {}
         for item in self.base:
-            plan = self._ledger.plan(item["type"]["S"], int(item["gen"]["N"]))
-            wanted |= derived_items.rows(plan, item)
+            plan = self._ledger.find_plan(item["type"]["S"], int(item["gen"]["N"]))
+            wanted |= derived_items.compute_index_rows(plan, item)
         standing = {
-            item_key.key_of(item): Row.of(item) for item in self._standing if "GSI2PK" in item
+            item_key.get_key(item): IndexRow.from_item(item)
+            for item in self._standing
+            if "GSI2PK" in item
         }
         return [
             f"{key}: {standing.get(key)} instead of {wanted.get(key)}"
@@ -62,7 +64,7 @@ class Verified:
         return [
             f"{tally}: {found} instead of {wanted}"
             for tally, wanted in self._amounts().items()
-            if (found := live_amount(self._table, tally)) != wanted
+            if (found := read_live_amount(self._table, tally)) != wanted
         ]
 
     def rolled_up(self) -> list[str]:
@@ -70,13 +72,13 @@ class Verified:
         wrong = []
         for tally, wanted in self._amounts().items():
             name = TallyName.parse(tally)
-            plan, aggregate = self._ledger.aggregate(name.entity, name.aggregate, name.since)
-            place = ranking_place(name, plan, aggregate, wanted)
-            total = self._table.get(total_key(tally), consistent=True) or {}
+            plan, aggregate = self._ledger.find_aggregate(name.entity, name.aggregate, name.since)
+            place = build_ranking_attributes(name, plan, aggregate, wanted)
+            total = self._table.get(build_total_key(tally), consistent=True) or {}
             stands = (
                 ItemKey(total["GSI3PK"]["S"], total["GSI3SK"]["S"]) if "GSI3PK" in total else None
             )
-            found = rolled_up_amount(self._table, tally, consistent=True)
+            found = read_rolled_up_amount(self._table, tally, consistent=True)
             if (found, stands) != (wanted, place):
                 wrong.append(f"{tally}: {found} at {stands} instead of {wanted} at {place}")
         return wrong
@@ -85,14 +87,14 @@ class Verified:
         """What each tally should hold; nothing, where no base item contributes any more."""
         found: defaultdict[str, Amount] = defaultdict(Amount)
         for item in self.base:
-            plan = self._ledger.plan(item["type"]["S"], int(item["gen"]["N"]))
-            for tally, amount in contributions.contributions(plan, item).items():
+            plan = self._ledger.find_plan(item["type"]["S"], int(item["gen"]["N"]))
+            for tally, amount in contributions.compute_contributions(plan, item).items():
                 found[tally] += amount
         return {tally: found[tally] for tally in sorted(self._tallies | found.keys())}
 
 
 def _kind(item: Image) -> str:
     """The sign of what is no base item's, in its partition key."""
-    if attributes.text(item, "type"):
+    if attributes.get_text(item, "type"):
         return ""
     return keys.parse(item["PK"]["S"])[1][:1]

@@ -65,8 +65,8 @@ class SigningBucket(Bucket):
     def __init__(self) -> None:
         client: Any = Objects(_now)
         super().__init__(client, "objects")
-        self.upload_url = open_bucket("objects").upload_url  # type: ignore[method-assign]
-        self.download_url = open_bucket("objects").download_url  # type: ignore[method-assign]
+        self.sign_upload_url = open_bucket("objects").sign_upload_url  # type: ignore[method-assign]
+        self.sign_download_url = open_bucket("objects").sign_download_url  # type: ignore[method-assign]
 
 
 class StoppedMachine:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from daicho.archive.chain import Chain, folder
+from daicho.archive.chain import Chain, render_folder
 from daicho.archive.reader import Selection
 from daicho_cli.archive.duckdb_engine import answering
 from daicho_cli.archive.sql import literal
@@ -91,8 +91,8 @@ def test_partitions_are_projected_into_the_folders_of_the_archiver(any_stage: Sy
     assert template[:2] == ["s3://", {"Ref": any_stage.bucket_id("Archive")}]
     day = dt.date(2026, 11, 21)
     filled = template[2].replace("${entity}", "Download").replace("${dt}", day.isoformat())
-    assert filled == f"/{folder('Download', day)}"
-    assert Chain("s", "Download", day).link("0").startswith(filled[1:])
+    assert filled == f"/{render_folder('Download', day)}"
+    assert Chain("s", "Download", day).render_link_name("0").startswith(filled[1:])
 
 
 def test_every_entity_that_was_ever_archived_is_projected(any_stage: Synthesis) -> None:
@@ -117,7 +117,7 @@ def test_every_day_is_projected_up_to_tomorrow(any_stage: Synthesis) -> None:
 
 def test_a_day_is_selected_as_the_projection_writes_it() -> None:
     (record,) = batch(1).records
-    chain = Chain.of(record)
+    chain = Chain.from_key(record)
     since = dt.datetime.combine(chain.day, dt.time(), dt.UTC)
     assert chain.day in Selection(since=since).days
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", chain.day.isoformat())

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from daicho.stream.claims import payload_name
-from daicho.stream.failed_batch import DONE
-from daicho.stream.failed_batch import PREFIX as DISCARDED
+from daicho.stream.claims import render_payload_name
+from daicho.stream.failed_batch import DONE_PREFIX
+from daicho.stream.failed_batch import ON_FAILURE_PREFIX as DISCARDED
 from infra import grants
 from infra.settings import ROOT
 
@@ -23,7 +23,7 @@ TABLE = {
     "get_attributes": "GetItem",
     "batch_get": "BatchGetItem",
     "query": "Query",
-    "pages": "Query",
+    "query_pages": "Query",
     "put": "PutItem",
     "update": "UpdateItem",
     "delete": "DeleteItem",
@@ -32,10 +32,10 @@ TABLE = {
 }
 BUCKET = {
     "create": "PutObject",
-    "metadata": "GetObject",
+    "get_metadata": "GetObject",
     "fetch": "GetObject",
-    "listed": "ListBucket",
-    "versions": "ListBucketVersions",
+    "list_objects": "ListBucket",
+    "list_versions": "ListBucketVersions",
     "replace": "PutObject",
     "remove_versions": "DeleteObjectVersion",
 }
@@ -94,11 +94,11 @@ def _name(node: ast.expr) -> str:
 @pytest.mark.parametrize(
     ("protocol", "granted", "transacted"),
     [
-        ("daicho.stream.projector:Store", grants.PROJECT, set()),
-        ("daicho.tally.rollup:Store", grants.ROLLUP, {"UpdateItem", "DeleteItem"}),
+        ("daicho.stream.projector:ProjectorTable", grants.PROJECT, set()),
+        ("daicho.tally.rollup:RollupTable", grants.ROLLUP, {"UpdateItem", "DeleteItem"}),
         ("daicho.archive.archiver:Store", grants.ARCHIVE, set()),
-        ("daicho.sweep:Store", grants.SWEEP, set()),
-        ("daicho.tenants.deletion:Store", grants.JOBS, set()),
+        ("daicho.sweep:SweepTable", grants.SWEEP, set()),
+        ("daicho.tenants.deletion:DeletionTable", grants.JOBS, set()),
     ],
 )
 def test_a_stream_function_is_granted_what_it_needs_of_the_table(
@@ -113,15 +113,15 @@ def test_the_archive_is_granted_what_it_needs_of_the_bucket() -> None:
 
 def test_the_projector_is_granted_what_it_needs_to_set_poison_aside() -> None:
     (prefix,) = grants.PROJECT.failures
-    assert payload_name("shard", "label#1").startswith(prefix.removesuffix("*"))
-    needs = needed("daicho.stream.quarantine:Objects", BUCKET)
+    assert render_payload_name("shard", "label#1").startswith(prefix.removesuffix("*"))
+    needs = needed("daicho.stream.quarantine:QuarantineBucket", BUCKET)
     assert set(grants.PROJECT.failures[prefix]) == needs
     assert needed("daicho.stream.quarantine:Store", TABLE) <= set(grants.PROJECT.table)
 
 
 def test_the_audit_is_granted_what_it_needs_and_changes_no_object() -> None:
-    assert set(grants.AUDIT.table) == needed("daicho.archive.audit:Store", TABLE)
-    needs = needed("daicho.archive.reader:Objects", BUCKET)
+    assert set(grants.AUDIT.table) == needed("daicho.archive.audit:AuditTable", TABLE)
+    needs = needed("daicho.archive.reader:ArchiveReaderBucket", BUCKET)
     assert {*grants.AUDIT.archive, *grants.AUDIT.archive_bucket} == needs
     assert grants.AUDIT.archive_bucket == ("ListBucket",)
     # The chains of a day are listed through the index of postings.
@@ -129,8 +129,8 @@ def test_the_audit_is_granted_what_it_needs_and_changes_no_object() -> None:
 
 
 def test_forgetting_is_granted_what_it_needs_of_the_archive_and_nothing_elsewhere() -> None:
-    assert set(grants.FORGET.table) == needed("daicho.archive.forget_schedule:Store", TABLE)
-    needs = needed("daicho.archive.forgetter:Objects", BUCKET)
+    assert set(grants.FORGET.table) == needed("daicho.archive.forget_schedule:ForgetTable", TABLE)
+    needs = needed("daicho.archive.forgetter:ForgetterBucket", BUCKET)
     # An older version is read by an action of its own, and one that is gone is a 404 only to
     # whoever may list.
     more = {"GetObjectVersion", "ListBucket"}
@@ -141,9 +141,12 @@ def test_forgetting_is_granted_what_it_needs_of_the_archive_and_nothing_elsewher
 
 def test_redrive_is_granted_what_it_needs_and_moves_what_it_has_applied() -> None:
     transacted = {"PutItem", "UpdateItem"}
-    assert set(grants.REDRIVE.table) == needed("daicho.redrive.redrive:Store", TABLE) | transacted
+    assert (
+        set(grants.REDRIVE.table)
+        == needed("daicho.redrive.redrive:RedriveStore", TABLE) | transacted
+    )
     waiting = {QUARANTINED: {"GetObject", "DeleteObject"}, DISCARDED: {"GetObject", "DeleteObject"}}
-    moved = {DONE: {"PutObject"}}
+    moved = {DONE_PREFIX: {"PutObject"}}
     granted = {prefix: set(actions) for prefix, actions in grants.REDRIVE.failures.items()}
     assert granted == {f"{prefix}*": actions for prefix, actions in (waiting | moved).items()}
     assert grants.REDRIVE.failure_bucket == ("ListBucket",)

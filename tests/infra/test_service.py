@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from daicho.archive.audit import AuditReport
-from daicho.archive.forget_schedule import DueReport
-from daicho.stream.claims import MOST_OPEN
+from daicho.archive.forget_schedule import ForgetRunReport
+from daicho.stream.claims import MAX_OPEN_CLAIMS
 from tests.infra.synthesis import API_URL, Synthesis, synthesise
 
 FUNCTIONS = ("api", "project", "rollup", "archive", "redrive", "audit", "forget", "jobs", "sweep")
@@ -247,7 +247,7 @@ def test_consumers_are_late_long_before_the_stream_forgets(any_stage: Synthesis)
 def test_claims_that_wait_and_a_shard_full_of_them_raise_an_alarm(any_stage: Synthesis) -> None:
     waiting, full = sorted(watched(any_stage, "ClaimsOpen"), key=lambda each: each["Threshold"])
     assert (waiting["Threshold"], waiting["EvaluationPeriods"] * waiting["Period"]) == (1, 3600)
-    assert (full["Threshold"], full["EvaluationPeriods"]) == (MOST_OPEN, 1)
+    assert (full["Threshold"], full["EvaluationPeriods"]) == (MAX_OPEN_CLAIMS, 1)
     for alarm in (waiting, full):
         assert (about(alarm, "service"), alarm["Statistic"]) == ("project", "Maximum")
 
@@ -304,4 +304,4 @@ def test_a_forgetting_that_fails_or_is_overdue_raises_an_alarm(any_stage: Synthe
 
 def test_the_metrics_that_are_watched_are_those_that_are_written() -> None:
     assert "ArchiveMismatches" in AuditReport().counted
-    assert {"ForgettingsFailed", "ArchiveRowsForgotten"} <= DueReport().counted.keys()
+    assert {"ForgettingsFailed", "ArchiveRowsForgotten"} <= ForgetRunReport().counted.keys()

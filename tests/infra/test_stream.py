@@ -142,4 +142,4 @@ def test_the_committed_plan_synthesises(tmp_path: Path) -> None:
 def test_the_fixture_would_notice_a_forgotten_generation() -> None:
     old, new = LEDGER.entities["Reading"]
     assert old.plan.searches == (SEARCH,)
-    assert not new.plan.derives
+    assert not new.plan.has_derived_state

@@ -15,19 +15,19 @@ import pytest
 
 from daicho import Entity
 from daicho.book.book import Book
-from daicho.declare.entity import values_of
-from daicho.declare.queries import Many
+from daicho.declare.entity import get_values
+from daicho.declare.queries import ListQuery
 from daicho.derive import derived_items
 from daicho.errors import UnprocessedError
-from daicho.items.mapper import values_image
+from daicho.items.mapper import to_field_image
 from daicho.layout import item_keys
-from daicho.layout.base_item import complete
+from daicho.layout.base_item import build_base_item
 from daicho.plan import Ledger
 from daicho.storage import item_key
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import Page, Query
-from daicho.storage.table import Found, Table
+from daicho.storage.requests import ItemPage, Query
+from daicho.storage.table import BatchGetResult, Table
 
 TENANT = "t"
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
@@ -47,9 +47,11 @@ class Shelf(Table):
 
     def write(self, item: Entity, created: dt.datetime) -> None:
         entity = type(item)
-        generation = self.ledger.current(entity.__name__)
-        image = complete(TENANT, generation, values_image(entity, values_of(item)), created)
-        self._set(item_key.key_of(image), image)
+        generation = self.ledger.current_generation(entity.__name__)
+        image = build_base_item(
+            TENANT, generation, to_field_image(entity, get_values(item)), created
+        )
+        self._set(item_key.get_key(image), image)
 
     def remove(self, key: ItemKey) -> None:
         self._set(key, None)
@@ -64,19 +66,21 @@ class Shelf(Table):
     def catch_up(self, keys: Iterable[ItemKey], *, wholly: bool = True) -> None:
         """The index shows these items as they are; unless ``wholly``, also as they were."""
         for key in keys:
-            gone = [row for row in self.rows if item_keys.base_of_derived(row.pk) == key]
+            gone = [row for row in self.rows if item_keys.parse_derived_partition(row.pk) == key]
             for row in gone if wholly else ():
                 del self.rows[row]
             if (image := self.items.get(key)) is not None:
-                plan = self.ledger.current(image["type"]["S"]).plan
-                for row, place in derived_items.rows(plan, image).items():
+                plan = self.ledger.current_generation(image["type"]["S"]).plan
+                for row, place in derived_items.compute_index_rows(plan, image).items():
                     key_of_row = {"PK": {"S": row.pk}, "SK": {"S": row.sk}}
                     self.rows[row] = {**key_of_row, **place.attributes}
 
     def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
         return self.items.get(key)
 
-    def batch_get(self, keys: Iterable[ItemKey], *, consistent: bool = False, **_: Any) -> Found:
+    def batch_get(
+        self, keys: Iterable[ItemKey], *, consistent: bool = False, **_: Any
+    ) -> BatchGetResult:
         found: dict[ItemKey, Image] = {}
         left: list[ItemKey] = []
         for key in dict.fromkeys(keys):
@@ -89,9 +93,9 @@ class Shelf(Table):
                 image = self.before[key]
             if image is not None:
                 found[key] = image
-        return Found(found, tuple(left))
+        return BatchGetResult(found, tuple(left))
 
-    def query(self, query: Query) -> Page:
+    def query(self, query: Query) -> ItemPage:
         index = query.index or ""
         pool = self.rows if index == "GSI2" else self.items
         names = (f"{index}SK", "PK", "SK")
@@ -113,10 +117,12 @@ class Shelf(Table):
         limit = self.draw.randint(1, 4)
         page = [item for _, item in found[:limit]]
         more = page[-1] if len(found) > limit else None
-        return Page(tuple(page), len(page), more, 1.0)
+        return ItemPage(tuple(page), len(page), more, 1.0)
 
 
-def walked(book: Book, many: tuple[Many[Any], ...], draw: random.Random) -> Iterator[list[Any]]:
+def walked(
+    book: Book, many: tuple[ListQuery[Any], ...], draw: random.Random
+) -> Iterator[list[Any]]:
     """All pages, each of a limit of its own."""
     cursor: str | None = None
     for _ in range(2_000):

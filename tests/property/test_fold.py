@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daicho.derive.contributions import Amount
-from daicho.derive.index_row import Row
+from daicho.derive.index_row import IndexRow
 from daicho.layout import item_keys, versions
 from daicho.storage import item_key
 from daicho.storage.item_key import ItemKey
-from daicho.stream.batch_fold import DerivedWrite, fold, total
-from daicho.stream.changes import Computed, compute
+from daicho.stream.batch_fold import DerivedWrite, fold_batch, sum_deltas
+from daicho.stream.changes import RecordChanges, compute_batch
 from daicho.stream.records import Batch
 from infra.filters import project_filters
 from tests.delivery.aws.dynamo import Dynamo
@@ -47,9 +47,9 @@ def histories(draw: st.DrawFn) -> tuple[World, list[Batch]]:
     for number in range(1, draw(st.sampled_from((3, 8, 15))) + 1):
         world.write(world.expire)
         for item in world.items.values() if versioned else ():
-            revised = versions.versioned(item, number, clock.now())
-            kept = versions.version_item(revised, item["type"]["S"])
-            table.commit(item_key.key_of(kept), kept)
+            revised = versions.split_versioned_image(item, number, clock.now())
+            kept = versions.build_version_item(revised, item["type"]["S"])
+            table.commit(item_key.get_key(kept), kept)
         if draw(st.integers(0, 9)) == 0:
             journal.split(draw(st.sampled_from(journal.open_shards)))
     batches: list[Batch] = []
@@ -62,8 +62,8 @@ def histories(draw: st.DrawFn) -> tuple[World, list[Batch]]:
     return world, batches
 
 
-def computed(batch: Batch) -> Sequence[Computed]:
-    found = compute(batch.records, LEDGER)
+def computed(batch: Batch) -> Sequence[RecordChanges]:
+    found = compute_batch(batch.records, LEDGER)
     assert found.stop is None
     assert found.poison == ()
     return found.computed
@@ -72,9 +72,9 @@ def computed(batch: Batch) -> Sequence[Computed]:
 @given(histories())
 def test_derived_items_are_those_of_the_base_items(history: tuple[World, list[Batch]]) -> None:
     world, batches = history
-    rows: dict[ItemKey, Row] = {}
+    rows: dict[ItemKey, IndexRow] = {}
     for batch in batches:
-        for write in fold(computed(batch)):
+        for write in fold_batch(computed(batch)):
             if isinstance(write, DerivedWrite):
                 rows.pop(write.key, None)
                 rows |= {} if write.row is None else {write.key: write.row}
@@ -86,10 +86,10 @@ def test_amounts_are_those_of_the_base_items(history: tuple[World, list[Batch]])
     world, batches = history
     amounts: dict[str, Amount] = {}
     for batch in batches:
-        for write in fold(computed(batch)):
+        for write in fold_batch(computed(batch)):
             if not isinstance(write, DerivedWrite):
                 tally = write.key.pk
-                amounts[tally] = amounts.get(tally, Amount()) + total(write.parts)
+                amounts[tally] = amounts.get(tally, Amount()) + sum_deltas(write.parts)
     assert {tally: amount for tally, amount in amounts.items() if amount} == world.amounts()
 
 
@@ -97,7 +97,7 @@ def test_amounts_are_those_of_the_base_items(history: tuple[World, list[Batch]])
 def test_no_two_writes_of_a_batch_touch_one_item(history: tuple[World, list[Batch]]) -> None:
     _, batches = history
     for batch in batches:
-        keys = [write.key for write in fold(computed(batch))]
+        keys = [write.key for write in fold_batch(computed(batch))]
         assert len(keys) == len(set(keys))
 
 
@@ -108,9 +108,9 @@ def test_an_item_is_put_where_it_stands_now_before_it_is_removed_elsewhere(
     _, batches = history
     for batch in batches:
         removing: set[ItemKey] = set()
-        for write in fold(computed(batch)):
+        for write in fold_batch(computed(batch)):
             if isinstance(write, DerivedWrite):
-                base = item_keys.base_of_derived(write.key.pk)
+                base = item_keys.parse_derived_partition(write.key.pk)
                 assert write.row is None or base not in removing
                 removing |= {base} if write.row is None else set()
 
@@ -120,7 +120,7 @@ def test_a_write_stands_for_records_of_its_batch(history: tuple[World, list[Batc
     _, batches = history
     for batch in batches:
         numbers = {record.seq for record in batch.records}
-        for write in fold(computed(batch)):
+        for write in fold_batch(computed(batch)):
             assert write.lowest in numbers
             if isinstance(write, DerivedWrite):
                 assert write.lowest <= write.seq

@@ -34,13 +34,13 @@ def test_keys_sort_as_their_parts(left: list[str], right: list[str]) -> None:
 @given(PARTS, PARTS)
 @example(["a"], ["a#"])
 def test_a_prefix_holds_whole_components_only(head: list[str], other: list[str]) -> None:
-    inside = keys.render(*other).startswith(keys.prefix(*head))
+    inside = keys.render(*other).startswith(keys.render_prefix(*head))
     assert inside == (len(other) > len(head) and other[: len(head)] == head)
 
 
 @given(st.integers(-(10**19) + 1, 10**19 - 1), st.integers(-(10**19) + 1, 10**19 - 1))
 def test_integers_sort_as_numbers(left: int, right: int) -> None:
-    assert (keys.text_of(left) < keys.text_of(right)) == (left < right)
+    assert (keys.render_scalar(left) < keys.render_scalar(right)) == (left < right)
 
 
 @given(
@@ -48,4 +48,4 @@ def test_integers_sort_as_numbers(left: int, right: int) -> None:
     st.decimals(-(10**9), 10**9, places=9),
 )
 def test_scores_sort_highest_first(left: object, right: object) -> None:
-    assert (keys.inverted_score(left) < keys.inverted_score(right)) == (left > right)  # type: ignore[arg-type,operator]
+    assert (keys.render_inverted_score(left) < keys.render_inverted_score(right)) == (left > right)  # type: ignore[arg-type,operator]

@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 from daicho import Domain, Edge, Entity, Key, Listing, Search, each, refs, uid
 from daicho import field as declared
 from daicho.book.book import Book
-from daicho.declare.queries import Many
+from daicho.declare.queries import ListQuery
 from daicho.declare.registry import Daicho
-from daicho.items.mapper import item_of
+from daicho.items.mapper import to_item
 from daicho.plan import Ledger
 from daicho.query import collection_reader
-from daicho.search.grams import forms
+from daicho.search.grams import compute_forms
 from daicho.search.keyword import Keyword
 from daicho.search.normalise import fold
 from daicho.storage import item_key
@@ -68,7 +68,7 @@ class Link(Entity):
     key = Edge(a, b)
 
 
-LEDGER = Daicho(Domain("test", Tag, Doc, Leaf, Link)).appended(Ledger())
+LEDGER = Daicho(Domain("test", Tag, Doc, Leaf, Link)).append_generations(Ledger())
 
 
 WORDS = ("a", "ab", "abc", "abcd", "abce", "abcde", "b", "bc", "ａbce", "Á")
@@ -95,10 +95,12 @@ QUESTIONS = st.one_of(
 
 
 def matches(keyword: str, *values: str) -> bool:
-    return Keyword.parse(keyword).matches([f for v in values for f in forms(fold(v), "prefix")])
+    return Keyword.parse(keyword).matches(
+        [f for v in values for f in compute_forms(fold(v), "prefix")]
+    )
 
 
-def wanted(question: Many[Any], doc: Doc) -> bool:
+def wanted(question: ListQuery[Any], doc: Doc) -> bool:
     """Whether an item is in a list, by brute force."""
     match question.name:
         case "search":
@@ -111,13 +113,13 @@ def wanted(question: Many[Any], doc: Doc) -> bool:
             return bool(doc.stage == question.parts[0])
 
 
-def order_of(questions: tuple[Many[Any], ...], doc: Doc) -> tuple[Any, ...]:
+def order_of(questions: tuple[ListQuery[Any], ...], doc: Doc) -> tuple[Any, ...]:
     first = doc.priority if questions[0].name == "staged" else doc.created_at
     return (first, doc.id)
 
 
-def listed(shelf: Shelf, questions: tuple[Many[Any], ...]) -> list[str]:
-    docs = [item_of(Doc, image) for image in shelf.items.values()]
+def listed(shelf: Shelf, questions: tuple[ListQuery[Any], ...]) -> list[str]:
+    docs = [to_item(Doc, image) for image in shelf.items.values()]
     found = [doc for doc in docs if any(wanted(each, doc) for each in questions)]
     return [doc.id for doc in sorted(found, key=lambda d: order_of(questions, d), reverse=True)]
 
@@ -139,7 +141,7 @@ RANDOM = st.integers(0, 2**32).map(random.Random)
 @MANY
 @given(st.lists(DOCS, min_size=4, max_size=14), QUESTIONS, RANDOM)
 def test_a_walk_is_the_list(
-    docs: list[Doc], questions: tuple[Many[Any], ...], draw: random.Random
+    docs: list[Doc], questions: tuple[ListQuery[Any], ...], draw: random.Random
 ) -> None:
     shelf = shelf_of(docs, draw)
     pages = walked(Book(shelf, LEDGER, "t", at_once=1), questions, draw)
@@ -152,12 +154,12 @@ def test_a_walk_is_the_list(
 
 @given(st.lists(DOCS, max_size=14), st.lists(DOCS, max_size=14), QUESTIONS, RANDOM)
 def test_a_read_that_is_older_than_the_index_drops_nothing(
-    docs: list[Doc], edits: list[Doc], questions: tuple[Many[Any], ...], draw: random.Random
+    docs: list[Doc], edits: list[Doc], questions: tuple[ListQuery[Any], ...], draw: random.Random
 ) -> None:
     shelf = shelf_of(docs, draw)
     for edit in edits:
         known = shelf.items.get(ItemKey(f"t#Doc#{edit.id}", "-"))
-        shelf.write(edit, item_of(Doc, known).created_at if known else NOON)
+        shelf.write(edit, to_item(Doc, known).created_at if known else NOON)
     shelf.catch_up(list(shelf.items))
     found = [
         d.id for page in walked(Book(shelf, LEDGER, "t", at_once=1), questions, draw) for d in page
@@ -168,12 +170,12 @@ def test_a_read_that_is_older_than_the_index_drops_nothing(
 
 @given(st.lists(DOCS, max_size=14), QUESTIONS, RANDOM)
 def test_a_page_of_bounded_work_skips_nothing(
-    docs: list[Doc], questions: tuple[Many[Any], ...], draw: random.Random
+    docs: list[Doc], questions: tuple[ListQuery[Any], ...], draw: random.Random
 ) -> None:
     shelf = shelf_of(docs, draw)
     shelf.falters = True
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(collection_reader, "MOST_ROWS", draw.randint(1, 6))
+        patch.setattr(collection_reader, "MAX_ROWS", draw.randint(1, 6))
         pages = walked(Book(shelf, LEDGER, "t", at_once=1), questions, draw)
         assert [doc.id for page in pages for doc in page] == listed(shelf, questions)
 
@@ -181,12 +183,12 @@ def test_a_page_of_bounded_work_skips_nothing(
 @MANY
 @given(st.lists(DOCS, min_size=4, max_size=14), EDITS, QUESTIONS, RANDOM)
 def test_a_walk_while_items_change(
-    docs: list[Doc], edits: list[Doc], questions: tuple[Many[Any], ...], draw: random.Random
+    docs: list[Doc], edits: list[Doc], questions: tuple[ListQuery[Any], ...], draw: random.Random
 ) -> None:
     """What is shown is in the list, there, now or a moment ago. What never changed is, once."""
     shelf = shelf_of(docs, draw)
     shelf.falters = draw.random() < 0.5
-    steady = {item_key.key_of(image): item_of(Doc, image).id for image in shelf.items.values()}
+    steady = {item_key.get_key(image): to_item(Doc, image).id for image in shelf.items.values()}
     there = set(listed(shelf, questions))
     seen: list[str] = []
     orders: list[tuple[Any, ...]] = []
@@ -194,7 +196,7 @@ def test_a_walk_while_items_change(
         for doc in page:
             key = ItemKey(f"t#Doc#{doc.id}", "-")
             lately = [shelf.items.get(key), shelf.before.get(key)]
-            assert doc in [item_of(Doc, image) for image in lately if image is not None]
+            assert doc in [to_item(Doc, image) for image in lately if image is not None]
             assert any(wanted(each, doc) for each in questions)
             seen.append(doc.id)
             orders.append(order_of(questions, doc))
@@ -206,7 +208,7 @@ def test_a_walk_while_items_change(
             if known is not None and draw.random() < 0.4:
                 shelf.remove(key)
             else:
-                created = item_of(Doc, known).created_at if known else NOON
+                created = to_item(Doc, known).created_at if known else NOON
                 shelf.write(edit, created)
             if draw.random() < 0.5:
                 shelf.catch_up(

@@ -20,16 +20,16 @@ from hypothesis import strategies as st
 from daicho import Domain, Entity, Key, Listing, Search, each, refs, through, uid
 from daicho import field as declared
 from daicho.book.book import Book
-from daicho.declare.entity import values_of
-from daicho.declare.queries import Many
+from daicho.declare.entity import get_values
+from daicho.declare.queries import ListQuery
 from daicho.declare.registry import Daicho
-from daicho.items.mapper import item_of
+from daicho.items.mapper import to_item
 from daicho.layout import item_keys
 from daicho.plan import Ledger
 from daicho.query import related_search
 from daicho.search import pager, posting_lists
 from daicho.search.normalise import fold
-from daicho.search.variants import Kind, meanings, readings
+from daicho.search.variants import Kind, compute_meanings, compute_readings
 from daicho.storage.item_key import ItemKey
 from tests.property.lagging import NOON, TENANT, Shelf, walked
 
@@ -55,7 +55,7 @@ class Person(Entity):
     in_group = Listing(each(groups))
 
 
-LEDGER = Daicho(Domain("test", Group, Person)).appended(Ledger())
+LEDGER = Daicho(Domain("test", Group, Person)).append_generations(Ledger())
 FIELDS: dict[str, tuple[tuple[str, Kind], ...]] = {
     "begins": (("name", "text"), ("company", "company"), ("phone", "phone")),
     "inside": (("name", "text"), ("phone", "phone")),
@@ -107,7 +107,7 @@ RANDOM = st.integers(0, 2**32).map(random.Random)
 class Oracle:
     """Whether an item matches, by going over its values."""
 
-    question: Many[Any]
+    question: ListQuery[Any]
 
     def finds(self, person: Person, groups: dict[str, str]) -> bool:
         (keyword,) = self.question.parts
@@ -117,14 +117,14 @@ class Oracle:
         values = [
             (reading, self.question.name == "inside")
             for name, kind in FIELDS[self.question.name]
-            for reading in readings(getattr(person, name), kind)
+            for reading in compute_readings(getattr(person, name), kind)
         ]
         if self.question.name != "sparse":
             inside = self.question.name == "inside"
             values += [(fold(groups[id]), inside) for id in person.groups if id in groups]
         kinds = [kind for _, kind in FIELDS[self.question.name]]
         hits: Callable[[str], bool] = lambda term: any(  # noqa: E731
-            _stands(meant, *value) for meant in meanings(term, kinds) for value in values
+            _stands(meant, *value) for meant in compute_meanings(term, kinds) for value in values
         )
         return bool(folded) and (hits(folded) or all(map(hits, folded.split())))
 
@@ -139,16 +139,16 @@ def _stands(meant: str, reading: str, inside: bool) -> bool:
 def people(shelf: Shelf) -> list[Person]:
     """All that exist, newest first."""
     images = [image for image in shelf.items.values() if image["type"]["S"] == "Person"]
-    found = [item_of(Person, image) for image in images]
+    found = [to_item(Person, image) for image in images]
     return sorted(found, key=lambda person: (person.created_at, person.id), reverse=True)
 
 
 def group_names(shelf: Shelf) -> dict[str, str]:
     images = [image for image in shelf.items.values() if image["type"]["S"] == "Group"]
-    return {group.id: group.name for group in (item_of(Group, image) for image in images)}
+    return {group.id: group.name for group in (to_item(Group, image) for image in images)}
 
 
-def listed(shelf: Shelf, question: Many[Any]) -> list[str]:
+def listed(shelf: Shelf, question: ListQuery[Any]) -> list[str]:
     groups, oracle = group_names(shelf), Oracle(question)
     return [person.id for person in people(shelf) if oracle.finds(person, groups)]
 
@@ -161,7 +161,7 @@ def shelf_of(persons: list[Person], groups: list[str], draw: random.Random) -> S
     for person in persons:
         # Few moments for many items: ties are decided by the id.
         created = NOON + dt.timedelta(seconds=draw.randint(0, 3))
-        older = Person(**{**values_of(draw.choice(persons)), "id": person.id})
+        older = Person(**{**get_values(draw.choice(persons)), "id": person.id})
         shelf.write(older, created)
         shelf.write(person, created)
     shelf.catch_up(list(shelf.items))
@@ -174,17 +174,17 @@ def circumstances(draw: random.Random) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pager, "UNITS", draw.choice([2.5, 4.0, 9.0, 300.0]))
         patch.setattr(pager, "REQUESTS", draw.choice([2, 5, 50]))
-        patch.setattr(related_search, "MOST_MERGED", draw.choice([0, 64]))
+        patch.setattr(related_search, "MAX_MERGED", draw.choice([0, 64]))
         walks = draw.random() < 0.5
-        patch.setattr(related_search.Reach, "_is_cheaper_to_walk", lambda *_: walks)
+        patch.setattr(related_search.RelatedSearch, "_is_cheaper_to_walk", lambda *_: walks)
         patch.setattr(posting_lists, "TOO_DENSE", draw.choice([1, 2, 27]))
-        patch.setattr(posting_lists, "LEAST_READS", draw.choice([1, 3]))
+        patch.setattr(posting_lists, "MIN_READS", draw.choice([1, 3]))
         yield
 
 
 def related(
-    question: Many[Any], persons: list[Person], groups: list[str], draw: random.Random
-) -> Many[Any]:
+    question: ListQuery[Any], persons: list[Person], groups: list[str], draw: random.Random
+) -> ListQuery[Any]:
     """Half of the time a question that somebody answers, by values or groups."""
     person = draw.choice(persons)
     words = f"{person.name} {person.company} {person.phone}".split() or [""]
@@ -212,7 +212,7 @@ MANY = settings(max_examples=5 * settings().max_examples)
 @MANY
 @given(st.lists(PEOPLE, min_size=3, max_size=12), GROUPS, QUESTIONS, RANDOM)
 def test_a_walk_is_brute_force(
-    persons: list[Person], groups: list[str], question: Many[Any], draw: random.Random
+    persons: list[Person], groups: list[str], question: ListQuery[Any], draw: random.Random
 ) -> None:
     question = related(question, persons, groups, draw)
     shelf = shelf_of(persons, groups, draw)
@@ -235,7 +235,7 @@ def test_a_walk_while_everything_changes(
     persons: list[Person],
     edits: list[Any],
     groups: list[str],
-    question: Many[Any],
+    question: ListQuery[Any],
     draw: random.Random,
 ) -> None:
     """What is shown matches; what matched all the time is shown, once; in order."""
@@ -255,7 +255,7 @@ def test_a_walk_while_everything_changes(
                 assert oracle.finds(person, names)
                 key = ItemKey(f"{TENANT}#Person#{person.id}", "-")
                 lately = [shelf.items.get(key), shelf.before.get(key)]
-                assert person in [item_of(Person, image) for image in lately if image is not None]
+                assert person in [to_item(Person, image) for image in lately if image is not None]
                 seen.append(person.id)
                 orders.append((person.created_at, person.id))
             for _ in range(min(len(edits), draw.randint(0, 3))):
@@ -302,7 +302,7 @@ def change(shelf: Shelf, edit: Any, draw: random.Random) -> set[str]:
         shelf.remove(key)
     if not gone or draw.random() < 0.6:
         anew = NOON + dt.timedelta(seconds=draw.randint(0, 3))
-        shelf.write(edit, anew if known is None or gone else item_of(Person, known).created_at)
+        shelf.write(edit, anew if known is None or gone else to_item(Person, known).created_at)
     if draw.random() < 0.5:
         late = sorted(key for key in shelf.before if "Person" in key.pk)
         shelf.catch_up(draw.sample(late, len(late) // 2), wholly=draw.random() < 0.7)
@@ -339,6 +339,6 @@ def test_every_derived_key_is_the_persons_own() -> None:
     shelf = shelf_of(
         [Person(id="p1", name="a#b", company="$", phone="03")], ["x"], random.Random(3)
     )
-    assert {item_keys.base_of_derived(row.pk) for row in shelf.rows} == {
+    assert {item_keys.parse_derived_partition(row.pk) for row in shelf.rows} == {
         ItemKey("t#Person#p1", "-")
     }

@@ -18,17 +18,17 @@ from hypothesis import strategies as st
 
 from daicho import Domain, Entity, Key, Listing, Page, field
 from daicho.book.book import Book
-from daicho.declare.parts import MOST_SHARDS
-from daicho.declare.queries import Many
+from daicho.declare.parts import MAX_SHARDS
+from daicho.declare.queries import ListQuery
 from daicho.declare.registry import Daicho
 from daicho.derive import derived_items
 from daicho.errors import DeclarationError
 from daicho.layout import item_keys
 from daicho.plan import Ledger
-from daicho.query.collection_reader import MOST_MERGED
+from daicho.query.collection_reader import MAX_MERGED
 from daicho.storage import keys
-from daicho.storage.requests import Page as Rows
-from daicho.storage.requests import Query, key_image
+from daicho.storage.requests import ItemPage as Rows
+from daicho.storage.requests import Query, to_key_image
 from tests.delivery.aws.memory import MemoryTable
 
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
@@ -60,7 +60,7 @@ class Many180(Entity):
     key = Key(date, id, shards=180)
 
 
-LEDGER = Daicho(Domain("test", Two, Ten, Many180)).appended(Ledger())
+LEDGER = Daicho(Domain("test", Two, Ten, Many180)).append_generations(Ledger())
 KINDS: Sequence[type[Any]] = (Two, Ten, Many180)
 
 
@@ -97,12 +97,12 @@ class House:
             return
         made = self.there[item.id] = self.book.create(item)
         self.fresh.add(item.id)
-        plan = LEDGER.current(type(item).__name__).plan
+        plan = LEDGER.current_generation(type(item).__name__).plan
         image = next(
             each for each in self.table.items.values() if each.get("id", {}).get("S") == made.id
         )
-        for key, row in derived_items.rows(plan, image).items():
-            self.table.put({**key_image(key), **row.attributes})
+        for key, row in derived_items.compute_index_rows(plan, image).items():
+            self.table.put({**to_key_image(key), **row.attributes})
 
     def remove(self, item: Any) -> None:
         del self.there[item.id]
@@ -111,7 +111,7 @@ class House:
             key
             for key in self.table.items
             if key.pk.startswith("t#~")
-            and item_keys.base_of_derived(key.pk).sk == keys.escape(item.id)
+            and item_keys.parse_derived_partition(key.pk).sk == keys.escape(item.id)
         ]
         for key in derived:
             self.table.delete(key)
@@ -123,7 +123,7 @@ class House:
             else:
                 self.put(make(f"{self.draw.randrange(10**6):06d}"))
 
-    def page(self, many: Many[Any], limit: int, cursor: str | None) -> Page[Any]:
+    def page(self, many: ListQuery[Any], limit: int, cursor: str | None) -> Page[Any]:
         self.table.requests = self.table.rows = 0
         return self.book.page(many, limit=limit, cursor=cursor)
 
@@ -138,14 +138,14 @@ def test_a_days_items_are_one_list_over_all_shards(
     kind: type[Any], number: int, draw: random.Random
 ) -> None:
     house = House(draw)
-    shards = LEDGER.current(kind.__name__).plan.key.shards
+    shards = LEDGER.current_generation(kind.__name__).plan.key.shards
     assert isinstance(shards, int)
     for _ in range(number):
         house.put(kind(date=DAY, id=f"{draw.randrange(10**6):06d}"))
 
     def place(item: Any) -> tuple[int, str]:
         """Its hundred, and its place in that: all of up to 100 shards are one list."""
-        return keys.shard_of(shards, DAY.isoformat(), item.id) // MOST_MERGED, item.id
+        return keys.compute_shard(shards, DAY.isoformat(), item.id) // MAX_MERGED, item.id
 
     last, cursor = (0, ""), None
     while True:
@@ -155,9 +155,9 @@ def test_a_days_items_are_one_list_over_all_shards(
         left = sorted(each for each in places if each > last and each[0] == last[0])
         page = house.page(kind.key.all(DAY), limit, cursor)
         assert [place(item) for item in page.items] == left[:limit]
-        is_last = last[0] == (shards - 1) // MOST_MERGED
+        is_last = last[0] == (shards - 1) // MAX_MERGED
         assert (page.cursor is None) == (is_last and len(left) <= limit)
-        lists = min(shards, MOST_MERGED)
+        lists = min(shards, MAX_MERGED)
         assert house.table.rows <= 3 * limit + 4 * lists
         assert house.table.requests <= lists + 3 + limit
         if page.cursor is None:
@@ -226,7 +226,7 @@ def test_items_spread_over_all_shards_of_a_listing() -> None:
     assert lists == {f"t#Ten.queued#1#ops#{shard}" for shard in range(7)}
 
 
-@pytest.mark.parametrize("shards", [0, -1, MOST_SHARDS + 1, 2.5, "2", None])
+@pytest.mark.parametrize("shards", [0, -1, MAX_SHARDS + 1, 2.5, "2", None])
 def test_shards_that_are_refused(shards: Any) -> None:
     with pytest.raises(DeclarationError, match="shards are a number from 1 to 100"):
         Listing(Ten.queue, shards=shards)

@@ -24,7 +24,7 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
     max_leaves=12,
 )
-NAMES = TEXT.filter(lambda name: 1 <= len(name.encode()) <= sections.MOST_NAME_BYTES)
+NAMES = TEXT.filter(lambda name: 1 <= len(name.encode()) <= sections.MAX_SECTION_NAME_BYTES)
 DOCUMENTS = st.dictionaries(NAMES, VALUES, max_size=8)
 PARTITION = "acme#/Document#d#-"
 
@@ -39,15 +39,15 @@ def test_cut_and_joined_in_any_order_it_is_the_same(
     try:
         items = [
             item
-            for number, each in enumerate(sections.sections_of(document, "sections"))
-            for item in sections.cut(PARTITION, "e", each, f"p{number}")
+            for number, each in enumerate(sections.split_into_sections(document, "sections"))
+            for item in sections.build_piece_items(PARTITION, "e", each, f"p{number}")
         ]
     finally:
         sections.PIECE_BYTES = whole
     assert len({item["SK"]["S"] for item in items}) == len(items)
     assert not any("type" in item for item in items)  # no event filter passes them
     chance.shuffle(items)
-    rejoined = sections.joined(items)
+    rejoined = sections.join_pieces(items)
     assert list(rejoined) == list(document)
     back = {name: json.loads(each.text) for name, each in rejoined.items()}
     assert json.dumps(back) == json.dumps(document)  # by text: 1 is not 1.0, and -0.0 not 0.0
@@ -55,7 +55,7 @@ def test_cut_and_joined_in_any_order_it_is_the_same(
 
 @given(DOCUMENTS)
 def test_a_weight_is_what_an_answer_takes(document: dict[str, Any]) -> None:
-    weight = sum(each.weight for each in sections.sections_of(document, "sections"))
+    weight = sum(each.weight for each in sections.split_into_sections(document, "sections"))
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     written = len(json.dumps(text, ensure_ascii=False).encode()) - len('"{}"')
     assert weight - 1 <= written <= weight or not document  # the last has no comma behind it
@@ -63,45 +63,45 @@ def test_a_weight_is_what_an_answer_takes(document: dict[str, Any]) -> None:
 
 @given(NAMES, NAMES)
 def test_sections_are_read_by_a_prefix_and_nothing_else_is(one: str, other: str) -> None:
-    key = sections.key_of_section(PARTITION, "e", one)
-    items = sections.cut(PARTITION, "e", Section(other, '"x"', 0), "p")
+    key = sections.render_section_key(PARTITION, "e", one)
+    items = sections.build_piece_items(PARTITION, "e", Section(other, '"x"', 0), "p")
     assert all((item["SK"]["S"].startswith(key.sk)) == (one == other) for item in items)
 
 
 @given(NAMES)
 def test_a_piece_of_the_longest_name_is_a_key(name: str) -> None:
     section = Section(name, "x" * (sections.PIECE_BYTES + 1), 0, changed=10**18)
-    items = sections.cut(PARTITION, "0" * 26, section, "0" * 26)
+    items = sections.build_piece_items(PARTITION, "0" * 26, section, "0" * 26)
     assert len(items) == 3
     for item in items:
         keys.check_sort(item["SK"]["S"])
-        assert attributes.size_of(item) <= attributes.ITEM_BYTES
+        assert attributes.measure_image(item) <= attributes.MAX_ITEM_BYTES
 
 
 @given(st.lists(st.tuples(NAMES, st.integers(1, 3)), max_size=80), st.integers(0, 250))
 def test_a_manifest_remembers_all_that_changed_or_says_that_it_does_not(
     changes: list[tuple[str, int]], asked: int
 ) -> None:
-    version, manifest = 5, sections.begun("e", 5, [])
+    version, manifest = 5, sections.start_manifest("e", 5, [])
     history: list[tuple[int, str]] = []
     for name, step in changes:  # a change of other fields raises the version too
         version += step
-        manifest = manifest.changed(version, name, 0, 0)
+        manifest = manifest.with_change(version, name, 0, 0)
         history.append((version, name))
-    read = Manifest.of({sections.MANIFEST: manifest.to_value()})
+    read = Manifest.from_image({sections.MANIFEST: manifest.to_value()})
     assert read == manifest
-    known = manifest.changed_since(asked)
+    known = manifest.list_changed_since(asked)
     if known is None:
         assert asked < manifest.complete
     else:
         assert known == {name for at, name in history if at > asked} or asked < 5
-    assert manifest.changed_since(version) == frozenset()
-    assert attributes.size_of({sections.MANIFEST: manifest.to_value()}) < 1024
+    assert manifest.list_changed_since(version) == frozenset()
+    assert attributes.measure_image({sections.MANIFEST: manifest.to_value()}) < 1024
 
 
 @given(TEXT, TEXT, TEXT)
 def test_the_sections_of_two_heads_never_meet(tenant: str, one: str, other: str) -> None:
     heads = [ItemKey(keys.render(tenant, "Document", each), "-") for each in (one, other)]
-    partitions = [sections.partition_of(head, "Document") for head in heads]
+    partitions = [sections.render_sections_partition(head, "Document") for head in heads]
     assert (partitions[0] == partitions[1]) == (one == other)
     assert keys.parse(partitions[0])[0] == tenant

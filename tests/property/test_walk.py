@@ -15,19 +15,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daicho.search.pager import REQUESTS, UNITS, Budget, Fetched, Walk, Walked
+from daicho.search.pager import REQUESTS, UNITS, FetchedItems, ReadBudget, SearchPage, SearchPager
 from daicho.search.posting_lists import (
     END,
-    AllOf,
-    AnyOf,
     Block,
     Bound,
-    Posting,
-    Row,
-    Stream,
-    Wanted,
+    Intersection,
+    PendingRead,
+    PostingCursor,
+    PostingList,
+    PostingRow,
+    Union,
 )
-from daicho.search.sparsest_list import RarestOf
+from daicho.search.sparsest_list import SparsestOf
 
 ROWS_A_UNIT = 54
 LIMIT = 100
@@ -45,28 +45,28 @@ class Lists:
     item_units: float = 0.0
     read: dict[str, int] = field(default_factory=dict)
 
-    def blocks(self, wanted: Sequence[Wanted]) -> Sequence[Block]:
+    def read_blocks(self, wanted: Sequence[PendingRead]) -> Sequence[Block]:
         return [self._block(each) for each in wanted]
 
-    def fetch(self, keys: Sequence[Any], *, consistent: bool) -> Fetched:
+    def fetch(self, keys: Sequence[Any], *, consistent: bool) -> FetchedItems:
         self.requests += 1
         self.item_units += len(keys) * (1.0 if consistent else 0.5)
-        return Fetched({key: key for key in keys})
+        return FetchedItems({key: key for key in keys})
 
-    def stands(self, item: int, order: str) -> bool:
+    def matches(self, item: int, order: str) -> bool:
         assert order == ordered(item)
         return self.holds(item)
 
-    def units(self, item: int | None, *, consistent: bool) -> float:
+    def estimate_units(self, item: int | None, *, consistent: bool) -> float:
         return 1.0 if consistent else 0.5
 
-    def _block(self, wanted: Wanted) -> Block:
+    def _block(self, wanted: PendingRead) -> Block:
         numbers = self.lists[wanted.list]  # falling
         start = 0
         start = wanted.more if wanted.more is not None else first_admitted(numbers, wanted.bound)
         assert wanted.rests == self.rests
         rows = [
-            Row(ordered(n), n, str(n)[-1] if self.rests else "")
+            PostingRow(ordered(n), n, str(n)[-1] if self.rests else "")
             for n in numbers[start : start + wanted.limit]
         ]
         end = start + len(rows)
@@ -97,7 +97,7 @@ class Walker:
     """Walks a stream to its end; what each page took is checked."""
 
     lists: Lists
-    make: Callable[[], Stream]
+    make: Callable[[], PostingCursor]
     limit: int = LIMIT
     found: list[int] = field(default_factory=list)
     pages: int = 0
@@ -112,13 +112,15 @@ class Walker:
             assert self.pages <= most_pages
         return self.found
 
-    def page(self, bound: Bound | None) -> Walked:
+    def page(self, bound: Bound | None) -> SearchPage:
         stream, lists = self.make(), self.lists
         lists.index_units = lists.item_units = 0.0
         lists.requests = 0
         if bound is not None:
-            stream.leap(bound)
-        page = Walk(lists, stream, self.limit, budget=Budget(clock=lambda: 0.0)).page()
+            stream.skip_to(bound)
+        page = SearchPager(
+            lists, stream, self.limit, budget=ReadBudget(clock=lambda: 0.0)
+        ).read_page()
         self.found += page.items
         self.pages += 1
         # A row that is shown takes one unit at most, where the first read was consistent.
@@ -135,7 +137,7 @@ def falling(numbers: set[int]) -> list[int]:
 
 def pair_of(one: set[int], other: set[int]) -> Walker:
     lists = Lists({"one": falling(one), "other": falling(other)}, (one & other).__contains__)
-    return Walker(lists, lambda: AllOf([Posting("one"), Posting("other")]))
+    return Walker(lists, lambda: Intersection([PostingList("one"), PostingList("other")]))
 
 
 SIZE = 20_000
@@ -171,7 +173,7 @@ def test_rows_that_only_the_items_tell_stay_within_the_budget(share: float) -> N
     some = {n for n in everything if draw.random() < share}
     lists = Lists({"all": falling(everything)}, some.__contains__)
     for certain in (False, True):  # True: postings that all are out of date
-        walker = Walker(lists, lambda certain=certain: Posting("all", certain=certain))  # type: ignore[misc]
+        walker = Walker(lists, lambda certain=certain: PostingList("all", certain=certain))  # type: ignore[misc]
         assert walker.walk() == falling(some)
 
 
@@ -179,7 +181,7 @@ def test_a_page_of_one_list_takes_one_request_for_it() -> None:
     everything = set(range(1_000))
     walker = Walker(
         Lists({"all": falling(everything)}, everything.__contains__),
-        lambda: Posting("all", first=110),
+        lambda: PostingList("all", first=110),
     )
     walker.page(None)
     assert (walker.lists.requests, walker.lists.index_units) == (2, 2.5)
@@ -188,7 +190,7 @@ def test_a_page_of_one_list_takes_one_request_for_it() -> None:
 def test_what_stands_behind_the_gram_saves_reading_items() -> None:
     numbers = list(range(2_000))
     lists = Lists({"all": falling(set(numbers))}, lambda number: number % 10 == 3, rests=True)
-    walker = Walker(lists, lambda: Posting("all", "3", first=110))
+    walker = Walker(lists, lambda: PostingList("all", "3", first=110))
     assert walker.page(None).items == falling({n for n in numbers if n % 10 == 3})[:100]
     assert lists.item_units == 50
     assert lists.index_units <= 27
@@ -223,7 +225,7 @@ def test_of_lists_that_hold_the_same_the_sparsest_is_read_on() -> None:
     for names in (("dense", "rare"), ("rare", "dense")):
         walker = Walker(
             Lists({name: falling(rows) for name, rows in lists.items()}, wanted.__contains__),
-            lambda names=names: RarestOf([Posting(name) for name in names]),  # type: ignore[misc]
+            lambda names=names: SparsestOf([PostingList(name) for name in names]),  # type: ignore[misc]
         )
         assert walker.walk() == falling(wanted)
         assert walker.lists.read["dense"] == walker.pages
@@ -246,22 +248,22 @@ def test_every_combination_is_what_sets_make(numbers: list[set[int]], how: str, 
         "any of rarest": numbers[0] | set.intersection(*numbers),
     }[how]
 
-    def make() -> Stream:
-        lists = [Posting(name, first=2) for name in names]
-        more: list[Stream] = [Posting(name, first=3) for name in names]
+    def make() -> PostingCursor:
+        lists = [PostingList(name, first=2) for name in names]
+        more: list[PostingCursor] = [PostingList(name, first=3) for name in names]
         match how:
             case "any":
-                return AnyOf(lists)
+                return Union(lists)
             case "all":
-                return AllOf(list(lists))
+                return Intersection(list(lists))
             case "any of alls":
-                return AnyOf([lists[0], AllOf(more)])
+                return Union([lists[0], Intersection(more)])
             case "rarest":  # each holds all that is wanted, and more: the items say what is
-                return RarestOf(lists)
+                return SparsestOf(lists)
             case "any of rarest":
-                return AnyOf([lists[0], RarestOf(more)])
+                return Union([lists[0], SparsestOf(more)])
             case _:
-                return AllOf([AnyOf(lists[::2]), AnyOf(lists[1::2])])
+                return Intersection([Union(lists[::2]), Union(lists[1::2])])
 
     lists = Lists(dict(zip(names, map(falling, numbers), strict=True)), wanted.__contains__)
     assert Walker(lists, make, limit).walk() == falling(wanted)

@@ -8,7 +8,7 @@ from typing import Any
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Aggregate, Count, Domain, Entity, Expires, Key, Listing, Search
-from daicho.archive.reader import Archive, Days, Selection
+from daicho.archive.reader import ArchiveReader, DayRange, Selection
 from daicho.archive.restorer import Restorer, RestoreReport
 from daicho.archive.verification_report import VerifyReport
 from daicho.archive.verifier import Verifier
@@ -40,7 +40,7 @@ class Entry(Entity):
     expires = Expires(dt.timedelta(days=7), archive=True)
 
 
-LEDGER = Daicho(Domain("test", Entry)).appended(Ledger())
+LEDGER = Daicho(Domain("test", Entry)).append_generations(Ledger())
 
 
 class Deployed:
@@ -85,12 +85,12 @@ class Deployed:
         return tuple(book.read(each, live=live).total for each in asked)
 
     @property
-    def archive(self) -> Archive:
-        return Archive(self.bucket)
+    def archive(self) -> ArchiveReader:
+        return ArchiveReader(self.bucket)
 
     def verify(self) -> VerifyReport:
         today = dt.datetime.now(dt.UTC).date()
-        days = Days(today - dt.timedelta(days=1), self.now.date())
+        days = DayRange(today - dt.timedelta(days=1), self.now.date())
         return Verifier(self.table, self.archive).verify(days, ["Entry"])
 
     def restore(self, *, dry_run: bool = False, **asked: Any) -> RestoreReport:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
-from daicho.derive.index_row import Row
+from daicho.derive.index_row import IndexRow
 from daicho.plan import EntityPlan
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
@@ -22,11 +22,13 @@ def differences(items: Mapping[ItemKey, Image]) -> list[str]:
 
 
 def _derived(base: Iterable[Image], items: Mapping[ItemKey, Image]) -> list[str]:
-    should: dict[ItemKey, Row] = {}
+    should: dict[ItemKey, IndexRow] = {}
     for item in base:
-        should.update(derived_items.rows(_plan(item), item))
+        should.update(derived_items.compute_index_rows(_plan(item), item))
     stands = {
-        key: Row.of(item) for key, item in items.items() if "#~" in key.pk and "GSI2PK" in item
+        key: IndexRow.from_item(item)
+        for key, item in items.items()
+        if "#~" in key.pk and "GSI2PK" in item
     }
     return [
         f"{key}: stands {stands.get(key)}, should {should.get(key)}"
@@ -38,14 +40,14 @@ def _derived(base: Iterable[Image], items: Mapping[ItemKey, Image]) -> list[str]
 def _tallies(base: Iterable[Image], items: Mapping[ItemKey, Image]) -> list[str]:
     should: defaultdict[str, Amount] = defaultdict(Amount)
     for item in base:
-        for tally, amount in contributions.contributions(_plan(item), item).items():
+        for tally, amount in contributions.compute_contributions(_plan(item), item).items():
             should[tally] += amount
     stands: defaultdict[str, Amount] = defaultdict(Amount)
     for key, item in items.items():
         if "#+" in key.pk and key.sk.startswith("slot#"):
-            stands[key.pk] += slots.amount_of(item)
+            stands[key.pk] += slots.read_amount(item)
         elif "#+" in key.pk and key.sk == "total":
-            stands[key.pk] += slots.base_of(item)
+            stands[key.pk] += slots.read_base(item)
     return [
         f"{tally}: stands {stands[tally]}, should {should[tally]}"
         for tally in sorted({*should, *stands})
@@ -54,4 +56,4 @@ def _tallies(base: Iterable[Image], items: Mapping[ItemKey, Image]) -> list[str]
 
 
 def _plan(item: Image) -> EntityPlan:
-    return LEDGER.plan(item["type"]["S"], int(item["gen"]["N"]))
+    return LEDGER.find_plan(item["type"]["S"], int(item["gen"]["N"]))

@@ -9,10 +9,10 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
-from daicho.derive.index_row import Row
+from daicho.derive.index_row import IndexRow
 from daicho.layout import item_keys
 from daicho.plan import Ledger
-from daicho.query.totals import order_of
+from daicho.query.totals import render_order
 from daicho.storage import attributes, item_key
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
@@ -28,14 +28,14 @@ def items_of(dynamodb: DynamoDBClient, table_name: str) -> Iterator[Image]:
 
 def derive_all(dynamodb: DynamoDBClient, table_name: str, ledger: Ledger) -> None:
     """Write and remove derived rows until they are exactly what the base items derive."""
-    wanted: dict[ItemKey, Row] = {}
+    wanted: dict[ItemKey, IndexRow] = {}
     standing: set[ItemKey] = set()
     for item in items_of(dynamodb, table_name):
-        if (name := attributes.text(item, "type")) is not None:
-            generation = attributes.integer(item, "gen") or 0
-            wanted |= derived_items.rows(ledger.plan(name, generation), item)
+        if (name := attributes.get_text(item, "type")) is not None:
+            generation = attributes.get_integer(item, "gen") or 0
+            wanted |= derived_items.compute_index_rows(ledger.find_plan(name, generation), item)
         elif "GSI2PK" in item:
-            standing.add(item_key.key_of(item))
+            standing.add(item_key.get_key(item))
     puts = [_row(key, row) for key, row in wanted.items()]
     Table(dynamodb, table_name).batch_write(puts, standing - set(wanted))
 
@@ -45,15 +45,15 @@ def count_all(dynamodb: DynamoDBClient, table_name: str, ledger: Ledger) -> None
     amounts: dict[str, Amount] = {}
     tallies: dict[str, tuple[str, Any]] = {}
     for item in items_of(dynamodb, table_name):
-        if (name := attributes.text(item, "type")) is not None:
-            plan = ledger.plan(name, attributes.integer(item, "gen") or 0)
-            for tally, amount in contributions.contributions(plan, item).items():
+        if (name := attributes.get_text(item, "type")) is not None:
+            plan = ledger.find_plan(name, attributes.get_integer(item, "gen") or 0)
+            for tally, amount in contributions.compute_contributions(plan, item).items():
                 amounts[tally] = amounts.get(tally, Amount()) + amount
                 tallies[tally] = (name, plan)
     written: list[Image] = []
     for tally, amount in amounts.items():
         counted = {"items": {"N": str(amount.items)}, "total": {"N": str(amount.total)}}
-        slot = slots.slot_key(tally, "single")
+        slot = slots.build_slot_key(tally, "single")
         written.append({"PK": {"S": tally}, "SK": {"S": slot.sk}, **counted})
         written.append({"PK": {"S": tally}, "SK": {"S": "total"}, **counted})
         named = slots.TallyName.parse(tally)
@@ -62,14 +62,16 @@ def count_all(dynamodb: DynamoDBClient, table_name: str, ledger: Ledger) -> None
         if aggregate.ranked:
             inner = len(aggregate.within)
             within, by = named.parts[:inner], named.parts[inner:]
-            partition = item_keys.ranking_partition(named.tenant, plan, aggregate, within, by)
+            partition = item_keys.render_ranking_partition(
+                named.tenant, plan, aggregate, within, by
+            )
             written[-1] = {
                 **written[-1],
                 "GSI3PK": {"S": partition},
-                "GSI3SK": {"S": order_of(amount, by)},
+                "GSI3SK": {"S": render_order(amount, by)},
             }
     Table(dynamodb, table_name).batch_write(written)
 
 
-def _row(key: ItemKey, row: Row) -> Image:
+def _row(key: ItemKey, row: IndexRow) -> Image:
     return {"PK": {"S": key.pk}, "SK": {"S": key.sk}, **row.attributes}

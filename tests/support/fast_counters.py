@@ -15,11 +15,11 @@ from daicho.plan import (
     Ledger,
     Part,
 )
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.tally import counter_items, counter_rollup, counter_slots, reader
-from daicho.tally.rollup import ranking_place
+from daicho.tally.rollup import build_ranking_attributes
 from tests.delivery.aws.memory import MemoryTable
 
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
@@ -29,7 +29,7 @@ PLAN = EntityPlan(
 )
 LEDGER = Ledger({"Like": (Generation(1, PLAN),)})
 NAME = counter_items.CounterName("t", "Like", "likes", 1, ("2026#11",))
-AMPLE = Patience(lambda: 60.0, reserve=1)
+AMPLE = RetryBudget(lambda: 60.0, reserve=1)
 
 
 class Table(MemoryTable):
@@ -52,25 +52,27 @@ def add(table: Any, by: str, draw: Callable[[], float], *, known: int = 8) -> No
 
 def roll_up(
     table: Any, *, seconds: float = 60, ledger: Ledger = LEDGER
-) -> counter_items.Reading | None:
+) -> counter_items.CounterReading | None:
     """What the rollup does with the first mark that it finds; None if there is none."""
     marked = [key.pk for key, item in table.items.items() if "GSI2PK" in item]
     if not marked:
         return None
     now = NOW + dt.timedelta(seconds=seconds)
-    return counter_rollup.roll_up(table, ledger, marked[-1], lambda: now, ranking_place, AMPLE)
+    return counter_rollup.roll_up_counter(
+        table, ledger, marked[-1], lambda: now, build_ranking_attributes, AMPLE
+    )
 
 
 def head(table: MemoryTable) -> Image:
-    return table.items[NAME.head]
+    return table.items[NAME.head_key]
 
 
 def total(table: MemoryTable, by: str) -> int:
-    tally = item_keys.tally_partition("t", PLAN, LIKES.tally, NAME.within, (by,))
-    return reader.rolled_up_amount(table, tally).items
+    tally = item_keys.render_tally_partition("t", PLAN, LIKES.tally, NAME.within, (by,))
+    return reader.read_rolled_up_amount(table, tally).items
 
 
 def votes(table: MemoryTable) -> Mapping[tuple[str, ...], int]:
     return counter_slots.read(
-        table, NAME, 0, counter_items.slots_said(table.items.get(NAME.head))
+        table, NAME, 0, counter_items.read_slot_count(table.items.get(NAME.head_key))
     ).votes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 
 
 class Time:
@@ -15,5 +15,5 @@ class Time:
         self.left -= seconds
 
     @property
-    def patience(self) -> Patience:
-        return Patience(lambda: self.left, reserve=20, sleep=self.sleep)
+    def patience(self) -> RetryBudget:
+        return RetryBudget(lambda: self.left, reserve=20, sleep=self.sleep)

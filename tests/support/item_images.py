@@ -25,10 +25,10 @@ from daicho import (
     refs,
     uid,
 )
-from daicho.declare.entity import values_of
+from daicho.declare.entity import get_values
 from daicho.declare.registry import Daicho
-from daicho.items.mapper import values_image
-from daicho.layout.base_item import complete
+from daicho.items.mapper import to_field_image
+from daicho.layout.base_item import build_base_item
 from daicho.plan import Ledger
 
 NOON = dt.datetime(2026, 11, 21, 12, 0, 0, 123456, tzinfo=dt.UTC)
@@ -99,13 +99,13 @@ class Bag(Entity):
     crossed = Listing(each(labels), each(marks))
 
 
-LEDGER = Daicho(Domain("test", Owner, Thing, Short, Payment, Bag)).appended(Ledger())
-THING, SHORT = LEDGER.current("Thing"), LEDGER.current("Short")
-PAYMENT, BAG = LEDGER.current("Payment"), LEDGER.current("Bag")
+LEDGER = Daicho(Domain("test", Owner, Thing, Short, Payment, Bag)).append_generations(Ledger())
+THING, SHORT = LEDGER.current_generation("Thing"), LEDGER.current_generation("Short")
+PAYMENT, BAG = LEDGER.current_generation("Payment"), LEDGER.current_generation("Bag")
 
 
 def image_of(item: Entity, tenant: str = "acme") -> dict[str, Any]:
     """The whole image of an item that was created at noon."""
     entity = type(item)
-    fields = values_image(entity, values_of(item))
-    return complete(tenant, LEDGER.current(entity.__name__), fields, NOON)
+    fields = to_field_image(entity, get_values(item))
+    return build_base_item(tenant, LEDGER.current_generation(entity.__name__), fields, NOON)

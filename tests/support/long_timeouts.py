@@ -18,13 +18,13 @@ from daicho.write import item_writer, section_staging, sender
 ENOUGH = 120.0
 LIMITS = (
     (pager, "SECONDS"),
-    (table, "BATCH_SECONDS"),
-    (sender, "CONTENDED_SECONDS"),
-    (item_writer, "RACING_SECONDS"),
+    (table, "BATCH_RETRY_S"),
+    (sender, "CONTENTION_RETRY_S"),
+    (item_writer, "RACE_RETRY_S"),
     (execution, "RACING_SECONDS"),
-    (section_staging, "RACE_SECONDS"),
-    (section_staging, "STAGE_SECONDS"),
-    (section_reader, "READ_SECONDS"),
+    (section_staging, "RACE_RETRY_S"),
+    (section_staging, "STAGE_RETRY_S"),
+    (section_reader, "READ_RETRY_S"),
 )
 
 

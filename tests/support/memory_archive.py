@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from daicho.archive.archiver import Archiver
-from daicho.archive.forgetter import REWRITTEN_AFTER
-from daicho.archive.reader import Archive, Days
-from daicho.archive.rearchiver import Rejoined, Rejoiner
-from daicho.archive.row_format import Row
+from daicho.archive.forgetter import REWRITE_GRACE
+from daicho.archive.reader import ArchiveReader, DayRange
+from daicho.archive.rearchiver import Rearchiver, RearchiveResult
+from daicho.archive.row_format import ArchivedRow
 from daicho.archive.verification_report import VerifyReport
 from daicho.archive.verifier import Verifier
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
-from daicho.stream.records import Batch, sequence
+from daicho.stream.records import Batch, render_sequence
 from tests.delivery.aws.memory import MemoryBucket, MemoryTable
 from tests.support.sample_ledger import LEDGER, image
 from tests.support.stream_events import LABEL, raw_record
@@ -25,7 +25,7 @@ MIDNIGHT = 1795219200  # 2026-11-21
 TODAY = dt.date(2026, 11, 21)
 WEEK_LATER = dt.datetime(2026, 11, 28, tzinfo=dt.UTC)
 TTL = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
-PATIENCE = Patience(lambda: 300.0, reserve=20, sleep=lambda _: None)
+PATIENCE = RetryBudget(lambda: 300.0, reserve=20, sleep=lambda _: None)
 HOME = "entity=Download/dt=2026-11-21/s_"
 
 
@@ -45,7 +45,7 @@ def batch(*numbers: int, at: int = MIDNIGHT, shard: str = "s", **changed: Any) -
 
 
 def seq(number: int) -> str:
-    return sequence(LABEL, str(number))
+    return render_sequence(LABEL, str(number))
 
 
 def name_after(number: int) -> str:
@@ -70,33 +70,33 @@ class Kept:
 
     def grow_old(self) -> None:
         """Let time pass, until its objects may be rewritten."""
-        self.now += REWRITTEN_AFTER
+        self.now += REWRITE_GRACE
 
     @property
-    def archive(self) -> Archive:
-        return Archive(self.bucket)
+    def archive(self) -> ArchiveReader:
+        return ArchiveReader(self.bucket)
 
     def append(self, *numbers: int, **more: Any) -> None:
         given = batch(*numbers, **more)
         archiver = Archiver(self.table, self.bucket, LEDGER, now=lambda: self.now)
         assert archiver.archive(given, PATIENCE) is None
 
-    def rejoin(self, *numbers: int, **more: Any) -> Rejoined:
-        rejoiner = Rejoiner(self.table, self.bucket, LEDGER, now=lambda: self.now)
-        return rejoiner.rejoin(batch(*numbers, **more), PATIENCE)
+    def rejoin(self, *numbers: int, **more: Any) -> RearchiveResult:
+        rejoiner = Rearchiver(self.table, self.bucket, LEDGER, now=lambda: self.now)
+        return rejoiner.rearchive(batch(*numbers, **more), PATIENCE)
 
     def verify(self, days: int = 1) -> VerifyReport:
-        span = Days(TODAY, TODAY + dt.timedelta(days=days - 1))
+        span = DayRange(TODAY, TODAY + dt.timedelta(days=days - 1))
         return Verifier(self.table, self.archive, now=lambda: self.now).verify(span, ["Download"])
 
     def kinds(self) -> list[str]:
         """What a verification finds, in short."""
         return sorted({each.kind for each in self.verify(3).findings})
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ArchivedRow]:
         return [
             row
-            for each in self.archive.links("Download")
+            for each in self.archive.list_links("Download")
             for row in self.archive.read(each.name).rows
         ]
 

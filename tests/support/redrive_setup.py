@@ -10,20 +10,20 @@ from typing import Any
 import pytest
 
 from daicho.plan import Ledger
-from daicho.redrive.failure_bucket import Archive
+from daicho.redrive.failure_bucket import RecordRearchiver
 from daicho.redrive.redrive import Redrive
-from daicho.redrive.report import Asked, Report
-from daicho.runtime.retry import Patience
+from daicho.redrive.report import RedriveReport, RedriveRequest
+from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
-from daicho.storage.item_key import ItemKey, key_of
+from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.table import Table
 from daicho.stream import changes, claims
-from daicho.stream.changes import Computed
-from daicho.stream.claims import Shard
+from daicho.stream.changes import RecordChanges
+from daicho.stream.claims import ShardClaims
 from daicho.stream.projector import Projector
-from daicho.stream.records import Batch, StreamRecord, sequence
-from daicho.tally.slots import slot_key
+from daicho.stream.records import Batch, StreamRecord, render_sequence
+from daicho.tally.slots import build_slot_key
 from tests.delivery.aws.dynamo import Dynamo
 from tests.delivery.aws.objects import Objects
 from tests.delivery.aws.on_failure import EXHAUSTED, GivenUp, object_of
@@ -83,20 +83,20 @@ class House:
         self.now = BEGAN
         self.dynamo, self.objects = Dynamo(lambda: self.now), Objects(lambda: self.now)
         self.records: list[dict[str, Any]] = []
-        self.archive: Archive | None = None
+        self.archive: RecordRearchiver | None = None
 
     # --- Writers -----------------------------------------------------------------------------
 
     def put(self, item: Image) -> None:
         """Write a base item; its record follows in the stream."""
-        key = key_of(item)
+        key = get_key(item)
         old = self.dynamo.find(key)
         self.dynamo.commit(key, item)
         self._record(old, item)
 
     def delete(self, item: Image) -> None:
-        old = self.dynamo.find(key_of(item))
-        self.dynamo.commit(key_of(item), None)
+        old = self.dynamo.find(get_key(item))
+        self.dynamo.commit(get_key(item), None)
         self._record(old, None)
 
     def _record(self, old: Image | None, new: Image | None) -> None:
@@ -138,7 +138,9 @@ class House:
         self.objects.put_object(Key=name, Body=body)
         return name
 
-    def redrive(self, action: str = "apply", turns: Turns | None = None, **more: Any) -> Report:
+    def redrive(
+        self, action: str = "apply", turns: Turns | None = None, **more: Any
+    ) -> RedriveReport:
         """One call of the redrive."""
         table, bucket = self.stores(turns or Turns())
         redrive = Redrive(
@@ -151,7 +153,7 @@ class House:
             archiver="archive",
             archive=self.archive,
         )
-        return redrive.run(Asked.parse({"action": action, **more}), patience())
+        return redrive.run(RedriveRequest.parse({"action": action, **more}), patience())
 
     # --- What stands -------------------------------------------------------------------------
 
@@ -160,8 +162,8 @@ class House:
         return dict(self.dynamo.items)
 
     @property
-    def shard(self) -> Shard:
-        return Shard.of(SHARD, self.dynamo.find(claims.shard_key(SHARD)))
+    def shard(self) -> ShardClaims:
+        return ShardClaims.from_item(SHARD, self.dynamo.find(claims.build_shard_key(SHARD)))
 
     @property
     def states(self) -> list[str]:
@@ -174,14 +176,14 @@ class House:
         return {key.sk for key in self.items if key.pk == "#recount"}
 
 
-def patience() -> Patience:
+def patience() -> RetryBudget:
     """As much as an invocation has, of which waiting takes some."""
     left = [300.0]
 
     def sleep(seconds: float) -> None:
         left[0] -= seconds
 
-    return Patience(lambda: left[0], reserve=20, sleep=sleep, random=lambda: 1.0)
+    return RetryBudget(lambda: left[0], reserve=20, sleep=sleep, random=lambda: 1.0)
 
 
 @pytest.fixture
@@ -194,14 +196,14 @@ def house(monkeypatch: pytest.MonkeyPatch) -> House:
 
 def break_code(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let computing fail for the records of ``house.broken``, by their place in the stream."""
-    real = changes.compute_one
+    real = changes.compute_record
 
-    def compute_one(record: StreamRecord, ledger: Ledger) -> Computed:
+    def compute_one(record: StreamRecord, ledger: Ledger) -> RecordChanges:
         if int(record.number) - 98 in house.broken:
             raise ArithmeticError(f"record {record.number} is too much for this code")
         return real(record, ledger)
 
-    monkeypatch.setattr(changes, "compute_one", compute_one)
+    monkeypatch.setattr(changes, "compute_record", compute_one)
 
 
 def song(identity: int, name: str, artist: str = "x", seconds: int = 1) -> Image:
@@ -210,11 +212,11 @@ def song(identity: int, name: str, artist: str = "x", seconds: int = 1) -> Image
 
 
 def number(place: int) -> str:
-    return sequence(LABEL, str(place + 98))
+    return render_sequence(LABEL, str(place + 98))
 
 
 COUNT, LENGTH = tally("Song", "count", 1), tally("Song", "length", 2, "x")
-COUNT_SLOT = slot_key(COUNT, SHARD)
+COUNT_SLOT = build_slot_key(COUNT, SHARD)
 
 
 def a_day(house: House) -> None:
@@ -230,7 +232,7 @@ def a_day(house: House) -> None:
     house.broken = {2, 3, 6}
 
 
-def drive(house: House, action: str = "apply", limit: int = 200) -> list[Report]:
+def drive(house: House, action: str = "apply", limit: int = 200) -> list[RedriveReport]:
     """Call after call, to the end."""
     reports = [house.redrive(action, limit=limit)]
     while not reports[-1].finished:

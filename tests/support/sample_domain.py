@@ -26,8 +26,8 @@ from daicho import (
     uid,
 )
 from daicho import field as declared
-from daicho.declare.entity import stored, values_of
-from daicho.declare.queries import Figure, Many, One, Ranking
+from daicho.declare.entity import get_values, restore_item
+from daicho.declare.queries import ItemRef, ListQuery, RankingQuery, TotalQuery
 from daicho.declare.registry import Daicho
 from daicho.declare.results import Chart, Page, Score
 from daicho.errors import Conflict, NotFound, PreconditionFailed
@@ -92,8 +92,8 @@ contacts.resource("/contacts/{id}", Contact, "POST PUT GET PATCH DELETE")
 orders = Domain("orders", Order, Link)
 orders.resource("/orders/{id}", Order, "POST GET PATCH LIST")
 orders.resource("/contacts/{one}/links/{other}", Link, "PUT")
-orders.answer("/customers/{customer}/orders?open=true", Order.open)
-orders.answer("/revenue/{month}", Order.revenue.top)
+orders.mount("/customers/{customer}/orders?open=true", Order.open)
+orders.mount("/revenue/{month}", Order.revenue.top)
 TOYS = (contacts, orders)
 
 
@@ -115,13 +115,13 @@ class FakeBook:
     asked: list[Any] = field(default_factory=list)
     fails: Exception | None = None
 
-    def find(self, one: One[Any], **_: Any) -> Any:
+    def find(self, one: ItemRef[Any], **_: Any) -> Any:
         self.asked.append(one)
         if self.fails:
             raise self.fails
         return self.items.get((one.entity, one.parts))
 
-    def get(self, one: One[Any]) -> Any:
+    def get(self, one: ItemRef[Any]) -> Any:
         found = self.find(one)
         if found is None:
             raise NotFound(f"no {one.entity.__name__} {one.parts}")
@@ -138,31 +138,31 @@ class FakeBook:
             raise PreconditionFailed("other")
         return self._keep(item, there.version + 1 if there else 1)
 
-    def change(self, one: One[Any], changes: Any, *, if_match: int | None = None) -> Any:
+    def change(self, one: ItemRef[Any], changes: Any, *, if_match: int | None = None) -> Any:
         there = self.get(one)
         if if_match is not None and there.version != if_match:
             raise PreconditionFailed("other")
-        return self._keep(type(there)(**(values_of(there) | dict(changes))), there.version + 1)
+        return self._keep(type(there)(**(get_values(there) | dict(changes))), there.version + 1)
 
-    def delete(self, one: One[Any], *, if_match: int | None = None) -> None:
+    def delete(self, one: ItemRef[Any], *, if_match: int | None = None) -> None:
         self.get(one)
         del self.items[one.entity, one.parts]
 
-    def page(self, *many: Many[Any], limit: int = 100, cursor: str | None = None) -> Page[Any]:
+    def page(self, *many: ListQuery[Any], limit: int = 100, cursor: str | None = None) -> Page[Any]:
         self.asked += [*many, limit, cursor]
         found = [item for (entity, _), item in self.items.items() if entity is many[0].entity]
         return Page(found[:limit], "more" if len(found) > limit else None)
 
-    def read(self, figure: Figure, **options: Any) -> Score:
+    def read(self, figure: TotalQuery, **options: Any) -> Score:
         self.asked += [figure, options]
         return Score(tuple(map(str, figure.by)), 7, 7, None)
 
-    def top(self, ranking: Ranking, **options: Any) -> Chart:
+    def top(self, ranking: RankingQuery, **options: Any) -> Chart:
         self.asked += [ranking, options]
         return Chart([Score(("ann",), 2, Decimal("12.5"), 1)], None)
 
     def _keep(self, item: Any, version: int) -> Any:
-        self.items[_place(item)] = stored(type(item), values_of(item), NOON, version)
+        self.items[_place(item)] = restore_item(type(item), get_values(item), NOON, version)
         return self.items[_place(item)]
 
 

@@ -29,7 +29,7 @@ from daicho import (
     uid,
 )
 from daicho.book.book import Book
-from daicho.declare.queries import Many
+from daicho.declare.queries import ListQuery
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.storage.table import Table
@@ -143,7 +143,7 @@ class Copied(Entity):
 
 
 DAICHO = Daicho(Domain("test", Poll, Ballot, Note, Remark, Link, Visit, Token, Errand, Copied))
-LEDGER = DAICHO.appended(Ledger())
+LEDGER = DAICHO.append_generations(Ledger())
 
 
 class Shelf:
@@ -168,7 +168,7 @@ class Shelf:
         return self.dynamodb.scan(TableName=self.table_name)["Items"]
 
 
-def walk(book: Book, *many: Many[Any], limit: int) -> list[Any]:
+def walk(book: Book, *many: ListQuery[Any], limit: int) -> list[Any]:
     found: list[Any] = []
     cursor = None
     while True:

@@ -105,11 +105,11 @@ def image(
     ledger: Ledger = LEDGER,
 ) -> Image:
     """A base item as the library stores it."""
-    plan = ledger.plan(entity, gen)
+    plan = ledger.find_plan(entity, gen)
     content = to_image(
         {"created_at": "2026-11-21T01:05:40.123456Z", **values, "type": entity, "gen": gen}
     )
-    key = item_keys.base_item_key(tenant, plan, content)
+    key = item_keys.build_base_key(tenant, plan, content)
     return {"PK": {"S": key.pk}, "SK": {"S": key.sk}, **content}
 
 

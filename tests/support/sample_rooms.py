@@ -26,9 +26,9 @@ class Stand(Entity):
 domain = Domain("rooms", Shelf, Stand)
 domain.resource("/rooms/{room}/shelves/{id}", Shelf, "POST PUT GET LIST")
 domain.resource("/shelves/{shelf}/plants/{plant}", Stand, "PUT DELETE LIST")
-domain.answer("/shelves", Shelf.search)
-domain.answer("/named/{name}", Shelf.named)
-domain.answer("/charts/{name}", Shelf.rooms.top)
+domain.mount("/shelves", Shelf.search)
+domain.mount("/named/{name}", Shelf.named)
+domain.mount("/charts/{name}", Shelf.rooms.top)
 
 
 @domain.route("GET", "/tidy")

@@ -36,5 +36,5 @@ CREATED = "2026-11-21T01:05:40.123456Z"
 def image(plan: EntityPlan = TICKET, **values: Any) -> dict[str, Any]:
     """The image of a ticket with these values."""
     found = attributes.to_image({"id": "1", "created_at": CREATED, **values})
-    key = item_keys.base_item_key("acme", plan, found)
+    key = item_keys.build_base_key("acme", plan, found)
     return {**found, "PK": {"S": key.pk}, "SK": {"S": key.sk}}

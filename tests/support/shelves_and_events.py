@@ -34,6 +34,6 @@ class Event(Entity):
 def served(path: str, declaration: Any, **options: Any) -> list[str]:
     """The queries of the path that a declaration is mounted on."""
     domain = Domain("toys", Shelf, Event)
-    domain.answer(path, declaration, **options)
+    domain.mount(path, declaration, **options)
     (operation,) = operations(Daicho(domain))
     return [f"{operation.path}{choice}" for choice in operation.choices]

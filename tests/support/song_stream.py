@@ -5,13 +5,13 @@ from __future__ import annotations
 import datetime as dt
 
 from daicho.storage.attributes import Image
-from daicho.stream.records import sequence
-from daicho.tally.slots import slot_key
+from daicho.stream.records import render_sequence
+from daicho.tally.slots import build_slot_key
 from tests.support.sample_ledger import image, tally
 from tests.support.stream_events import LABEL
 
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
-COUNT = slot_key(tally("Song", "count", 1), "s")
+COUNT = build_slot_key(tally("Song", "count", 1), "s")
 """The slot of the number of songs."""
 
 
@@ -21,4 +21,4 @@ def song(name: str, identity: str = "1") -> Image:
 
 def seq(number: int) -> dict[str, str]:
     """A sequence number, as derived items hold it."""
-    return {"S": sequence(LABEL, str(number))}
+    return {"S": render_sequence(LABEL, str(number))}

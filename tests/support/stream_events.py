@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from daicho.storage.attributes import Image
-from daicho.storage.item_key import key_of
+from daicho.storage.item_key import get_key
 from daicho.stream.records import Batch
 
 LABEL = "2026-11-21T00:00:00.000"
@@ -19,7 +19,7 @@ Change = tuple[Image | None, Image | None]
 def raw_record(number: int, change: Change, at: float = WRITTEN_AT) -> dict[str, Any]:
     """The record of a change, as the stream delivers it."""
     old, new = change
-    key = key_of(new or old or {})
+    key = get_key(new or old or {})
     return {
         "eventName": "INSERT" if not old else "MODIFY" if new else "REMOVE",
         "eventSourceARN": ARN,

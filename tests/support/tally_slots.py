@@ -6,16 +6,16 @@ import datetime as dt
 from decimal import Decimal
 
 from daicho.derive.contributions import Amount
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import change_item
+from daicho.storage.protocols import apply_update
 from daicho.tally import reader, slots
 from tests.delivery.aws.memory import MemoryTable
 from tests.support.sample_ledger import tally
 
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
 COUNT = tally("Song", "count", 1)
-AMPLE = Patience(lambda: 60.0, reserve=1)
+AMPLE = RetryBudget(lambda: 60.0, reserve=1)
 
 
 def count(
@@ -30,10 +30,10 @@ def count(
     """Count the record of a number in a slot, so many minutes after ``now``."""
     seq = f"{number:03d}"
     at = now + dt.timedelta(minutes=minutes)
-    change = slots.adding(key, Amount(amount, Decimal(amount)), seq, seq, dirty_shards=4, now=at)
-    change_item(table, change)
+    change = slots.add_delta(key, Amount(amount, Decimal(amount)), seq, seq, dirty_shards=4, now=at)
+    apply_update(table, change)
 
 
 def live(table: MemoryTable) -> int:
     """The number of songs, summed over the slots."""
-    return reader.live_amount(table, COUNT).items
+    return reader.read_live_amount(table, COUNT).items

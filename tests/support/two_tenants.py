@@ -18,13 +18,13 @@ from daicho.plan import EntityPlan, Ledger
 from daicho.storage import keys
 from daicho.storage.attributes import Image, to_image
 from daicho.storage.bucket import Bucket
-from daicho.storage.item_key import ItemKey, key_of
+from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claim_writer import put_claim
 from daicho.stream.claims import Claim
 from daicho.tally import slots
-from daicho.tally.rollup import ranking_place
+from daicho.tally.rollup import build_ranking_attributes
 from handlers import api, jobs, project, rollup
 from handlers.wiring.dependencies import Outside
 from tests.support.api_client import Client
@@ -163,10 +163,10 @@ class Deployment:
         return handler(asked, Context())
 
     def everything(self) -> dict[ItemKey, Image]:
-        return {key_of(item): item for item in items_of(self.dynamodb, self.table.name)}
+        return {get_key(item): item for item in items_of(self.dynamodb, self.table.name)}
 
     def of(self, tenant: str) -> dict[ItemKey, Image]:
-        whose = keys.prefix(tenant)
+        whose = keys.render_prefix(tenant)
         return {key: item for key, item in self.everything().items() if key.pk.startswith(whose)}
 
     def objects(self) -> dict[str, dict[str, bytes]]:
@@ -174,7 +174,7 @@ class Deployment:
         return {
             name: {
                 f"{each.name} {'newest' if each.newest else each.id}": found.body
-                for each in bucket.versions("")
+                for each in bucket.list_versions("")
                 if not each.removal and (found := bucket.fetch(each.name, each.id))
             }
             for name, bucket in self.buckets.items()
@@ -187,7 +187,7 @@ def items_of_all_kinds(tenant: str, count: int, whole: int, chance: random.Rando
     ``count`` of each that derives anything; of the others as many as are missing.
     """
     made: list[Image] = []
-    others = [each for each in LEDGER.types() if each not in LEDGER.derived_types]
+    others = [each for each in LEDGER.list_types() if each not in LEDGER.derived_types]
     for entity in LEDGER.derived_types:
         made += (_base_item(tenant, entity, number, chance) for number in range(count))
     made += list(derived_of(made))
@@ -198,7 +198,7 @@ def items_of_all_kinds(tenant: str, count: int, whole: int, chance: random.Rando
 
 
 def _base_item(tenant: str, entity: str, number: int, chance: random.Random) -> Image:
-    current = LEDGER.current(entity)
+    current = LEDGER.current_generation(entity)
     values = {
         name: _value(current.plan, name, f"{entity}#{number}", chance)
         for name in sorted(current.plan.fields)
@@ -229,20 +229,20 @@ def derived_of(items: Iterable[Image]) -> Iterator[Image]:
     """What the projector and a rollup would have made of base items, under an earlier number."""
     amounts: dict[str, Amount] = {}
     for item in items:
-        plan = LEDGER.plan(item["type"]["S"], int(item["gen"]["N"]))
-        for key, row in derived_items.rows(plan, item).items():
+        plan = LEDGER.find_plan(item["type"]["S"], int(item["gen"]["N"]))
+        for key, row in derived_items.compute_index_rows(plan, item).items():
             index = {"GSI2PK": {"S": row.gsi2pk}, "GSI2SK": {"S": row.gsi2sk}}
             yield {"PK": {"S": key.pk}, "SK": {"S": key.sk}, "seq": {"S": SEQ}, **index}
-        for tally, amount in contributions.contributions(plan, item).items():
+        for tally, amount in contributions.compute_contributions(plan, item).items():
             amounts[tally] = amounts.get(tally, Amount()) + amount
     for tally, amount in amounts.items():
         name = slots.TallyName.parse(tally)
-        plan, aggregate = LEDGER.aggregate(name.entity, name.aggregate, name.since)
+        plan, aggregate = LEDGER.find_aggregate(name.entity, name.aggregate, name.since)
         held = to_image({"items": amount.items, "total": amount.total, "rev": 1})
-        slot = slots.slot_key(tally, SHARD)
+        slot = slots.build_slot_key(tally, SHARD)
         more = to_image({"seq": SEQ, "at": int(dt.datetime.now(dt.UTC).timestamp())})
         yield {"PK": {"S": tally}, "SK": {"S": slot.sk}, **held, **more}
-        place = ranking_place(name, plan, aggregate, amount)
+        place = build_ranking_attributes(name, plan, aggregate, amount)
         ranked = {"GSI3PK": {"S": place.pk}, "GSI3SK": {"S": place.sk}} if place else {}
         yield {"PK": {"S": tally}, "SK": {"S": "total"}, **held, **ranked}
 
@@ -261,7 +261,7 @@ def lay_down(deployment: Deployment, tenants: Sequence[str]) -> None:
         claim = Claim(seq, "open", "Song", 1, deployment.now)
         put_claim(table, SHARD, claim)
         payload = {"shard": SHARD, "record": record, "error": {}, "at": "2026"}
-        name = claims.payload_name(SHARD, seq)
+        name = claims.render_payload_name(SHARD, seq)
         for at in ("2026", "2027"):
             text = json.dumps({**payload, "at": at}).encode()
             failures._client.put_object(Bucket=FAILURES, Key=name, Body=text)

@@ -12,7 +12,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Aggregate, Count, Domain, Entity, Key, Listing, Search, Versioned, field, uid
 from daicho.book.book import Book
-from daicho.declare.queries import Many
+from daicho.declare.queries import ListQuery
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.storage.table import Table
@@ -48,7 +48,7 @@ class Guide(Entity):
     versions = Versioned("pointer")
 
 
-LEDGER = Daicho(Domain("test", Memo, Guide)).appended(Ledger())
+LEDGER = Daicho(Domain("test", Memo, Guide)).append_generations(Ledger())
 BOTH: tuple[Any, ...] = (Memo, Guide)
 
 
@@ -80,7 +80,7 @@ class Kept:
         return {(item["PK"]["S"], item["SK"]["S"]): item for item in items}
 
 
-def numbers(book: Book, many: Many[Any], limit: int = 100) -> list[int]:
+def numbers(book: Book, many: ListQuery[Any], limit: int = 100) -> list[int]:
     """The numbers of all versions as they are listed, page by page."""
     found: list[int] = []
     cursor: str | None = None

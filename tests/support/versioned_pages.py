@@ -28,4 +28,4 @@ class Guide(Entity):
     versions = Versioned("pointer")
 
 
-LEDGER = Daicho(Domain("test", Page, Guide)).appended(Ledger())
+LEDGER = Daicho(Domain("test", Page, Guide)).append_generations(Ledger())

@@ -92,7 +92,8 @@ def slot_items(served: Served, poll: str) -> list[Image]:
     return [
         item
         for item in items_of(served, poll)
-        if counter_items.is_fast(item["PK"]["S"]) and item["SK"]["S"] != counter_items.HEAD
+        if counter_items.is_counter_partition(item["PK"]["S"])
+        and item["SK"]["S"] != counter_items.HEAD_SORT_KEY
     ]
 
 

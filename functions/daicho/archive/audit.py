@@ -14,33 +14,33 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from daicho.archive import reader
-from daicho.archive.reader import Archive
+from daicho.archive.reader import ArchiveReader
 from daicho.archive.verification_report import VerifyReport
-from daicho.archive.verifier import Store as VerifierStore
 from daicho.archive.verifier import Verifier
+from daicho.archive.verifier import VerifierTable as VerifierStore
 from daicho.errors import DaichoError
 from daicho.runtime.clock import utc_now
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import Fetched, Listed
+from daicho.storage.protocols import FetchedObject, ListedObject
 
 DAYS = 3
 """Today and the two days before: a record is archived, or given up by Lambda, within 22 hours."""
 TRIES = 3
-MOST_TOLD = 500
+MAX_REPORTED = 500
 """Findings in an answer, or a line of the log: neither holds a million."""
 FIRST_SHARE = 0.5
 """The share of a run's time that must be left for it to begin another partition."""
-ROUND = ItemKey(keys.render("", "audit"), "round")
+ROUND_KEY = ItemKey(keys.render("", "audit"), "round")
 
 
 class OutOfTimeError(DaichoError):
     """A verification that little time is left for."""
 
 
-class Store(VerifierStore, Protocol):
+class AuditTable(VerifierStore, Protocol):
     """What this needs of the table."""
 
     def put(self, item: Image) -> Image | None:
@@ -48,7 +48,7 @@ class Store(VerifierStore, Protocol):
 
 
 @dataclass(frozen=True)
-class Partition:
+class AuditPartition:
     """What is verified at a time: an entity's deletions of one day."""
 
     entity: str
@@ -61,7 +61,7 @@ class Partition:
 
 
 @dataclass(frozen=True)
-class Round:
+class AuditRound:
     """How far a day's round has come.
 
     ``doing`` was begun, for the time ``tries``; ``given_up`` was begun too often. ``mismatches``
@@ -78,7 +78,7 @@ class Round:
     mismatches: int = 0
 
     @classmethod
-    def parse(cls, item: Image) -> Round:
+    def parse(cls, item: Image) -> AuditRound:
         """Read what `item` wrote."""
         return cls(
             day=dt.date.fromisoformat(item["day"]["S"]),
@@ -86,18 +86,18 @@ class Round:
             done=tuple(each["S"] for each in item["done"]["L"]),
             given_up=tuple(each["S"] for each in item["given_up"]["L"]),
             doing=item["doing"]["S"],
-            tries=attributes.integer(item, "tries") or 0,
-            mismatches=attributes.integer(item, "mismatches") or 0,
+            tries=attributes.get_integer(item, "tries") or 0,
+            mismatches=attributes.get_integer(item, "mismatches") or 0,
         )
 
     @property
     def item(self) -> Image:
         """What stands in the table."""
         return {
-            "PK": {"S": ROUND.pk},
-            "SK": {"S": ROUND.sk},
+            "PK": {"S": ROUND_KEY.pk},
+            "SK": {"S": ROUND_KEY.sk},
             "day": {"S": self.day.isoformat()},
-            "whole": {"S": keys.instant(self.whole)},
+            "whole": {"S": keys.render_instant(self.whole)},
             "done": {"L": [{"S": name} for name in self.done]},
             "given_up": {"L": [{"S": name} for name in self.given_up]},
             "doing": {"S": self.doing},
@@ -105,12 +105,12 @@ class Round:
             "mismatches": attributes.to_value(self.mismatches),
         }
 
-    def begun(self, partition: Partition) -> Round:
+    def begin(self, partition: AuditPartition) -> AuditRound:
         """With a partition begun, once more if it was already."""
         again = self.doing == partition.name
         return replace(self, doing=partition.name, tries=self.tries + 1 if again else 1)
 
-    def verified(self, partition: Partition, mismatches: int) -> Round:
+    def with_verified(self, partition: AuditPartition, mismatches: int) -> AuditRound:
         """With a partition done."""
         return replace(
             self,
@@ -120,7 +120,7 @@ class Round:
             tries=0,
         )
 
-    def without(self, partition: Partition) -> Round:
+    def list_remaining(self, partition: AuditPartition) -> AuditRound:
         """With a partition given up."""
         return replace(self, given_up=(*self.given_up, partition.name), doing="", tries=0)
 
@@ -154,7 +154,7 @@ class AuditReport:
     def to_json(self) -> dict[str, Any]:
         """The report as plain JSON values; of the findings no more than an answer holds."""
         report = self.report.to_json()
-        report["findings"] = report["findings"][:MOST_TOLD]
+        report["findings"] = report["findings"][:MAX_REPORTED]
         return {**vars(self), "report": report, "given_up": list(self.given_up)}
 
 
@@ -163,8 +163,8 @@ class Auditor:
 
     def __init__(
         self,
-        store: Store,
-        bucket: reader.Objects,
+        store: AuditTable,
+        bucket: reader.ArchiveReaderBucket,
         entities: Sequence[str],
         *,
         now: Callable[[], dt.datetime] = utc_now,
@@ -172,36 +172,36 @@ class Auditor:
         self._store, self._bucket, self._declared, self._now = store, bucket, entities, now
         self._entities: tuple[str, ...] = ()
 
-    def run(self, patience: Patience, *, again: bool = False) -> AuditReport:
+    def run(self, patience: RetryBudget, *, again: bool = False) -> AuditReport:
         """Go on with today's round, or begin it; ``again`` begins it anew.
 
         Raises:
             UnavailableError: table or bucket do not answer; the next run goes on.
         """
-        archive = Archive(_Timed(self._bucket, patience))
+        archive = ArchiveReader(_DeadlineBucket(self._bucket, patience))
         verifier = Verifier(self._store, archive, now=self._now)
         # Also those that are there though nobody declares them: somebody has put them there.
-        self._entities = tuple(sorted({*self._declared, *archive.entities()}))
-        state, report, enough = self._state(again), AuditReport(), patience.remaining()
-        for partition in self._left(state):
+        self._entities = tuple(sorted({*self._declared, *archive.list_entities()}))
+        state, report, enough = self._read_round(again), AuditReport(), patience.remaining()
+        for partition in self._has_time_left(state):
             if report.verified and patience.remaining() < enough * FIRST_SHARE:
                 break
-            state = state.begun(partition)
+            state = state.begin(partition)
             if state.tries > TRIES:
-                state = state.without(partition)
+                state = state.list_remaining(partition)
                 continue
             self._store.put(state.item)
             try:
-                found = verifier.verify(reader.Days.of(partition.day), [partition.entity])
+                found = verifier.verify(reader.DayRange.for_rows(partition.day), [partition.entity])
             except OutOfTimeError:
                 break
             report.report.add(found)
             report.verified += 1
-            state = state.verified(partition, found.mismatches)
-        return self._ended(state, report)
+            state = state.with_verified(partition, found.mismatches)
+        return self._finish_round(state, report)
 
-    def _ended(self, state: Round, report: AuditReport) -> AuditReport:
-        report.left = len(list(self._left(state)))
+    def _finish_round(self, state: AuditRound, report: AuditReport) -> AuditReport:
+        report.left = len(list(self._has_time_left(state)))
         news = report.verified or not self._entities
         if news and not report.left and not state.given_up:
             state = replace(state, whole=self._now())
@@ -210,34 +210,36 @@ class Auditor:
         report.age = max(0.0, (self._now() - state.whole).total_seconds())
         return report
 
-    def _state(self, again: bool) -> Round:
+    def _read_round(self, again: bool) -> AuditRound:
         now = self._now()
-        item = self._store.get(ROUND, consistent=True)
+        item = self._store.get(ROUND_KEY, consistent=True)
         if item is None:
-            return Round(now.date(), now)
-        known = Round.parse(item)
-        return Round(now.date(), known.whole) if again or known.day != now.date() else known
+            return AuditRound(now.date(), now)
+        known = AuditRound.parse(item)
+        return AuditRound(now.date(), known.whole) if again or known.day != now.date() else known
 
-    def _left(self, state: Round) -> Iterator[Partition]:
+    def _has_time_left(self, state: AuditRound) -> Iterator[AuditPartition]:
         """What is to be verified yet: the older days first, of which more is there."""
         for ago in reversed(range(DAYS)):
             for entity in self._entities:
-                partition = Partition(entity, state.day - dt.timedelta(days=ago))
+                partition = AuditPartition(entity, state.day - dt.timedelta(days=ago))
                 if partition.name not in (*state.done, *state.given_up):
                     yield partition
 
 
 @dataclass(frozen=True)
-class _Timed:
+class _DeadlineBucket:
     """A bucket of which nothing is read once little time is left."""
 
-    bucket: reader.Objects
-    patience: Patience
+    bucket: reader.ArchiveReaderBucket
+    patience: RetryBudget
 
-    def listed(self, prefix: str, *, behind: str = "", most: int = 1000) -> Iterator[Listed]:
-        return self.bucket.listed(prefix, behind=behind, most=most)
+    def list_objects(
+        self, prefix: str, *, behind: str = "", most: int = 1000
+    ) -> Iterator[ListedObject]:
+        return self.bucket.list_objects(prefix, behind=behind, most=most)
 
-    def fetch(self, key: str) -> Fetched | None:
-        if not self.patience.lasts:
+    def fetch(self, key: str) -> FetchedObject | None:
+        if not self.patience.has_time_left:
             raise OutOfTimeError(f"no time is left to read {key}")
         return self.bucket.fetch(key)

@@ -39,7 +39,7 @@ class Chain:
     day: dt.date
 
     @classmethod
-    def of(cls, record: StreamRecord) -> Chain:
+    def from_key(cls, record: StreamRecord) -> Chain:
         """The chain of a record: its day is the record's, never the clock's (rule 19)."""
         return cls(record.shard, record.entity or "", record.at.date())
 
@@ -52,22 +52,22 @@ class Chain:
     @property
     def prefix(self) -> str:
         """How the names of its objects begin."""
-        return f"{folder(self.entity, self.day)}{self.shard}_"
+        return f"{render_folder(self.entity, self.day)}{self.shard}_"
 
-    def link(self, watermark: str) -> str:
+    def render_link_name(self, watermark: str) -> str:
         """The name of the object that follows a watermark (rule 20)."""
         return f"{self.prefix}{watermark.replace('#', '_')}{SUFFIX}"
 
-    def side(self, seq: str) -> str:
+    def render_side_name(self, seq: str) -> str:
         """The name of the side object of one number (rule 22)."""
         return f"{self.prefix}{SIDE}{seq.replace('#', '_')}{SUFFIX}"
 
-    def side_key(self, seq: str) -> ItemKey:
+    def build_side_key(self, seq: str) -> ItemKey:
         """The item in the table that says that there is this side object."""
         key = self.watermark_key
         return ItemKey(key.pk, keys.render(key.sk, SIDE_ITEM, seq))
 
-    def found_key(self, seq: str) -> ItemKey:
+    def build_found_key(self, seq: str) -> ItemKey:
         """The item that says how much of a batch from ``seq`` on a redrive found there already."""
         key = self.watermark_key
         return ItemKey(key.pk, keys.render(key.sk, FOUND_ITEM, seq))
@@ -97,15 +97,19 @@ class Link:
     @property
     def name(self) -> str:
         """The object's name."""
-        return self.chain.side(self.after) if self.is_side else self.chain.link(self.after)
+        return (
+            self.chain.render_side_name(self.after)
+            if self.is_side
+            else self.chain.render_link_name(self.after)
+        )
 
 
-def folder(entity: str, day: dt.date) -> str:
+def render_folder(entity: str, day: dt.date) -> str:
     """Where the objects of an entity and a day of deletion lie: a partition, as Athena sees it."""
     return f"entity={entity}/dt={day.isoformat()}/"
 
 
-def days_list(entity: str, day: dt.date) -> str:
+def render_days_list(entity: str, day: dt.date) -> str:
     """The partition of GSI2 that lists the chains of an entity and a day."""
     return keys.render("", "archived", entity, day.isoformat())
 
@@ -120,17 +124,17 @@ def is_archived(record: StreamRecord, ledger: Ledger) -> bool:
     if not record.expired or image is None or record.entity is None:
         return False
     try:
-        plan = ledger.plan(record.entity, attributes.integer(image, "gen") or 0)
+        plan = ledger.find_plan(record.entity, attributes.get_integer(image, "gen") or 0)
     except (NewerGenerationError, UnknownEntityError, KeyError, ValueError, ArithmeticError):
         return True
     return plan.expires is not None and plan.expires.archive
 
 
-def watermark_of(image: Image | None) -> str:
+def read_watermark(image: Image | None) -> str:
     """The watermark that an item in the table holds."""
     return image["seq"]["S"] if image is not None and "seq" in image else START
 
 
-def behind(watermark: str, records: Iterable[StreamRecord]) -> tuple[StreamRecord, ...]:
+def select_behind(watermark: str, records: Iterable[StreamRecord]) -> tuple[StreamRecord, ...]:
     """The records that the chain does not hold yet (rule 21)."""
     return tuple(record for record in records if record.seq > watermark)

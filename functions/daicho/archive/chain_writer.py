@@ -17,21 +17,21 @@ from typing import Protocol
 from daicho.archive import chain as chains
 from daicho.archive import object_format
 from daicho.archive.chain import Chain
-from daicho.archive.row_format import Row
+from daicho.archive.row_format import ArchivedRow
 from daicho.errors import ConditionFailedError, StoreError
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
-from daicho.storage.protocols import Creates, Updates
+from daicho.storage.protocols import CreatesObjects, UpdatesItems
 from daicho.stream.records import StreamRecord
 
 
-class Store(Updates, Protocol):
+class ArchiverTable(UpdatesItems, Protocol):
     """What this needs of the table."""
 
 
-class Objects(Creates, Protocol):
+class ArchiverBucket(CreatesObjects, Protocol):
     """What this needs of the bucket."""
 
 
@@ -40,11 +40,11 @@ class BrokenChainError(StoreError):
 
 
 @dataclass(frozen=True)
-class Appender:
+class ChainWriter:
     """Appends to chains."""
 
-    store: Store
-    objects: Objects
+    store: ArchiverTable
+    objects: ArchiverBucket
     ledger: Ledger
     now: Callable[[], dt.datetime] = utc_now
 
@@ -59,24 +59,24 @@ class Appender:
         Raises:
             BrokenChainError: the bucket holds something else under a link's name.
         """
-        watermark = chains.watermark_of(self._announce(chain, records))
+        watermark = chains.read_watermark(self._announce_day(chain, records))
         written: set[str] = set()
-        while left := chains.behind(watermark, records):
-            link = chain.link(watermark)
+        while left := chains.select_behind(watermark, records):
+            link = chain.render_link_name(watermark)
             last, count = left[-1].seq, len(left)
-            rows = [Row.of(record, self.ledger) for record in left]
-            packed = object_format.pack(rows, last, redriven=count if redriven else 0)
+            rows = [ArchivedRow.from_record(record, self.ledger) for record in left]
+            packed = object_format.pack_rows(rows, last, redriven=count if redriven else 0)
             if self.objects.create(link, packed.body, packed.metadata):
                 written.update(record.seq for record in left)
             else:
-                last, count = self._told_by(link, watermark)
+                last, count = self._read_link_watermark(link, watermark)
             # After the link exists and never before: a watermark without its link would lose
             # what it should hold.
-            self._advance(chain, watermark, last, count)
+            self._advance_watermark(chain, watermark, last, count)
             watermark = last
         return frozenset(written)
 
-    def _announce(self, chain: Chain, records: Sequence[StreamRecord]) -> Image:
+    def _announce_day(self, chain: Chain, records: Sequence[StreamRecord]) -> Image:
         """Count what was handed over, each once, and give the chain's item."""
         todo = tuple(records)
         while True:
@@ -91,7 +91,7 @@ class Appender:
                         ":first": {"S": todo[0].seq},
                         ":last": {"S": todo[-1].seq},
                         ":at": attributes.to_value(int(self.now().timestamp())),
-                        ":list": {"S": chains.days_list(chain.entity, chain.day)},
+                        ":list": {"S": chains.render_days_list(chain.entity, chain.day)},
                         ":shard": {"S": chain.shard},
                         ":count": attributes.to_value(len(todo)),
                     },
@@ -99,15 +99,15 @@ class Appender:
                 )
             except ConditionFailedError as refused:
                 found = refused.item or {}
-                todo = chains.behind(found["seen_seq"]["S"], todo)
+                todo = chains.select_behind(found["seen_seq"]["S"], todo)
                 if not todo:
                     return found
             else:
                 return item or {}
 
-    def _told_by(self, link: str, watermark: str) -> tuple[str, int]:
+    def _read_link_watermark(self, link: str, watermark: str) -> tuple[str, int]:
         """An existing link's last number, and how many rows were archived with it."""
-        told = self.objects.metadata(link)
+        told = self.objects.get_metadata(link)
         last = told.get(object_format.LAST, "")
         if last <= watermark:
             raise BrokenChainError(f"{link} holds {last!r} as its last number")
@@ -115,7 +115,7 @@ class Appender:
             int(told.get(name, 0)) for name in (object_format.ROWS, object_format.FORGOTTEN)
         )
 
-    def _advance(self, chain: Chain, before: str, last: str, count: int) -> None:
+    def _advance_watermark(self, chain: Chain, before: str, last: str, count: int) -> None:
         """Advance the watermark by the one link that can follow it, and count its rows."""
         at_start = before == chains.START
         values = {":last": {"S": last}, ":count": attributes.to_value(count)}

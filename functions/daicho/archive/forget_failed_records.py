@@ -17,20 +17,20 @@ from typing import Any, Protocol
 
 from daicho.errors import UnavailableError
 from daicho.runtime.clock import utc_now
-from daicho.storage.protocols import Gets, RewritesVersions, Version
+from daicho.storage.protocols import GetsItems, ObjectVersion, RewritesObjectVersions
 from daicho.stream import claims
-from daicho.stream.claims import DONE_LIVES, Shard
-from daicho.stream.failed_batch import DONE, JSON, parted
+from daicho.stream.claims import DONE_CLAIM_RETENTION, ShardClaims
+from daicho.stream.failed_batch import DONE_PREFIX, JSON_CONTENT_TYPE, split_by_tenant
 
 _PAYLOAD = re.compile(r"quarantine/(?P<shard>[^/]+)/(?P<label>[^/]+)_(?P<number>\d+)\.json")
 
 
-class Objects(RewritesVersions, Protocol):
+class FailedRecordBucket(RewritesObjectVersions, Protocol):
     """What this needs of the bucket."""
 
 
 @dataclass
-class RemainsReport:
+class FailedRecordReport:
     """What went, or, of a dry run, would go.
 
     ``records`` of ``objects`` that were applied, and older ``versions``. ``waiting`` names objects
@@ -56,11 +56,11 @@ class RemainsReport:
 
 
 @dataclass(frozen=True)
-class Remains:
+class FailedRecordForgetter:
     """The failure bucket, and the table that says of its payloads which are applied."""
 
-    store: Gets
-    bucket: Objects
+    store: GetsItems
+    bucket: FailedRecordBucket
     now: Callable[[], dt.datetime] = utc_now
 
     def forget(
@@ -68,8 +68,8 @@ class Remains:
         tenant: str,
         *,
         dry_run: bool = False,
-        tell: Callable[[RemainsReport], None] = lambda _: None,
-    ) -> RemainsReport:
+        tell: Callable[[FailedRecordReport], None] = lambda _: None,
+    ) -> FailedRecordReport:
         """Take a tenant's records out of the bucket.
 
         May be stopped, and run again. ``tell`` hears of the report after each object.
@@ -77,19 +77,19 @@ class Remains:
         Raises:
             UnavailableError: the table or the bucket does not do it; run it again.
         """
-        report = RemainsReport(tenant, dry_run)
-        for _, group in groupby(self.bucket.versions(""), key=lambda version: version.name):
+        report = FailedRecordReport(tenant, dry_run)
+        for _, group in groupby(self.bucket.list_versions(""), key=lambda version: version.name):
             for version in [each for each in group if not each.removal]:
                 self._forget(version, report)
             tell(report)
         return report
 
-    def _forget(self, version: Version, report: RemainsReport) -> None:
+    def _forget(self, version: ObjectVersion, report: FailedRecordReport) -> None:
         name = version.name
         found = self.bucket.fetch(name, version.id)
         if found is None:
             return
-        parts = parted(found.body, report.tenant)
+        parts = split_by_tenant(found.body, report.tenant)
         if not parts.records:
             return
         if version.newest and not self._is_applied(version):
@@ -103,22 +103,22 @@ class Remains:
         if report.dry_run:
             return
         if version.newest and parts.rest is not None:
-            rest = (name, parts.rest, found.metadata, found.etag, JSON)
+            rest = (name, parts.rest, found.metadata, found.etag, JSON_CONTENT_TYPE)
             if not self.bucket.replace(*rest):
                 raise UnavailableError(f"another is at {name}")
         # The version that was read, whether it is the newest still or has become an older one.
         self.bucket.remove_versions([version])
 
-    def _is_applied(self, version: Version) -> bool:
+    def _is_applied(self, version: ObjectVersion) -> bool:
         """Whether nobody will ever ask for an object that is there to be applied."""
-        if version.name.startswith(DONE):
+        if version.name.startswith(DONE_PREFIX):
             return True
         found = _PAYLOAD.fullmatch(version.name)
         if found is None:
             return False
-        key = claims.shard_key(found["shard"])
-        shard = Shard.of(found["shard"], self.store.get(key, consistent=True))
+        key = claims.build_shard_key(found["shard"])
+        shard = ShardClaims.from_item(found["shard"], self.store.get(key, consistent=True))
         claim = shard.claims.get(f"{found['label']}#{found['number']}")
         if claim is None:  # about to be put; or it was done, and that was long ago
-            return version.modified < self.now() - DONE_LIVES
+            return version.modified < self.now() - DONE_CLAIM_RETENTION
         return claim.state == "done"

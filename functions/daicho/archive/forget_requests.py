@@ -21,14 +21,14 @@ from daicho.storage.requests import Update
 
 FORGOTTEN = keys.render("", "forgotten")
 """The partition that holds the marks."""
-SETTLED = dt.timedelta(hours=72)
+SETTLE_PERIOD = dt.timedelta(hours=72)
 """After so long no deletion reaches the archive: the stream's 24 hours, with room to spare."""
 _MOMENTS = ("asked", "until", "again", "clean", "began", "ripe")
 _OF_COURSE = ("began", "cursor", "ripe", "broken")
 
 
 @dataclass(frozen=True)
-class Course:
+class ForgetPass:
     """A run that is under way since ``began``.
 
     ``cursor``: the last object. What it has left so far is old enough at ``ripe``; ``broken``:
@@ -42,7 +42,7 @@ class Course:
 
 
 @dataclass(frozen=True)
-class Mark:
+class ForgetRequest:
     """A tenant that was to be forgotten when it was last ``asked``.
 
     What was deleted ``until`` then is to go. ``again``: when there is more to do; None if nothing
@@ -54,17 +54,17 @@ class Mark:
     until: dt.datetime
     again: dt.datetime | None = None
     clean: dt.datetime | None = None
-    course: Course | None = None
+    course: ForgetPass | None = None
 
     @classmethod
-    def of(cls, item: Image) -> Mark:
+    def from_item(cls, item: Image) -> ForgetRequest:
         """Read a tenant's mark."""
         (tenant,) = keys.parse(item["SK"]["S"])
         at = {name: dt.datetime.fromisoformat(item[name]["S"]) for name in _MOMENTS if name in item}
         course = None
         if began := at.get("began"):
-            cursor, broken = attributes.text(item, "cursor") or "", "broken" in item
-            course = Course(began, cursor, at.get("ripe"), broken)
+            cursor, broken = attributes.get_text(item, "cursor") or "", "broken" in item
+            course = ForgetPass(began, cursor, at.get("ripe"), broken)
         return cls(tenant, at["asked"], at["until"], at.get("again"), at.get("clean"), course)
 
     def is_due(self, now: dt.datetime) -> bool:
@@ -72,63 +72,65 @@ class Mark:
         return self.again is not None and self.again <= now
 
 
-def forgotten_key(tenant: str) -> ItemKey:
+def build_request_key(tenant: str) -> ItemKey:
     """Where a tenant's mark stands."""
     return ItemKey(FORGOTTEN, keys.render(tenant))
 
 
 def is_forgotten(mark: Image | None, deleted_at: dt.datetime) -> bool:
     """Whether what was deleted at that time is to be forgotten."""
-    until = attributes.text(mark, "until") if mark else None
-    return until is not None and keys.instant(deleted_at) <= until
+    until = attributes.get_text(mark, "until") if mark else None
+    return until is not None and keys.render_instant(deleted_at) <= until
 
 
-def asking(tenant: str, now: dt.datetime, again: dt.datetime) -> Update:
+def request_update(tenant: str, now: dt.datetime, again: dt.datetime) -> Update:
     """Ask for a tenant to be forgotten, what was deleted up to ``now``; unless another has since.
 
     Whoever goes on with it does so at ``again``. What was found clean was so of older deletions.
     """
     gone = dict.fromkeys(("clean", *_OF_COURSE))
     changes = {"asked": now, "until": now, "again": again, **gone}
-    return _changing(tenant, changes, "attribute_not_exists(#asked) OR #asked < :asked")
+    return _build_update(tenant, changes, "attribute_not_exists(#asked) OR #asked < :asked")
 
 
-def beginning(mark: Mark, now: dt.datetime) -> Update:
+def start_pass_update(mark: ForgetRequest, now: dt.datetime) -> Update:
     """Go on with the course that somebody has begun, or begin one, if the tenant is due."""
-    key = forgotten_key(mark.tenant)
+    key = build_request_key(mark.tenant)
     names = {f"#{name}": name for name in ("began", "asked", "again")}
     values = attributes.to_image({":now": now, ":asked": mark.asked})
     change = "SET #began = if_not_exists(#began, :now)"
     return Update(key, change, "#asked = :asked AND #again <= :now", names, values)
 
 
-def going_on(mark: Mark, course: Course) -> Update:
+def save_pass_update(mark: ForgetRequest, course: ForgetPass) -> Update:
     """Write down how far a course has come."""
     changes = {"cursor": course.cursor, "ripe": course.ripe, "broken": course.broken or None}
-    return _changing(mark.tenant, changes, *_of_course(mark, course))
+    return _build_update(mark.tenant, changes, *_pass_values(mark, course))
 
 
-def ended(mark: Mark, course: Course, again: dt.datetime | None, clean: dt.datetime) -> Update:
+def finish_pass_update(
+    mark: ForgetRequest, course: ForgetPass, again: dt.datetime | None, clean: dt.datetime
+) -> Update:
     """End a course; ``again``: when the next one is due. ``clean`` unless something is broken."""
     changes: dict[str, Any] = {"again": again, **dict.fromkeys(_OF_COURSE)}
     if not course.broken:
         changes["clean"] = clean
-    return _changing(mark.tenant, changes, *_of_course(mark, course))
+    return _build_update(mark.tenant, changes, *_pass_values(mark, course))
 
 
-def noted(mark: Mark) -> Update:
+def settle_update(mark: ForgetRequest) -> Update:
     """Write down what a run has found that had no course: `Mark.until`, ``again`` and ``clean``."""
     changes: dict[str, Any] = {"until": mark.until, "again": mark.again}
     if mark.clean is not None:
         changes["clean"] = mark.clean
-    return _changing(mark.tenant, changes, "#asked = :asked", {"asked": mark.asked})
+    return _build_update(mark.tenant, changes, "#asked = :asked", {"asked": mark.asked})
 
 
-def _of_course(mark: Mark, course: Course) -> tuple[str, dict[str, Any]]:
+def _pass_values(mark: ForgetRequest, course: ForgetPass) -> tuple[str, dict[str, Any]]:
     return "#asked = :asked AND #began = :began", {"asked": mark.asked, "began": course.began}
 
 
-def _changing(
+def _build_update(
     tenant: str, changes: dict[str, Any], condition: str, compared: dict[str, Any] | None = None
 ) -> Update:
     """Set attributes, or remove those that are None."""
@@ -138,4 +140,4 @@ def _changing(
     given = {**changes, **(compared or {})}
     names = {f"#{name}": name for name in given}
     values = attributes.to_image({f":{n}": each for n, each in given.items() if each is not None})
-    return Update(forgotten_key(tenant), update, condition, names, values)
+    return Update(build_request_key(tenant), update, condition, names, values)

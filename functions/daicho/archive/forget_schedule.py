@@ -16,28 +16,28 @@ from itertools import islice
 from typing import Any, Protocol
 
 from daicho.archive import forget_requests, forgetter
-from daicho.archive.forget_requests import FORGOTTEN, SETTLED, Course, Mark
-from daicho.archive.forgetter import REWRITTEN_AFTER, ForgetReport, Forgetter
+from daicho.archive.forget_requests import FORGOTTEN, SETTLE_PERIOD, ForgetPass, ForgetRequest
+from daicho.archive.forgetter import REWRITE_GRACE, ForgetReport, Forgetter
 from daicho.errors import ConditionFailedError, UnavailableError
 from daicho.runtime.clock import utc_now
-from daicho.runtime.retry import Patience, carry_out
-from daicho.storage.protocols import Pages, change_item, try_change
+from daicho.runtime.retry import RetryBudget, retry_all
+from daicho.storage.protocols import QueriesItems, apply_update, try_update
 from daicho.storage.requests import Query
 
-BROKEN_AGAIN = dt.timedelta(hours=24)
+UNREADABLE_RETRY_INTERVAL = dt.timedelta(hours=24)
 """So often what nobody could read is tried again."""
-SAVED_EVERY = dt.timedelta(seconds=10)
+SAVE_INTERVAL = dt.timedelta(seconds=10)
 """What is done twice at most after a cut."""
-MOST_TOLD = 500
+MAX_REPORTED = 500
 """Objects of a tenant that are named in an answer."""
 
 
-class Store(forgetter.Store, Pages, Protocol):
+class ForgetTable(forgetter.ForgetterTable, QueriesItems, Protocol):
     """What this needs of the table."""
 
 
 @dataclass
-class DueReport:
+class ForgetRunReport:
     """What a run did: a report for each tenant, of this run alone.
 
     ``failed``: tenants for whom the table or the bucket did not do it, and why. ``waiting``: how
@@ -68,24 +68,24 @@ class DueReport:
         """The report as plain JSON values; of what is broken no more than an answer holds."""
         reports = [each.to_json() for each in self.reports]
         for each in reports:
-            each["broken"] = dict(islice(each["broken"].items(), MOST_TOLD))
+            each["broken"] = dict(islice(each["broken"].items(), MAX_REPORTED))
         return {**vars(self), "reports": reports}
 
 
-class Due:
+class ForgetScheduler:
     """Goes on with what is due."""
 
     def __init__(
         self,
-        store: Store,
-        bucket: forgetter.Objects,
+        store: ForgetTable,
+        bucket: forgetter.ForgetterBucket,
         *,
         now: Callable[[], dt.datetime] = utc_now,
     ) -> None:
         self._store, self._now = store, now
         self._forgetter = Forgetter(store, bucket, now=now)
 
-    def run(self, patience: Patience) -> DueReport:
+    def run(self, patience: RetryBudget) -> ForgetRunReport:
         """Go on with every tenant that is due, as far as there is time.
 
         One for whom it fails holds nobody else up, and is tried again as long as there is time.
@@ -93,39 +93,39 @@ class Due:
         Raises:
             UnavailableError: the table does not say who is due.
         """
-        due = [mark for mark in self.waiting() if mark.is_due(self._now())]
+        due = [mark for mark in self.list_waiting() if mark.is_due(self._now())]
         reports = {mark.tenant: ForgetReport(mark.tenant) for mark in due}
-        report = DueReport(list(reports.values()))
+        report = ForgetRunReport(list(reports.values()))
 
-        def attempt(mark: Mark) -> None:
+        def attempt(mark: ForgetRequest) -> None:
             try:
-                self.go_on(mark, patience, reports[mark.tenant])
+                self.resume(mark, patience, reports[mark.tenant])
             except UnavailableError as error:
                 report.failed[mark.tenant] = str(error)
                 raise
             report.failed.pop(mark.tenant, None)
 
-        carry_out(due, attempt, patience)
-        left = self.waiting()
+        retry_all(due, attempt, patience)
+        left = self.list_waiting()
         report.waiting = len(left)
         if left and left[0].again is not None:
             report.overdue = max(0.0, (self._now() - left[0].again).total_seconds())
         return report
 
-    def waiting(self) -> list[Mark]:
+    def list_waiting(self) -> list[ForgetRequest]:
         """The marks of tenants for whom there is more to do, who is due first first."""
         marked = (
-            Mark.of(item)
-            for page in self._store.pages(Query(FORGOTTEN, consistent=True))
+            ForgetRequest.from_item(item)
+            for page in self._store.query_pages(Query(FORGOTTEN, consistent=True))
             for item in page.items
         )
         waiting = [(mark.again, mark.tenant, mark) for mark in marked if mark.again is not None]
         return [mark for *_, mark in sorted(waiting)]
 
-    def go_on(
+    def resume(
         self,
-        mark: Mark,
-        patience: Patience,
+        mark: ForgetRequest,
+        patience: RetryBudget,
         report: ForgetReport,
         tell: Callable[[ForgetReport], None] = lambda _: None,
     ) -> None:
@@ -140,41 +140,41 @@ class Due:
             UnavailableError: the table or the bucket does not do it; the next call goes on.
         """
         try:
-            begun = change_item(
-                self._store, forget_requests.beginning(mark, self._now()), "ALL_NEW"
+            begun = apply_update(
+                self._store, forget_requests.start_pass_update(mark, self._now()), "ALL_NEW"
             )
         except ConditionFailedError:
             return
-        mark = Mark.of(begun or {})
-        course = mark.course or Course(self._now())
+        mark = ForgetRequest.from_item(begun or {})
+        course = mark.course or ForgetPass(self._now())
         report.cursor, report.again_at = course.cursor, course.ripe
         saved = self._now()
-        for _ in self._forgetter.through(report, until=mark.until, since=mark.clean):
+        for _ in self._forgetter.forget_through(report, until=mark.until, since=mark.clean):
             tell(report)
-            if patience.lasts and self._now() < saved + SAVED_EVERY:
+            if patience.has_time_left and self._now() < saved + SAVE_INTERVAL:
                 continue
             saved = self._now()
-            so_far = forget_requests.going_on(mark, _so_far(course, report))
-            if not (try_change(self._store, so_far) and patience.lasts):
+            so_far = forget_requests.save_pass_update(mark, _sum_reports(course, report))
+            if not (try_update(self._store, so_far) and patience.has_time_left):
                 return
-        self._end(mark, _so_far(course, report), report)
+        self._finish_pass(mark, _sum_reports(course, report), report)
 
-    def _end(self, mark: Mark, course: Course, report: ForgetReport) -> None:
+    def _finish_pass(self, mark: ForgetRequest, course: ForgetPass, report: ForgetReport) -> None:
         """Write down whether there is more to do, and when."""
-        settled = mark.asked + SETTLED
+        settled = mark.asked + SETTLE_PERIOD
         moments = [
             *([course.ripe] if course.ripe else ()),
             *([settled] if course.began < settled else ()),
-            *([self._now() + BROKEN_AGAIN] if course.broken else ()),
+            *([self._now() + UNREADABLE_RETRY_INTERVAL] if course.broken else ()),
         ]
         report.again_at = max(moments, default=None)
-        clean = course.began - REWRITTEN_AFTER
-        report.finished = try_change(
-            self._store, forget_requests.ended(mark, course, report.again_at, clean)
+        clean = course.began - REWRITE_GRACE
+        report.finished = try_update(
+            self._store, forget_requests.finish_pass_update(mark, course, report.again_at, clean)
         )
 
 
-def _so_far(course: Course, report: ForgetReport) -> Course:
+def _sum_reports(course: ForgetPass, report: ForgetReport) -> ForgetPass:
     """A course with what this step has found."""
     broken = course.broken or bool(report.broken)
-    return Course(course.began, report.cursor, report.again_at, broken)
+    return ForgetPass(course.began, report.cursor, report.again_at, broken)

@@ -17,25 +17,25 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from daicho.archive import forget_requests, object_format
-from daicho.archive.forget_requests import SETTLED, Mark
+from daicho.archive.forget_requests import SETTLE_PERIOD, ForgetRequest
 from daicho.archive.object_format import CorruptObjectError
-from daicho.archive.reader import PREFIX
-from daicho.archive.row_format import Row
+from daicho.archive.reader import ARCHIVE_PREFIX
+from daicho.archive.row_format import ArchivedRow
 from daicho.errors import UnavailableError
 from daicho.runtime.clock import utc_now
 from daicho.storage import keys
-from daicho.storage.protocols import RewritesVersions, Updates, Version, try_change
+from daicho.storage.protocols import ObjectVersion, RewritesObjectVersions, UpdatesItems, try_update
 
-REWRITTEN_AFTER = dt.timedelta(hours=72)
+REWRITE_GRACE = dt.timedelta(hours=72)
 """No attempt and no repeat looks at an object that is so old: the stream keeps a day."""
 ATTEMPTS = 4
 
 
-class Store(Updates, Protocol):
+class ForgetterTable(UpdatesItems, Protocol):
     """What this needs of the table."""
 
 
-class Objects(RewritesVersions, Protocol):
+class ForgetterBucket(RewritesObjectVersions, Protocol):
     """What this needs of the bucket."""
 
 
@@ -62,7 +62,7 @@ class ForgetReport:
     cursor: str = ""
     finished: bool = False
 
-    def found(self, rows: Iterable[Row]) -> None:
+    def add_finding(self, rows: Iterable[ArchivedRow]) -> None:
         """Note rows of the tenant, wherever they stand."""
         self.latest = max([*(row.deleted_at for row in rows), *filter(None, [self.latest])])
 
@@ -74,7 +74,7 @@ class ForgetReport:
     def to_json(self) -> dict[str, Any]:
         """The report as plain JSON values."""
         moments = {"again_at": self.again_at, "latest": self.latest}
-        told = {name: each and keys.instant(each) for name, each in moments.items()}
+        told = {name: each and keys.render_instant(each) for name, each in moments.items()}
         return {**vars(self), **told, "complete": self.complete}
 
 
@@ -82,7 +82,11 @@ class Forgetter:
     """Takes tenants out of the archive."""
 
     def __init__(
-        self, store: Store, bucket: Objects, *, now: Callable[[], dt.datetime] = utc_now
+        self,
+        store: ForgetterTable,
+        bucket: ForgetterBucket,
+        *,
+        now: Callable[[], dt.datetime] = utc_now,
     ) -> None:
         self._store, self._bucket, self._now = store, bucket, now
 
@@ -108,22 +112,26 @@ class Forgetter:
         asked = self._now()
         if not dry_run:
             # Whatever becomes of this run, another looks at what comes up to then.
-            try_change(self._store, forget_requests.asking(tenant, asked, asked + SETTLED))
-        for _ in self.through(report):
+            try_update(
+                self._store, forget_requests.request_update(tenant, asked, asked + SETTLE_PERIOD)
+            )
+        for _ in self.forget_through(report):
             tell(report)
         if not dry_run:
-            report.again_at = max(asked + SETTLED, report.again_at or asked)
+            report.again_at = max(asked + SETTLE_PERIOD, report.again_at or asked)
             until = max(asked, report.latest or asked)
             whole = not (resume or report.broken)
-            clean = asked - REWRITTEN_AFTER if whole else None
+            clean = asked - REWRITE_GRACE if whole else None
             # Not if another has asked since: then that is what there is to do.
-            try_change(
+            try_update(
                 self._store,
-                forget_requests.noted(Mark(tenant, asked, until, report.again_at, clean)),
+                forget_requests.settle_update(
+                    ForgetRequest(tenant, asked, until, report.again_at, clean)
+                ),
             )
         return report
 
-    def through(
+    def forget_through(
         self,
         report: ForgetReport,
         *,
@@ -137,33 +145,35 @@ class Forgetter:
         Raises:
             UnavailableError: the bucket does not do it.
         """
-        every = self._bucket.versions(PREFIX, behind=report.cursor)
+        every = self._bucket.list_versions(ARCHIVE_PREFIX, behind=report.cursor)
         for name, group in groupby(every, key=lambda version: version.name):
             versions = [each for each in group if since is None or each.modified >= since]
-            self._object(name, versions, until, report)
+            self._forget_object(name, versions, until, report)
             # A page's marks of deletion come behind all its versions.
             report.cursor = max(name, report.cursor)
             yield
         report.finished = True
 
-    def _object(
+    def _forget_object(
         self,
         name: str,
-        versions: list[Version],
+        versions: list[ObjectVersion],
         until: dt.datetime | None,
         report: ForgetReport,
     ) -> None:
         newest = next((each for each in versions if each.newest and not each.removal), None)
         if newest is not None:
-            done = self._newest(newest, until, report)
+            done = self._rewrite_newest(newest, until, report)
             if not done:
                 return
-            versions = [each for each in self._bucket.versions(name) if each.name == name]
+            versions = [each for each in self._bucket.list_versions(name) if each.name == name]
         for each in versions:
             if not each.newest and not each.removal:
-                self._older(each, until, report)
+                self._remove_older(each, until, report)
 
-    def _newest(self, newest: Version, until: dt.datetime | None, report: ForgetReport) -> bool:
+    def _rewrite_newest(
+        self, newest: ObjectVersion, until: dt.datetime | None, report: ForgetReport
+    ) -> bool:
         """Rewrite what is read under a name; False if that is not to be yet."""
         name, tenant = newest.name, report.tenant
         for _ in range(ATTEMPTS):
@@ -171,21 +181,21 @@ class Forgetter:
             if found is None:
                 return True
             try:
-                contents = object_format.unpack(found)
+                contents = object_format.unpack_rows(found)
             except CorruptObjectError as error:
                 report.broken[name] = str(error)
                 return True
-            gone = _of(tenant, contents.rows, until)
+            gone = _select_tenant(tenant, contents.rows, until)
             if not gone:
                 return True
-            report.found(gone)
-            ripe = newest.modified + REWRITTEN_AFTER
+            report.add_finding(gone)
+            ripe = newest.modified + REWRITE_GRACE
             if ripe > self._now() and not contents.forgotten:
                 report.younger += 1
                 report.younger_rows += len(gone)
                 report.again_at = max(ripe, report.again_at or ripe)
                 return False
-            packed = object_format.without(contents, gone)
+            packed = object_format.remove_rows(contents, gone)
             if report.dry_run or self._bucket.replace(
                 name, packed.body, packed.metadata, found.etag
             ):
@@ -194,13 +204,15 @@ class Forgetter:
                 return True
         raise UnavailableError(f"others are at {name}, again and again")
 
-    def _older(self, version: Version, until: dt.datetime | None, report: ForgetReport) -> None:
+    def _remove_older(
+        self, version: ObjectVersion, until: dt.datetime | None, report: ForgetReport
+    ) -> None:
         """Remove a version that holds the tenant's rows."""
         found = self._bucket.fetch(version.name, version.id)
         if found is None:
             return
         try:
-            gone = _of(report.tenant, object_format.unpack(found).rows, until)
+            gone = _select_tenant(report.tenant, object_format.unpack_rows(found).rows, until)
         except CorruptObjectError as error:
             report.broken[f"{version.name}?versionId={version.id}"] = str(error)
             return
@@ -210,6 +222,8 @@ class Forgetter:
                 self._bucket.remove_versions([version])
 
 
-def _of(tenant: str, rows: tuple[Row, ...], until: dt.datetime | None) -> list[Row]:
+def _select_tenant(
+    tenant: str, rows: tuple[ArchivedRow, ...], until: dt.datetime | None
+) -> list[ArchivedRow]:
     mine = (row for row in rows if row.tenant == tenant)
     return [row for row in mine if until is None or row.deleted_at <= until]

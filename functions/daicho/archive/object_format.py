@@ -14,9 +14,9 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from daicho.archive.row_format import Row, RowError
+from daicho.archive.row_format import ArchivedRow, RowError
 from daicho.errors import DaichoError
-from daicho.storage.protocols import Fetched
+from daicho.storage.protocols import FetchedObject
 
 LAST, ROWS, DIGEST, FORGOTTEN, REDRIVEN = "last", "rows", "sha256", "forgotten", "redriven"
 
@@ -26,7 +26,7 @@ class CorruptObjectError(DaichoError):
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedObject:
     """What is stored of an object."""
 
     body: bytes
@@ -34,10 +34,10 @@ class Packed:
 
 
 @dataclass(frozen=True)
-class Contents:
+class ObjectContents:
     """What an object holds. ``forgotten`` and ``redriven`` count rows; ``last`` "" of a side."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ArchivedRow, ...]
     last: str
     forgotten: int = 0
     redriven: int = 0
@@ -48,17 +48,19 @@ class Contents:
         return len(self.rows) + self.forgotten
 
 
-def pack(rows: Iterable[Row], last: str, *, forgotten: int = 0, redriven: int = 0) -> Packed:
+def pack_rows(
+    rows: Iterable[ArchivedRow], last: str, *, forgotten: int = 0, redriven: int = 0
+) -> PackedObject:
     """Make an object: the same rows give the same bytes."""
     lines = [row.line for row in rows]
     plain = b"".join(lines)
     metadata = {LAST: last, ROWS: str(len(lines)), DIGEST: hashlib.sha256(plain).hexdigest()}
     more = {FORGOTTEN: forgotten, REDRIVEN: redriven}
     metadata |= {name: str(count) for name, count in more.items() if count}
-    return Packed(gzip.compress(plain, mtime=0), metadata)
+    return PackedObject(gzip.compress(plain, mtime=0), metadata)
 
 
-def unpack(found: Fetched) -> Contents:
+def unpack_rows(found: FetchedObject) -> ObjectContents:
     """Read an object, and check that it holds what its metadata says.
 
     Raises:
@@ -75,18 +77,18 @@ def unpack(found: Fetched) -> Contents:
     if hashlib.sha256(plain).hexdigest() != told[DIGEST]:
         raise CorruptObjectError("its rows are not those that were written: the checksum differs")
     try:
-        rows = tuple(Row.parse(line) for line in plain.splitlines())
+        rows = tuple(ArchivedRow.parse(line) for line in plain.splitlines())
         counts = [int(told.get(name, 0)) for name in (ROWS, FORGOTTEN, REDRIVEN)]
     except (RowError, ValueError) as error:
         raise CorruptObjectError(str(error)) from error
     if counts[0] != len(rows):
         raise CorruptObjectError(f"it holds {len(rows)} rows, and its metadata says {counts[0]}")
-    return Contents(rows, told[LAST], counts[1], counts[2])
+    return ObjectContents(rows, told[LAST], counts[1], counts[2])
 
 
-def without(contents: Contents, gone: Sequence[Row]) -> Packed:
+def remove_rows(contents: ObjectContents, gone: Sequence[ArchivedRow]) -> PackedObject:
     """The same object without some of its rows: same name, same last number."""
     taken = {row.seq for row in gone}
     left = [row for row in contents.rows if row.seq not in taken]
     forgotten = contents.forgotten + len(contents.rows) - len(left)
-    return pack(left, contents.last, forgotten=forgotten, redriven=contents.redriven)
+    return pack_rows(left, contents.last, forgotten=forgotten, redriven=contents.redriven)

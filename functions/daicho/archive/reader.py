@@ -14,32 +14,32 @@ from typing import Protocol
 
 from daicho.archive import object_format
 from daicho.archive.chain import Link
-from daicho.archive.object_format import Contents, CorruptObjectError
-from daicho.archive.row_format import Row
-from daicho.runtime.retry import Patience, insist
+from daicho.archive.object_format import CorruptObjectError, ObjectContents
+from daicho.archive.row_format import ArchivedRow
+from daicho.runtime.retry import RetryBudget, retry
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import Fetches, Lists
+from daicho.storage.protocols import FetchesObjects, ListsObjects
 
-PREFIX = "entity="
+ARCHIVE_PREFIX = "entity="
 END = chr(ord("/") + 1)
 """After a folder's name: behind all that is in it, whatever somebody has called it."""
 _DAY_AT = slice(3, 13)
 
 
-class Objects(Lists, Fetches, Protocol):
+class ArchiveReaderBucket(ListsObjects, FetchesObjects, Protocol):
     """What this needs of the bucket."""
 
 
 @dataclass(frozen=True)
-class Days:
+class DayRange:
     """Days of deletion (UTC), from the first to the last."""
 
     first: dt.date = dt.date.min
     last: dt.date = dt.date.max
 
     @classmethod
-    def of(cls, day: dt.date) -> Days:
+    def for_rows(cls, day: dt.date) -> DayRange:
         """A single day."""
         return cls(day, day)
 
@@ -47,7 +47,7 @@ class Days:
         return self.first <= day <= self.last
 
 
-EVER = Days()
+ALL_DAYS = DayRange()
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,13 @@ class Selection:
     until: dt.datetime | None = None
 
     @property
-    def days(self) -> Days:
+    def days(self) -> DayRange:
         """The days that can hold it."""
         first = self.since.astimezone(dt.UTC).date() if self.since else dt.date.min
         last = dt.date.max
         if self.until:
             last = (self.until.astimezone(dt.UTC) - dt.datetime.resolution).date()
-        return Days(first, last)
+        return DayRange(first, last)
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ class Selection:
         named = keys.parse(self.key.pk)[1:2]
         return tuple(each for each in named if not self.entities or each in self.entities)
 
-    def __contains__(self, row: Row) -> bool:
+    def __contains__(self, row: ArchivedRow) -> bool:
         return (
             (not self.entities or row.entity in self.entities)
             and self.tenant in (None, row.tenant)
@@ -92,7 +92,7 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredObjectInfo:
     """An object of the archive. ``link`` is None of one that no archiver would have named so."""
 
     name: str
@@ -103,71 +103,75 @@ class Stored:
     link: Link | None
 
 
-Broken = Callable[[str, CorruptObjectError], None]
+BrokenObject = Callable[[str, CorruptObjectError], None]
 """Told the name of an object that cannot be read, and why."""
 
 
-class Archive:
+class ArchiveReader:
     """The archive in a bucket."""
 
-    def __init__(self, bucket: Objects, *, seconds: float = 30.0) -> None:
+    def __init__(self, bucket: ArchiveReaderBucket, *, seconds: float = 30.0) -> None:
         """``seconds``: how long to go on trying to read an object."""
         self.bucket = bucket
         self._seconds = seconds
 
-    def entities(self) -> Iterator[str]:
+    def list_entities(self) -> Iterator[str]:
         """The entities of which there is anything, in order."""
         behind = ""
-        while found := next(self.bucket.listed(PREFIX, behind=behind, most=1), None):
+        while found := next(self.bucket.list_objects(ARCHIVE_PREFIX, behind=behind, most=1), None):
             head = found.name.partition("/")[0]
-            yield head.removeprefix(PREFIX)
+            yield head.removeprefix(ARCHIVE_PREFIX)
             behind = f"{head}{END}"
 
-    def stored(self, entity: str, days: Days = EVER) -> Iterator[Stored]:
+    def list_objects(self, entity: str, days: DayRange = ALL_DAYS) -> Iterator[StoredObjectInfo]:
         """The objects of an entity and some days of deletion, in order; foreign ones too."""
-        home = f"{PREFIX}{entity}/"
+        home = f"{ARCHIVE_PREFIX}{entity}/"
         begin = "" if days.first == dt.date.min else f"{home}dt={days.first.isoformat()}"
         end = f"{home}dt={days.last.isoformat()}{END}" if days.last < dt.date.max else None
-        found = self.bucket.listed(home, behind=begin)
+        found = self.bucket.list_objects(home, behind=begin)
         for each in takewhile(lambda each: end is None or each.name < end, found):
-            day = _day_of(each.name.removeprefix(home))
-            yield Stored(each.name, each.size, each.modified, entity, day, Link.parse(each.name))
+            day = _parse_day(each.name.removeprefix(home))
+            yield StoredObjectInfo(
+                each.name, each.size, each.modified, entity, day, Link.parse(each.name)
+            )
 
-    def links(self, entity: str, days: Days = EVER) -> Iterator[Stored]:
+    def list_links(self, entity: str, days: DayRange = ALL_DAYS) -> Iterator[StoredObjectInfo]:
         """The same without what is foreign: links and side objects."""
-        return (each for each in self.stored(entity, days) if each.link is not None)
+        return (each for each in self.list_objects(entity, days) if each.link is not None)
 
-    def chain(self, link: Link) -> Iterator[Stored]:
+    def read_chain(self, link: Link) -> Iterator[StoredObjectInfo]:
         """The objects of one chain."""
-        whole = Days.of(link.chain.day)
+        whole = DayRange.for_rows(link.chain.day)
         return (
             each
-            for each in self.links(link.chain.entity, whole)
+            for each in self.list_links(link.chain.entity, whole)
             if each.link is not None and each.link.chain == link.chain
         )
 
-    def read(self, name: str) -> Contents:
+    def read(self, name: str) -> ObjectContents:
         """What an object holds, checked against its metadata.
 
         Raises:
             CorruptObjectError: it cannot be read, or it is not what was written.
             UnavailableError: the bucket does not answer.
         """
-        found = insist(lambda: self.bucket.fetch(name), Patience.seconds(self._seconds))
+        found = retry(lambda: self.bucket.fetch(name), RetryBudget.for_seconds(self._seconds))
         if found is None:
             raise CorruptObjectError("it has been removed")
-        return object_format.unpack(found)
+        return object_format.unpack_rows(found)
 
-    def selected(self, selection: Selection, *, behind: str = "") -> Iterator[Stored]:
+    def list_selected(
+        self, selection: Selection, *, behind: str = ""
+    ) -> Iterator[StoredObjectInfo]:
         """The objects that can hold what is selected; those behind a name, in order of name."""
-        for entity in sorted(selection.folders or self.entities()):
-            for each in self.links(entity, selection.days):
+        for entity in sorted(selection.folders or self.list_entities()):
+            for each in self.list_links(entity, selection.days):
                 if each.name > behind:
                     yield each
 
-    def rows(self, selection: Selection, broken: Broken) -> Iterator[Row]:
+    def read_rows(self, selection: Selection, broken: BrokenObject) -> Iterator[ArchivedRow]:
         """The rows that are selected, object after object."""
-        for each in self.selected(selection):
+        for each in self.list_selected(selection):
             try:
                 contents = self.read(each.name)
             except CorruptObjectError as error:
@@ -176,7 +180,7 @@ class Archive:
             yield from (row for row in contents.rows if row in selection)
 
 
-def _day_of(name: str) -> dt.date | None:
+def _parse_day(name: str) -> dt.date | None:
     try:
         return dt.date.fromisoformat(name[_DAY_AT]) if name.startswith("dt=") else None
     except ValueError:

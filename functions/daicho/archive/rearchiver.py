@@ -15,55 +15,55 @@ from functools import partial
 from typing import Protocol
 
 from daicho.archive import chain_writer, object_format
-from daicho.archive.archiver import Stretch, stretches
+from daicho.archive.archiver import RecordRun, split_into_runs
 from daicho.archive.chain import START, Chain, Link
-from daicho.archive.chain_writer import Appender
-from daicho.archive.forget_requests import forgotten_key, is_forgotten
+from daicho.archive.chain_writer import ChainWriter
+from daicho.archive.forget_requests import build_request_key, is_forgotten
 from daicho.archive.object_format import CorruptObjectError
-from daicho.archive.row_format import Row
+from daicho.archive.row_format import ArchivedRow
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
-from daicho.runtime.retry import Patience, insist
+from daicho.runtime.retry import RetryBudget, retry
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
-from daicho.storage.protocols import Creates, Fetches, Gets, Names
+from daicho.storage.protocols import CreatesObjects, FetchesObjects, GetsItems, ListsNames
 from daicho.stream.records import Batch, StreamRecord
 
 
-class Store(chain_writer.Store, Gets, Protocol):
+class RearchiverTable(chain_writer.ArchiverTable, GetsItems, Protocol):
     """What this needs of the table."""
 
     def put(self, item: Image) -> Image | None:
         """Write a whole item."""
 
 
-class Objects(Creates, Names, Fetches, Protocol):
+class RearchiverBucket(CreatesObjects, ListsNames, FetchesObjects, Protocol):
     """What this needs of the bucket."""
 
 
 @dataclass(frozen=True)
-class Rejoined:
+class RearchiveResult:
     """How many rows a batch added, and how many the archive held already."""
 
     added: int = 0
     already: int = 0
 
 
-class Rejoiner:
+class Rearchiver:
     """Brings discarded batches of the archive's consumer home."""
 
     def __init__(
         self,
-        store: Store,
-        bucket: Objects,
+        store: RearchiverTable,
+        bucket: RearchiverBucket,
         ledger: Ledger,
         *,
         now: Callable[[], dt.datetime] = utc_now,
     ) -> None:
         self._store, self._bucket, self._ledger = store, bucket, ledger
-        self._appender = Appender(store, bucket, ledger, now)
+        self._appender = ChainWriter(store, bucket, ledger, now)
 
-    def rejoin(self, batch: Batch, patience: Patience) -> Rejoined:
+    def rearchive(self, batch: Batch, patience: RetryBudget) -> RearchiveResult:
         """Archive a batch that was given up.
 
         Raises:
@@ -72,12 +72,12 @@ class Rejoiner:
             UnavailableError: it is not known to be done, and little time is left.
         """
         added = records = 0
-        for stretch in stretches(batch.records, self._ledger):
+        for stretch in split_into_runs(batch.records, self._ledger):
             records += len(stretch.records)
-            added += insist(partial(self._rejoin, stretch), patience)
-        return Rejoined(added, records - added)
+            added += retry(partial(self._rearchive_run, stretch), patience)
+        return RearchiveResult(added, records - added)
 
-    def _rejoin(self, stretch: Stretch) -> int:
+    def _rearchive_run(self, stretch: RecordRun) -> int:
         chain = stretch.chain
         marks: dict[str, Image | None] = {}
         out = {each.seq for each in stretch.records if self._is_forgotten(each, marks)}
@@ -85,54 +85,60 @@ class Rejoiner:
         gone = [record for record in stretch.records if record.seq in out]
         written = self._appender.append(chain, kept, redriven=True) if kept else frozenset()
         passed = [record for record in kept if record.seq not in written]
-        absent = self._absent(chain, passed) if passed else []
+        absent = self._select_absent(chain, passed) if passed else []
         if found := len(stretch.records) - len(written) - len(absent):
-            self._note(chain, stretch.records[0].seq, found)
+            self._note_found(chain, stretch.records[0].seq, found)
         beside = [*absent, *gone]
-        return len(written) + sum(self._beside(chain, each, each.seq in out) for each in beside)
+        return len(written) + sum(
+            self._write_side_object(chain, each, each.seq in out) for each in beside
+        )
 
-    def _note(self, chain: Chain, first: str, found: int) -> None:
+    def _note_found(self, chain: Chain, first: str, found: int) -> None:
         """Note how many rows are there already, for those who count.
 
         An attempt that went on after its batch was given up may have written them, behind the back
         of whoever counts what is handed over.
         """
-        key = chain.found_key(first)
+        key = chain.build_found_key(first)
         self._store.put(
             {"PK": {"S": key.pk}, "SK": {"S": key.sk}, "rows": attributes.to_value(found)}
         )
 
-    def _absent(self, chain: Chain, records: Sequence[StreamRecord]) -> list[StreamRecord]:
+    def _select_absent(self, chain: Chain, records: Sequence[StreamRecord]) -> list[StreamRecord]:
         """Those that the links which span their numbers do not hold."""
-        links = [link for name in self._bucket.names(chain.prefix) if (link := Link.parse(name))]
+        links = [
+            link for name in self._bucket.list_names(chain.prefix) if (link := Link.parse(name))
+        ]
         begins = sorted(link.after for link in links if link.chain == chain and not link.is_side)
         held: dict[str, frozenset[str]] = {}
         found = []
         for record in records:
             before = [after for after in begins if after < record.seq]
-            spanning = chain.link(max(before, default=START))
+            spanning = chain.render_link_name(max(before, default=START))
             if spanning not in held:
-                held[spanning] = self._held(spanning)
+                held[spanning] = self._list_held(spanning)
             if record.seq not in held[spanning]:
                 found.append(record)
         return found
 
-    def _held(self, name: str) -> frozenset[str]:
+    def _list_held(self, name: str) -> frozenset[str]:
         found = self._bucket.fetch(name)
         if found is None:
             raise CorruptObjectError(f"{name}: it has been removed")
         try:
-            return frozenset(row.seq for row in object_format.unpack(found).rows)
+            return frozenset(row.seq for row in object_format.unpack_rows(found).rows)
         except CorruptObjectError as error:
             raise CorruptObjectError(f"{name}: {error}") from error
 
-    def _beside(self, chain: Chain, record: StreamRecord, forgotten: bool) -> bool:
+    def _write_side_object(self, chain: Chain, record: StreamRecord, forgotten: bool) -> bool:
         """Make a record's side object; False if it stands there. The table says that it does."""
-        rows = [] if forgotten else [Row.of(record, self._ledger)]
-        packed = object_format.pack(rows, record.seq, forgotten=int(forgotten))
-        created = self._bucket.create(chain.side(record.seq), packed.body, packed.metadata)
+        rows = [] if forgotten else [ArchivedRow.from_record(record, self._ledger)]
+        packed = object_format.pack_rows(rows, record.seq, forgotten=int(forgotten))
+        created = self._bucket.create(
+            chain.render_side_name(record.seq), packed.body, packed.metadata
+        )
         # Behind the object, and again each time: it is only ever asked whether an object is gone.
-        key = chain.side_key(record.seq)
+        key = chain.build_side_key(record.seq)
         named: Mapping[str, Mapping[str, str]] = {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
         self._store.put(named)
         return created and not forgotten
@@ -143,7 +149,7 @@ class Rejoiner:
         Its link may have been rewritten without it, so that it would be taken for absent.
         ``marks``: those that were read before.
         """
-        tenant = Row.of(record, self._ledger).tenant
+        tenant = ArchivedRow.from_record(record, self._ledger).tenant
         if tenant not in marks:
-            marks[tenant] = self._store.get(forgotten_key(tenant), consistent=True)
+            marks[tenant] = self._store.get(build_request_key(tenant), consistent=True)
         return is_forgotten(marks[tenant], record.at)

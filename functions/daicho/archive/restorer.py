@@ -16,29 +16,29 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from daicho.archive.object_format import CorruptObjectError
-from daicho.archive.reader import Archive, Selection
-from daicho.archive.row_format import Row
+from daicho.archive.reader import ArchiveReader, Selection
+from daicho.archive.row_format import ArchivedRow
 from daicho.derive import contributions, derived_items
 from daicho.errors import ConditionFailedError, DaichoError, UnavailableError
 from daicho.layout import item_keys
-from daicho.layout.tenant_items import mark_key
+from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.plan import Ledger, NewerGenerationError, UnknownEntityError
 from daicho.runtime.clock import utc_now
-from daicho.runtime.retry import Patience, carry_out, mapper
+from daicho.runtime.retry import RetryBudget, make_mapper, retry_all
 from daicho.storage import attributes, item_key, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
-from daicho.stream.changes import RESTORED
+from daicho.stream.changes import RESTORED_MARK
 
 Outcome = Literal["restored", "own", "replaced", "already", "newer", "waiting"]
 WRITTEN: tuple[Outcome, ...] = ("restored", "replaced")
 ATTEMPTS = 8
-MOST_NAMED = 1_000
+MAX_NAMED = 1_000
 """Rows that a report names one by one."""
-DAY_AND_MORE = 48 * 3600.0
+RESTORED_LIFETIME = 48 * 3600.0
 
 
-class Store(Protocol):
+class RestorerTable(Protocol):
     """What this needs of the table."""
 
     def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
@@ -92,13 +92,13 @@ class RestoreReport:
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain JSON values."""
-        named = {"unrestorable": self.unrestorable[:MOST_NAMED]}
+        named = {"unrestorable": self.unrestorable[:MAX_NAMED]}
         return {**vars(self), **named, "failed": self.failed, "complete": self.complete}
 
-    def fail(self, row: Row, error: Exception) -> None:
+    def add_failure(self, row: ArchivedRow, error: Exception) -> None:
         """Note a row that cannot be brought back."""
         self.failed += 1
-        if len(self.unrestorable) < MOST_NAMED:
+        if len(self.unrestorable) < MAX_NAMED:
             key = [row.key.pk, row.key.sk]
             self.unrestorable.append({"seq": row.seq, "item": key, "error": str(error)})
 
@@ -108,15 +108,15 @@ class Restorer:
 
     def __init__(
         self,
-        store: Store,
-        archive: Archive,
+        store: RestorerTable,
+        archive: ArchiveReader,
         ledger: Ledger,
         *,
         threads: int = 8,
         now: Callable[[], dt.datetime] = utc_now,
     ) -> None:
         self._store, self._archive, self._ledger = store, archive, ledger
-        self._each = mapper(threads)
+        self._each = make_mapper(threads)
         self._now = now
 
     def restore(
@@ -127,7 +127,7 @@ class Restorer:
         over_newer: bool = False,
         resume: str = "",
         tell: Callable[[RestoreReport], None] = lambda _: None,
-        patience: Patience | None = None,
+        patience: RetryBudget | None = None,
     ) -> RestoreReport:
         """Bring back what is selected, object after object.
 
@@ -135,12 +135,12 @@ class Restorer:
         ``over_newer``. ``resume``: the cursor of a report that was not finished. ``tell`` hears
         of the report after each object. It may be run again: what is back stays as it is.
         """
-        patience = patience or Patience.seconds(DAY_AND_MORE)
+        patience = patience or RetryBudget.for_seconds(RESTORED_LIFETIME)
         report = RestoreReport(dry_run, cursor=resume)
-        newest = self._newest(selection, report)
+        newest = self._find_newest(selection, report)
         report.items = len(newest)
-        run = _Run(self._store, self._ledger, self._now(), over_newer, report)
-        for stored in self._archive.selected(selection, behind=resume):
+        run = _RestoreRun(self._store, self._ledger, self._now(), over_newer, report)
+        for stored in self._archive.list_selected(selection, behind=resume):
             if stored.name in report.broken:
                 continue
             try:
@@ -151,31 +151,31 @@ class Restorer:
             rows = [
                 row for row in contents.rows if row in selection and newest.get(row.key) == row.seq
             ]
-            if carry_out(rows, run.one, patience, self._each):
+            if retry_all(rows, run.restore_row, patience, self._each):
                 return report
             report.cursor = stored.name
             tell(report)
         report.finished = True
         return report
 
-    def _newest(self, selection: Selection, report: RestoreReport) -> dict[ItemKey, str]:
+    def _find_newest(self, selection: Selection, report: RestoreReport) -> dict[ItemKey, str]:
         """The newest selected row of each key, by its number."""
 
         def broken(name: str, error: CorruptObjectError) -> None:
             report.broken[name] = str(error)
 
         newest: dict[ItemKey, str] = {}
-        for row in self._archive.rows(selection, broken):
+        for row in self._archive.read_rows(selection, broken):
             report.rows += 1
             newest[row.key] = max(row.seq, newest.get(row.key, ""))
         return newest
 
 
 @dataclass(frozen=True)
-class _Run:
+class _RestoreRun:
     """One run over the rows; safe to share by threads."""
 
-    store: Store
+    store: RestorerTable
     ledger: Ledger
     now: dt.datetime
     over_newer: bool
@@ -183,7 +183,7 @@ class _Run:
     lock: threading.Lock = field(default_factory=threading.Lock)
     closed: dict[str, bool] = field(default_factory=dict)
 
-    def one(self, row: Row) -> None:
+    def restore_row(self, row: ArchivedRow) -> None:
         """Bring one row's item back, or find why not.
 
         Raises:
@@ -192,19 +192,19 @@ class _Run:
         try:
             if self._is_closed(row.tenant):
                 raise UnrestorableError(f"the tenant {row.tenant} is closed for good")
-            image = restored(row, self.ledger, self.now)
+            image = build_restored_image(row, self.ledger, self.now)
         except UnrestorableError as error:
             with self.lock:
-                self.report.fail(row, error)
+                self.report.add_failure(row, error)
             return
         dry = self.report.dry_run
         stands = self.store.get(row.key, consistent=True) if dry else None
         for _ in range(ATTEMPTS):
-            outcome = self._outcome(image, stands)
+            outcome = self._restore_item(image, stands)
             if dry or outcome not in WRITTEN:
                 return self._count(outcome)
             try:
-                self.store.put(image, **_onto(stands))
+                self.store.put(image, **_is_restored_onto(stands))
             except ConditionFailedError as refused:
                 stands = refused.item
             else:
@@ -214,19 +214,19 @@ class _Run:
     def _is_closed(self, tenant: str) -> bool:
         """Whether a tenant was deleted: what came back of it nobody could read or remove."""
         if tenant not in self.closed:
-            mark = self.store.get(mark_key(tenant), consistent=True)
+            mark = self.store.get(build_closed_mark_key(tenant), consistent=True)
             self.closed[tenant] = mark is not None
         return self.closed[tenant]
 
-    def _outcome(self, image: Image, stands: Image | None) -> Outcome:
+    def _restore_item(self, image: Image, stands: Image | None) -> Outcome:
         if stands is None:
             return "restored"
-        mark, wanted = stands.get(RESTORED), image[RESTORED]
+        mark, wanted = stands.get(RESTORED_MARK), image[RESTORED_MARK]
         if mark == wanted:
             return "own"  # this very write: its answer was lost
         if mark is not None and mark["M"].get("seq") == wanted["M"]["seq"]:
             return "already"
-        if (attributes.integer(stands, "ttl") or _NEVER) <= self.now.timestamp():
+        if (attributes.get_integer(stands, "ttl") or _NEVER) <= self.now.timestamp():
             return "waiting"
         return "replaced" if self.over_newer else "newer"
 
@@ -240,63 +240,69 @@ class _Run:
             report.waiting += outcome == "waiting"
 
 
-def restored(row: Row, ledger: Ledger, now: dt.datetime) -> dict[str, AttributeValue]:
+def build_restored_image(
+    row: ArchivedRow, ledger: Ledger, now: dt.datetime
+) -> dict[str, AttributeValue]:
     """The image that a row is brought back as.
 
     Raises:
         UnrestorableError: says why none can be made.
     """
     try:
-        current = ledger.current(row.entity)
+        current = ledger.current_generation(row.entity)
         plan, old = current.plan, dict(row.item)
         image: dict[str, AttributeValue] = {
-            **{name: storable(value) for name, value in old.items() if name not in _SET_ANEW},
-            "version": {"N": str((attributes.integer(old, "version") or 0) + 1)},
+            **{name: to_storable(value) for name, value in old.items() if name not in _SET_ANEW},
+            "version": {"N": str((attributes.get_integer(old, "version") or 0) + 1)},
             "gen": {"N": str(current.number)},
         }
         if plan.expires is not None:
             image["ttl"] = {"N": str(int(now.timestamp()) + plan.expires.seconds)}
         if plan.key.edge:
-            inverted = item_keys.inverted_key(row.tenant, plan, image)
+            inverted = item_keys.build_inverted_key(row.tenant, plan, image)
             image |= {"GSI1PK": {"S": inverted.pk}, "GSI1SK": {"S": inverted.sk}}
-        if item_keys.base_item_key(row.tenant, plan, image) != item_key.key_of(image):
+        if item_keys.build_base_key(row.tenant, plan, image) != item_key.get_key(image):
             raise UnrestorableError("its declarations give it another key today")
-        derived_items.rows(plan, image)
-        contributions.contributions(plan, image)
+        derived_items.compute_index_rows(plan, image)
+        contributions.compute_contributions(plan, image)
         # The projector reads it by the plan that it was archived under, too.
-        contributions.contributions(ledger.plan(row.entity, row.gen or 0), image)
+        contributions.compute_contributions(ledger.find_plan(row.entity, row.gen or 0), image)
     except (UnknownEntityError, NewerGenerationError) as error:
         raise UnrestorableError(str(error)) from error
     except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError) as error:
         raise UnrestorableError(f"it cannot be read: {error!r}") from error
-    mark = {"seq": {"S": row.seq}, "at": {"S": keys.instant(now)}, "gen": {"N": str(row.gen or 0)}}
-    image[RESTORED] = {"M": mark}
-    if attributes.size_of(image) > attributes.ITEM_BYTES:
-        raise UnrestorableError(f"it takes over {attributes.ITEM_BYTES} bytes")
+    mark = {
+        "seq": {"S": row.seq},
+        "at": {"S": keys.render_instant(now)},
+        "gen": {"N": str(row.gen or 0)},
+    }
+    image[RESTORED_MARK] = {"M": mark}
+    if attributes.measure_image(image) > attributes.MAX_ITEM_BYTES:
+        raise UnrestorableError(f"it takes over {attributes.MAX_ITEM_BYTES} bytes")
     return image
 
 
-def storable(value: AttributeValue) -> dict[str, Any]:
+def to_storable(value: AttributeValue) -> dict[str, Any]:
     """An attribute value as botocore takes it: binary ones are base64 in the archive."""
     ((kind, content),) = value.items()
     match kind:
         case "B":
-            return {"B": _decoded(content)}
+            return {"B": _decode_value(content)}
         case "BS":
-            return {"BS": [_decoded(each) for each in content]}
+            return {"BS": [_decode_value(each) for each in content]}
         case "M":
-            return {"M": {name: storable(each) for name, each in content.items()}}
+            return {"M": {name: to_storable(each) for name, each in content.items()}}
         case "L":
-            return {"L": [storable(each) for each in content]}
+            return {"L": [to_storable(each) for each in content]}
         case _:
             return {kind: content}
 
 
-def _decoded(text: str) -> bytes:
+def _decode_value(text: str) -> bytes:
     return base64.b64decode(text, validate=True)
 
 
-def _onto(stands: Image | None) -> dict[str, Any]:
+def _is_restored_onto(stands: Image | None) -> dict[str, Any]:
     """The condition that nothing stands there, or the very item that was seen."""
     if stands is None:
         return {"condition": "attribute_not_exists(PK)", "names": {}, "values": {}}
@@ -310,5 +316,5 @@ def _onto(stands: Image | None) -> dict[str, Any]:
     return {"condition": " AND ".join(same), "names": names, "values": values}
 
 
-_SET_ANEW = frozenset({"ttl", "version", "gen", "GSI1PK", "GSI1SK", RESTORED})
+_SET_ANEW = frozenset({"ttl", "version", "gen", "GSI1PK", "GSI1SK", RESTORED_MARK})
 _NEVER = float("inf")

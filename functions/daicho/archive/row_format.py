@@ -32,7 +32,7 @@ class RowError(DaichoError):
 
 
 @dataclass(frozen=True)
-class Row:
+class ArchivedRow:
     """An archived item. ``raw``: the model could not read it when it was archived."""
 
     tenant: str
@@ -44,7 +44,7 @@ class Row:
     item: Image
 
     @classmethod
-    def of(cls, record: StreamRecord, ledger: Ledger) -> Row:
+    def from_record(cls, record: StreamRecord, ledger: Ledger) -> ArchivedRow:
         """The row of a record."""
         item = record.old or {}
         return cls(
@@ -58,7 +58,7 @@ class Row:
         )
 
     @classmethod
-    def parse(cls, line: bytes | str) -> Row:
+    def parse(cls, line: bytes | str) -> ArchivedRow:
         """Read a line.
 
         Raises:
@@ -67,15 +67,15 @@ class Row:
         try:
             found = json.loads(line)
             row = cls(
-                tenant=_text(found["tenant"]),
-                entity=_text(found["entity"]),
-                gen=_whole(found["gen"]),
-                deleted_at=_moment(found["deleted_at"]),
+                tenant=_check_text(found["tenant"]),
+                entity=_check_text(found["entity"]),
+                gen=_check_whole_number(found["gen"]),
+                deleted_at=_check_instant(found["deleted_at"]),
                 seq=_number(found["seq"]),
                 raw=bool(found["raw"]),
                 item=dict(found["item"]),
             )
-            _text(row.key.pk), _text(row.key.sk)
+            _check_text(row.key.pk), _check_text(row.key.sk)
             return row
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise RowError(f"no row of the archive: {error!r}") from error
@@ -83,14 +83,14 @@ class Row:
     @property
     def key(self) -> ItemKey:
         """The item's key."""
-        return item_key.key_of(self.item)
+        return item_key.get_key(self.item)
 
     @property
     def line(self) -> bytes:
         """The row as a line: the same row gives the same bytes."""
         told: Mapping[str, Any] = {
             **vars(self),
-            "deleted_at": keys.instant(self.deleted_at),
+            "deleted_at": keys.render_instant(self.deleted_at),
             "item": self.item,
         }
         shown: dict[str, Any] = {"sort_keys": True, "separators": (",", ":")}
@@ -109,9 +109,9 @@ def is_readable(image: Image, ledger: Ledger) -> bool:
     """
     try:
         entity = image["type"]["S"]
-        plan = ledger.plan(entity, attributes.integer(image, "gen") or 0)
+        plan = ledger.find_plan(entity, attributes.get_integer(image, "gen") or 0)
         tenant = keys.parse(image["PK"]["S"])[0]
-        if item_keys.base_item_key(tenant, plan, image) != item_key.key_of(image):
+        if item_keys.build_base_key(tenant, plan, image) != item_key.get_key(image):
             return False
         return all(
             not wanted or name not in image or wanted in image[name] or "NULL" in image[name]
@@ -135,27 +135,27 @@ def _generation(item: Image) -> int | None:
     return int(text) if isinstance(text, str) and text.isascii() and text.isdigit() else None
 
 
-def _whole(value: object) -> int | None:
+def _check_whole_number(value: object) -> int | None:
     if value is not None and type(value) is not int:
         raise TypeError(f"{value!r} is no generation")
     return value
 
 
-def _moment(value: object) -> dt.datetime:
-    found = dt.datetime.fromisoformat(_text(value))
+def _check_instant(value: object) -> dt.datetime:
+    found = dt.datetime.fromisoformat(_check_text(value))
     if found.tzinfo is None:
         raise ValueError(f"{value!r} has no time zone")
     return found
 
 
 def _number(value: object) -> str:
-    found = _SEQ.fullmatch(_text(value))
+    found = _SEQ.fullmatch(_check_text(value))
     if found is None:
         raise ValueError(f"{value!r} is no number of a stream")
     return found[0]
 
 
-def _text(value: object) -> str:
+def _check_text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{value!r} is no text")
     return value

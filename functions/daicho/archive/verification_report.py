@@ -23,7 +23,7 @@ KINDS: dict[Kind, str] = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class VerifyFinding:
     """One thing that is not as it should be. ``name`` is an object's, or a chain's prefix."""
 
     kind: Kind
@@ -32,7 +32,7 @@ class Finding:
 
 
 @dataclass
-class Counts:
+class VerifyCounts:
     """What was counted. All but ``bytes`` and ``chains`` and ``objects`` are rows.
 
     ``deletions``: handed to the archive's consumer. ``rows``: in objects, side objects included;
@@ -59,12 +59,12 @@ class Counts:
 class VerifyReport:
     """What a verification found, and what it counted."""
 
-    findings: list[Finding] = field(default_factory=list)
-    counts: Counts = field(default_factory=Counts)
+    findings: list[VerifyFinding] = field(default_factory=list)
+    counts: VerifyCounts = field(default_factory=VerifyCounts)
 
     def find(self, kind: Kind, name: str, detail: str = "") -> None:
         """Note something."""
-        self.findings.append(Finding(kind, name, detail))
+        self.findings.append(VerifyFinding(kind, name, detail))
 
     def add(self, other: VerifyReport) -> None:
         """Take in what another verification, of something else, has found."""
@@ -73,7 +73,7 @@ class VerifyReport:
             setattr(self.counts, name, getattr(self.counts, name) + count)
 
     @property
-    def sound(self) -> bool:
+    def is_sound(self) -> bool:
         """Whether all is as it should be."""
         return not self.findings
 
@@ -86,7 +86,7 @@ class VerifyReport:
         """The report as plain JSON values."""
         kinds = Counter(each.kind for each in self.findings)
         return {
-            "sound": self.sound,
+            "sound": self.is_sound,
             "mismatches": self.mismatches,
             "kinds": {kind: kinds[kind] for kind in KINDS if kinds[kind]},
             "counts": vars(self.counts),

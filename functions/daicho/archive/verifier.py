@@ -17,26 +17,26 @@ from typing import Protocol
 
 from daicho.archive import chain as chains
 from daicho.archive.chain import Chain, Link
-from daicho.archive.object_format import Contents, CorruptObjectError
-from daicho.archive.reader import Archive, Days, Stored
+from daicho.archive.object_format import CorruptObjectError, ObjectContents
+from daicho.archive.reader import ArchiveReader, DayRange, StoredObjectInfo
 from daicho.archive.verification_report import Kind, VerifyReport
 from daicho.runtime.clock import utc_now
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
-from daicho.storage.protocols import Gets, Pages
+from daicho.storage.protocols import GetsItems, QueriesItems
 from daicho.storage.requests import Query
 
-UNDER_WAY = dt.timedelta(hours=1)
+DELIVERY_GRACE = dt.timedelta(hours=1)
 """So long a deletion that was handed over may lack its row: an attempt is retried for longer only
 if something is wrong, and then it should be known."""
 
 
-class Store(Gets, Pages, Protocol):
+class VerifierTable(GetsItems, QueriesItems, Protocol):
     """What this needs of the table."""
 
 
 @dataclass(frozen=True)
-class _Told:
+class _ObjectSummary:
     """What is kept of an object's contents once its rows were looked at: a day may be millions."""
 
     last: str
@@ -45,7 +45,7 @@ class _Told:
     redriven: int
 
     @classmethod
-    def of(cls, contents: Contents) -> _Told:
+    def from_object(cls, contents: ObjectContents) -> _ObjectSummary:
         return cls(contents.last, contents.counted, contents.forgotten, contents.redriven)
 
 
@@ -53,13 +53,13 @@ class _Told:
 class _Object:
     """An object that was read. ``told`` is None if it is corrupt."""
 
-    stored: Stored
+    stored: StoredObjectInfo
     link: Link
-    told: _Told | None
+    told: _ObjectSummary | None
 
 
 @dataclass(frozen=True)
-class _Known:
+class _ChainState:
     """What the table says of a chain: its item, the numbers of its side objects.
 
     ``there``: rows that a redrive found archived already, of batches that were given up.
@@ -70,7 +70,7 @@ class _Known:
     there: int
 
 
-class _Seen:
+class _SequenceIndex:
     """Where each number of a day stands, in little space: 100 to 150 bytes a row."""
 
     def __init__(self) -> None:
@@ -89,11 +89,15 @@ class Verifier:
     """Verifies stretches of the archive."""
 
     def __init__(
-        self, store: Store, archive: Archive, *, now: Callable[[], dt.datetime] = utc_now
+        self,
+        store: VerifierTable,
+        archive: ArchiveReader,
+        *,
+        now: Callable[[], dt.datetime] = utc_now,
     ) -> None:
         self._store, self._archive, self._now = store, archive, now
 
-    def verify(self, days: Days, entities: Sequence[str]) -> VerifyReport:
+    def verify(self, days: DayRange, entities: Sequence[str]) -> VerifyReport:
         """Verify what was deleted on some days, of some entities.
 
         Both must be said: a chain of which every object is gone is found by the table alone.
@@ -102,23 +106,24 @@ class Verifier:
         for entity in entities:
             day = days.first
             while day in days:
-                self._day(entity, day, report)
+                self._verify_day(entity, day, report)
                 day += dt.timedelta(days=1)
         return report
 
-    def _day(self, entity: str, day: dt.date, report: VerifyReport) -> None:
+    def _verify_day(self, entity: str, day: dt.date, report: VerifyReport) -> None:
         """Verify one partition.
 
         The table is read before the objects that are compared with it: what it says then was
         there. The index may not know a chain that has just begun; its objects do.
         """
-        archive, whole = self._archive, Days.of(day)
-        shards = {item["GSI2SK"]["S"] for item in self._listed(entity, day)}
-        shards |= {each.link.chain.shard for each in archive.links(entity, whole) if each.link}
+        archive, whole = self._archive, DayRange.for_rows(day)
+        shards = {item["GSI2SK"]["S"] for item in self._list_day(entity, day)}
+        shards |= {each.link.chain.shard for each in archive.list_links(entity, whole) if each.link}
         before = {
-            Chain(shard, entity, day): self._known(Chain(shard, entity, day)) for shard in shards
+            Chain(shard, entity, day): self._read_chain_state(Chain(shard, entity, day))
+            for shard in shards
         }
-        stored = list(archive.stored(entity, whole))
+        stored = list(archive.list_objects(entity, whole))
         for each in stored:
             report.counts.objects += 1
             report.counts.bytes += each.size
@@ -131,50 +136,57 @@ class Verifier:
             chain: [each for _, each in group]
             for chain, group in groupby(links, key=lambda pair: pair[0].chain)
         }
-        seen = _Seen()
+        seen = _SequenceIndex()
         for chain in sorted(before):
             known = before[chain]
             found = [self._read(each, seen, report) for each in there.get(chain, ())]
-            self._links(
+            self._check_links(
                 [each for each in found if not each.link.is_side], known.item, chain, report
             )
-            self._sides(found, known.sides, chain, report)
-            self._counts(found, known, chain, report)
+            self._check_side_objects(found, known.sides, chain, report)
+            self._check_counts(found, known, chain, report)
 
-    def _listed(self, entity: str, day: dt.date) -> Iterator[Image]:
-        query = Query(chains.days_list(entity, day), index="GSI2")
-        for page in self._store.pages(query):
+    def _list_day(self, entity: str, day: dt.date) -> Iterator[Image]:
+        query = Query(chains.render_days_list(entity, day), index="GSI2")
+        for page in self._store.query_pages(query):
             yield from page.items
 
-    def _known(self, chain: Chain) -> _Known:
+    def _read_chain_state(self, chain: Chain) -> _ChainState:
         """What the table says of a chain."""
         key = chain.watermark_key
         item = self._store.get(key, consistent=True)
-        query = Query(key.pk, prefix=keys.prefix(key.sk), consistent=True)
+        query = Query(key.pk, prefix=keys.render_prefix(key.sk), consistent=True)
         sides, there = set(), 0
-        for page in self._store.pages(query):
+        for page in self._store.query_pages(query):
             for each in page.items:
                 _, kind, seq = keys.parse(each["SK"]["S"])
                 if kind == chains.SIDE_ITEM:
                     sides.add(seq)
                 else:
-                    there += attributes.integer(each, "rows") or 0
-        return _Known(item or {}, frozenset(sides), there)
+                    there += attributes.get_integer(each, "rows") or 0
+        return _ChainState(item or {}, frozenset(sides), there)
 
-    def _read(self, stored: Stored, seen: _Seen, report: VerifyReport) -> _Object:
+    def _read(
+        self, stored: StoredObjectInfo, seen: _SequenceIndex, report: VerifyReport
+    ) -> _Object:
         link = stored.link
         if link is None:
             raise ValueError(f"{stored.name} is no object of a chain")
         try:
             contents = self._archive.read(stored.name)
-            self._rows(stored.name, link, contents, seen, report)
+            self._check_rows(stored.name, link, contents, seen, report)
         except CorruptObjectError as error:
             report.find("corrupt", stored.name, str(error))
             return _Object(stored, link, None)
-        return _Object(stored, link, _Told.of(contents))
+        return _Object(stored, link, _ObjectSummary.from_object(contents))
 
-    def _rows(
-        self, name: str, link: Link, contents: Contents, seen: _Seen, report: VerifyReport
+    def _check_rows(
+        self,
+        name: str,
+        link: Link,
+        contents: ObjectContents,
+        seen: _SequenceIndex,
+        report: VerifyReport,
     ) -> None:
         """Every row belongs where it stands, and stands there alone; ``seen``: the day's."""
         chain, least = link.chain, "" if link.is_side else link.after
@@ -186,7 +198,7 @@ class Verifier:
                 report.find("doubled", name, f"{row.seq} stands in {before}")
             report.counts.raw += row.raw
 
-    def _links(
+    def _check_links(
         self, links: Iterable[_Object], item: Image, chain: Chain, report: VerifyReport
     ) -> None:
         """Each link begins where the one before it ends, and the last where the table says."""
@@ -203,20 +215,20 @@ class Verifier:
                 reached = None
             elif reached is None or each.told.last > reached:
                 reached = each.told.last
-        watermark = chains.watermark_of(item)
+        watermark = chains.read_watermark(item)
         if reached is not None and watermark != chains.START and reached < watermark:
             report.find("removed", chain.prefix, f"nothing from {reached} to {watermark}")
 
-    def _sides(
+    def _check_side_objects(
         self, found: Iterable[_Object], sides: frozenset[str], chain: Chain, report: VerifyReport
     ) -> None:
         """Every side object that the table names is there."""
         there = {each.link.after for each in found if each.link.is_side}
         for seq in sorted(sides - there):
-            report.find("removed", chain.side(seq), "the table names it")
+            report.find("removed", chain.render_side_name(seq), "the table names it")
 
-    def _counts(
-        self, found: Sequence[_Object], before: _Known, chain: Chain, report: VerifyReport
+    def _check_counts(
+        self, found: Sequence[_Object], before: _ChainState, chain: Chain, report: VerifyReport
     ) -> None:
         """As many rows as deletions. With an object that cannot be read that is said already."""
         counts, item, there = report.counts, before.item, before.there
@@ -226,8 +238,8 @@ class Verifier:
         sides = sum(told.counted for link, told in read if link.is_side)
         redriven = sum(told.redriven for _, told in read)
         forgotten = sum(told.forgotten for _, told in read)
-        deletions = attributes.integer(item, "seen") or 0
-        known, watermark = attributes.integer(item, "rows") or 0, chains.watermark_of(item)
+        deletions = attributes.get_integer(item, "seen") or 0
+        known, watermark = attributes.get_integer(item, "rows") or 0, chains.read_watermark(item)
         linked = sum(
             told.counted for link, told in read if not link.is_side and told.last <= watermark
         )
@@ -246,14 +258,14 @@ class Verifier:
             return
         if rows > deletions + sides + redriven + there:
             # Meanwhile more may have come: who writes has counted before.
-            now = self._known(chain)
+            now = self._read_chain_state(chain)
             item, there = now.item, now.there
-            deletions = attributes.integer(item, "seen") or 0
+            deletions = attributes.get_integer(item, "seen") or 0
         if rows > deletions + sides + redriven + there:
             report.find("unseen", chain.prefix, f"{rows} rows of {deletions} deletions")
         elif rows < deletions:
-            fresh = self._now() - UNDER_WAY
-            if (attributes.integer(item, "seen_at") or 0) > fresh.timestamp():
+            fresh = self._now() - DELIVERY_GRACE
+            if (attributes.get_integer(item, "seen_at") or 0) > fresh.timestamp():
                 counts.under_way += deletions - rows
             else:
                 report.find("lost", chain.prefix, f"{rows} rows of {deletions} deletions")

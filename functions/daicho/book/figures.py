@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from daicho.declare.queries import Figure, Ranking
-from daicho.declare.results import Chart, Counted, Score
+from daicho.declare.queries import RankingQuery, TotalQuery
+from daicho.declare.results import Chart, Score, VoteResult
 from daicho.derive.contributions import Amount
 from daicho.errors import Invalid
-from daicho.query.paging import MOST_AT_ONCE, Binding, Position, check_limit
-from daicho.query.totals import Figures
+from daicho.query.paging import MAX_PAGE_ITEMS, CursorBinding, CursorPosition, check_limit
+from daicho.query.totals import Totals
 from daicho.storage.table import Table
-from daicho.tally.reader import live_amount
-from daicho.write.counter_writer import Counters
+from daicho.tally.reader import read_live_amount
+from daicho.write.counter_writer import CounterWriter
 from daicho.write.idempotency import HEADER
-from daicho.write.item_writer import Writer
+from daicho.write.item_writer import ItemWriter
 
 
-class Counting:
+class TotalsMixin:
     """What a `Book` has to say of what is counted."""
 
     tenant: str
     _table: Table
-    _figures: Figures
-    _counters: Counters
-    _writer: Writer
+    _figures: Totals
+    _counters: CounterWriter
+    _writer: ItemWriter
 
-    def add(self, figure: Figure) -> Counted:
+    def add(self, figure: TotalQuery) -> VoteResult:
         """Count one vote of a fast counter's group (``Ballot.likes(poll, candidate)``).
 
         It may be ``unknown`` whether it was: tell whoever asked.
@@ -37,29 +37,29 @@ class Counting:
         """
         if self._writer.open is not None:
             raise Invalid("a fast counter cannot tell a repeat", field=HEADER)
-        group = self._figures.group(figure.entity, figure.aggregate, figure.within)
-        counted = self._counters.add(figure.entity, group, group.by(figure))
-        self._writer.sender.sent += 1  # begun anew, the request would count it twice
+        group = self._figures.resolve_group(figure.entity, figure.aggregate, figure.within)
+        counted = self._counters.add_vote(figure.entity, group, group.render_by(figure))
+        self._writer.sender.attempted += 1  # begun anew, the request would count it twice
         return counted
 
-    def read(self, figure: Figure, *, live: bool = False, ranked: bool = False) -> Score:
+    def read(self, figure: TotalQuery, *, live: bool = False, ranked: bool = False) -> Score:
         """A group's tally, as rolled up last; or ``live``, all that was counted up to now.
 
         ``ranked``: with its rank, which is None for zero items and where it is ``beyond`` 10,000.
         """
-        group = self._figures.group(figure.entity, figure.aggregate, figure.within)
-        by, amount = group.by(figure), None
+        group = self._figures.resolve_group(figure.entity, figure.aggregate, figure.within)
+        by, amount = group.render_by(figure), None
         if live and group.counter is not None:
-            amount = self._counters.live(figure.entity, group).get(by, Amount())
+            amount = self._counters.read_live(figure.entity, group).get(by, Amount())
         elif live:
-            amount = live_amount(self._table, group.tally(by))
-        return self._figures.score(group, by, amount, ranked=ranked and group.aggregate.ranked)
+            amount = read_live_amount(self._table, group.render_tally(by))
+        return self._figures.read_score(group, by, amount, ranked=ranked and group.aggregate.ranked)
 
     def top(
         self,
-        ranking: Ranking,
+        ranking: RankingQuery,
         *,
-        limit: int = MOST_AT_ONCE,
+        limit: int = MAX_PAGE_ITEMS,
         cursor: str | None = None,
         live: bool = False,
     ) -> Chart:
@@ -73,16 +73,16 @@ class Counting:
             Invalid: a limit that is not 1 to 100, or ``live`` for more than 100 members.
         """
         check_limit(limit)
-        group = self._figures.group(ranking.entity, ranking.aggregate, ranking.within)
-        partitions = group.rankings
-        binding = Binding(self.tenant, ("live" if live else "top", partitions[0]))
-        start: Position | None = binding.read(cursor)
+        group = self._figures.resolve_group(ranking.entity, ranking.aggregate, ranking.within)
+        partitions = group.list_rankings
+        binding = CursorBinding(self.tenant, ("live" if live else "top", partitions[0]))
+        start: CursorPosition | None = binding.read_cursor(cursor)
         if not live:
-            scores, end = self._figures.top(group, start, limit)
+            scores, end = self._figures.read_top(group, start, limit)
         else:
             if group.counter is not None:
-                amounts = self._counters.live(ranking.entity, group)
+                amounts = self._counters.read_live(ranking.entity, group)
             else:
-                amounts = self._figures.members_live(group)
-            scores, end = self._figures.ranked(amounts, start, limit)
-        return Chart(scores, binding.write(end))
+                amounts = self._figures.read_members_live(group)
+            scores, end = self._figures.rank_amounts(amounts, start, limit)
+        return Chart(scores, binding.write_cursor(end))

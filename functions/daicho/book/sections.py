@@ -9,91 +9,91 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from daicho.declare.entity import Entity
-from daicho.declare.queries import OneSection
-from daicho.declare.results import Held
-from daicho.declare.split import split_of, with_sections
-from daicho.declare.stored_objects import Place
+from daicho.declare.queries import SectionRef
+from daicho.declare.results import SectionValue
+from daicho.declare.split import attach_sections, find_split_field
+from daicho.declare.stored_objects import SignedRequest
 from daicho.errors import NotFound
-from daicho.items.mapper import item_of
+from daicho.items.mapper import to_item
 from daicho.layout.sections import Manifest, check_name
-from daicho.query.key_resolver import described
-from daicho.query.section_reader import Found, SplitReader
+from daicho.query.key_resolver import display_name
+from daicho.query.section_reader import SectionReader, SectionsRead
 from daicho.storage.attributes import Image
-from daicho.storage.item_key import key_of
+from daicho.storage.item_key import get_key
 from daicho.storage.table import Table
-from daicho.write.document_writer import SplitWriter
-from daicho.write.item_writer import Writer
-from daicho.write.object_writer import Objects
-from daicho.write.section_staging import Staging
-from daicho.write.section_writer import SECTION, SectionWriter
+from daicho.write.document_writer import DocumentWriter
+from daicho.write.item_writer import ItemWriter
+from daicho.write.object_writer import ObjectWriter
+from daicho.write.section_staging import SectionStaging
+from daicho.write.section_writer import SECTION_HEADER, SectionWriter
 
 E = TypeVar("E", bound=Entity)
 
 
 @dataclass(frozen=True)
-class Splits:
+class SectionTools:
     """Reads and writes what is split of a tenant's items."""
 
-    reader: SplitReader
-    writer: SplitWriter
+    reader: SectionReader
+    writer: DocumentWriter
     sections: SectionWriter
 
     @classmethod
-    def of(
-        cls, table: Table, writer: Writer, clock: Callable[[], dt.datetime], at_once: int
-    ) -> Splits:
+    def build(
+        cls, table: Table, writer: ItemWriter, clock: Callable[[], dt.datetime], at_once: int
+    ) -> SectionTools:
         """For the items that ``writer`` writes."""
-        staging = Staging(table, writer, clock, at_once)
-        return cls(SplitReader(table), SplitWriter(staging), SectionWriter(staging))
+        staging = SectionStaging(table, writer, clock, at_once)
+        return cls(SectionReader(table), DocumentWriter(staging), SectionWriter(staging))
 
-    def whole(self, entity: type[E], head: Image) -> E | None:
+    def read_item(self, entity: type[E], head: Image) -> E | None:
         """An item with its sections, as it was at one moment; None if it was deleted meanwhile."""
-        if split_of(entity) is None:
-            return item_of(entity, head)
-        self.writer.staging.writer.check_apart(key_of(head))
-        found = self.reader.whole(head, entity.__name__)
-        if isinstance(found, Found):
-            return with_sections(item_of(entity, found.head), found.values())
-        return None if found is None else item_of(entity, found)
+        if find_split_field(entity) is None:
+            return to_item(entity, head)
+        self.writer.staging.writer.check_sections_unchanged(get_key(head))
+        found = self.reader.read_document(head, entity.__name__)
+        if isinstance(found, SectionsRead):
+            return attach_sections(to_item(entity, found.head), found.get_values())
+        return None if found is None else to_item(entity, found)
 
 
-class Sections:
+class SectionsMixin:
     """What a `Book` has to say of what stands beside items: sections, and objects in S3."""
 
-    _splits: Splits
-    _objects: Objects
-    _writer: Writer
+    _splits: SectionTools
+    _objects: ObjectWriter
+    _writer: ItemWriter
 
-    def find_section(self, asked: OneSection[Any]) -> Held | None:
+    def find_section(self, asked: SectionRef[Any]) -> SectionValue | None:
         """One section (``Document.split(id, section="summary")``), or None.
 
         Raises:
             NotFound: there is no such item.
         """
-        check_name(asked.name, SECTION)
-        one, entity = asked.one, asked.entity
-        key = self._writer.places.key(one)
-        changed = self._splits.sections.changed(key)
+        check_name(asked.name, SECTION_HEADER)
+        one, entity = asked.item, asked.entity
+        key = self._writer.places.resolve_key(one)
+        changed = self._splits.sections.with_changes(key)
         if changed is not None and asked.name in changed.changes:
             return changed.changes[asked.name].held
         if changed is None:
-            self._writer.check_apart(key)
+            self._writer.check_sections_unchanged(key)
         head = None if key is None else self._writer.table.get(key, consistent=True)
-        if head is None or split_of(entity) is None:
-            raise NotFound(f"no {described(one)}")
-        if Manifest.of(head) is None:  # it was written before it was split
-            return self._held_inside(asked, item_of(entity, head))
-        found = self._splits.reader.section(head, entity.__name__, asked.name)
+        if head is None or find_split_field(entity) is None:
+            raise NotFound(f"no {display_name(one)}")
+        if Manifest.from_image(head) is None:  # it was written before it was split
+            return self._find_section(asked, to_item(entity, head))
+        found = self._splits.reader.read_section(head, entity.__name__, asked.name)
         if found is None:
-            raise NotFound(f"no {described(one)}")
+            raise NotFound(f"no {display_name(one)}")
         newest, section = found
         if section is None:
             return None
-        manifest = Manifest.of(newest)
+        manifest = Manifest.from_image(newest)
         began = 0 if manifest is None else manifest.began
-        return Held(json.loads(section.text), section.changed or began)
+        return SectionValue(json.loads(section.text), section.changed or began)
 
-    def section(self, asked: OneSection[Any]) -> Held:
+    def section(self, asked: SectionRef[Any]) -> SectionValue:
         """One section.
 
         Raises:
@@ -101,12 +101,12 @@ class Sections:
         """
         found = self.find_section(asked)
         if found is None:
-            raise NotFound(f"no section {asked.name!r} in {described(asked.one)}")
+            raise NotFound(f"no section {asked.name!r} in {display_name(asked.item)}")
         return found
 
     def put_section(
-        self, asked: OneSection[Any], value: Any, *, if_match: int | None = None
-    ) -> Held:
+        self, asked: SectionRef[Any], value: Any, *, if_match: int | None = None
+    ) -> SectionValue:
         """Create or replace one section, and no other.
 
         Its item becomes of the next version: of two who change it at once, or two of its sections,
@@ -120,7 +120,7 @@ class Sections:
         """
         return self._splits.sections.put(asked, value, if_match=if_match)
 
-    def remove_section(self, asked: OneSection[Any], *, if_match: int | None = None) -> int:
+    def remove_section(self, asked: SectionRef[Any], *, if_match: int | None = None) -> int:
         """Remove one section; its item's version then.
 
         Raises:
@@ -129,18 +129,18 @@ class Sections:
         """
         return self._splits.sections.remove(asked, if_match=if_match)
 
-    def upload(self, item: Entity, field: str) -> Place:
+    def sign_upload(self, item: Entity, field: str) -> SignedRequest:
         """Where the object of an item is to be put: a signed request, good once for 15 minutes."""
-        return self._objects.upload(item, field)
+        return self._objects.sign_upload(item, field)
 
-    def download(self, item: Entity, field: str) -> Place:
+    def sign_download(self, item: Entity, field: str) -> SignedRequest:
         """Where the object of an item is to be had: a signed request, good for an hour."""
-        return self._objects.download(item, field)
+        return self._objects.sign_download(item, field)
 
-    def _writing(self, entity: type[Entity]) -> Writer | SplitWriter:
-        return self._writer if split_of(entity) is None else self._splits.writer
+    def _choose_writer(self, entity: type[Entity]) -> ItemWriter | DocumentWriter:
+        return self._writer if find_split_field(entity) is None else self._splits.writer
 
-    def _held_inside(self, asked: OneSection[Any], item: Entity) -> Held | None:
-        held = split_of(asked.entity)
+    def _find_section(self, asked: SectionRef[Any], item: Entity) -> SectionValue | None:
+        held = find_split_field(asked.entity)
         values: dict[str, Any] = getattr(item, held.name) if held is not None else {}
-        return Held(values[asked.name], item.version) if asked.name in values else None
+        return SectionValue(values[asked.name], item.version) if asked.name in values else None

@@ -8,10 +8,10 @@ from typing import Any, Literal, get_args
 from daicho.declare.base import Declaration
 from daicho.declare.entity import E
 from daicho.declare.fields import FieldSpec
-from daicho.declare.parts import MOST_SHARDS, PartSpec, condition, counted, spec_of
-from daicho.declare.queries import Figure, Ranking
+from daicho.declare.parts import MAX_SHARDS, PartSpec, check_value_count, get_spec, read_condition
+from daicho.declare.queries import RankingQuery, TotalQuery
 from daicho.errors import DeclarationError
-from daicho.plan import RolledUp
+from daicho.plan import RollupMode
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Sum:
     field: Any
 
 
-class Tally(Declaration):
+class TallyDeclaration(Declaration):
     """What has figures: groups ``by`` some fields, ranked ``within`` others."""
 
     measure: Count | Sum = Count()
@@ -34,11 +34,11 @@ class Tally(Declaration):
     within: tuple[PartSpec, ...]
     ranked: bool
 
-    def __get__(self, instance: object, owner: type[E]) -> TallyOf:
-        return TallyOf(owner, self)
+    def __get__(self, instance: object, owner: type[E]) -> TallyQueries:
+        return TallyQueries(owner, self)
 
 
-class Aggregate(Tally):
+class Aggregate(TallyDeclaration):
     """A count or a sum for each group, exact, maintained through the stream.
 
     Args:
@@ -66,44 +66,44 @@ class Aggregate(Tally):
         where: Any = True,
         on_expiry: Literal["keep", "subtract"] | None = None,
         shards: int = 1,
-        rolled_up: RolledUp = "by schedule",
+        rolled_up: RollupMode = "by schedule",
     ) -> None:
-        self.measure = Sum(spec_of(measure.field)) if isinstance(measure, Sum) else measure
-        self.by = tuple(PartSpec.of(part) for part in by)
+        self.measure = Sum(get_spec(measure.field)) if isinstance(measure, Sum) else measure
+        self.by = tuple(PartSpec.from_argument(part) for part in by)
         within = within if isinstance(within, tuple) else (within,)
-        self.within = tuple(PartSpec.of(part) for part in within)
+        self.within = tuple(PartSpec.from_argument(part) for part in within)
         self.ranked, self.on_expiry = ranked, on_expiry
-        self.where = condition(where)
+        self.where = read_condition(where)
         self.shards = shards
         if ranked and not self.by:
             raise DeclarationError("a ranked Aggregate needs members: group it by a field")
-        if shards not in range(1, MOST_SHARDS + 1):
+        if shards not in range(1, MAX_SHARDS + 1):
             raise DeclarationError(
-                f"a ranking's shards are a number from 1 to {MOST_SHARDS}, not {shards!r}"
+                f"a ranking's shards are a number from 1 to {MAX_SHARDS}, not {shards!r}"
             )
         if shards > 1 and not ranked:
             raise DeclarationError("shards spread a ranking, and this Aggregate is not ranked")
-        if rolled_up not in get_args(RolledUp):
+        if rolled_up not in get_args(RollupMode):
             raise DeclarationError(
                 f"an Aggregate is rolled_up 'by schedule' or 'at once', not {rolled_up!r}"
             )
         self.rolled_up = rolled_up
 
 
-class TallyOf:
+class TallyQueries:
     """A tally, asked: called with ``within`` and ``by`` values it is one figure."""
 
-    def __init__(self, entity: type[Any], tally: Tally) -> None:
+    def __init__(self, entity: type[Any], tally: TallyDeclaration) -> None:
         self.entity, self.declaration = entity, tally
 
-    def __call__(self, *parts: Any) -> Figure:
+    def __call__(self, *parts: Any) -> TotalQuery:
         """The figure of one group: the values of ``within``, then of ``by``."""
         declared = self.declaration
-        counted(parts, len(declared.within) + len(declared.by), declared)
+        check_value_count(parts, len(declared.within) + len(declared.by), declared)
         inner = len(declared.within)
-        return Figure(self.entity, declared.name, parts[:inner], parts[inner:])
+        return TotalQuery(self.entity, declared.name, parts[:inner], parts[inner:])
 
-    def top(self, *within: Any) -> Ranking:
+    def top(self, *within: Any) -> RankingQuery:
         """The groups of one ``within``, highest first.
 
         Raises:
@@ -111,11 +111,11 @@ class TallyOf:
         """
         if not self.declaration.ranked:
             raise DeclarationError(f"{self.declaration} is not ranked")
-        counted(within, len(self.declaration.within), self.declaration)
-        return Ranking(self.entity, self.declaration.name, within)
+        check_value_count(within, len(self.declaration.within), self.declaration)
+        return RankingQuery(self.entity, self.declaration.name, within)
 
 
-class Counter(Tally):
+class Counter(TallyDeclaration):
     """A fast, approximate counter, for likes and views: nothing is stored but the number.
 
     A vote adds 1 to one of ``slots``, drawn at random; totals and ranking follow with the rollup.
@@ -133,9 +133,9 @@ class Counter(Tally):
     """
 
     def __init__(self, *by: Any, within: Any = (), slots: Any = 8) -> None:
-        self.by = tuple(PartSpec.of(part) for part in by)
+        self.by = tuple(PartSpec.from_argument(part) for part in by)
         within = within if isinstance(within, tuple) else (within,)
-        self.within = tuple(PartSpec.of(part) for part in within)
+        self.within = tuple(PartSpec.from_argument(part) for part in within)
         self.ranked = bool(by)
         self.slots: int | FieldSpec = slots
         if any(part.each for part in (*self.by, *self.within)):

@@ -8,7 +8,7 @@ code.
 from __future__ import annotations
 
 from daicho.declare.fields import FieldSpec
-from daicho.plan import Way
+from daicho.plan import VersionMode
 
 
 class Declaration:
@@ -24,7 +24,7 @@ class Declaration:
     name = ""
     entity = ""
     twice = ""
-    way: Way | None = None
+    version_mode: VersionMode | None = None
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name, self.entity = name, owner.__name__

@@ -16,11 +16,11 @@ from daicho.declare.keys import Key
 from daicho.declare.listings import Listing
 from daicho.declare.parts import ConditionSpec, PartSpec
 from daicho.declare.searches import Search, ThroughSpec
-from daicho.declare.split import Split, check
-from daicho.declare.stored_objects import objects_of
+from daicho.declare.split import Split, check_sections
+from daicho.declare.stored_objects import list_object_fields
 from daicho.declare.versioned import Versioned
 from daicho.errors import DeclarationError
-from daicho.storage.keys import text_of
+from daicho.storage.keys import render_scalar
 
 if TYPE_CHECKING:
     from daicho.declare.entity import Entity
@@ -36,7 +36,7 @@ def compile_entity(entity: type[Entity]) -> plan.EntityPlan:
     Raises:
         DeclarationError: with the declaration's name in it.
     """
-    return _Compiler(entity).compiled()
+    return _Compiler(entity).compile_plan()
 
 
 class _Compiler:
@@ -47,42 +47,49 @@ class _Compiler:
         self.read: dict[str, str] = {}
         self.expires = next((e for e in self.declarations.values() if isinstance(e, Expires)), None)
 
-    def compiled(self) -> plan.EntityPlan:
+    def compile_plan(self) -> plan.EntityPlan:
         for spec in self.entity.fields_.values():
             self._check_copy(spec)
         self._check_objects()
         key = cast(Key[Any], self.declarations["key"])
         return plan.EntityPlan(
             name=self.name,
-            key=self._key(key),
-            searches=tuple(self._search(each) for each in self._all(Search)),
-            listings=tuple(self._listing(each) for each in self._all(Listing)),
-            aggregates=tuple(self._aggregate(each) for each in self._all(Aggregate)),
-            counters=tuple(self._counter(each) for each in self._all(Counter)),
-            expires=self._expires(),
-            versions=self._versions(),
+            key=self._compile_key(key),
+            searches=tuple(self._compile_search(each) for each in self._compile_all(Search)),
+            listings=tuple(self._compile_listing(each) for each in self._compile_all(Listing)),
+            aggregates=tuple(
+                self._compile_aggregate(each) for each in self._compile_all(Aggregate)
+            ),
+            counters=tuple(self._compile_counter(each) for each in self._compile_all(Counter)),
+            expires=self._compile_expires(),
+            versions=self._compile_versions(),
             fields=dict(sorted(self.read.items())),
-            split=self._split(),
+            split=self._compile_split(),
         )
 
-    def _all(self, kind: Any) -> list[Any]:
+    def _compile_all(self, kind: Any) -> list[Any]:
         found = [each for each in self.declarations.values() if isinstance(each, kind)]
         return sorted(found, key=lambda each: str(each.name))
 
-    def _key(self, key: Key[Any]) -> plan.KeyPlan:
-        names = [self._field(key, spec, KEY_KINDS) for spec in key.parts]
+    def _compile_key(self, key: Key[Any]) -> plan.KeyPlan:
+        names = [self._compile_field(key, spec, KEY_KINDS) for spec in key.parts]
         if not names:
             raise DeclarationError(f"{key} takes at least one field")
-        shards = self._shards(key)
-        salt = self._field(key, key.salt, ("str",)) if key.salt is not None else None
+        shards = self._compile_shards(key)
+        salt = self._compile_field(key, key.salt, ("str",)) if key.salt is not None else None
         if salt is not None and shards is None:
             raise DeclarationError(f"{key}: a salt seasons shards, and there are none")
         split = key.partition
         return plan.KeyPlan(
-            tuple(names[:split]), tuple(names[split:]), shards, salt, key.edge, self._moves(key)
+            tuple(names[:split]),
+            tuple(names[split:]),
+            shards,
+            salt,
+            key.edge,
+            self._compile_moves(key),
         )
 
-    def _moves(self, key: Key[Any]) -> str | None:
+    def _compile_moves(self, key: Key[Any]) -> str | None:
         moves = key.moves
         if moves is None:
             return None
@@ -92,18 +99,18 @@ class _Compiler:
             raise DeclarationError(f"{key}: {moves} is set once, so no item ever moves by it")
         return moves.name
 
-    def _shards(self, key: Key[Any]) -> int | str | None:
+    def _compile_shards(self, key: Key[Any]) -> int | str | None:
         shards = key.shards
         if isinstance(shards, FieldSpec):
             if not shards.frozen:
                 raise DeclarationError(f"{key}: {shards} must be frozen: a place never moves")
-            return self._field(key, shards, ("int",))
+            return self._compile_field(key, shards, ("int",))
         if shards is not None and shards < 2:
             raise DeclarationError(f"{key}: shards is a number from 2, or a field of whole numbers")
         return shards
 
-    def _search(self, search: Search) -> plan.SearchPlan:
-        fields = tuple(self._field(search, spec, ("str",)) for spec in search.fields)
+    def _compile_search(self, search: Search) -> plan.SearchPlan:
+        fields = tuple(self._compile_field(search, spec, ("str",)) for spec in search.fields)
         kinds = {spec.name: spec.reads_as for spec in search.fields}
         return plan.SearchPlan(
             name=search.name,
@@ -116,12 +123,12 @@ class _Compiler:
             mode=search.mode,
             companies=tuple(name for name in fields if kinds[name] == "company"),
             phones=tuple(name for name in fields if kinds[name] == "phone"),
-            through=tuple(self._through(search, each) for each in search.through),
+            through=tuple(self._compile_through(search, each) for each in search.through),
         )
 
-    def _through(self, search: Search, through: ThroughSpec) -> plan.Through:
+    def _compile_through(self, search: Search, through: ThroughSpec) -> plan.ThroughPlan:
         reference, name = through.reference, through.target
-        members = self._field(search, reference, ("str", "set"))
+        members = self._compile_field(search, reference, ("str", "set"))
         target = reference.target
         if name.entity != target.__name__:
             raise DeclarationError(
@@ -130,35 +137,37 @@ class _Compiler:
         if name.kind != "str":
             raise DeclarationError(f"{search} reads {name}, which is {name.kind}; it takes str")
         self._check_single(reference)
-        self._check_held(search, target, name)
+        self._check_in_pointer(search, target, name)
         key = target.declarations_["key"]
         if key.partition or key.shards:
             raise DeclarationError(
                 f"{search} looks through all items of {target.__name__}, which must stand in one "
                 f"collection: key = Key({key.parts[0].name}, partition=0)"
             )
-        listing = next((each for each in self._all(Listing) if _lists(each, reference)), None)
+        listing = next(
+            (each for each in self._compile_all(Listing) if _list_of_lists(each, reference)), None
+        )
         if listing is None:
             part = f"each({reference.name})" if reference.role == "refs" else reference.name
             raise DeclarationError(
                 f"{search} reads {name} through {reference}, whose members nothing lists: "
                 f"of_{target.__name__.lower()} = Listing({part})"
             )
-        return plan.Through(members, target.__name__, name.name, name.reads_as, listing.name)
+        return plan.ThroughPlan(members, target.__name__, name.name, name.reads_as, listing.name)
 
-    def _listing(self, listing: Listing[Any]) -> plan.ListingPlan:
+    def _compile_listing(self, listing: Listing[Any]) -> plan.ListingPlan:
         order = listing.order or (created_at,)
         return plan.ListingPlan(
             name=listing.name,
             since=UNNUMBERED,
-            partition=tuple(self._part(listing, each) for each in listing.partition),
-            order=tuple(self._field(listing, each, KEY_KINDS) for each in order),
-            where=self._condition(listing, listing.where),
+            partition=tuple(self._compile_part(listing, each) for each in listing.partition),
+            order=tuple(self._compile_field(listing, each, KEY_KINDS) for each in order),
+            where=self._compile_condition(listing, listing.where),
             shards=listing.shards,
-            copies=self._copies(listing),
+            copies=self._compile_copies(listing),
         )
 
-    def _copies(self, listing: Listing[Any]) -> tuple[str, ...]:
+    def _compile_copies(self, listing: Listing[Any]) -> tuple[str, ...]:
         """What a row needs to be shown: the copied fields, and the key that tells the item."""
         fields = self.entity.fields_
         chosen = tuple(fields.values()) if listing.copies_all else listing.copies
@@ -166,7 +175,7 @@ class _Compiler:
             if spec is not created_at and spec.entity != self.name:
                 raise DeclarationError(f"{listing} copies {spec}: an image knows only its own")
             if spec is not created_at:
-                self._check_held(listing, self.entity, spec)
+                self._check_in_pointer(listing, self.entity, spec)
         if listing.copies_all:
             versioned = ("versioned_at",) if self.entity.versioned_ else ()
             return (*fields, "created_at", "version", *versioned)
@@ -174,27 +183,27 @@ class _Compiler:
         kept = (*key.parts, *chosen) if chosen else ()
         return tuple(dict.fromkeys(spec.name for spec in kept))
 
-    def _aggregate(self, aggregate: Aggregate) -> plan.AggregatePlan:
+    def _compile_aggregate(self, aggregate: Aggregate) -> plan.AggregatePlan:
         measured = None
         if isinstance(aggregate.measure, Sum):
-            measured = self._field(aggregate, aggregate.measure.field, ("int", "decimal"))
+            measured = self._compile_field(aggregate, aggregate.measure.field, ("int", "decimal"))
         return plan.AggregatePlan(
             name=aggregate.name,
             since=UNNUMBERED,
             measure="count" if measured is None else "sum",
             field=measured,
-            by=tuple(self._part(aggregate, each) for each in aggregate.by),
-            within=tuple(self._part(aggregate, each) for each in aggregate.within),
+            by=tuple(self._compile_part(aggregate, each) for each in aggregate.by),
+            within=tuple(self._compile_part(aggregate, each) for each in aggregate.within),
             ranked=aggregate.ranked,
-            on_expiry=self._on_expiry(aggregate),
-            where=self._condition(aggregate, aggregate.where),
+            on_expiry=self._compile_on_expiry(aggregate),
+            where=self._compile_condition(aggregate, aggregate.where),
             shards=aggregate.shards,
             rolled_up=aggregate.rolled_up,
         )
 
-    def _counter(self, counter: Counter) -> plan.CounterPlan:
-        within = tuple(self._part(counter, each) for each in counter.within)
-        by = tuple(self._part(counter, each) for each in counter.by)
+    def _compile_counter(self, counter: Counter) -> plan.CounterPlan:
+        within = tuple(self._compile_part(counter, each) for each in counter.within)
+        by = tuple(self._compile_part(counter, each) for each in counter.by)
         slots = counter.slots
         if isinstance(slots, FieldSpec):
             known = slots.role == "copied" and slots.target.name in [p.field for p in within]
@@ -204,11 +213,11 @@ class _Compiler:
                     "or a field that is copied through a reference which it counts within"
                 )
             return plan.CounterPlan(
-                counter.name, UNNUMBERED, by, within, self._field(counter, slots, ("int",))
+                counter.name, UNNUMBERED, by, within, self._compile_field(counter, slots, ("int",))
             )
         return plan.CounterPlan(counter.name, UNNUMBERED, by, within, slots)
 
-    def _on_expiry(self, aggregate: Aggregate) -> Any:
+    def _compile_on_expiry(self, aggregate: Aggregate) -> Any:
         if self.expires is None:
             return "subtract"
         if aggregate.on_expiry is None:
@@ -222,7 +231,7 @@ class _Compiler:
             )
         return aggregate.on_expiry
 
-    def _expires(self) -> plan.ExpiryPlan | None:
+    def _compile_expires(self) -> plan.ExpiryPlan | None:
         if self.expires is None:
             return None
         seconds = int(self.expires.after.total_seconds())
@@ -231,34 +240,34 @@ class _Compiler:
         return plan.ExpiryPlan(seconds, self.expires.archive)
 
     def _check_objects(self) -> None:
-        for name in objects_of(self.entity):
+        for name in list_object_fields(self.entity):
             if self.expires is not None:
                 raise DeclarationError(
                     f"{self.expires} would leave {self.name}.{name} behind in S3"
                 )
-            if self._all(Versioned) or self._all(Split):
+            if self._compile_all(Versioned) or self._compile_all(Split):
                 raise DeclarationError(
                     f"{self.name}.{name}: an item with an object has no versions and no sections"
                 )
 
-    def _split(self) -> str | None:
-        found = self._all(Split)
+    def _compile_split(self) -> str | None:
+        found = self._compile_all(Split)
         if len(found) > 1:
             raise DeclarationError(f"{found[1]}: {self.name} is split already, by {found[0]}")
         for each in found:
-            check(each)
+            check_sections(each)
             if self.expires is not None:
                 raise DeclarationError(f"{self.expires} would leave the sections of {each} behind")
             if cast(Key[Any], self.declarations["key"]).moves is not None:
                 raise DeclarationError(f"{each}: what moves would leave its sections behind")
-            if self._all(Versioned):
+            if self._compile_all(Versioned):
                 raise DeclarationError(f"{each}: versions of {self.name} would hold no sections")
             return str(each.field.name)
         return None
 
-    def _versions(self) -> plan.Way | None:
+    def _compile_versions(self) -> plan.VersionMode | None:
         key = cast(Key[Any], self.declarations["key"])
-        for declared in self._all(Versioned):
+        for declared in self._compile_all(Versioned):
             if key.moves is not None:
                 raise DeclarationError(
                     f"{declared}: {key} moves, and what moves leaves its versions behind; let "
@@ -271,7 +280,7 @@ class _Compiler:
                 )
         return self.entity.versioned_
 
-    def _part(self, declaration: Declaration, part: PartSpec) -> plan.Part:
+    def _compile_part(self, declaration: Declaration, part: PartSpec) -> plan.Part:
         kinds: tuple[str, ...] = KEY_KINDS
         if part.each:
             kinds = ("set",)
@@ -279,24 +288,26 @@ class _Compiler:
             kinds = ("datetime", "date")
         elif part.folded:
             kinds = ("str",)
-        name = self._field(declaration, part.field, kinds)
+        name = self._compile_field(declaration, part.field, kinds)
         return plan.Part(name, part.bucket, part.folded, part.each)
 
-    def _condition(
+    def _compile_condition(
         self, declaration: Declaration, where: ConditionSpec | None
     ) -> plan.Condition | None:
         if where is None:
             return None
-        name = self._field(declaration, where.field, KEY_KINDS)
+        name = self._compile_field(declaration, where.field, KEY_KINDS)
         literals = where.field.literals
         for value in where.values:
             if literals is not None and value not in literals:
                 raise DeclarationError(
                     f"{declaration}: {value!r} is no value of {where.field} {literals}"
                 )
-        return plan.Condition(name, tuple(text_of(value) for value in where.values))
+        return plan.Condition(name, tuple(render_scalar(value) for value in where.values))
 
-    def _field(self, declaration: Declaration, spec: FieldSpec, kinds: tuple[str, ...]) -> str:
+    def _compile_field(
+        self, declaration: Declaration, spec: FieldSpec, kinds: tuple[str, ...]
+    ) -> str:
         if spec is created_at:
             return "created_at"
         if spec.entity != self.name:
@@ -304,7 +315,7 @@ class _Compiler:
                 f"{declaration} reads {spec}: an image knows only its own fields. Copy it: "
                 f"{spec.name}: ... = copied(..., {spec})"
             )
-        if any(each.field is spec for each in self._all(Split)):
+        if any(each.field is spec for each in self._compile_all(Split)):
             raise DeclarationError(
                 f"{declaration} reads {spec}, which is split into items of its own: no image "
                 "holds it"
@@ -313,11 +324,11 @@ class _Compiler:
             raise DeclarationError(
                 f"{declaration} reads {spec}, which is {spec.kind}; it takes {' or '.join(kinds)}"
             )
-        self._check_held(declaration, self.entity, spec)
+        self._check_in_pointer(declaration, self.entity, spec)
         self.read[spec.name] = spec.kind
         return spec.name
 
-    def _check_held(self, reader: object, entity: type[Entity], spec: FieldSpec) -> None:
+    def _check_in_pointer(self, reader: object, entity: type[Entity], spec: FieldSpec) -> None:
         """By pointer a base item holds its key, and nothing of its content."""
         key = cast(Key[Any], entity.declarations_["key"])
         if entity.versioned_ == "pointer" and spec not in key.parts:
@@ -351,10 +362,10 @@ class _Compiler:
                 f"{spec} copies {spec.source}, but {reference} refers to "
                 f"{reference.target.__name__}"
             )
-        self._check_held(spec, reference.target, spec.source)
+        self._check_in_pointer(spec, reference.target, spec.source)
 
 
-def _lists(listing: Listing[Any], reference: FieldSpec) -> bool:
+def _list_of_lists(listing: Listing[Any], reference: FieldSpec) -> bool:
     """Whether a listing has a newest-first list for each item that a field refers to."""
     if len(listing.partition) != 1 or listing.order or listing.where is not None:
         return False

@@ -39,7 +39,7 @@ class Resource:
 
 
 @dataclass(frozen=True)
-class Answer:
+class MountedDeclaration:
     """A declaration mounted at a path of its own, instead of its usual one."""
 
     path: str
@@ -58,7 +58,7 @@ class Route:
 
 
 @dataclass(frozen=True)
-class Beside:
+class Include:
     """What a function shows beside the rows of an entity's lists; ``optional``: when asked for."""
 
     entity: type[Entity]
@@ -78,9 +78,9 @@ class Domain:
         self.name = name
         self.entities = entities
         self.resources: list[Resource] = []
-        self.answers: list[Answer] = []
+        self.answers: list[MountedDeclaration] = []
         self.routes: list[Route] = []
-        self.besides: list[Beside] = []
+        self.besides: list[Include] = []
         self.plans = tuple(compiler.compile_entity(entity) for entity in entities)
 
     def resource(
@@ -100,17 +100,17 @@ class Domain:
             raise DeclarationError(f"{path}: {entity.__name__} is not of the domain {self.name!r}")
         if most is not None and "PUT" in chosen:
             raise DeclarationError(f"{path}: PUT creates too, and what `most` counts is for POST")
-        if most is not None and count_of_all(entity) is None:
+        if most is not None and find_total_count(entity) is None:
             raise DeclarationError(f"{path}: at most {most} of what nothing counts: Count()")
         self.resources.append(Resource(path, entity, chosen, most))
 
-    def answer(self, path: str, declaration: Any, *, window: Window | None = None) -> None:
+    def mount(self, path: str, declaration: Any, *, window: Window | None = None) -> None:
         """Mount a declaration at ``path`` instead of where `resource` would.
 
         ``window="minutes"``: of a list that is ordered by an instant, ``?minutes=`` asks for the
         last so many only.
         """
-        self.answers.append(Answer(path, declaration, window))
+        self.answers.append(MountedDeclaration(path, declaration, window))
 
     def route(self, method: Method, path: str, *, role: str | None = None) -> Callable[[F], F]:
         """Mount a function. Its parameters are ``book``, the path's and the query's, and a body."""
@@ -121,7 +121,7 @@ class Domain:
 
         return mount
 
-    def beside(self, entity: type[Entity], *, optional: bool = False) -> Callable[[F], F]:
+    def include(self, entity: type[Entity], *, optional: bool = False) -> Callable[[F], F]:
         """Show what a function gives beside the rows of an entity's lists, under its name.
 
         It takes the book and the items of a page, and gives a value for each. ``optional``: only
@@ -129,13 +129,13 @@ class Domain:
         """
 
         def show(function: F) -> F:
-            self.besides.append(Beside(entity, function, optional))
+            self.besides.append(Include(entity, function, optional))
             return function
 
         return show
 
 
-def count_of_all(entity: type[Entity]) -> str | None:
+def find_total_count(entity: type[Entity]) -> str | None:
     """The name of the aggregate that counts all of an entity's items, if there is one."""
     plan = compiler.compile_entity(entity)
     all_ = (each for each in plan.aggregates if each.measure == "count" and each.where is None)

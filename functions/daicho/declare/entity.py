@@ -18,7 +18,7 @@ from daicho.declare.base import Declaration
 from daicho.declare.fields import MISSING, FieldSpec, field, ref
 from daicho.declare.stored_objects import StoredObject
 from daicho.errors import DeclarationError
-from daicho.plan import Way
+from daicho.plan import VersionMode
 from daicho.search.normalise import FIELD_CODE_POINTS
 
 _INDEX_KEYS = tuple(f"GSI{number}{end}" for number in (1, 2, 3) for end in ("PK", "SK"))
@@ -57,7 +57,7 @@ class EntityMeta(type):
     fields_: dict[str, FieldSpec]
     declarations_: dict[str, Declaration]
     model_: type[BaseModel]
-    versioned_: Way | None
+    versioned_: VersionMode | None
 
     @classmethod
     def __prepare__(mcs, name: str, bases: tuple[type, ...], /, **options: Any) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class EntityMeta(type):
         """Make the class; wrong declarations raise DeclarationError."""
         cls = super().__new__(mcs, name, bases, dict(body), **options)
         if bases:
-            _collect(cls)
+            _collect_declarations(cls)
         return cls
 
 
@@ -117,16 +117,16 @@ class Entity(metaclass=EntityMeta):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{name}={value!r}" for name, value in values_of(self).items())
+        values = ", ".join(f"{name}={value!r}" for name, value in get_values(self).items())
         return f"{type(self).__name__}({values})"
 
 
-def values_of(item: Entity) -> dict[str, Any]:
+def get_values(item: Entity) -> dict[str, Any]:
     """An item's fields as they are: the given ones, the made ones, the copied ones."""
     return {name: item.__dict__[name] for name in type(item).fields_}
 
 
-def stored(
+def restore_item(
     cls: type[E],
     values: Mapping[str, Any],
     created_at: dt.datetime,
@@ -145,14 +145,14 @@ def stored(
         item = cls(**values)
     except ValidationError:
         item = cls.__new__(cls)
-        item.__dict__.update(dict(_older(cls)(**values)))
+        item.__dict__.update(dict(_make_lenient_model(cls)(**values)))
     item.__dict__["_created_at"] = created_at
     item.__dict__["_version"] = version
     item.__dict__["_versioned_at"] = versioned_at
     return item
 
 
-def stored_fields(
+def read_fields(
     cls: type[Entity], values: Mapping[str, Any], names: Iterable[str]
 ) -> dict[str, Any]:
     """Some fields of an item as they were read, by the types of `stored`'s older items.
@@ -160,12 +160,12 @@ def stored_fields(
     Raises:
         pydantic.ValidationError: what is stored does not fit the entity's types any more.
     """
-    found = _older(cls)(**values)
+    found = _make_lenient_model(cls)(**values)
     return {name: getattr(found, name) for name in names}
 
 
 @cache
-def _older(cls: EntityMeta) -> type[BaseModel]:
+def _make_lenient_model(cls: EntityMeta) -> type[BaseModel]:
     """The model of what older declarations let in: of the same types, without limits."""
     fields: dict[str, Any] = {}
     for name, spec in cls.fields_.items():
@@ -178,11 +178,11 @@ def _older(cls: EntityMeta) -> type[BaseModel]:
     return create_model(cls.__name__, **fields)
 
 
-def _collect(cls: EntityMeta) -> None:
-    annotations = _annotations(cls)
+def _collect_declarations(cls: EntityMeta) -> None:
+    annotations = _read_annotations(cls)
     fields: dict[str, FieldSpec] = {}
     for name, annotation in annotations.items():
-        fields[name] = _field(cls, name, annotation)
+        fields[name] = _read_field(cls, name, annotation)
     declarations = {
         name: value
         for name, value in vars(cls).items()
@@ -198,12 +198,14 @@ def _collect(cls: EntityMeta) -> None:
     for twice in single:
         if single.count(twice) > 1:
             raise DeclarationError(f"{cls.__name__} {twice}")
-    cls.versioned_ = next((each.way for each in declarations.values() if each.way), None)
+    cls.versioned_ = next(
+        (each.version_mode for each in declarations.values() if each.version_mode), None
+    )
     cls.fields_, cls.declarations_ = fields, declarations
-    cls.model_ = _model(cls)
+    cls.model_ = _make_model(cls)
 
 
-def _annotations(cls: EntityMeta) -> dict[str, Any]:
+def _read_annotations(cls: EntityMeta) -> dict[str, Any]:
     own = {n: v for n, v in vars(cls).items() if isinstance(v, FieldSpec | Declaration)}
     try:
         # A field may bear the name of a builtin type (id, list): the module decides, not the body.
@@ -220,7 +222,7 @@ def _annotations(cls: EntityMeta) -> dict[str, Any]:
     return {name: found[name] for name in inspect.get_annotations(cls)}
 
 
-def _field(cls: EntityMeta, name: str, annotation: Any) -> FieldSpec:
+def _read_field(cls: EntityMeta, name: str, annotation: Any) -> FieldSpec:
     if name in RESERVED or name.startswith("_") or name.endswith("_"):
         raise DeclarationError(f"{cls.__name__}.{name}: the name is reserved")
     value = vars(cls).get(name, MISSING)
@@ -233,12 +235,12 @@ def _field(cls: EntityMeta, name: str, annotation: Any) -> FieldSpec:
     if value.role == "object":
         if annotation is not StoredObject:
             raise DeclarationError(f"{value} is an object: {name}: StoredObject = stored_object()")
-        annotation = value.target.model(f"{cls.__name__}{name.title()}")
+        annotation = value.target.make_model(f"{cls.__name__}{name.title()}")
     value.annotation = annotation
     return value
 
 
-def _model(cls: EntityMeta) -> type[BaseModel]:
+def _make_model(cls: EntityMeta) -> type[BaseModel]:
     key_fields = cls.declarations_["key"].key_fields
     searched = {spec.name for each in cls.declarations_.values() for spec in each.searched}
     fields: dict[str, Any] = {}

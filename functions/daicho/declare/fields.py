@@ -64,12 +64,12 @@ class FieldSpec:
     @property
     def kind(self) -> str:
         """How the value stands in a key: str, int, bool, decimal, date, datetime, set or json."""
-        return _kind_of(self.annotation)
+        return _choose_kind(self.annotation)
 
     @property
     def literals(self) -> tuple[str, ...] | None:
         """The values that a ``Literal`` annotation admits, or None."""
-        inner = _without_none(self.annotation)
+        inner = _strip_none(self.annotation)
         return typing.get_args(inner) if typing.get_origin(inner) is Literal else None
 
 
@@ -178,8 +178,8 @@ _KINDS: dict[Any, str] = {
 }
 
 
-def _kind_of(annotation: Any) -> str:
-    inner = _without_none(annotation)
+def _choose_kind(annotation: Any) -> str:
+    inner = _strip_none(annotation)
     if typing.get_origin(inner) is typing.Annotated:
         inner = typing.get_args(inner)[0]
     if typing.get_origin(inner) is Literal:
@@ -189,7 +189,7 @@ def _kind_of(annotation: Any) -> str:
     return _KINDS.get(inner, "json")
 
 
-def _without_none(annotation: Any) -> Any:
+def _strip_none(annotation: Any) -> Any:
     if typing.get_origin(annotation) in (Union, types.UnionType):
         inner = [each for each in typing.get_args(annotation) if each is not type(None)]
         if len(inner) == 1:

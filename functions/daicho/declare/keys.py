@@ -7,8 +7,8 @@ from typing import Any, Generic, TypeVarTuple
 from daicho.declare.base import Declaration
 from daicho.declare.entity import E
 from daicho.declare.fields import MISSING, FieldSpec
-from daicho.declare.parts import counted, spec_of
-from daicho.declare.queries import Many, One
+from daicho.declare.parts import check_value_count, get_spec
+from daicho.declare.queries import ItemRef, ListQuery
 from daicho.errors import DeclarationError
 
 Ts = TypeVarTuple("Ts")
@@ -33,7 +33,7 @@ class Key(Declaration, Generic[*Ts]):
         salt: Any = MISSING,
         moves: Any = MISSING,
     ) -> None:
-        self.parts = tuple(spec_of(part) for part in parts)
+        self.parts = tuple(get_spec(part) for part in parts)
         if not self.parts:
             raise DeclarationError("a Key takes at least one field")
         if not 0 <= partition <= len(self.parts):
@@ -46,16 +46,16 @@ class Key(Declaration, Generic[*Ts]):
         ):
             raise DeclarationError(f"a Key's shards are a number or a field(), not {shards!r}")
         self.shards: int | FieldSpec | None = None if shards is MISSING else shards
-        self.salt: FieldSpec | None = None if salt is MISSING else spec_of(salt)
-        self.moves: FieldSpec | None = None if moves is MISSING else spec_of(moves)
+        self.salt: FieldSpec | None = None if salt is MISSING else get_spec(salt)
+        self.moves: FieldSpec | None = None if moves is MISSING else get_spec(moves)
 
     @property
     def key_fields(self) -> tuple[FieldSpec, ...]:
         """All fields of the key."""
         return self.parts
 
-    def __get__(self, instance: object, owner: type[E]) -> KeyOf[E, *Ts]:
-        return KeyOf(owner, self)
+    def __get__(self, instance: object, owner: type[E]) -> KeyQueries[E, *Ts]:
+        return KeyQueries(owner, self)
 
 
 class Edge(Key[*Ts]):
@@ -68,27 +68,27 @@ class Edge(Key[*Ts]):
         if len(self.parts) != 2:
             raise DeclarationError("an Edge has two ends")
 
-    def __get__(self, instance: object, owner: type[E]) -> EdgeOf[E, *Ts]:
-        return EdgeOf(owner, self)
+    def __get__(self, instance: object, owner: type[E]) -> EdgeQueries[E, *Ts]:
+        return EdgeQueries(owner, self)
 
 
-class KeyOf(Generic[E, *Ts]):
+class KeyQueries(Generic[E, *Ts]):
     """A key, asked: called with all values it is one item; `all` is a collection."""
 
     def __init__(self, entity: type[E], key: Key[*Ts]) -> None:
         self.entity, self.declaration = entity, key
 
-    def __call__(self, *parts: *Ts) -> One[E]:
+    def __call__(self, *parts: *Ts) -> ItemRef[E]:
         """The item with these values of the key's fields."""
-        counted(parts, len(self.declaration.parts), self.declaration)
-        return One(self.entity, parts)
+        check_value_count(parts, len(self.declaration.parts), self.declaration)
+        return ItemRef(self.entity, parts)
 
-    def all(self, *partition: Any) -> Many[E]:
+    def all(self, *partition: Any) -> ListQuery[E]:
         """The items of one collection in the order of their sort key, over all shards."""
-        counted(partition, self.declaration.partition, self.declaration)
-        return Many(self.entity, "partition", "key", partition)
+        check_value_count(partition, self.declaration.partition, self.declaration)
+        return ListQuery(self.entity, "partition", "key", partition)
 
-    def under(self, *parts: Any) -> Many[E]:
+    def under(self, *parts: Any) -> ListQuery[E]:
         """The items whose key begins with these values, whole ones, in the order of their key.
 
         ``Place.key.under("japan", "kanto")``: not what is under ``kantoku``. At least the
@@ -100,12 +100,12 @@ class KeyOf(Generic[E, *Ts]):
                 f"{declared} is asked under {declared.partition} to {len(declared.parts)} values, "
                 f"not {len(parts)}"
             )
-        return Many(self.entity, "under", "key", parts)
+        return ListQuery(self.entity, "under", "key", parts)
 
 
-class EdgeOf(KeyOf[E, *Ts]):
+class EdgeQueries(KeyQueries[E, *Ts]):
     """An edge, asked: `all` from its near end, `inverse` from its far end."""
 
-    def inverse(self, far_end: Any) -> Many[E]:
+    def inverse(self, far_end: Any) -> ListQuery[E]:
         """The edges that lead to ``far_end``."""
-        return Many(self.entity, "inverse", "key", (far_end,))
+        return ListQuery(self.entity, "inverse", "key", (far_end,))

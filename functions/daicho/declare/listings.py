@@ -7,8 +7,8 @@ from typing import Any, Generic, TypeVarTuple
 from daicho.declare.base import Declaration
 from daicho.declare.entity import E
 from daicho.declare.fields import FieldSpec
-from daicho.declare.parts import MOST_SHARDS, PartSpec, condition, counted, spec_of
-from daicho.declare.queries import Many
+from daicho.declare.parts import MAX_SHARDS, PartSpec, check_value_count, get_spec, read_condition
+from daicho.declare.queries import ListQuery
 from daicho.errors import DeclarationError
 
 Ts = TypeVarTuple("Ts")
@@ -34,15 +34,15 @@ class Listing(Declaration, Generic[*Ts]):
         shards: int = 1,
         copies: Any = (),
     ) -> None:
-        self.partition = tuple(PartSpec.of(part) for part in partition)
-        self.order = () if order is None else _specs(order)
-        self.where = condition(where)
+        self.partition = tuple(PartSpec.from_argument(part) for part in partition)
+        self.order = () if order is None else _read_specs(order)
+        self.where = read_condition(where)
         self.shards = shards
         self.copies_all = copies is all
-        self.copies = () if self.copies_all else _specs(copies)
-        if shards not in range(1, MOST_SHARDS + 1):
+        self.copies = () if self.copies_all else _read_specs(copies)
+        if shards not in range(1, MAX_SHARDS + 1):
             raise DeclarationError(
-                f"a Listing's shards are a number from 1 to {MOST_SHARDS}, not {shards!r}"
+                f"a Listing's shards are a number from 1 to {MAX_SHARDS}, not {shards!r}"
             )
 
     @property
@@ -50,22 +50,22 @@ class Listing(Declaration, Generic[*Ts]):
         """Whether rows bring anything along."""
         return self.copies_all or bool(self.copies)
 
-    def __get__(self, instance: object, owner: type[E]) -> ListingOf[E, *Ts]:
-        return ListingOf(owner, self)
+    def __get__(self, instance: object, owner: type[E]) -> ListingQueries[E, *Ts]:
+        return ListingQueries(owner, self)
 
 
-class ListingOf(Generic[E, *Ts]):
+class ListingQueries(Generic[E, *Ts]):
     """A listing, asked."""
 
     def __init__(self, entity: type[E], listing: Listing[*Ts]) -> None:
         self.entity, self.declaration = entity, listing
 
-    def __call__(self, *partition: *Ts) -> Many[E]:
+    def __call__(self, *partition: *Ts) -> ListQuery[E]:
         """The items listed under these values."""
-        counted(partition, len(self.declaration.partition), self.declaration)
-        return Many(self.entity, "listing", self.declaration.name, partition)
+        check_value_count(partition, len(self.declaration.partition), self.declaration)
+        return ListQuery(self.entity, "listing", self.declaration.name, partition)
 
 
-def _specs(given: Any) -> tuple[FieldSpec, ...]:
+def _read_specs(given: Any) -> tuple[FieldSpec, ...]:
     """The fields of an argument that takes one or several."""
-    return tuple(spec_of(each) for each in (given if isinstance(given, tuple) else (given,)))
+    return tuple(get_spec(each) for each in (given if isinstance(given, tuple) else (given,)))

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 from daicho.declare.base import Declaration
 from daicho.declare.fields import FieldSpec
 from daicho.errors import DeclarationError
-from daicho.plan import Bucket
+from daicho.plan import TimeBucket
 
-MOST_SHARDS = 100
+MAX_SHARDS = 100
 """Of a listing or a ranking: each is read for a page."""
 T = TypeVar("T")
 
@@ -21,16 +21,16 @@ class PartSpec:
     """A field as a declaration uses it: bucketed, folded, or each of a set."""
 
     field: FieldSpec
-    bucket: Bucket | None = None
+    bucket: TimeBucket | None = None
     folded: bool = False
     each: bool = False
 
     @classmethod
-    def of(cls, value: Any) -> PartSpec:
+    def from_argument(cls, value: Any) -> PartSpec:
         """Read what stands in a declaration's argument list."""
         if isinstance(value, PartSpec):
             return value
-        return cls(spec_of(value))
+        return cls(get_spec(value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class ConditionSpec:
     values: tuple[Any, ...]
 
 
-def spec_of(value: Any) -> FieldSpec:
+def get_spec(value: Any) -> FieldSpec:
     """The field that a bare name in a class body stands for.
 
     Raises:
@@ -57,36 +57,36 @@ def spec_of(value: Any) -> FieldSpec:
 
 def month(moment: dt.datetime | dt.date) -> str:
     """The month of an instant or day, in UTC: ``2026-11``."""
-    return as_seen(str, PartSpec(spec_of(moment), bucket="month"))
+    return cast_declared(str, PartSpec(get_spec(moment), bucket="month"))
 
 
 def day(moment: dt.datetime) -> str:
     """The day of an instant, in UTC: ``2026-11-21``."""
-    return as_seen(str, PartSpec(spec_of(moment), bucket="day"))
+    return cast_declared(str, PartSpec(get_spec(moment), bucket="day"))
 
 
 def folded(text: str) -> str:
     """The whole text in the normal form of searches: case, width, marks and kana folded."""
-    return as_seen(str, PartSpec(spec_of(text), folded=True))
+    return cast_declared(str, PartSpec(get_spec(text), folded=True))
 
 
 def each(members: set[str]) -> str:
     """Each member of a set: the item is listed, or counted, once for every one."""
-    return as_seen(str, PartSpec(spec_of(members), each=True))
+    return cast_declared(str, PartSpec(get_spec(members), each=True))
 
 
 def one_of(value: T, *values: T) -> bool:
     """True of items whose field is one of ``values``."""
-    return as_seen(bool, ConditionSpec(spec_of(value), values))
+    return cast_declared(bool, ConditionSpec(get_spec(value), values))
 
 
-def as_seen(_kind: type[T], value: Any) -> T:
+def cast_declared(_kind: type[T], value: Any) -> T:
     """A declared value: mypy sees what it will be in an item, Python what is declared of it."""
     result: T = value
     return result
 
 
-def condition(where: Any) -> ConditionSpec | None:
+def read_condition(where: Any) -> ConditionSpec | None:
     """The condition that is declared, None for none; DeclarationError for anything else."""
     if where is True:
         return None
@@ -95,7 +95,7 @@ def condition(where: Any) -> ConditionSpec | None:
     return where
 
 
-def counted(parts: tuple[Any, ...], expected: int, declaration: Declaration) -> None:
+def check_value_count(parts: tuple[Any, ...], expected: int, declaration: Declaration) -> None:
     """Check how many values a question is asked with; TypeError names the declaration."""
     if len(parts) != expected:
         raise TypeError(f"{declaration} takes {expected} values, not {len(parts)}")

@@ -10,7 +10,7 @@ from daicho.declare.entity import E, Entity
 
 
 @dataclass(frozen=True)
-class One(Generic[E]):
+class ItemRef(Generic[E]):
     """One item, by the values of its key's fields: partition first, then sort.
 
     ``version``: as it was in that version, of an entity whose versions are kept.
@@ -22,7 +22,7 @@ class One(Generic[E]):
 
 
 @dataclass(frozen=True)
-class OneSection(Generic[E]):
+class SectionRef(Generic[E]):
     """One section of a split item, by the values of the item's key and its name."""
 
     entity: type[E]
@@ -30,13 +30,13 @@ class OneSection(Generic[E]):
     name: str
 
     @property
-    def one(self) -> One[E]:
+    def item(self) -> ItemRef[E]:
         """The item that it is of."""
-        return One(self.entity, self.parts)
+        return ItemRef(self.entity, self.parts)
 
 
 @dataclass(frozen=True)
-class Many(Generic[E]):
+class ListQuery(Generic[E]):
     """A list of items.
 
     ``by`` says through what: ``partition`` (the items of a partition, by sort key), ``under`` (of
@@ -52,13 +52,13 @@ class Many(Generic[E]):
     parts: tuple[Any, ...]
     window: dt.timedelta | None = None
 
-    def last(self, window: dt.timedelta) -> Many[E]:
+    def last(self, window: dt.timedelta) -> ListQuery[E]:
         """Only what is no older than ``window``, by the instant that the list is ordered by."""
         return replace(self, window=window)
 
 
 @dataclass(frozen=True)
-class Figure:
+class TotalQuery:
     """The tally of one group: values of ``within``, then of ``by``."""
 
     entity: type[Entity]
@@ -68,7 +68,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Ranking:
+class RankingQuery:
     """All groups of one ``within``, highest first, ties by id."""
 
     entity: type[Entity]

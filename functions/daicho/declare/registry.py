@@ -14,7 +14,7 @@ from typing import Any
 from daicho.declare.domain import Domain
 from daicho.declare.entity import Entity
 from daicho.errors import DeclarationError
-from daicho.plan import EntityPlan, Ledger, append, locked
+from daicho.plan import EntityPlan, Ledger, append_generations, check_locked
 
 EXAMPLES = "examples.json"
 
@@ -47,7 +47,7 @@ class Daicho:
             if not isinstance(domain, Domain):
                 raise DeclarationError(f"{module.__name__} holds no domain: domain = Domain(...)")
             found.append(domain)
-        return cls(*found, examples=_examples_of(package))
+        return cls(*found, examples=_read_examples(package))
 
     @cached_property
     def entities(self) -> tuple[type[Entity], ...]:
@@ -59,15 +59,15 @@ class Daicho:
         """What the declarations compile to, not numbered."""
         return (plan for domain in self.domains for plan in domain.plans)
 
-    def locked(self, ledger: Ledger) -> Ledger:
+    def check_locked(self, ledger: Ledger) -> Ledger:
         """``ledger``, if it ends with what is declared; else DeclarationError."""
-        return locked(self.plans, ledger)
+        return check_locked(self.plans, ledger)
 
-    def appended(self, ledger: Ledger) -> Ledger:
+    def append_generations(self, ledger: Ledger) -> Ledger:
         """``ledger`` with a new generation for what changed (``make generation``)."""
-        return append(self.plans, ledger)
+        return append_generations(self.plans, ledger)
 
-    def entity(self, name: str) -> type[Entity]:
+    def get_entity(self, name: str) -> type[Entity]:
         """The entity called ``name``.
 
         Raises:
@@ -76,7 +76,7 @@ class Daicho:
         return {each.__name__: each for each in self.entities}[name]
 
 
-def _examples_of(package: ModuleType) -> Mapping[str, Mapping[str, Any]]:
+def _read_examples(package: ModuleType) -> Mapping[str, Mapping[str, Any]]:
     file = files(package).joinpath(EXAMPLES)
     found: dict[str, dict[str, Any]] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
     return found

@@ -9,7 +9,7 @@ from daicho.declare.entity import E
 
 
 @dataclass(frozen=True)
-class Held:
+class SectionValue:
     """A section's value, and the version of the item at which it was last written."""
 
     value: Any
@@ -18,7 +18,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Counted:
+class VoteResult:
     """What became of a vote for a fast counter.
 
     ``unknown``: no answer came, so it was counted or it was not. Added again it would count once
@@ -29,7 +29,7 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Forgotten:
+class ForgetVersionsResult:
     """How many versions were removed; ``done``: no more are to be, else ask again."""
 
     removed: int

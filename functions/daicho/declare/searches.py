@@ -9,8 +9,8 @@ from typing import Any, Generic
 from daicho.declare.base import Declaration
 from daicho.declare.entity import E
 from daicho.declare.fields import FieldSpec
-from daicho.declare.parts import as_seen, spec_of
-from daicho.declare.queries import Many
+from daicho.declare.parts import cast_declared, get_spec
+from daicho.declare.queries import ListQuery
 from daicho.errors import DeclarationError
 from daicho.search import grams
 
@@ -28,10 +28,10 @@ def through(references: Any, name: str) -> str:
 
     Names are matched over the tenant's items of that entity, which are few: a thousand at most.
     """
-    reference = spec_of(references)
+    reference = get_spec(references)
     if reference.role not in ("ref", "refs"):
         raise DeclarationError(f"through() goes through a ref or refs, not {reference}")
-    return as_seen(str, ThroughSpec(reference, spec_of(name)))
+    return cast_declared(str, ThroughSpec(reference, get_spec(name)))
 
 
 class Search(Declaration):
@@ -55,7 +55,7 @@ class Search(Declaration):
     ) -> None:
         given: tuple[Any, ...] = fields
         self.through = tuple(each for each in given if isinstance(each, ThroughSpec))
-        self.fields = tuple(spec_of(each) for each in given if not isinstance(each, ThroughSpec))
+        self.fields = tuple(get_spec(each) for each in given if not isinstance(each, ThroughSpec))
         self.mode, self.shards = mode, shards
         self.steps, self.digits, self.kana = (
             self._default_steps() if steps is None else (tuple(steps), (), ())
@@ -69,8 +69,8 @@ class Search(Declaration):
         if mode == "contains" and self.steps[-1] != len(self.steps):
             raise DeclarationError("the steps of a Search that contains have no gap: (1, 2, 3)")
 
-    def __get__(self, instance: object, owner: type[E]) -> SearchOf[E]:
-        return SearchOf(owner, self)
+    def __get__(self, instance: object, owner: type[E]) -> SearchQueries[E]:
+        return SearchQueries(owner, self)
 
     @property
     def searched(self) -> tuple[FieldSpec, ...]:
@@ -93,12 +93,12 @@ class Search(Declaration):
         return grams.INSIDE_STEPS, (), ()
 
 
-class SearchOf(Generic[E]):
+class SearchQueries(Generic[E]):
     """A search, asked with a keyword; the empty keyword lists everything."""
 
     def __init__(self, entity: type[E], search: Search) -> None:
         self.entity, self.declaration = entity, search
 
-    def __call__(self, keyword: str) -> Many[E]:
+    def __call__(self, keyword: str) -> ListQuery[E]:
         """The items that match a keyword."""
-        return Many(self.entity, "search", self.declaration.name, (keyword,))
+        return ListQuery(self.entity, "search", self.declaration.name, (keyword,))

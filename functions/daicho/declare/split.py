@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 from daicho.declare.base import Declaration
 from daicho.declare.entity import E
 from daicho.declare.fields import FieldSpec
-from daicho.declare.parts import spec_of
-from daicho.declare.queries import OneSection
+from daicho.declare.parts import get_spec
+from daicho.declare.queries import SectionRef
 from daicho.errors import DeclarationError
 from daicho.layout.sections import Manifest
 
@@ -28,24 +28,24 @@ class Split(Declaration):
     """
 
     def __init__(self, sections: Any) -> None:
-        self.field: FieldSpec = spec_of(sections)
+        self.field: FieldSpec = get_spec(sections)
 
-    def __get__(self, instance: object, owner: type[E]) -> SplitOf[E]:
-        return SplitOf(owner, self)
+    def __get__(self, instance: object, owner: type[E]) -> SplitQueries[E]:
+        return SplitQueries(owner, self)
 
 
-class SplitOf(Generic[E]):
+class SplitQueries(Generic[E]):
     """A split, asked: called with the values of the item's key and a name, it is one section."""
 
     def __init__(self, entity: type[E], split: Split) -> None:
         self.entity, self.declaration = entity, split
 
-    def __call__(self, *key: Any, section: str) -> OneSection[E]:
+    def __call__(self, *key: Any, section: str) -> SectionRef[E]:
         """The section of this name: ``Document.split(id, section="summary")``."""
-        return OneSection(self.entity, key, section)
+        return SectionRef(self.entity, key, section)
 
 
-def split_of(entity: Any) -> FieldSpec | None:
+def find_split_field(entity: Any) -> FieldSpec | None:
     """The field of an entity that is split; None if none is."""
     for each in entity.declarations_.values():
         if isinstance(each, Split):
@@ -53,42 +53,42 @@ def split_of(entity: Any) -> FieldSpec | None:
     return None
 
 
-def declared(entity: type[Any]) -> FieldSpec:
+def find_split(entity: type[Any]) -> FieldSpec:
     """The field of an entity that is split.
 
     Raises:
         TypeError: none is.
     """
-    found = split_of(entity)
+    found = find_split_field(entity)
     if found is None:
         raise TypeError(f"{entity.__name__} is not split: split = Split(sections)")
     return found
 
 
-def head_of(item: T, manifest: Manifest | None) -> T:
+def attach_manifest(item: T, manifest: Manifest | None) -> T:
     """The same item without its sections, as the table holds it."""
-    head, spec = copy.copy(item), split_of(item.__class__)
+    head, spec = copy.copy(item), find_split_field(item.__class__)
     if spec is not None:
         head.__dict__[spec.name] = None
         head.__dict__[_MANIFEST] = manifest
     return head
 
 
-def manifest_of(item: object) -> Manifest | None:
+def get_manifest(item: object) -> Manifest | None:
     """What an item knows of its sections, which it is read or written without."""
     found: Manifest | None = item.__dict__.get(_MANIFEST)
     return found
 
 
-def with_sections(item: T, values: dict[str, Any]) -> T:
+def attach_sections(item: T, values: dict[str, Any]) -> T:
     """An item with its sections."""
-    whole, spec = copy.copy(item), split_of(item.__class__)
+    whole, spec = copy.copy(item), find_split_field(item.__class__)
     if spec is not None:
         whole.__dict__[spec.name] = values
     return whole
 
 
-def check(split: Split) -> None:
+def check_sections(split: Split) -> None:
     """Refuse a field that has no sections.
 
     Raises:

@@ -18,14 +18,14 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from daicho.declare.fields import FieldSpec
 from daicho.errors import DeclarationError, Invalid
 from daicho.layout import cleanup_marks
-from daicho.layout.object_names import name_of
+from daicho.layout.object_names import render_object_name
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
 
 UPLOAD_SECONDS = 15 * 60
 DOWNLOAD_SECONDS = 60 * 60
 """How long a URL may be used: an address that was passed on does not open for ever."""
-MOST_OBJECT_BYTES = 5 * 1024**3
+MAX_OBJECT_BYTES = 5 * 1024**3
 """What S3 takes in one upload."""
 
 
@@ -39,13 +39,13 @@ class StoredObject(BaseModel):
 
 
 @dataclass(frozen=True)
-class Bounds:
+class ObjectLimits:
     """What an object may be."""
 
     max_bytes: int
     types: tuple[str, ...]
 
-    def model(self, name: str) -> type[StoredObject]:
+    def make_model(self, name: str) -> type[StoredObject]:
         """The model of what is written of such an object."""
         size = Annotated[int, Field(ge=1, le=self.max_bytes)]
         kind: Any = Literal[self.types]
@@ -54,7 +54,7 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Place:
+class SignedRequest:
     """Where an object is taken to or from: a request that S3 carries out until ``expires_at``.
 
     It must have just these headers, and a body of just that size.
@@ -76,28 +76,28 @@ def stored_object(*, max_bytes: int, types: tuple[str, ...]) -> Any:
         max_bytes: how large it may be, 5 GB at most.
         types: of which media types: ``("image/png", "image/jpeg")``.
     """
-    if not 1 <= max_bytes <= MOST_OBJECT_BYTES:
-        raise DeclarationError(f"an object has 1 to {MOST_OBJECT_BYTES} bytes, not {max_bytes}")
+    if not 1 <= max_bytes <= MAX_OBJECT_BYTES:
+        raise DeclarationError(f"an object has 1 to {MAX_OBJECT_BYTES} bytes, not {max_bytes}")
     if not types or not all("/" in each for each in types):
         raise DeclarationError(f"an object is of media types like 'image/png', not {types!r}")
-    return FieldSpec(role="object", target=Bounds(max_bytes, tuple(types)), frozen=True)
+    return FieldSpec(role="object", target=ObjectLimits(max_bytes, tuple(types)), frozen=True)
 
 
-def objects_of(entity: Any) -> tuple[str, ...]:
+def list_object_fields(entity: Any) -> tuple[str, ...]:
     """The fields of an entity that are objects."""
     return tuple(name for name, spec in entity.fields_.items() if spec.role == "object")
 
 
-def check_place(entity: Any, base: ItemKey, blamed: str) -> None:
+def check_object_keys(entity: Any, base: ItemKey, blamed: str) -> None:
     """Refuse an item whose objects, or the marks that look after them, would have no place.
 
     Raises:
         Invalid: its key is too long; it names the field ``blamed``.
     """
     try:
-        for field in objects_of(entity):
-            name_of(base, entity.__name__, field)
-            cleanup_marks.partition_of(base, entity.__name__)
+        for field in list_object_fields(entity):
+            render_object_name(base, entity.__name__, field)
+            cleanup_marks.render_owner_partition(base, entity.__name__)
     except keys.KeyTooLongError as error:
         raise Invalid(str(error), field=blamed) from error
     except Invalid as error:

@@ -6,10 +6,10 @@ from typing import Any, Generic, get_args
 
 from daicho.declare.base import Declaration
 from daicho.declare.entity import E
-from daicho.declare.parts import counted
-from daicho.declare.queries import Many, One
+from daicho.declare.parts import check_value_count
+from daicho.declare.queries import ItemRef, ListQuery
 from daicho.errors import DeclarationError
-from daicho.plan import Way
+from daicho.plan import VersionMode
 
 
 class Versioned(Declaration):
@@ -27,31 +27,31 @@ class Versioned(Declaration):
 
     twice = "is versioned twice"
 
-    def __init__(self, way: Way) -> None:
-        if way not in get_args(Way):
+    def __init__(self, way: VersionMode) -> None:
+        if way not in get_args(VersionMode):
             raise DeclarationError(f"an item is Versioned by 'copy' or 'pointer', not {way!r}")
-        self.way = way
+        self.version_mode = way
 
-    def __get__(self, instance: object, owner: type[E]) -> VersionsOf[E]:
-        return VersionsOf(owner, self)
+    def __get__(self, instance: object, owner: type[E]) -> VersionQueries[E]:
+        return VersionQueries(owner, self)
 
 
-class VersionsOf(Generic[E]):
+class VersionQueries(Generic[E]):
     """Versions, asked: called with the values of a key they are all those of one item."""
 
     def __init__(self, entity: type[E], versions: Versioned) -> None:
         self.entity, self.declaration = entity, versions
 
-    def __call__(self, *key: Any) -> Many[E]:
+    def __call__(self, *key: Any) -> ListQuery[E]:
         """The versions of one item, newest first; those of a deleted one too."""
         self._check(key)
-        return Many(self.entity, "versions", self.declaration.name, key)
+        return ListQuery(self.entity, "versions", self.declaration.name, key)
 
-    def at(self, *key: Any, version: int) -> One[E]:
+    def at(self, *key: Any, version: int) -> ItemRef[E]:
         """One item as it was in that version."""
         self._check(key)
-        return One(self.entity, key, version)
+        return ItemRef(self.entity, key, version)
 
     def _check(self, key: tuple[Any, ...]) -> None:
         declared: Any = self.entity.declarations_["key"]
-        counted(key, len(declared.parts), declared)
+        check_value_count(key, len(declared.parts), declared)

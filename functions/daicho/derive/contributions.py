@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact
 
-from daicho.derive.limits import MOST_GROUPS, check_few
-from daicho.layout.components import UnderivableError, combinations, meets_condition
-from daicho.layout.item_keys import tally_partition
+from daicho.derive.limits import MAX_GROUPS, check_count
+from daicho.layout.components import UnderivableError, list_combinations, meets_condition
+from daicho.layout.item_keys import render_tally_partition
 from daicho.plan import AggregatePlan, EntityPlan
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
@@ -33,7 +33,7 @@ class Amount:
         return bool(self.items or self.total)
 
 
-def contributions(plan: EntityPlan, image: Image) -> dict[str, Amount]:
+def compute_contributions(plan: EntityPlan, image: Image) -> dict[str, Amount]:
     """What a base item contributes: the tally's partition key, and the amount.
 
     A pure function of the image, so that old and new image give the exact difference.
@@ -48,27 +48,29 @@ def contributions(plan: EntityPlan, image: Image) -> dict[str, Amount]:
     for aggregate in plan.aggregates:
         if not meets_condition(plan, aggregate.where, image):
             continue
-        amount = _measure(aggregate, image)
+        amount = _measure_item(aggregate, image)
         if amount is None:
             continue
-        for within in combinations(plan, aggregate.within, image):
-            for by in combinations(plan, aggregate.by, image):
-                tally = keys.check_partition(tally_partition(tenant, plan, aggregate, within, by))
+        for within in list_combinations(plan, aggregate.within, image):
+            for by in list_combinations(plan, aggregate.by, image):
+                tally = keys.check_partition(
+                    render_tally_partition(tenant, plan, aggregate, within, by)
+                )
                 keys.check_sort(keys.render("0" * 29, *by))
                 found[tally] = found.get(tally, Amount()) + amount
-                check_few(plan, found, MOST_GROUPS)
+                check_count(plan, found, MAX_GROUPS)
     return found
 
 
-def _measure(aggregate: AggregatePlan, image: Image) -> Amount | None:
+def _measure_item(aggregate: AggregatePlan, image: Image) -> Amount | None:
     if aggregate.measure == "count":
         return Amount(1, Decimal(1))
     value = image.get(aggregate.field or "")
     if value is None or "NULL" in value:
         return None
-    measured = attributes.number(value["N"])
+    measured = attributes.parse_number(value["N"])
     try:
-        keys.inverted_score(measured)
+        keys.render_inverted_score(measured)
     except ValueError as error:
         what = f"a number that is summed has at most {keys.INTEGER_DIGITS} digits before the point"
         message = f"{what} and {keys.SCORE_PLACES} behind it"

@@ -8,19 +8,19 @@ from typing import Any
 from daicho.layout.components import UnderivableError
 from daicho.plan import EntityPlan
 
-MOST_ROWS = 400
+MAX_ROWS = 400
 """Derived items that one base item may have."""
-MOST_GROUPS = 99
+MAX_GROUPS = 99
 """Groups that one base item may count in: their slots and a claim are one transaction, so that a
 record of it that was set aside can be counted at once (EXACTNESS rules 2, 15)."""
 
 
-def check_few(plan: EntityPlan, found: Mapping[Any, object], most: int = MOST_ROWS) -> None:
+def check_count(plan: EntityPlan, found: Mapping[Any, object], most: int = MAX_ROWS) -> None:
     """Refuse what derives more than ``most``.
 
     Raises:
         UnderivableError: it does.
     """
     if len(found) > most:
-        what = "items" if most == MOST_ROWS else "groups"
+        what = "items" if most == MAX_ROWS else "groups"
         raise UnderivableError(f"{plan.name} derives too many {what}; at most {most}")

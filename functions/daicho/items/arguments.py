@@ -21,7 +21,7 @@ from daicho.layout import components
 from daicho.plan import EntityPlan, Part
 from daicho.search.normalise import fold
 from daicho.storage import keys
-from daicho.storage.attributes import AttributeValue, size_of, to_value
+from daicho.storage.attributes import AttributeValue, measure_image, to_value
 
 NESTED_LEVELS = 32
 NAME_BYTES = 65_535
@@ -31,19 +31,19 @@ _BUCKETS = {"month": re.compile(r"\d{4}-\d\d"), "day": re.compile(r"\d{4}-\d\d-\
 _MADE = {"created_at": TypeAdapter(dt.datetime)}
 
 
-def validated(entity: type[Entity], name: str, value: Any) -> Any:
+def validate_value(entity: type[Entity], name: str, value: Any) -> Any:
     """A value of one field, as the entity would hold it.
 
     Raises:
         Invalid: names the field.
     """
     try:
-        return _adapter(entity, name).validate_python(value)
+        return _make_adapter(entity, name).validate_python(value)
     except ValidationError as error:
         raise Invalid(error.errors()[0]["msg"], field=name) from error
 
 
-def attribute(entity: type[Entity], name: str, value: Any) -> AttributeValue:
+def to_attribute_value(entity: type[Entity], name: str, value: Any) -> AttributeValue:
     """The attribute value of a validated field's value.
 
     Raises:
@@ -51,11 +51,11 @@ def attribute(entity: type[Entity], name: str, value: Any) -> AttributeValue:
     """
     spec = entity.fields_.get(name)
     if spec is not None and spec.kind == "json":
-        value = _adapter(entity, name).dump_python(value)
+        value = _make_adapter(entity, name).dump_python(value)
         _check_nested(name, value)
     try:
         stored = to_value(value)
-        size_of({name: stored})  # encodes every text: a lone surrogate cannot be stored
+        measure_image({name: stored})  # encodes every text: a lone surrogate cannot be stored
     except UnicodeEncodeError as error:
         raise Invalid("the text is not well-formed Unicode", field=name) from error
     except (TypeError, ValueError, OverflowError) as error:  # an instant may leave the calendar
@@ -63,12 +63,17 @@ def attribute(entity: type[Entity], name: str, value: Any) -> AttributeValue:
     return stored
 
 
-def attributes(entity: type[Entity], given: Iterable[tuple[str, Any]]) -> dict[str, AttributeValue]:
+def to_attribute_values(
+    entity: type[Entity], given: Iterable[tuple[str, Any]]
+) -> dict[str, AttributeValue]:
     """Attribute values of fields as a caller gave them: those of a key, say."""
-    return {name: attribute(entity, name, validated(entity, name, value)) for name, value in given}
+    return {
+        name: to_attribute_value(entity, name, validate_value(entity, name, value))
+        for name, value in given
+    }
 
 
-def part_texts(
+def render_parts(
     entity: type[Entity], plan: EntityPlan, parts: tuple[Part, ...], values: tuple[Any, ...]
 ) -> tuple[str, ...]:
     """What stands in the key of a list or tally for these values.
@@ -78,29 +83,29 @@ def part_texts(
     Raises:
         Invalid: names the field.
     """
-    return tuple(_part_text(entity, plan, *pair) for pair in zip(parts, values, strict=True))
+    return tuple(_render_part(entity, plan, *pair) for pair in zip(parts, values, strict=True))
 
 
-def _part_text(entity: type[Entity], plan: EntityPlan, part: Part, value: Any) -> str:
+def _render_part(entity: type[Entity], plan: EntityPlan, part: Part, value: Any) -> str:
     if part.folded:
-        return fold(_text(part.field, value))
+        return fold(_render_value(part.field, value))
     if part.each:
-        return _text(part.field, value)
+        return _render_value(part.field, value)
     bucket = _BUCKETS.get(part.bucket or "")
     if bucket and isinstance(value, str) and bucket.fullmatch(value):
         whole = value if part.bucket == "day" else f"{value}-01"
         try:
-            return components.bucket_text(part, dt.date.fromisoformat(whole).isoformat())
+            return components.render_time_bucket(part, dt.date.fromisoformat(whole).isoformat())
         except ValueError as error:
             raise Invalid(f"{value!r} is no {part.bucket}", field=part.bucket) from error
-    stored = attribute(entity, part.field, validated(entity, part.field, value))
+    stored = to_attribute_value(entity, part.field, validate_value(entity, part.field, value))
     try:
-        return components.part_text(plan, part, {part.field: stored}) or ""
+        return components.render_part(plan, part, {part.field: stored}) or ""
     except ValueError as error:
         raise Invalid(str(error), field=part.field) from error
 
 
-def field_texts(
+def render_fields(
     plan: EntityPlan, names: Iterable[str], fields: Mapping[str, AttributeValue]
 ) -> list[str]:
     """Key fields as they stand in a key.
@@ -111,13 +116,13 @@ def field_texts(
     texts: list[str] = []
     for name in names:
         try:
-            texts.append(components.field_text(plan, fields, name))
+            texts.append(components.render_key_field(plan, fields, name))
         except ValueError as error:
             raise Invalid(str(error), field=name) from error
     return texts
 
 
-def _text(name: str, value: Any) -> str:
+def _render_value(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise Invalid("must be text", field=name)
     try:
@@ -127,7 +132,7 @@ def _text(name: str, value: Any) -> str:
     return value
 
 
-def fitting(name: str, key: str, check: Callable[[str], str]) -> str:
+def check_key_length(name: str, key: str, check: Callable[[str], str]) -> str:
     """A key that was made of a caller's values; Invalid if it is too long for DynamoDB."""
     try:
         return check(key)
@@ -136,7 +141,7 @@ def fitting(name: str, key: str, check: Callable[[str], str]) -> str:
 
 
 @cache
-def _adapter(entity: type[Entity], name: str) -> TypeAdapter[Any]:
+def _make_adapter(entity: type[Entity], name: str) -> TypeAdapter[Any]:
     if name in _MADE:
         return _MADE[name]
     found = entity.model_.model_fields[name]
@@ -146,7 +151,7 @@ def _adapter(entity: type[Entity], name: str) -> TypeAdapter[Any]:
     return TypeAdapter(annotation)
 
 
-def nothing(spec: FieldSpec, value: Any) -> bool:
+def is_empty(spec: FieldSpec, value: Any) -> bool:
     """Whether a field holds nothing: None, or a set without members (DynamoDB stores none)."""
     return value is None or (spec.kind == "set" and not value)
 

@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from daicho.declare.entity import Entity, stored
-from daicho.declare.split import head_of, manifest_of, split_of
+from daicho.declare.entity import Entity, restore_item
+from daicho.declare.split import attach_manifest, find_split_field, get_manifest
 from daicho.errors import StoreError
-from daicho.items.arguments import attribute, nothing
-from daicho.layout.base_item import version_of
+from daicho.items.arguments import is_empty, to_attribute_value
+from daicho.layout.base_item import get_version
 from daicho.layout.sections import MANIFEST, Manifest
-from daicho.plan import EntityPlan, key_fields
+from daicho.plan import EntityPlan, list_key_fields
 from daicho.storage import attributes, item_key
 from daicho.storage.attributes import AttributeValue, Image
 
@@ -27,7 +27,7 @@ class UnreadableError(StoreError):
     """A stored item that its entity cannot read: the class has changed under it."""
 
 
-def values_image(entity: type[Entity], values: Mapping[str, Any]) -> dict[str, AttributeValue]:
+def to_field_image(entity: type[Entity], values: Mapping[str, Any]) -> dict[str, AttributeValue]:
     """The attribute values of an item's fields.
 
     A field that holds nothing is absent, which keeps it out of indexes. Where absence would be
@@ -35,52 +35,54 @@ def values_image(entity: type[Entity], values: Mapping[str, Any]) -> dict[str, A
     a frozen field, must be seen to have been set. What is split stands elsewhere.
     """
     found: dict[str, AttributeValue] = {}
-    apart = split_of(entity)
+    apart = find_split_field(entity)
     for name, spec in entity.fields_.items():
         value = values[name]
         if spec is apart:
             continue
-        if not nothing(spec, value):
-            found[name] = attribute(entity, name, value)
+        if not is_empty(spec, value):
+            found[name] = to_attribute_value(entity, name, value)
         elif spec.frozen or not (spec.default is None or spec.role == "refs"):
             found[name] = NULL
     return found
 
 
-def manifest_image(item: Entity) -> dict[str, AttributeValue]:
+def to_manifest_image(item: Entity) -> dict[str, AttributeValue]:
     """What a split item holds of its sections, which are written apart from it.
 
     Raises:
         TypeError: they are not.
     """
-    if split_of(type(item)) is None:
+    if find_split_field(type(item)) is None:
         return {}
-    manifest = manifest_of(item)
+    manifest = get_manifest(item)
     if manifest is None:
         name = type(item).__name__
         raise TypeError(f"{name} is split over items: it is written by the Book, on its own")
     return {MANIFEST: manifest.to_value()}
 
 
-def item_of(entity: type[E], image: Image) -> E:
+def to_item(entity: type[E], image: Image) -> E:
     """The item that an image holds.
 
     Raises:
         UnreadableError: the entity has no place for what is stored.
     """
-    values = field_values(entity, image)
-    apart, manifest = split_of(entity), Manifest.of(image)
+    values = read_field_values(entity, image)
+    apart, manifest = find_split_field(entity), Manifest.from_image(image)
     if apart is not None and manifest is not None:
         values[apart.name] = {}  # they stand elsewhere
-    created = dt.datetime.fromisoformat(attributes.text(image, "created_at") or "")
+    created = dt.datetime.fromisoformat(attributes.get_text(image, "created_at") or "")
     try:
-        item = stored(entity, values, created, version_of(image), versioned_at(entity, image))
-        return item if manifest is None else head_of(item, manifest)
+        item = restore_item(
+            entity, values, created, get_version(image), read_versioned_at(entity, image)
+        )
+        return item if manifest is None else attach_manifest(item, manifest)
     except ValidationError as error:
-        raise UnreadableError(f"{entity.__name__} {item_key.key_of(image)}: {error}") from error
+        raise UnreadableError(f"{entity.__name__} {item_key.get_key(image)}: {error}") from error
 
 
-def field_values(entity: type[Entity], image: Image) -> dict[str, Any]:
+def read_field_values(entity: type[Entity], image: Image) -> dict[str, Any]:
     """The fields that an image holds, as plain values."""
     values: dict[str, Any] = {}
     for name, spec in entity.fields_.items():
@@ -90,31 +92,31 @@ def field_values(entity: type[Entity], image: Image) -> dict[str, Any]:
         if spec.kind == "set" and value is None:
             value = set()
         if spec.kind == "json" and "Decimal" not in str(spec.annotation):
-            value = _floats(value)
+            value = _to_floats(value)
         values[name] = value
     return values
 
 
-def versioned_at(entity: type[Entity], image: Image) -> dt.datetime | None:
+def read_versioned_at(entity: type[Entity], image: Image) -> dt.datetime | None:
     """When this version was written, where versions are kept and that is known."""
-    text = attributes.text(image, "versioned_at") if entity.versioned_ else None
+    text = attributes.get_text(image, "versioned_at") if entity.versioned_ else None
     return dt.datetime.fromisoformat(text) if text else None
 
 
-def frozen_fields(entity: type[Entity], plan: EntityPlan) -> tuple[str, ...]:
+def list_frozen_fields(entity: type[Entity], plan: EntityPlan) -> tuple[str, ...]:
     """The fields that are set once, when the item is created, and stand in no key."""
-    inside = key_fields(plan)
+    inside = list_key_fields(plan)
     return tuple(n for n, spec in entity.fields_.items() if spec.frozen and n not in inside)
 
 
-def _floats(value: Any) -> Any:
+def _to_floats(value: Any) -> Any:
     # JSON knows floats, DynamoDB decimals. A decimal that no float holds was never one.
     match value:
         case Decimal() if Decimal(repr(float(value))) == value:
             return float(value)
         case dict():
-            return {name: _floats(each) for name, each in value.items()}
+            return {name: _to_floats(each) for name, each in value.items()}
         case list():
-            return [_floats(each) for each in value]
+            return [_to_floats(each) for each in value]
         case _:
             return value

@@ -12,10 +12,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from daicho.declare.entity import Entity, stored_fields
-from daicho.declare.split import split_of
-from daicho.items.mapper import UnreadableError, field_values, versioned_at
-from daicho.layout.base_item import version_of
+from daicho.declare.entity import Entity, read_fields
+from daicho.declare.split import find_split_field
+from daicho.items.mapper import UnreadableError, read_field_values, read_versioned_at
+from daicho.layout.base_item import get_version
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
 
@@ -32,31 +32,31 @@ class View:
 
 
 @dataclass(frozen=True)
-class Viewed:
+class ViewPage:
     """A page of views, and the cursor that goes on behind them: None only at the end."""
 
     items: list[View]
     cursor: str | None
 
 
-def names_of(entity: type[Entity]) -> tuple[str, ...]:
+def list_field_names(entity: type[Entity]) -> tuple[str, ...]:
     """The fields that may be asked for: of the item itself, not hidden, or what every item has."""
-    apart = split_of(entity)
+    apart = find_split_field(entity)
     own = (name for name, spec in entity.fields_.items() if not spec.hidden and spec is not apart)
-    return (*own, *inherited(entity))
+    return (*own, *list_inherited_names(entity))
 
 
-def inherited(entity: type[Entity]) -> tuple[str, ...]:
+def list_inherited_names(entity: type[Entity]) -> tuple[str, ...]:
     """What every item has beside its fields."""
     return INHERITED if entity.versioned_ else INHERITED[:-1]
 
 
-def attributes_of(names: Sequence[str]) -> tuple[str, ...]:
+def list_attributes(names: Sequence[str]) -> tuple[str, ...]:
     """The attributes to read for these fields: the version is the ETag, the ttl tells expiry."""
     return tuple(dict.fromkeys((*names, "version", "ttl")))
 
 
-def view_of(entity: type[Entity], image: Image, names: Sequence[str]) -> View:
+def build_view(entity: type[Entity], image: Image, names: Sequence[str]) -> View:
     """What an image shows of these fields.
 
     Raises:
@@ -64,12 +64,14 @@ def view_of(entity: type[Entity], image: Image, names: Sequence[str]) -> View:
     """
     own = [name for name in names if name not in INHERITED]
     try:
-        values = stored_fields(entity, field_values(entity, image), own)
+        values = read_fields(entity, read_field_values(entity, image), own)
     except ValidationError as error:
         raise UnreadableError(f"{entity.__name__}: {error}") from error
     if "created_at" in names:
-        values["created_at"] = dt.datetime.fromisoformat(attributes.text(image, "created_at") or "")
+        values["created_at"] = dt.datetime.fromisoformat(
+            attributes.get_text(image, "created_at") or ""
+        )
     if "versioned_at" in names:
-        values["versioned_at"] = versioned_at(entity, image)
-    version = version_of(image)
+        values["versioned_at"] = read_versioned_at(entity, image)
+    version = get_version(image)
     return View(entity, values | ({"version": version} if "version" in names else {}), version)

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 
 from daicho.errors import Invalid
 from daicho.layout import components, item_keys
-from daicho.plan import Generation, key_fields
+from daicho.plan import Generation, list_key_fields
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 
 
-def complete(
+def build_base_item(
     tenant: str, generation: Generation, fields: Mapping[str, AttributeValue], created: dt.datetime
 ) -> dict[str, AttributeValue]:
     """The whole image of an item of version 1: keys, fields and what the library keeps beside.
@@ -22,10 +22,12 @@ def complete(
     """
     plan = generation.plan
     try:
-        key = item_keys.base_item_key(tenant, plan, fields)
-        inverted = item_keys.inverted_key(tenant, plan, fields) if plan.key.edge else None
+        key = item_keys.build_base_key(tenant, plan, fields)
+        inverted = item_keys.build_inverted_key(tenant, plan, fields) if plan.key.edge else None
     except (keys.KeyTooLongError, components.UnderivableError, ValueError) as error:
-        raise Invalid(str(error), field=longest_field(fields, key_fields(plan))) from error
+        raise Invalid(
+            str(error), field=find_longest_field(fields, list_key_fields(plan))
+        ) from error
     image: dict[str, AttributeValue] = {
         "PK": {"S": key.pk},
         "SK": {"S": key.sk},
@@ -33,7 +35,7 @@ def complete(
         "type": {"S": plan.name},
         "version": {"N": "1"},
         "gen": {"N": str(generation.number)},
-        "created_at": {"S": keys.instant(created)},
+        "created_at": {"S": keys.render_instant(created)},
     }
     if inverted is not None:
         image |= {"GSI1PK": {"S": inverted.pk}, "GSI1SK": {"S": inverted.sk}}
@@ -42,18 +44,18 @@ def complete(
     return image
 
 
-def version_of(image: Image) -> int:
+def get_version(image: Image) -> int:
     """How often the item was written."""
-    return attributes.integer(image, "version") or 0
+    return attributes.get_integer(image, "version") or 0
 
 
-def expired(image: Image, now: int) -> bool:
+def is_expired(image: Image, now: int) -> bool:
     """Whether the item's time is over: DynamoDB may take days to remove it."""
-    ttl = attributes.integer(image, "ttl")
+    ttl = attributes.get_integer(image, "ttl")
     return ttl is not None and ttl <= now
 
 
-def longest_field(image: Image, names: Iterable[str]) -> str | None:
+def find_longest_field(image: Image, names: Iterable[str]) -> str | None:
     """Which of these fields takes the most room in an image; None if it has none of them."""
-    sizes = {n: attributes.size_of({n: image[n]}) for n in sorted(names) if n in image}
+    sizes = {n: attributes.measure_image({n: image[n]}) for n in sorted(names) if n in image}
     return max(sizes, key=lambda name: sizes[name], default=None)

@@ -16,11 +16,11 @@ from daicho.storage.item_key import ItemKey
 
 LIST = keys.render("", "leftover")
 """The partition of GSI2 that all marks stand in, by when they are due."""
-BUSY = dt.timedelta(minutes=15)
+IN_FLIGHT_GRACE = dt.timedelta(minutes=15)
 """How long a request may be at work at most, by far: the API answers within 30 seconds."""
 
 
-def partition_of(base: ItemKey, entity: str) -> str:
+def render_owner_partition(base: ItemKey, entity: str) -> str:
     """The partition of what stands beside an item; it holds the item's whole key.
 
     Raises:
@@ -31,29 +31,29 @@ def partition_of(base: ItemKey, entity: str) -> str:
     return keys.check_partition(keys.render(keys.unescape(tenant), f"/{entity}", behind, base.sk))
 
 
-def base_of(partition: str) -> ItemKey:
+def parse_owner_partition(partition: str) -> ItemKey:
     """The key of the item that a partition stands beside."""
     tenant, entity, behind, sk = keys.parse(partition)
     head = keys.render(tenant, entity.removeprefix("/"))
     return ItemKey(f"{head}{keys.DELIMITER}{behind}" if behind else head, sk)
 
 
-def key_of_mark(partition: str, name: str) -> ItemKey:
+def build_mark_key(partition: str, name: str) -> ItemKey:
     """Where a mark stands: before all else of its partition."""
     return ItemKey(partition, keys.render("", name))
 
 
-def mark(partition: str, name: str, due: dt.datetime, *, object: str | None = None) -> Image:
+def build_mark(partition: str, name: str, due: dt.datetime, *, object: str | None = None) -> Image:
     """A mark beside an item: look after it when it is due, and not before.
 
     ``object``: the name of one in S3 that may be left over; else it is sections that may.
     """
-    key = key_of_mark(partition, name)
+    key = build_mark_key(partition, name)
     more: Image = {} if object is None else {"object": {"S": object}}
     return {
         **more,
         "PK": {"S": key.pk},
         "SK": {"S": key.sk},
         "GSI2PK": {"S": LIST},
-        "GSI2SK": {"S": keys.instant(due)},
+        "GSI2SK": {"S": keys.render_instant(due)},
     }

@@ -8,10 +8,10 @@ from daicho.errors import Invalid
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
 
-MOST_NAME_BYTES = 1024
+MAX_NAME_BYTES = 1024
 
 
-def name_of(base: ItemKey, entity: str, field: str) -> str:
+def render_object_name(base: ItemKey, entity: str, field: str) -> str:
     """The object's name: the tenant, what it is, and the item's key, each escaped.
 
     Raises:
@@ -20,6 +20,6 @@ def name_of(base: ItemKey, entity: str, field: str) -> str:
     tenant, _, *behind = keys.parse(base.pk)
     parts = [tenant, f"{entity}.{field}", *behind, *keys.parse(base.sk)]
     name = "/".join(quote(part, safe="") for part in parts)
-    if len(name) > MOST_NAME_BYTES:
-        raise Invalid(f"the object's name would take {len(name)} bytes; at most {MOST_NAME_BYTES}")
+    if len(name) > MAX_NAME_BYTES:
+        raise Invalid(f"the object's name would take {len(name)} bytes; at most {MAX_NAME_BYTES}")
     return name

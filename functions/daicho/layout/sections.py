@@ -24,10 +24,10 @@ from daicho.storage.item_key import ItemKey
 MANIFEST = "split"
 """The head's attribute that holds the manifest."""
 
-MOST_SECTIONS = 5_000
-MOST_BYTES = 5_000_000
+MAX_SECTIONS = 5_000
+MAX_DOCUMENT_BYTES = 5_000_000
 """Of all sections as an answer writes them: Lambda hands on 6 MB, quotes escaped once more."""
-MOST_NAME_BYTES = 255
+MAX_SECTION_NAME_BYTES = 255
 PIECE_BYTES = 390_000
 """Of a section's text in one item, which holds 400 KB with its keys."""
 RECENT_BYTES, RECENT = 400, 32
@@ -55,7 +55,7 @@ class Section:
     def weight(self) -> int:
         """Its bytes in an answer that is itself written as a JSON string, as Lambda does."""
         name = json.dumps(self.name, ensure_ascii=False)
-        return _escaped(name) + _escaped(self.text) + len(":,")
+        return _escape_name(name) + _escape_name(self.text) + len(":,")
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Manifest:
     complete: int = 0
 
     @classmethod
-    def of(cls, image: Image) -> Manifest | None:
+    def from_image(cls, image: Image) -> Manifest | None:
         """A head's manifest; None if its sections stand in it (it was written before the split)."""
         value = image.get(MANIFEST)
         if value is None:
@@ -92,7 +92,7 @@ class Manifest:
         """The manifest as an attribute value."""
         return attributes.to_value(vars(self) | {"recent": [list(each) for each in self.recent]})
 
-    def changed(self, version: int, name: str, count: int, weight: int) -> Manifest:
+    def with_change(self, version: int, name: str, count: int, weight: int) -> Manifest:
         """The manifest after a change of one section, which is the document's ``version``.
 
         ``count`` and ``weight`` are what is added. As many changes are remembered as fit.
@@ -109,38 +109,38 @@ class Manifest:
             complete=complete,
         )
 
-    def changed_since(self, version: int) -> frozenset[str] | None:
+    def list_changed_since(self, version: int) -> frozenset[str] | None:
         """The sections that were changed after ``version``; None if nobody remembers."""
         if version < self.complete:
             return None
         return frozenset(name for at, name in self.recent if at > version)
 
 
-def begun(epoch: str, version: int, sections: Iterable[Section]) -> Manifest:
+def start_manifest(epoch: str, version: int, sections: Iterable[Section]) -> Manifest:
     """The manifest of a whole put that makes the document's ``version``."""
     held = list(sections)
     weight = sum(each.weight for each in held)
     return Manifest(epoch, version, len(held), weight, complete=version)
 
 
-def sections_of(values: Mapping[str, Any], field: str) -> list[Section]:
+def split_into_sections(values: Mapping[str, Any], field: str) -> list[Section]:
     """A document's sections, in order.
 
     Raises:
         Invalid: too many, or all together or one of them too large; a name or a value that
             cannot be stored.
     """
-    if len(values) > MOST_SECTIONS:
-        raise Invalid(f"has {len(values)} sections; at most {MOST_SECTIONS}", field=field)
+    if len(values) > MAX_SECTIONS:
+        raise Invalid(f"has {len(values)} sections; at most {MAX_SECTIONS}", field=field)
     found = []
     for place, (name, value) in enumerate(values.items()):
         check_name(name, field)
-        found.append(section(name, value, place, f"{field}.{name}"))
+        found.append(make_section(name, value, place, f"{field}.{name}"))
     check_weight(sum(each.weight for each in found), field)
     return found
 
 
-def section(name: str, value: Any, place: int, field: str) -> Section:
+def make_section(name: str, value: Any, place: int, field: str) -> Section:
     """One section.
 
     Raises:
@@ -162,33 +162,33 @@ def check_name(name: str, field: str) -> None:
         size = len(name.encode())
     except UnicodeEncodeError as error:
         raise Invalid("a section's name is not well-formed Unicode", field=field) from error
-    if not 1 <= size <= MOST_NAME_BYTES:
-        message = f"a section's name has 1 to {MOST_NAME_BYTES} bytes, not {size}"
+    if not 1 <= size <= MAX_SECTION_NAME_BYTES:
+        message = f"a section's name has 1 to {MAX_SECTION_NAME_BYTES} bytes, not {size}"
         raise Invalid(message, field=field)
 
 
 def check_weight(weight: int, field: str) -> None:
     """Refuse sections that no answer could hold together: Invalid."""
-    if weight > MOST_BYTES:
-        raise Invalid(f"takes {weight} bytes as JSON; at most {MOST_BYTES}", field=field)
+    if weight > MAX_DOCUMENT_BYTES:
+        raise Invalid(f"takes {weight} bytes as JSON; at most {MAX_DOCUMENT_BYTES}", field=field)
 
 
-def partition_of(head: ItemKey, entity: str) -> str:
+def render_sections_partition(head: ItemKey, entity: str) -> str:
     """The partition of a head's sections: its whole key, as derived items have theirs."""
-    return cleanup_marks.partition_of(head, entity)
+    return cleanup_marks.render_owner_partition(head, entity)
 
 
-def key_of_section(partition: str, epoch: str, name: str) -> ItemKey:
+def render_section_key(partition: str, epoch: str, name: str) -> ItemKey:
     """Where a section stands: what begins with this sort key are its pieces."""
     return ItemKey(partition, keys.render(epoch, name, ""))
 
 
-def cut(partition: str, epoch: str, section: Section, piece: str) -> list[Image]:
+def build_piece_items(partition: str, epoch: str, section: Section, piece: str) -> list[Image]:
     """The items of a section, the one that counts first; ``piece`` names those behind it.
 
     Pieces may be written before the item that names them: until then nobody sees them.
     """
-    key = key_of_section(partition, epoch, section.name)
+    key = render_section_key(partition, epoch, section.name)
     first: dict[str, AttributeValue] = {
         "PK": {"S": key.pk},
         "SK": {"S": key.sk},
@@ -196,24 +196,24 @@ def cut(partition: str, epoch: str, section: Section, piece: str) -> list[Image]
     }
     if section.changed is not None:
         first["changed"] = {"N": str(section.changed)}
-    texts = list(_pieces(section.text))
+    texts = list(_cut_text(section.text))
     if len(texts) == 1:
         return [first | {"text": {"S": section.text}}]
     first |= {"piece": {"S": piece}, "pieces": {"N": str(len(texts))}}
     first["weight"] = {"N": str(section.weight)}
-    return [first, *(_piece(key, piece, n, text) for n, text in enumerate(texts))]
+    return [first, *(_build_piece(key, piece, n, text) for n, text in enumerate(texts))]
 
 
-def weight_of(first: Image) -> int:
+def measure_weight(first: Image) -> int:
     """What a section weighs, by the item of it that counts."""
-    text = attributes.text(first, "text")
+    text = attributes.get_text(first, "text")
     if text is None:
-        return attributes.integer(first, "weight") or 0
+        return attributes.get_integer(first, "weight") or 0
     _, name, _ = keys.parse(first["SK"]["S"])
     return Section(name, text, 0).weight
 
 
-def joined(items: Iterable[Image]) -> dict[str, Section]:
+def join_pieces(items: Iterable[Image]) -> dict[str, Section]:
     """The sections that items hold, by name, in their places. Pieces that none names are none.
 
     Raises:
@@ -227,24 +227,24 @@ def joined(items: Iterable[Image]) -> dict[str, Section]:
             firsts[name] = item
         else:
             pieces[name, rest[0], int(rest[1])] = item["text"]["S"]
-    found = [_joined(name, first, pieces) for name, first in firsts.items()]
+    found = [_join_text(name, first, pieces) for name, first in firsts.items()]
     return {each.name: each for each in sorted(found, key=lambda each: (each.place, each.name))}
 
 
-def _joined(name: str, first: Image, pieces: Mapping[tuple[str, str, int], str]) -> Section:
-    place = attributes.integer(first, "place") or 0
-    text = attributes.text(first, "text")
+def _join_text(name: str, first: Image, pieces: Mapping[tuple[str, str, int], str]) -> Section:
+    place = attributes.get_integer(first, "place") or 0
+    text = attributes.get_text(first, "text")
     if text is None:
-        piece = attributes.text(first, "piece") or ""
+        piece = attributes.get_text(first, "piece") or ""
         try:
-            many = range(attributes.integer(first, "pieces") or 0)
+            many = range(attributes.get_integer(first, "pieces") or 0)
             text = "".join(pieces[name, piece, number] for number in many)
         except KeyError as error:
             raise TornError(name) from error
-    return Section(name, text, place, attributes.integer(first, "changed"))
+    return Section(name, text, place, attributes.get_integer(first, "changed"))
 
 
-def _piece(key: ItemKey, piece: str, number: int, text: str) -> Image:
+def _build_piece(key: ItemKey, piece: str, number: int, text: str) -> Image:
     head = key.sk[: -len(keys.DELIMITER)]
     return {
         "PK": {"S": key.pk},
@@ -253,7 +253,7 @@ def _piece(key: ItemKey, piece: str, number: int, text: str) -> Image:
     }
 
 
-def _pieces(text: str) -> Iterator[str]:
+def _cut_text(text: str) -> Iterator[str]:
     """A text in stretches of at most so many bytes, at least one."""
     raw = text.encode()
     start = 0
@@ -266,5 +266,5 @@ def _pieces(text: str) -> Iterator[str]:
     yield raw[start:].decode()
 
 
-def _escaped(text: str) -> int:
+def _escape_name(text: str) -> int:
     return len(text.encode()) + text.count('"') + text.count("\\")

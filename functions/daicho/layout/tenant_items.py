@@ -5,19 +5,19 @@ from __future__ import annotations
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
 
-CLOSED = "closed"
+CLOSED_SORT_KEY = "closed"
 
 
-def partition(tenant: str) -> str:
+def render_tenant_partition(tenant: str) -> str:
     """Where the stack keeps what it knows of a tenant. The tenant's own items stand elsewhere."""
     return keys.render("", "tenant", tenant)
 
 
-def mark_key(tenant: str) -> ItemKey:
+def build_closed_mark_key(tenant: str) -> ItemKey:
     """The mark that a tenant is closed."""
-    return ItemKey(partition(tenant), CLOSED)
+    return ItemKey(render_tenant_partition(tenant), CLOSED_SORT_KEY)
 
 
-def job_key(tenant: str, id: str) -> ItemKey:
+def build_job_key(tenant: str, id: str) -> ItemKey:
     """A job."""
-    return ItemKey(partition(tenant), keys.render("job", id))
+    return ItemKey(render_tenant_partition(tenant), keys.render("job", id))

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 import datetime as dt
 
-TOMBSTONE = dt.timedelta(hours=72)
+TOMBSTONE_RETENTION = dt.timedelta(hours=72)
 """Retention of the stream, rounded up: no record can come later than its tombstone lives."""

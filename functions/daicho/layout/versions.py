@@ -22,8 +22,8 @@ import datetime as dt
 from dataclasses import dataclass
 
 from daicho.layout import item_keys
-from daicho.layout.base_item import version_of
-from daicho.plan import EntityPlan, key_fields
+from daicho.layout.base_item import get_version
+from daicho.plan import EntityPlan, list_key_fields
 from daicho.storage import attributes, item_key, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
@@ -47,7 +47,7 @@ _OF_BASE_ONLY = ("PK", "SK", "GSI1PK", "GSI1SK", "type", "ttl", KEPT_UP_TO)
 
 
 @dataclass(frozen=True)
-class Standing:
+class VersionState:
     """What stands of an item when its next version is to be written.
 
     Args:
@@ -61,49 +61,49 @@ class Standing:
     unkept: bool = False
 
 
-def history(base: ItemKey, entity: str) -> str:
+def render_history_partition(base: ItemKey, entity: str) -> str:
     """The partition of an item's versions.
 
     Raises:
         keys.KeyTooLongError: over 2,048 bytes.
     """
-    return keys.check_partition(item_keys.owned_partition(base, f"@{entity}"))
+    return keys.check_partition(item_keys.render_owned_partition(base, f"@{entity}"))
 
 
-def number_key(number: int) -> str:
+def render_version_number(number: int) -> str:
     """The sort key of a version: 19 digits, so that 10 comes behind 9."""
-    return keys.text_of(number)
+    return keys.render_scalar(number)
 
 
-def version_key(base: ItemKey, entity: str, number: int) -> ItemKey:
+def build_version_key(base: ItemKey, entity: str, number: int) -> ItemKey:
     """The key of a version item."""
-    return ItemKey(history(base, entity), number_key(number))
+    return ItemKey(render_history_partition(base, entity), render_version_number(number))
 
 
-def standing(item: Image | None, newest: Image | None, *, by_pointer: bool) -> Standing:
+def read_state(item: Image | None, newest: Image | None, *, by_pointer: bool) -> VersionState:
     """What stands, seen from the base item (by copy) and the newest version item.
 
     ``newest`` is only needed where the base item does not say all: by pointer, where there is
     none, and where it has no version item.
     """
-    highest = 0 if newest is None else version_of(newest)
+    highest = 0 if newest is None else get_version(newest)
     if by_pointer:
-        return Standing(None if newest is None or is_mark(newest) else newest, highest)
+        return VersionState(None if newest is None or is_marker(newest) else newest, highest)
     if item is None:
-        return Standing(None, highest)
+        return VersionState(None, highest)
     if is_kept(item):
-        return Standing(item, max(version_of(item), highest))
+        return VersionState(item, max(get_version(item), highest))
     # Its number may have been given before: old code counts from 1 again after a deletion.
-    number = version_of(item)
-    return Standing(item, number if number > highest else highest + 1, unkept=True)
+    number = get_version(item)
+    return VersionState(item, number if number > highest else highest + 1, unkept=True)
 
 
 def is_kept(base: Image) -> bool:
     """Whether a base item that is a copy has a version item."""
-    return attributes.integer(base, KEPT_UP_TO) == version_of(base)
+    return attributes.get_integer(base, KEPT_UP_TO) == get_version(base)
 
 
-def is_mark(version: Image) -> bool:
+def is_marker(version: Image) -> bool:
     """Whether a version item is a number alone: of a deletion, or of what was forgotten."""
     return DELETED in version
 
@@ -113,7 +113,7 @@ def is_forgotten(version: Image) -> bool:
     return "ttl" in version
 
 
-def forgotten(version: Image, now: int) -> Values:
+def build_forgotten_marker(version: Image, now: int) -> Values:
     """What is left of a version that is forgotten: its number, until DynamoDB removes it.
 
     ``now`` is in epoch seconds.
@@ -123,48 +123,50 @@ def forgotten(version: Image, now: int) -> Values:
     return {**kept, DELETED: {"BOOL": True}, "ttl": ttl}
 
 
-def versioned(image: Image, number: int, at: dt.datetime) -> Values:
+def split_versioned_image(image: Image, number: int, at: dt.datetime) -> Values:
     """A whole image as the version of that number, written ``at`` that time."""
-    numbered = {"version": {"N": str(number)}, "versioned_at": {"S": keys.instant(at)}}
+    numbered = {"version": {"N": str(number)}, "versioned_at": {"S": keys.render_instant(at)}}
     return {**image, **numbered}
 
 
-def version_item(image: Image, entity: str) -> Values:
+def build_version_item(image: Image, entity: str) -> Values:
     """The version item of a whole image."""
-    key = version_key(item_key.key_of(image), entity, version_of(image))
+    key = build_version_key(item_key.get_key(image), entity, get_version(image))
     kept = {name: value for name, value in image.items() if name not in _OF_BASE_ONLY}
     return {"PK": {"S": key.pk}, "SK": {"S": key.sk}, **kept}
 
 
-def base_item(plan: EntityPlan, image: Image) -> Values:
+def restore_base_item(plan: EntityPlan, image: Image) -> Values:
     """The base item of a whole image: all of it, or the pointer to its version item."""
     if plan.versions == "copy":
         return {**image, KEPT_UP_TO: image["version"]}
-    held = {*_OF_BASE_ONLY, *key_fields(plan), "version", "gen", "created_at"}
+    held = {*_OF_BASE_ONLY, *list_key_fields(plan), "version", "gen", "created_at"}
     pointer = {name: value for name, value in image.items() if name in held}
-    return {**pointer, POINTED: {"N": str(attributes.size_of(image))}}
+    return {**pointer, POINTED: {"N": str(attributes.measure_image(image))}}
 
 
-def bytes_of(image: Image) -> int:
+def get_kept_bytes(image: Image) -> int:
     """How much an item takes in an answer: that of a pointer with what it points at."""
-    return attributes.size_of(image) + (attributes.integer(image, POINTED) or 0)
+    return attributes.measure_image(image) + (attributes.get_integer(image, POINTED) or 0)
 
 
-def mark(plan: EntityPlan, base: ItemKey, before: Standing, at: dt.datetime) -> Values:
+def build_deletion_marker(
+    plan: EntityPlan, base: ItemKey, before: VersionState, at: dt.datetime
+) -> Values:
     """What a deletion leaves behind the versions: a number without content."""
     assert before.item is not None  # noqa: S101  # who deletes has seen it
     number = before.last + 1
-    key = version_key(base, plan.name, number)
-    kept = (*key_fields(plan), "gen", "created_at")
+    key = build_version_key(base, plan.name, number)
+    kept = (*list_key_fields(plan), "gen", "created_at")
     image = {name: before.item[name] for name in kept}
     image |= {"PK": {"S": key.pk}, "SK": {"S": key.sk}, DELETED: {"BOOL": True}}
-    return versioned(image, number, at)
+    return split_versioned_image(image, number, at)
 
 
-def unkept_item(before: Standing, base: ItemKey, entity: str) -> Values | None:
+def build_backfill_version_item(before: VersionState, base: ItemKey, entity: str) -> Values | None:
     """The version item of an item that has none yet, as it stands; None if it has one."""
     if before.item is None or not before.unkept:
         return None
     older = {**before.item, "version": {"N": str(before.last)}}
     older.pop("versioned_at", None)  # that of another version, if there is one
-    return version_item({**older, "PK": {"S": base.pk}, "SK": {"S": base.sk}}, entity)
+    return build_version_item({**older, "PK": {"S": base.pk}, "SK": {"S": base.sk}}, entity)

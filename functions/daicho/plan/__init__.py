@@ -5,10 +5,9 @@ from daicho.plan.ledger import Generation as Generation
 from daicho.plan.ledger import Ledger as Ledger
 from daicho.plan.ledger import NewerGenerationError as NewerGenerationError
 from daicho.plan.ledger import UnknownEntityError as UnknownEntityError
-from daicho.plan.lockfile import append as append
-from daicho.plan.lockfile import locked as locked
+from daicho.plan.lockfile import append_generations as append_generations
+from daicho.plan.lockfile import check_locked as check_locked
 from daicho.plan.model import AggregatePlan as AggregatePlan
-from daicho.plan.model import Bucket as Bucket
 from daicho.plan.model import Condition as Condition
 from daicho.plan.model import CounterPlan as CounterPlan
 from daicho.plan.model import EntityPlan as EntityPlan
@@ -16,8 +15,9 @@ from daicho.plan.model import ExpiryPlan as ExpiryPlan
 from daicho.plan.model import KeyPlan as KeyPlan
 from daicho.plan.model import ListingPlan as ListingPlan
 from daicho.plan.model import Part as Part
-from daicho.plan.model import RolledUp as RolledUp
+from daicho.plan.model import RollupMode as RollupMode
 from daicho.plan.model import SearchPlan as SearchPlan
-from daicho.plan.model import Through as Through
-from daicho.plan.model import Way as Way
-from daicho.plan.model import key_fields as key_fields
+from daicho.plan.model import ThroughPlan as ThroughPlan
+from daicho.plan.model import TimeBucket as TimeBucket
+from daicho.plan.model import VersionMode as VersionMode
+from daicho.plan.model import list_key_fields as list_key_fields

@@ -70,18 +70,18 @@ class Ledger:
             }
         }
 
-    def current(self, name: str) -> Generation:
+    def current_generation(self, name: str) -> Generation:
         """The newest generation of an entity."""
-        return self._of(name)[-1]
+        return self._find_generations(name)[-1]
 
-    def plan(self, name: str, generation: int) -> EntityPlan:
+    def find_plan(self, name: str, generation: int) -> EntityPlan:
         """The plan by which an image of ``generation`` is derived.
 
         Raises:
             NewerGenerationError: the code is older than the image.
             UnknownEntityError: no entity of that name, or the generation was never one.
         """
-        known = self._of(name)
+        known = self._find_generations(name)
         for each in known:
             if each.number == generation:
                 return each.plan
@@ -89,41 +89,43 @@ class Ledger:
             raise NewerGenerationError(f"{name} generation {generation}")
         raise UnknownEntityError(f"{name} has no generation {generation}")
 
-    def aggregate(self, entity: str, name: str, since: int) -> tuple[EntityPlan, AggregatePlan]:
+    def find_aggregate(
+        self, entity: str, name: str, since: int
+    ) -> tuple[EntityPlan, AggregatePlan]:
         """The aggregate that a tally's key names, by the newest plan that has it.
 
         Raises:
             UnknownEntityError: none has.
         """
-        for each in reversed(self._of(entity)):
+        for each in reversed(self._find_generations(entity)):
             for aggregate in each.plan.aggregates:
                 if (aggregate.name, aggregate.since) == (name, since):
                     return each.plan, aggregate
         raise UnknownEntityError(f"{entity} never had an aggregate {name!r} since {since}")
 
-    def counter(self, entity: str, name: str, since: int) -> tuple[EntityPlan, CounterPlan]:
+    def find_counter(self, entity: str, name: str, since: int) -> tuple[EntityPlan, CounterPlan]:
         """The fast counter that a slot's key names, by the newest plan that has it.
 
         Raises:
             UnknownEntityError: none has.
         """
-        for each in reversed(self._of(entity)):
+        for each in reversed(self._find_generations(entity)):
             for counter in each.plan.counters:
                 if (counter.name, counter.since) == (name, since):
                     return each.plan, counter
         raise UnknownEntityError(f"{entity} never had a counter {name!r} since {since}")
 
-    def types(self) -> tuple[str, ...]:
+    def list_types(self) -> tuple[str, ...]:
         """The names of all entities."""
         return tuple(sorted(self.entities))
 
     @cached_property
     def derived_types(self) -> tuple[str, ...]:
         """Entities that derive anything in any generation: what wakes the projector."""
-        return self._where(lambda plan: plan.derives)
+        return self._select_types(lambda plan: plan.has_derived_state)
 
     @cached_property
-    def rolled_up_at_once(self) -> frozenset[tuple[str, str, int]]:
+    def immediate_aggregates(self) -> frozenset[tuple[str, str, int]]:
         """Entity, name and since of the aggregates that the newest plan has rolled up at once."""
         newest = {
             (entity, each.name, each.since): each.rolled_up
@@ -136,20 +138,22 @@ class Ledger:
     @cached_property
     def archived_types(self) -> tuple[str, ...]:
         """Entities whose expired items are archived in any generation."""
-        return self._where(lambda plan: plan.expires is not None and plan.expires.archive)
+        return self._select_types(lambda plan: plan.expires is not None and plan.expires.archive)
 
     @cached_property
     def pointer_types(self) -> frozenset[str]:
         """Entities whose items point at their newest version. No other may become one."""
-        return frozenset(self._where(lambda plan: plan.versions == "pointer"))
+        return frozenset(self._select_types(lambda plan: plan.versions == "pointer"))
 
-    def _of(self, name: str) -> tuple[Generation, ...]:
+    def _find_generations(self, name: str) -> tuple[Generation, ...]:
         try:
             return self.entities[name]
         except KeyError:
             raise UnknownEntityError(f"no entity is called {name!r}") from None
 
-    def _where(self, holds: Any) -> tuple[str, ...]:
+    def _select_types(self, holds: Any) -> tuple[str, ...]:
         return tuple(
-            name for name in self.types() if any(holds(each.plan) for each in self.entities[name])
+            name
+            for name in self.list_types()
+            if any(holds(each.plan) for each in self.entities[name])
         )

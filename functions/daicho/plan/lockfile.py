@@ -18,7 +18,7 @@ from daicho.plan.ledger import Generation, Ledger
 from daicho.plan.model import AggregatePlan, CounterPlan, EntityPlan, KeyPlan
 
 
-def locked(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
+def check_locked(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
     """Return ``ledger``, which must end with what the declarations compile to.
 
     Raises:
@@ -26,7 +26,7 @@ def locked(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
     """
     for plan in compiled:
         known = ledger.entities.get(plan.name)
-        changed = _first_change(plan, known[-1].plan) if known else plan.name
+        changed = _find_first_change(plan, known[-1].plan) if known else plan.name
         if changed:
             raise DeclarationError(
                 f"{changed} changed without a new generation; run make generation"
@@ -34,7 +34,7 @@ def locked(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
     return ledger
 
 
-def append(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
+def append_generations(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
     """Add a generation for each entity that changed; what did not change keeps its number.
 
     Entities that are no longer declared keep their generations: their items may still be there.
@@ -46,7 +46,7 @@ def append(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
     entities = dict(ledger.entities)
     for plan in compiled:
         known = entities.get(plan.name, ())
-        if known and _place(plan) != _place(known[-1].plan):
+        if known and _normalise_key(plan) != _normalise_key(known[-1].plan):
             raise DeclarationError(
                 f"{plan.name}.key changed: its items would not be found under the new one; "
                 "declare another entity, and move them (while nothing is deployed: "
@@ -54,25 +54,28 @@ def append(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
             )
         if known:
             _check_versions(plan, known[-1].plan)
-        if known and not _first_change(plan, known[-1].plan):
+        if known and not _find_first_change(plan, known[-1].plan):
             continue
         number = known[-1].number + 1 if known else 1
         before = known[-1].plan if known else None
-        entities[plan.name] = (*known, Generation(number, _numbered(plan, before, number)))
+        entities[plan.name] = (
+            *known,
+            Generation(number, _number_declarations(plan, before, number)),
+        )
     return Ledger(entities)
 
 
-def write(ledger: Ledger, path: Path) -> None:
+def write_lock_file(ledger: Ledger, path: Path) -> None:
     """Write the lock file, byte for byte alike for alike ledgers."""
     path.write_text(json.dumps(ledger.to_json(), indent=1) + "\n", encoding="utf-8")
 
 
-def _place(plan: EntityPlan) -> KeyPlan:
+def _normalise_key(plan: EntityPlan) -> KeyPlan:
     """What says where items stand; whether they may move later changes nothing of that."""
     return dataclasses.replace(plan.key, moves=None)
 
 
-def _declared(plan: EntityPlan) -> dict[str, Any]:
+def _list_declarations(plan: EntityPlan) -> dict[str, Any]:
     declared: tuple[Any, ...] = (
         *plan.searches,
         *plan.listings,
@@ -92,17 +95,17 @@ def _check_versions(plan: EntityPlan, before: EntityPlan) -> None:
         )
 
 
-def _unnumbered(declaration: Any) -> Any:
+def _strip_number(declaration: Any) -> Any:
     return dataclasses.replace(declaration, since=0)
 
 
-def _first_change(new: EntityPlan, old: EntityPlan) -> str | None:
+def _find_first_change(new: EntityPlan, old: EntityPlan) -> str | None:
     """The name of a declaration that differs, or None."""
-    new_declared, old_declared = _declared(new), _declared(old)
+    new_declared, old_declared = _list_declarations(new), _list_declarations(old)
     for name in (*new_declared, *old_declared):
         if name not in new_declared or name not in old_declared:
             return f"{new.name}.{name}"
-        if _unnumbered(new_declared[name]) != _unnumbered(old_declared[name]):
+        if _strip_number(new_declared[name]) != _strip_number(old_declared[name]):
             return f"{new.name}.{name}"
     if new.key != old.key:
         return f"{new.name}.key"
@@ -115,8 +118,8 @@ def _first_change(new: EntityPlan, old: EntityPlan) -> str | None:
     return f"{new.name}" if dict(new.fields) != dict(old.fields) else None
 
 
-def _numbered(plan: EntityPlan, before: EntityPlan | None, number: int) -> EntityPlan:
-    old = _declared(before) if before else {}
+def _number_declarations(plan: EntityPlan, before: EntityPlan | None, number: int) -> EntityPlan:
+    old = _list_declarations(before) if before else {}
     kinds_changed = before is not None and any(
         before.fields.get(name, kind) != kind for name, kind in plan.fields.items()
     )
@@ -129,7 +132,7 @@ def _numbered(plan: EntityPlan, before: EntityPlan | None, number: int) -> Entit
         if isinstance(known, AggregatePlan) and isinstance(declaration, AggregatePlan):
             # When it is rolled up changes nothing of what was counted.
             known = dataclasses.replace(known, rolled_up=declaration.rolled_up)
-        if known and not kinds_changed and _unnumbered(known) == _unnumbered(declaration):
+        if known and not kinds_changed and _strip_number(known) == _strip_number(declaration):
             return known
         return dataclasses.replace(declaration, since=number)
 

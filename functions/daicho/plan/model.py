@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-Bucket = Literal["month", "day"]
-RolledUp = Literal["by schedule", "at once"]
-Way = Literal["copy", "pointer"]
+TimeBucket = Literal["month", "day"]
+RollupMode = Literal["by schedule", "at once"]
+VersionMode = Literal["copy", "pointer"]
 """How an item's versions are kept: whether its base item holds the newest, or its number only."""
 
 
@@ -22,7 +22,7 @@ class Part:
     """A component of a key: a field, as it is, by its time bucket, folded, or each of a set."""
 
     field: str
-    bucket: Bucket | None = None
+    bucket: TimeBucket | None = None
     folded: bool = False
     each: bool = False
 
@@ -53,7 +53,7 @@ class KeyPlan:
 
 
 @dataclass(frozen=True)
-class Through:
+class ThroughPlan:
     """A search reaches ``name`` of the ``entity`` that ``field`` refers to.
 
     ``listing`` has a list for each item referred to; ``kind`` is how the name is read.
@@ -84,15 +84,15 @@ class SearchPlan:
     mode: Literal["prefix", "contains"] = "prefix"
     companies: tuple[str, ...] = ()
     phones: tuple[str, ...] = ()
-    through: tuple[Through, ...] = ()
+    through: tuple[ThroughPlan, ...] = ()
 
     @property
     def kinds(self) -> frozenset[Literal["text", "company", "phone"]]:
         """How any of what it searches is read."""
-        own = (self.kind(field) for field in self.fields)
+        own = (self.kind_of_field(field) for field in self.fields)
         return frozenset((*own, *(each.kind for each in self.through)))
 
-    def kind(self, field: str) -> Literal["text", "company", "phone"]:
+    def kind_of_field(self, field: str) -> Literal["text", "company", "phone"]:
         """How the values of one of its fields are read."""
         if field in self.companies:
             return "company"
@@ -134,7 +134,7 @@ class AggregatePlan:
     on_expiry: Literal["keep", "subtract"] = "subtract"
     where: Condition | None = None
     shards: int = 1
-    rolled_up: RolledUp = "by schedule"
+    rolled_up: RollupMode = "by schedule"
 
 
 @dataclass(frozen=True)
@@ -180,10 +180,10 @@ class EntityPlan:
     expires: ExpiryPlan | None = None
     split: str | None = None
     """The field whose sections are items of their own, so that no image holds it."""
-    versions: Way | None = None
+    versions: VersionMode | None = None
 
     @property
-    def derives(self) -> bool:
+    def has_derived_state(self) -> bool:
         """Whether the projector has anything to do for this entity."""
         return bool(self.searches or self.listings or self.aggregates)
 
@@ -210,48 +210,52 @@ class EntityPlan:
         return cls(
             name=data["name"],
             fields=dict(data["fields"]),
-            key=KeyPlan(**_tuples(data["key"])),
-            searches=tuple(_search(each) for each in data["searches"]),
-            listings=tuple(_listing(each) for each in data["listings"]),
-            aggregates=tuple(_aggregate(each) for each in data["aggregates"]),
-            counters=tuple(_counter(each) for each in data["counters"]),
+            key=KeyPlan(**_lists_to_tuples(data["key"])),
+            searches=tuple(_parse_search(each) for each in data["searches"]),
+            listings=tuple(_parse_listing(each) for each in data["listings"]),
+            aggregates=tuple(_parse_aggregate(each) for each in data["aggregates"]),
+            counters=tuple(_parse_counter(each) for each in data["counters"]),
             expires=ExpiryPlan(**expires) if expires else None,
             split=data.get("split"),
             versions=data.get("versions"),
         )
 
 
-def _tuples(data: Mapping[str, Any]) -> dict[str, Any]:
+def _lists_to_tuples(data: Mapping[str, Any]) -> dict[str, Any]:
     return {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
 
 
-def _parts(data: list[dict[str, Any]]) -> tuple[Part, ...]:
+def _parse_parts(data: list[dict[str, Any]]) -> tuple[Part, ...]:
     return tuple(Part(**each) for each in data)
 
 
-def _condition(data: Mapping[str, Any] | None) -> Condition | None:
+def _parse_condition(data: Mapping[str, Any] | None) -> Condition | None:
     return Condition(data["field"], tuple(data["one_of"])) if data else None
 
 
-def _search(data: Mapping[str, Any]) -> SearchPlan:
-    through = tuple(Through(**each) for each in data.get("through", ()))
-    return SearchPlan(**{**_tuples(data), "through": through})
+def _parse_search(data: Mapping[str, Any]) -> SearchPlan:
+    through = tuple(ThroughPlan(**each) for each in data.get("through", ()))
+    return SearchPlan(**{**_lists_to_tuples(data), "through": through})
 
 
-def _listing(data: Mapping[str, Any]) -> ListingPlan:
-    parts = {"partition": _parts(data["partition"]), "where": _condition(data["where"])}
-    return ListingPlan(**{**_tuples(data), **parts})
+def _parse_listing(data: Mapping[str, Any]) -> ListingPlan:
+    parts = {"partition": _parse_parts(data["partition"]), "where": _parse_condition(data["where"])}
+    return ListingPlan(**{**_lists_to_tuples(data), **parts})
 
 
-def _counter(data: Mapping[str, Any]) -> CounterPlan:
-    return CounterPlan(**{**data, "by": _parts(data["by"]), "within": _parts(data["within"])})
+def _parse_counter(data: Mapping[str, Any]) -> CounterPlan:
+    return CounterPlan(
+        **{**data, "by": _parse_parts(data["by"]), "within": _parse_parts(data["within"])}
+    )
 
 
-def _aggregate(data: Mapping[str, Any]) -> AggregatePlan:
-    parts = {name: _parts(data[name]) for name in ("by", "within")}
-    return AggregatePlan(**{**_tuples(data), **parts, "where": _condition(data["where"])})
+def _parse_aggregate(data: Mapping[str, Any]) -> AggregatePlan:
+    parts = {name: _parse_parts(data[name]) for name in ("by", "within")}
+    return AggregatePlan(
+        **{**_lists_to_tuples(data), **parts, "where": _parse_condition(data["where"])}
+    )
 
 
-def key_fields(plan: EntityPlan) -> tuple[str, ...]:
+def list_key_fields(plan: EntityPlan) -> tuple[str, ...]:
     """The fields of a primary key."""
     return (*plan.key.partition, *plan.key.sort)

@@ -13,32 +13,32 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil, sqrt
 
-from daicho.layout.base_item import expired
-from daicho.layout.versions import bytes_of
-from daicho.query.paging import Position
+from daicho.layout.base_item import is_expired
+from daicho.layout.versions import get_kept_bytes
+from daicho.query.paging import CursorPosition
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 
-MOST_ROWS = 1_000
+MAX_ROWS = 1_000
 """Rows that one page examines at most."""
 
-MOST_BYTES = 2 * 1024 * 1024
+MAX_BYTES = 2 * 1024 * 1024
 """Of the items of one page, but for a single larger one: Lambda answers with 6 MB at most, JSON in
 JSON."""
 
-MOST_MERGED = 100
+MAX_MERGED = 100
 """Lists of items that one page merges; of more it takes so many after so many."""
 
-BEFORE_ALL = keys.DELIMITER
+LOWEST_KEY = keys.DELIMITER
 """Sorts before every sort key, since no component of one is empty."""
 
-Found = tuple[list[Image], Position | None]
+CollectionPage = tuple[list[Image], CursorPosition | None]
 
 
 @dataclass(frozen=True)
-class Source:
+class CollectionSource:
     """One item collection to read, or what of it has a sort key that begins with ``prefix``.
 
     ``whole``: that is the sort key itself. Below ``floor`` nothing is read.
@@ -66,21 +66,23 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Entry:
+class CollectionEntry:
     """One row of a source."""
 
-    position: Position
+    position: CursorPosition
     image: Image
 
 
 @dataclass(frozen=True)
-class Reader:
+class CollectionReader:
     """Reads pages. ``now`` is in epoch seconds."""
 
     table: Table
     now: int
 
-    def direct(self, sources: Sequence[Source], start: Position | None, limit: int) -> Found:
+    def read_page(
+        self, sources: Sequence[CollectionSource], start: CursorPosition | None, limit: int
+    ) -> CollectionPage:
         """A page of lists that hold the items themselves, and where it goes on.
 
         They come in order; of over 100 lists, the first 100 before all others, and a page ends
@@ -88,32 +90,35 @@ class Reader:
         and there may be nothing in them.
         """
         # A forged cursor may say anything.
-        first = 0 if start is None else max(0, start.list - start.list % MOST_MERGED)
-        behind = first + MOST_MERGED
-        shown = Shown(limit)
+        first = 0 if start is None else max(0, start.list - start.list % MAX_MERGED)
+        behind = first + MAX_MERGED
+        shown = PageBuffer(limit)
         decided = start
-        for examined, entry in enumerate(self._merged(sources[first:behind], first, start, limit)):
-            if shown.is_full or examined == MOST_ROWS:
+        for examined, entry in enumerate(
+            self._merge_sources(sources[first:behind], first, start, limit)
+        ):
+            if shown.is_full or examined == MAX_ROWS:
                 return shown.images, decided
-            if not expired(entry.image, self.now) and not shown.take(entry.image):
+            if not is_expired(entry.image, self.now) and not shown.add_image(entry.image):
                 return shown.images, decided
             decided = entry.position
-        return shown.images, Position(BEFORE_ALL, behind) if behind < len(sources) else None
+        return shown.images, CursorPosition(LOWEST_KEY, behind) if behind < len(sources) else None
 
-    def _merged(
-        self, some: Sequence[Source], first: int, start: Position | None, limit: int
-    ) -> Iterator[Entry]:
+    def _merge_sources(
+        self, some: Sequence[CollectionSource], first: int, start: CursorPosition | None, limit: int
+    ) -> Iterator[CollectionEntry]:
         # What each list gives to a page, and a deviation more: most are asked once.
         share = limit / max(1, len(some))
         block = ceil(share + sqrt(share)) + 1
         lists = [
-            self._entries(source, place, start, block) for place, source in enumerate(some, first)
+            self._read_entries(source, place, start, block)
+            for place, source in enumerate(some, first)
         ]
         return heapq.merge(*lists, key=lambda entry: entry.position)
 
-    def _entries(
-        self, source: Source, place: int, start: Position | None, block: int
-    ) -> Iterator[Entry]:
+    def _read_entries(
+        self, source: CollectionSource, place: int, start: CursorPosition | None, block: int
+    ) -> Iterator[CollectionEntry]:
         """The undecided rows of one source, page after page by LastEvaluatedKey."""
         low, high = source.bounds
         if start is not None:
@@ -129,15 +134,15 @@ class Reader:
             limit=block,
             consistent=source.index is None,
         )
-        for page in self.table.pages(query):
+        for page in self.table.query_pages(query):
             for image in page.items:
-                position = Position(image[source.order]["S"], place)
+                position = CursorPosition(image[source.order]["S"], place)
                 if start is None or position > start:
-                    yield Entry(position, image)
+                    yield CollectionEntry(position, image)
 
 
 @dataclass
-class Shown:
+class PageBuffer:
     """What a page shows, up to its limits."""
 
     limit: int
@@ -149,10 +154,10 @@ class Shown:
         """Whether it shows as many as were asked for."""
         return len(self.images) == self.limit
 
-    def take(self, image: Image) -> bool:
+    def add_image(self, image: Image) -> bool:
         """Show one more, unless the page would become too large."""
-        size = bytes_of(image)
-        if self.images and self.bytes + size > MOST_BYTES:
+        size = get_kept_bytes(image)
+        if self.images and self.bytes + size > MAX_BYTES:
             return False
         self.images.append(image)
         self.bytes += size

@@ -13,12 +13,12 @@ from typing import Any, Protocol, TypeVar
 
 from daicho.derive import derived_items, index_row
 from daicho.layout import components, item_keys
-from daicho.layout.base_item import expired
+from daicho.layout.base_item import is_expired
 from daicho.plan import EntityPlan, Ledger, ListingPlan, NewerGenerationError, SearchPlan
 from daicho.search import analyzer
 from daicho.search.keyword import Keyword
-from daicho.search.pager import Fetched
-from daicho.search.posting_lists import TOP, Block, Row, Wanted
+from daicho.search.pager import FetchedItems
+from daicho.search.posting_lists import TOP, Block, PendingRead, PostingRow
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.requests import Query
@@ -27,33 +27,35 @@ from daicho.storage.table import Table
 INDEX = "GSI2"
 ORDER = f"{INDEX}SK"
 UNIT_BYTES = 4096
-Numbered = TypeVar("Numbered", ListingPlan, SearchPlan)
+NumberedDeclaration = TypeVar("NumberedDeclaration", ListingPlan, SearchPlan)
 
 
-class Asked(Protocol):
+class ListPredicate(Protocol):
     """A listing or a search as it was asked: whether an image stands in it, at that order."""
 
-    def stands(self, plan: EntityPlan, image: Image, order: str) -> bool:
+    def matches(self, plan: EntityPlan, image: Image, order: str) -> bool:
         """``plan`` is that of the image's generation."""
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListingPredicate:
     """A listing, with the values that it was asked with."""
 
     listing: ListingPlan
     parts: tuple[str, ...]
 
-    def stands(self, plan: EntityPlan, image: Image, order: str) -> bool:
+    def matches(self, plan: EntityPlan, image: Image, order: str) -> bool:
         """Whether the image is listed under these values, and there."""
-        own = _same(plan.listings, self.listing)
-        if own is None or self.parts not in set(derived_items.listed(plan, own, image)):
+        own = _find_declaration(plan.listings, self.listing)
+        if own is None or self.parts not in set(
+            derived_items.list_listing_partitions(plan, own, image)
+        ):
             return False
-        return item_keys.order_key(plan, image, own.order) == order
+        return item_keys.render_order_key(plan, image, own.order) == order
 
 
 @dataclass(frozen=True)
-class Reached:
+class RelatedMatches:
     """Items that a search reaches through a field: for each term, those whose name matches it."""
 
     field: str
@@ -61,27 +63,27 @@ class Reached:
 
 
 @dataclass(frozen=True)
-class Searched:
+class SearchPredicate:
     """A search, with the keyword that it was asked with, and what it reaches."""
 
     search: SearchPlan
     keyword: Keyword
-    reached: tuple[Reached, ...] = ()
+    reached: tuple[RelatedMatches, ...] = ()
 
-    def stands(self, plan: EntityPlan, image: Image, order: str) -> bool:
+    def matches(self, plan: EntityPlan, image: Image, order: str) -> bool:
         """Whether the image matches now, and stands there."""
-        own = _same(plan.searches, self.search)
-        if own is None or item_keys.order_key(plan, image, item_keys.NEWEST) != order:
+        own = _find_declaration(plan.searches, self.search)
+        if own is None or item_keys.render_order_key(plan, image, item_keys.NEWEST) != order:
             return False
-        forms = analyzer.forms_of(own, image)
-        found = [term.starts(forms) for term in self.keyword.terms]
+        forms = analyzer.compute_field_forms(own, image)
+        found = [term.is_prefix_of(forms) for term in self.keyword.terms]
         for each in self.reached:
-            members = components.references(image, each.field)
+            members = components.list_references(image, each.field)
             found = [
                 there or not members.isdisjoint(ids)
                 for there, ids in zip(found, each.found, strict=True)
             ]
-        return self.keyword.holds(found)
+        return self.keyword.is_contained_in(found)
 
 
 @dataclass(frozen=True)
@@ -95,46 +97,46 @@ class IndexReader:
     table: Table
     ledger: Ledger
     entity: str
-    asked: Sequence[Asked]
+    asked: Sequence[ListPredicate]
     now: int
     at_once: int
     copied: bool = False
 
-    def blocks(self, wanted: Sequence[Wanted]) -> Sequence[Block]:
+    def read_blocks(self, wanted: Sequence[PendingRead]) -> Sequence[Block]:
         """A block of each of these lists."""
         if len(wanted) == 1 or self.at_once == 1:
-            return [self._block(each) for each in wanted]
+            return [self._read_block(each) for each in wanted]
         with ThreadPoolExecutor(min(self.at_once, len(wanted))) as pool:
-            return list(pool.map(self._block, wanted))
+            return list(pool.map(self._read_block, wanted))
 
-    def fetch(self, keys: Sequence[Any], *, consistent: bool) -> Fetched:
+    def fetch(self, keys: Sequence[Any], *, consistent: bool) -> FetchedItems:
         """The items of index rows: by their partition keys, or what they copy."""
         if self.copied:
-            return Fetched({key: index_row.read(key[1]) for key in keys}, requests=0)
-        bases = {item_keys.base_of_derived(key): key for key in keys}
+            return FetchedItems({key: index_row.read_copy(key[1]) for key in keys}, requests=0)
+        bases = {item_keys.parse_derived_partition(key): key for key in keys}
         found = self.table.batch_get(bases, consistent=consistent)
-        return Fetched(
+        return FetchedItems(
             {bases[base]: image for base, image in found.items.items()},
             frozenset(bases[base] for base in found.unprocessed),
         )
 
-    def stands(self, item: Image, order: str) -> bool:
+    def matches(self, item: Image, order: str) -> bool:
         """Whether an item stands in one of the lists now, at this order."""
-        if expired(item, self.now):
+        if is_expired(item, self.now):
             return False
         if self.copied:
             return True
-        plan = plan_of(self.ledger, self.entity, item)
-        return any(asked.stands(plan, item, order) for asked in self.asked)
+        plan = find_image_plan(self.ledger, self.entity, item)
+        return any(asked.matches(plan, item, order) for asked in self.asked)
 
-    def units(self, item: Image | None, *, consistent: bool) -> float:
+    def estimate_units(self, item: Image | None, *, consistent: bool) -> float:
         """Read units of one item, or of finding none."""
         if self.copied:
             return 0.0
-        size = attributes.size_of(item) if item else 1
+        size = attributes.measure_image(item) if item else 1
         return -(-size // UNIT_BYTES) * (1.0 if consistent else 0.5)
 
-    def _block(self, wanted: Wanted) -> Block:
+    def _read_block(self, wanted: PendingRead) -> Block:
         query = Query(wanted.list, INDEX, forward=False, limit=wanted.limit, start=wanted.more)
         order, inclusive = wanted.bound
         if wanted.floor:
@@ -147,31 +149,37 @@ class IndexReader:
             query = replace(query, high=order) if inclusive else replace(query, below=order)
         page = self.table.query(query)
         rows = [
-            Row(row[ORDER]["S"], self._key(row), *(_behind(row) if wanted.rests else ()))
+            PostingRow(
+                row[ORDER]["S"],
+                self._get_base_key(row),
+                *(_get_position(row) if wanted.rests else ()),
+            )
             for row in page.items
             if wanted.bound.admits(row[ORDER]["S"])
         ]
         return Block(rows, page.last, page.units)
 
-    def _key(self, row: Image) -> Any:
+    def _get_base_key(self, row: Image) -> Any:
         owner = row["PK"]["S"]
-        return (owner, row[index_row.COPY]["S"]) if self.copied else owner
+        return (owner, row[index_row.COPY_ATTRIBUTE]["S"]) if self.copied else owner
 
 
-def _behind(row: Image) -> tuple[str, ...]:
+def _get_position(row: Image) -> tuple[str, ...]:
     # The sort key of a posting is its declaration, generation, gram, what follows the gram, and
     # the mark of a designator before it.
     return keys.parse(row["SK"]["S"])[3:]
 
 
-def _same(declared: Iterable[Numbered], wanted: Numbered) -> Numbered | None:
+def _find_declaration(
+    declared: Iterable[NumberedDeclaration], wanted: NumberedDeclaration
+) -> NumberedDeclaration | None:
     same = (each for each in declared if (each.name, each.since) == (wanted.name, wanted.since))
     return next(same, None)
 
 
-def plan_of(ledger: Ledger, entity: str, image: Image) -> EntityPlan:
+def find_image_plan(ledger: Ledger, entity: str, image: Image) -> EntityPlan:
     """The plan by which an image is derived; the newest known for an image of newer code."""
     try:
-        return ledger.plan(entity, attributes.integer(image, "gen") or 0)
+        return ledger.find_plan(entity, attributes.get_integer(image, "gen") or 0)
     except NewerGenerationError:
-        return ledger.current(entity).plan
+        return ledger.current_generation(entity).plan

@@ -13,23 +13,23 @@ from typing import Any
 
 from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec
-from daicho.declare.queries import One
+from daicho.declare.queries import ItemRef
 from daicho.errors import DeclarationError, Invalid
-from daicho.items.arguments import attributes
+from daicho.items.arguments import to_attribute_values
 from daicho.layout import item_keys
-from daicho.layout.base_item import expired
-from daicho.plan import EntityPlan, Ledger, key_fields
-from daicho.storage.attributes import AttributeValue, Image, integer
-from daicho.storage.item_cache import Memory
+from daicho.layout.base_item import is_expired
+from daicho.plan import EntityPlan, Ledger, list_key_fields
+from daicho.storage.attributes import AttributeValue, Image, get_integer
+from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 
-FROZEN_SECONDS = 2.0
+FROZEN_CACHE_S = 2.0
 """How old the item may be that a frozen field is read of: within this time it is noticed that
 the item was deleted."""
 
 
-class Places:
+class KeyResolver:
     """Finds where a tenant's items stand."""
 
     def __init__(
@@ -38,37 +38,39 @@ class Places:
         ledger: Ledger,
         tenant: str,
         clock: Callable[[], dt.datetime],
-        memory: Memory | None = None,
+        memory: ItemCache | None = None,
     ) -> None:
         self._table, self._ledger, self._tenant, self._clock = table, ledger, tenant, clock
-        self.memory = memory or Memory(clock)
+        self.memory = memory or ItemCache(clock)
         self.pending: Mapping[ItemKey, Image | None] = {}
         """What the open transaction has read and will write."""
 
-    def key(self, one: One[Any]) -> ItemKey | None:
+    def resolve_key(self, one: ItemRef[Any]) -> ItemKey | None:
         """The key of an item; None if what its place depends on does not exist.
 
         Raises:
             Invalid: a value that its field does not take, or a key too long.
         """
-        current = self._ledger.current(one.entity.__name__).plan
-        names = key_fields(current)
-        given = attributes(one.entity, zip(names, one.parts, strict=True))
-        shape = self._shape(one.entity, current, given)
+        current = self._ledger.current_generation(one.entity.__name__).plan
+        names = list_key_fields(current)
+        given = to_attribute_values(one.entity, zip(names, one.parts, strict=True))
+        shape = self._resolve_shard_fields(one.entity, current, given)
         if shape is None:
             return None
-        return self.checked(current, {**given, **shape})
+        return self.resolve_checked_key(current, {**given, **shape})
 
-    def checked(self, current: EntityPlan, fields: Mapping[str, AttributeValue]) -> ItemKey:
+    def resolve_checked_key(
+        self, current: EntityPlan, fields: Mapping[str, AttributeValue]
+    ) -> ItemKey:
         """The key that fields give; Invalid names the longest where it does not fit."""
         try:
-            return item_keys.base_item_key(self._tenant, current, fields)
+            return item_keys.build_base_key(self._tenant, current, fields)
         except ValueError as error:
-            names = [name for name in key_fields(current) if name in fields]
+            names = [name for name in list_key_fields(current) if name in fields]
             longest = max(names, key=lambda name: len(str(fields[name])), default=None)
             raise Invalid(str(error), field=longest) from error
 
-    def shards(
+    def resolve_shards(
         self, entity: type[Entity], current: EntityPlan, partition: Mapping[str, AttributeValue]
     ) -> list[str] | None:
         """The shard components of a partition; None if what it depends on does not exist."""
@@ -76,23 +78,23 @@ class Places:
             return []
         if isinstance(current.key.shards, int):
             return [str(shard) for shard in range(current.key.shards)]
-        shape = self._shape(entity, current, partition)
-        number = None if shape is None else integer(shape, current.key.shards)
+        shape = self._resolve_shard_fields(entity, current, partition)
+        number = None if shape is None else get_integer(shape, current.key.shards)
         return None if number is None else [str(shard) for shard in range(number)]
 
-    def reference(self, spec: FieldSpec, value: AttributeValue) -> Image | None:
+    def find_referenced(self, spec: FieldSpec, value: AttributeValue) -> Image | None:
         """The item that a copied field is copied from, or None if it does not exist.
 
         One whose field is frozen may be remembered; any other is read anew. Consistently.
         """
         target: type[Entity] = spec.target.target
-        plan = self._ledger.current(target.__name__).plan
-        (name,) = key_fields(plan)
-        key = self.checked(plan, {name: value})
+        plan = self._ledger.current_generation(target.__name__).plan
+        (name,) = list_key_fields(plan)
+        key = self.resolve_checked_key(plan, {name: value})
         frozen = spec.source is not None and spec.source.frozen
-        return self.image(key, FROZEN_SECONDS if frozen else 0.0)
+        return self.find_image(key, FROZEN_CACHE_S if frozen else 0.0)
 
-    def image(self, key: ItemKey, max_age: float = 0.0) -> Image | None:
+    def find_image(self, key: ItemKey, max_age: float = 0.0) -> Image | None:
         """An item as it was at most so many seconds ago; None if there is none, or it expired.
 
         It is read consistently, and remembered however fresh it was asked for.
@@ -102,9 +104,9 @@ class Places:
         else:
             image = self.memory.get(key, max_age, lambda: self._table.get(key, consistent=True))
         now = int(self._clock().timestamp())
-        return None if image is None or expired(image, now) else image
+        return None if image is None or is_expired(image, now) else image
 
-    def _shape(
+    def _resolve_shard_fields(
         self, entity: type[Entity], current: EntityPlan, given: Mapping[str, AttributeValue]
     ) -> dict[str, AttributeValue] | None:
         found: dict[str, AttributeValue] = {}
@@ -114,14 +116,14 @@ class Places:
             spec = entity.fields_[name]
             if spec.role != "copied" or spec.source is None or spec.target.name not in given:
                 raise DeclarationError(f"{spec} is not known from the key of {current.name}")
-            image = self.reference(spec, given[spec.target.name])
+            image = self.find_referenced(spec, given[spec.target.name])
             if image is None or spec.source.name not in image:
                 return None
             found[name] = image[spec.source.name]
         return found
 
 
-def described(one: One[Any]) -> str:
+def display_name(one: ItemRef[Any]) -> str:
     """What an item is called in an error: ``Track 12/345``, or ``version 3 of Article a``."""
     name = f"{one.entity.__name__} {'/'.join(str(part) for part in one.parts)}"
     return name if one.version is None else f"version {one.version} of {name}"

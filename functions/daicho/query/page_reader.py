@@ -7,26 +7,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from daicho.declare.queries import Many
+from daicho.declare.queries import ListQuery
 from daicho.errors import UnprocessedError
-from daicho.items.projection import inherited
+from daicho.items.projection import list_inherited_names
 from daicho.plan import Ledger
-from daicho.query.collection_reader import Reader, Shown
-from daicho.query.index_reader import IndexReader, Listed
-from daicho.query.key_resolver import Places
-from daicho.query.list_planner import AskedLists, Lists
-from daicho.query.paging import Binding, Position
-from daicho.query.related_search import Reach
-from daicho.query.version_history import History
-from daicho.search.pager import Budget, OnlyUnprocessedError, Walk
+from daicho.query.collection_reader import CollectionReader, PageBuffer
+from daicho.query.index_reader import IndexReader, ListingPredicate
+from daicho.query.key_resolver import KeyResolver
+from daicho.query.list_planner import ListPlan, ListPlanner
+from daicho.query.paging import CursorBinding, CursorPosition
+from daicho.query.related_search import RelatedSearch
+from daicho.query.version_history import VersionHistory
+from daicho.search.pager import OnlyUnprocessedError, ReadBudget, SearchPager
 from daicho.search.posting_lists import END, Bound
 from daicho.storage.attributes import Image
-from daicho.storage.item_cache import Memory
+from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table
 
 
 @dataclass(frozen=True)
-class Pages:
+class PageReader:
     """Reads pages of one tenant's lists. ``at_once`` are requests in parallel.
 
     ``memory``: one that is shared with other requests, if any.
@@ -35,15 +35,15 @@ class Pages:
     table: Table
     ledger: Ledger
     tenant: str
-    places: Places
-    history: History
+    places: KeyResolver
+    history: VersionHistory
     now: Callable[[], int]
     at_once: int
-    memory: Memory | None = None
+    memory: ItemCache | None = None
 
-    def page(
+    def read_page(
         self,
-        many: Sequence[Many[Any]],
+        many: Sequence[ListQuery[Any]],
         limit: int,
         cursor: str | None,
         names: Sequence[str] | None = None,
@@ -53,55 +53,58 @@ class Pages:
         ``names``: fields that will do. Where the rows copy all of them, no item is read.
         """
         if many and many[0].by == "versions":
-            return self.history.page(many, limit, cursor)
+            return self.history.read_page(many, limit, cursor)
         now = self.now()
-        reach = Reach(self.table, self.ledger, self.tenant, now, self.memory)
-        asked = self.asked(many, limit, reach)
-        binding = Binding(self.tenant, asked.question)
-        start = binding.read(cursor)
+        reach = RelatedSearch(self.table, self.ledger, self.tenant, now, self.memory)
+        asked = self.plan_lists(many, limit, reach)
+        binding = CursorBinding(self.tenant, asked.question)
+        start = binding.read_cursor(cursor)
         found: Sequence[Image]
         if asked.direct:
-            found, end = Reader(self.table, now).direct(asked.direct, start, limit)
-            return self.history.whole(found), binding.write(end)
-        budget = Budget(units=reach.units, requests=reach.requests)
-        copied = _copy(asked, names)
-        found, end = self._walked(asked, start, budget, now, copied)
-        return found if copied else self.history.whole(found), binding.write(end)
+            found, end = CollectionReader(self.table, now).read_page(asked.direct, start, limit)
+            return self.history.read_whole(found), binding.write_cursor(end)
+        budget = ReadBudget(units=reach.units, requests=reach.requests)
+        copied = _is_copied(asked, names)
+        found, end = self._read_search_page(asked, start, budget, now, copied)
+        return found if copied else self.history.read_whole(found), binding.write_cursor(end)
 
-    def asked(self, many: Sequence[Many[Any]], limit: int, reach: Reach) -> AskedLists:
+    def plan_lists(
+        self, many: Sequence[ListQuery[Any]], limit: int, reach: RelatedSearch
+    ) -> ListPlan:
         """The lists that answer questions."""
         now = dt.datetime.fromtimestamp(self.now(), dt.UTC)
-        return Lists(self.places, self.ledger, self.tenant, reach, now).asked(many, limit)
+        return ListPlanner(self.places, self.ledger, self.tenant, reach, now).plan(many, limit)
 
-    def _walked(
+    def _read_search_page(
         self,
-        asked: AskedLists,
-        start: Position | None,
-        budget: Budget,
+        asked: ListPlan,
+        start: CursorPosition | None,
+        budget: ReadBudget,
         now: int,
         copied: bool,
-    ) -> tuple[Sequence[Image], Position | None]:
+    ) -> tuple[Sequence[Image], CursorPosition | None]:
         """A page of postings; a position's ``list`` says whether its own order is undecided."""
-        stream, shown = asked.stream(), Shown(asked.limit)
+        stream, shown = asked.build_cursor(), PageBuffer(asked.limit)
         if start is not None:
-            stream.leap(Bound(start.order, inclusive=start.list == 1))
+            stream.skip_to(Bound(start.order, inclusive=start.list == 1))
         entity = asked.entity.__name__
         reader = IndexReader(
             self.table, self.ledger, entity, asked.asked, now, self.at_once, copied
         )
         try:
-            walked = Walk(reader, stream, asked.limit, shown.take, budget).page()
+            walked = SearchPager(reader, stream, asked.limit, shown.add_image, budget).read_page()
         except OnlyUnprocessedError as error:
             raise UnprocessedError(error.left) from error
         order, inclusive = walked.bound
-        end = None if walked.bound == END else Position(order, int(inclusive))
+        end = None if walked.bound == END else CursorPosition(order, int(inclusive))
         return walked.items, end
 
 
-def _copy(asked: AskedLists, names: Sequence[str] | None) -> bool:
+def _is_copied(asked: ListPlan, names: Sequence[str] | None) -> bool:
     """Whether the rows of all lists bring along what is wanted; None is everything."""
     entity = asked.entity
-    wanted = {*entity.fields_, *inherited(entity)} if names is None else set(names)
+    wanted = {*entity.fields_, *list_inherited_names(entity)} if names is None else set(names)
     return all(
-        isinstance(each, Listed) and wanted <= set(each.listing.copies) for each in asked.asked
+        isinstance(each, ListingPredicate) and wanted <= set(each.listing.copies)
+        for each in asked.asked
     )

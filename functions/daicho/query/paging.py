@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from daicho.errors import BadCursor, Invalid
 from daicho.storage.keys import SORT_KEY_BYTES
 
-FORM = 1
+CURSOR_VERSION = 1
 """Raised when the meaning of a cursor changes: older ones are refused, not misread."""
-LONGEST = 8192
+MAX_CURSOR_CHARACTERS = 8192
 
 
 @dataclass(frozen=True, order=True)
-class Position:
+class CursorPosition:
     """The last row that is decided: its order in the list, and which of the merged lists it is of.
 
     Lists whose rows of one item share their order (GSI2) are told apart by ``order`` alone.
@@ -34,21 +34,21 @@ class Position:
 
 
 @dataclass(frozen=True)
-class Binding:
+class CursorBinding:
     """What a cursor is good for: one tenant's one question."""
 
     tenant: str
     question: tuple[str, ...]
 
-    def write(self, position: Position | None) -> str | None:
+    def write_cursor(self, position: CursorPosition | None) -> str | None:
         """The cursor that goes on behind ``position``; None stays None: the end."""
         if position is None:
             return None
-        content = [FORM, position.order, position.list, self._digest(position)]
+        content = [CURSOR_VERSION, position.order, position.list, self._digest(position)]
         text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
         return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
-    def read(self, cursor: str | None) -> Position | None:
+    def read_cursor(self, cursor: str | None) -> CursorPosition | None:
         """Where to go on; None for the beginning.
 
         Raises:
@@ -56,24 +56,24 @@ class Binding:
         """
         if cursor is None:
             return None
-        match _decoded(cursor):
-            case [int(form), str(order), int(place), str(digest)] if form == FORM:
-                position = Position(order, place)
+        match _decode_cursor(cursor):
+            case [int(form), str(order), int(place), str(digest)] if form == CURSOR_VERSION:
+                position = CursorPosition(order, place)
                 # Rewriting it leaves no second spelling of a cursor, a boolean for 1 included.
                 if (
-                    _is_askable(order)
+                    _is_valid_order(order)
                     and self._digest(position) == digest
-                    and self.write(position) == cursor
+                    and self.write_cursor(position) == cursor
                 ):
                     return position
         raise BadCursor
 
-    def _digest(self, position: Position) -> str:
+    def _digest(self, position: CursorPosition) -> str:
         bound = json.dumps([self.tenant, self.question, position.order, position.list])
         return hashlib.blake2b(bound.encode(), digest_size=12).hexdigest()
 
 
-def _is_askable(order: str) -> bool:
+def _is_valid_order(order: str) -> bool:
     """Whether it could be a sort key: whoever makes a digest of their own may say anything."""
     try:
         return 0 < len(order.encode()) <= SORT_KEY_BYTES
@@ -81,8 +81,8 @@ def _is_askable(order: str) -> bool:
         return False
 
 
-def _decoded(cursor: str) -> object:
-    if len(cursor) > LONGEST or not cursor.isascii():
+def _decode_cursor(cursor: str) -> object:
+    if len(cursor) > MAX_CURSOR_CHARACTERS or not cursor.isascii():
         raise BadCursor
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
@@ -92,11 +92,11 @@ def _decoded(cursor: str) -> object:
     return found
 
 
-MOST_AT_ONCE = 100
+MAX_PAGE_ITEMS = 100
 """Items of a page, or members of a ranking."""
 
 
 def check_limit(limit: int) -> None:
     """Refuse a limit that is not 1 to 100: Invalid."""
-    if not 1 <= limit <= MOST_AT_ONCE:
-        raise Invalid(f"a limit is from 1 to {MOST_AT_ONCE}", field="limit")
+    if not 1 <= limit <= MAX_PAGE_ITEMS:
+        raise Invalid(f"a limit is from 1 to {MAX_PAGE_ITEMS}", field="limit")

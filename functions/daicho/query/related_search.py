@@ -13,34 +13,34 @@ from dataclasses import dataclass
 from typing import Any
 
 from daicho.layout import item_keys
-from daicho.layout.base_item import expired
-from daicho.plan import AggregatePlan, EntityPlan, Ledger, Part, SearchPlan, Through
-from daicho.query.index_reader import Reached
+from daicho.layout.base_item import is_expired
+from daicho.plan import AggregatePlan, EntityPlan, Ledger, Part, SearchPlan, ThroughPlan
+from daicho.query.index_reader import RelatedMatches
 from daicho.search import grams
 from daicho.search.keyword import Keyword
-from daicho.search.posting_lists import AnyOf, Posting, Stream
-from daicho.search.variants import readings
+from daicho.search.posting_lists import PostingCursor, PostingList, Union
+from daicho.search.variants import compute_readings
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
-from daicho.storage.item_cache import COLLECTION, Memory
+from daicho.storage.item_cache import COLLECTION, ItemCache
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
-from daicho.tally.reader import rolled_up_amount
+from daicho.tally.reader import read_rolled_up_amount
 
-MOST_MERGED = 64
+MAX_MERGED = 64
 """So many lists are merged whatever they hold; of more it is asked whether that is cheaper."""
 
-NAMES_SECONDS = 2.0
+NAMES_CACHE_S = 2.0
 """How old names may be: for so long a search may find by a name that was changed elsewhere."""
 
-UNITS_A_LIST = 0.5
-UNITS_A_CHECK = 1.0
+UNITS_PER_LIST = 0.5
+UNITS_PER_CHECK = 1.0
 """Of a row whose item alone tells whether it matches."""
 
 
 @dataclass
-class Reach:
+class RelatedSearch:
     """Finds what keywords reach. ``units`` is what it has read.
 
     ``memory``: one that is shared with other requests, if any.
@@ -50,97 +50,99 @@ class Reach:
     ledger: Ledger
     tenant: str
     now: int
-    memory: Memory | None = None
+    memory: ItemCache | None = None
     units: float = 0.0
     requests: int = 0
 
-    def reached(self, search: SearchPlan, keyword: Keyword) -> tuple[Reached, ...]:
+    def matching_ids(self, search: SearchPlan, keyword: Keyword) -> tuple[RelatedMatches, ...]:
         """For each field that the search goes through, the ids whose names match each term."""
         if not keyword.terms:
             return ()
-        return tuple(self._reached(each, search.mode, keyword) for each in search.through)
+        return tuple(self._find_matching(each, search.mode, keyword) for each in search.through)
 
-    def streams(
-        self, plan: EntityPlan, through: Through, ids: frozenset[str], limit: int
-    ) -> list[Stream] | None:
+    def build_cursors(
+        self, plan: EntityPlan, through: ThroughPlan, ids: frozenset[str], limit: int
+    ) -> list[PostingCursor] | None:
         """The lists of these ids; None if it is cheaper to go through all that there is."""
-        if len(ids) > MOST_MERGED and self._is_cheaper_to_walk(plan, through, ids, limit):
+        if len(ids) > MAX_MERGED and self._is_cheaper_to_walk(plan, through, ids, limit):
             return None
         listing = next(each for each in plan.listings if each.name == through.listing)
         return [
-            Posting(item_keys.listing_list(self.tenant, plan, listing, (id,), shard))
+            PostingList(item_keys.render_listing_list(self.tenant, plan, listing, (id,), shard))
             for id in sorted(ids)
             for shard in range(listing.shards)
         ]
 
-    def _reached(self, through: Through, mode: grams.Mode, keyword: Keyword) -> Reached:
+    def _find_matching(
+        self, through: ThroughPlan, mode: grams.Mode, keyword: Keyword
+    ) -> RelatedMatches:
         found: list[set[str]] = [set() for _ in keyword.terms]
-        for id, fields in self._all(through.entity).items():
-            name = attributes.text(fields["M"], through.name)
+        for id, fields in self._list_all(through.entity).items():
+            name = attributes.get_text(fields["M"], through.name)
             if not name:
                 continue
-            texts = readings(name, through.kind)
-            forms = [form for text in texts for form in grams.forms(text, mode)]
+            texts = compute_readings(name, through.kind)
+            forms = [form for text in texts for form in grams.compute_forms(text, mode)]
             for ids, term in zip(found, keyword.terms, strict=True):
-                if term.starts(forms):
+                if term.is_prefix_of(forms):
                     ids.add(id)
-        return Reached(through.field, tuple(map(frozenset, found)))
+        return RelatedMatches(through.field, tuple(map(frozenset, found)))
 
-    def _all(self, entity: str) -> Image:
+    def _list_all(self, entity: str) -> Image:
         """The texts of a tenant's items of an entity that stands in one collection, by id."""
         key = ItemKey(keys.render(self.tenant, entity), COLLECTION)
         if self.memory is None:
-            return self._read(key.pk)
-        return self.memory.get(key, NAMES_SECONDS, lambda: self._read(key.pk)) or {}
+            return self._read_names(key.pk)
+        return self.memory.get(key, NAMES_CACHE_S, lambda: self._read_names(key.pk)) or {}
 
-    def _read(self, partition: str) -> Image:
+    def _read_names(self, partition: str) -> Image:
         found: dict[str, dict[str, Any]] = {}
-        for page in self.table.pages(Query(partition)):
+        for page in self.table.query_pages(Query(partition)):
             self.units += page.units
             self.requests += 1
             for image in page.items:
-                if not expired(image, self.now):
+                if not is_expired(image, self.now):
                     (id,) = keys.parse(image["SK"]["S"])
                     texts = {name: value for name, value in image.items() if "S" in value}
                     found[id] = {"M": texts}
         return found
 
     def _is_cheaper_to_walk(
-        self, plan: EntityPlan, through: Through, ids: frozenset[str], limit: int
+        self, plan: EntityPlan, through: ThroughPlan, ids: frozenset[str], limit: int
     ) -> bool:
-        members, count = _tallies(plan, through)
+        members, count = _render_tallies(plan, through)
         if members is None or count is None:
             return False
-        total = item_keys.tally_partition(self.tenant, plan, count, (), ())
-        everything = rolled_up_amount(self.table, total).items
-        belonging = self._belonging(plan, members, ids)
+        total = item_keys.render_tally_partition(self.tenant, plan, count, (), ())
+        everything = read_rolled_up_amount(self.table, total).items
+        belonging = self._count_members(plan, members, ids)
         self.units += 0.5
         self.requests += 1
         if not everything:
             return False  # not rolled up yet: nobody knows
         walked = limit * max(1.0, everything / max(1, belonging))
-        return walked * UNITS_A_CHECK < len(ids) * UNITS_A_LIST
+        return walked * UNITS_PER_CHECK < len(ids) * UNITS_PER_LIST
 
-    def _belonging(self, plan: EntityPlan, members: AggregatePlan, ids: frozenset[str]) -> int:
+    def _count_members(self, plan: EntityPlan, members: AggregatePlan, ids: frozenset[str]) -> int:
         """How many memberships these ids have, by one query of their ranking."""
         found = 0
-        for ranking in item_keys.ranking_partitions(self.tenant, plan, members, ()):
-            for page in self.table.pages(Query(ranking, "GSI3")):
+        for ranking in item_keys.list_ranking_partitions(self.tenant, plan, members, ()):
+            for page in self.table.query_pages(Query(ranking, "GSI3")):
                 self.units += page.units
                 self.requests += 1
                 for row in page.items:
                     if keys.parse(row["GSI3SK"]["S"])[1] in ids:
-                        found += int(attributes.number(row["total"]["N"]))
+                        found += int(attributes.parse_number(row["total"]["N"]))
         return found
 
 
-def merged(streams: Sequence[Stream]) -> Stream:
+def union_of(streams: Sequence[PostingCursor]) -> PostingCursor:
     """One stream of several."""
-    return streams[0] if len(streams) == 1 else AnyOf(streams)
+    return streams[0] if len(streams) == 1 else Union(streams)
 
 
-def _tallies(
-    plan: EntityPlan, through: Through
+def _render_tallies(
+    plan: EntityPlan, through: ThroughPlan
 ) -> tuple[AggregatePlan | None, AggregatePlan | None]:
     """The ranked count of each id's items, and the count of all."""
     counts = [each for each in plan.aggregates if each.measure == "count" and each.where is None]

@@ -10,33 +10,33 @@ from itertools import islice
 from typing import Any
 
 from daicho.declare.entity import Entity
-from daicho.declare.queries import Figure
+from daicho.declare.queries import TotalQuery
 from daicho.declare.results import Score
 from daicho.derive.contributions import Amount
 from daicho.errors import Invalid
-from daicho.items.arguments import fitting, part_texts
+from daicho.items.arguments import check_key_length, render_parts
 from daicho.layout import item_keys
 from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Ledger, Part
-from daicho.query.paging import Position
+from daicho.query.paging import CursorPosition
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 from daicho.tally import slots
-from daicho.tally.reader import live_amount, rolled_up_amount
+from daicho.tally.reader import read_live_amount, read_rolled_up_amount
 
-MOST_RANKS = 10_000
+MAX_RANKS = 10_000
 """Up to here a rank is counted; beyond it is said to be more than that."""
 
-MOST_LIVE = 100
+MAX_LIVE_GROUPS = 100
 """Members of a ranking that are summed live."""
 
 INDEX = "GSI3"
 
 
 @dataclass(frozen=True)
-class Group:
+class TallyGroup:
     """What is asked for: an aggregate within some values, as key text.
 
     ``counter``: whose totals those are, if a fast counter's.
@@ -49,55 +49,61 @@ class Group:
     counter: CounterPlan | None = None
 
     @property
-    def rankings(self) -> tuple[str, ...]:
+    def list_rankings(self) -> tuple[str, ...]:
         """The partitions of GSI3 that its members are ranked in: one, or one a shard.
 
         Raises:
             Invalid: names the value that makes their keys too long.
         """
-        found = item_keys.ranking_partitions(self.tenant, self.plan, self.aggregate, self.within)
-        name = _last(self.aggregate.within, self.aggregate.name)
-        return tuple(fitting(name, each, keys.check_partition) for each in found)
+        found = item_keys.list_ranking_partitions(
+            self.tenant, self.plan, self.aggregate, self.within
+        )
+        name = _name_last_field(self.aggregate.within, self.aggregate.name)
+        return tuple(check_key_length(name, each, keys.check_partition) for each in found)
 
-    def by(self, figure: Figure) -> tuple[str, ...]:
+    def render_by(self, figure: TotalQuery) -> tuple[str, ...]:
         """The member that a figure asks for, as key text.
 
         Raises:
             Invalid: names the value that its field does not take, or that is too long.
         """
-        by = part_texts(figure.entity, self.plan, self.aggregate.by, figure.by)
+        by = render_parts(figure.entity, self.plan, self.aggregate.by, figure.by)
         parts = (*self.aggregate.within, *self.aggregate.by)
-        fitting(_last(parts, figure.aggregate), self.tally(by), keys.check_partition)
+        check_key_length(
+            _name_last_field(parts, figure.aggregate), self.render_tally(by), keys.check_partition
+        )
         return by
 
-    def tally(self, by: tuple[str, ...]) -> str:
+    def render_tally(self, by: tuple[str, ...]) -> str:
         """The partition of one member's slots and total."""
-        return item_keys.tally_partition(self.tenant, self.plan, self.aggregate, self.within, by)
+        return item_keys.render_tally_partition(
+            self.tenant, self.plan, self.aggregate, self.within, by
+        )
 
 
 @dataclass(frozen=True)
-class Figures:
+class Totals:
     """Reads a tenant's tallies."""
 
     table: Table
     ledger: Ledger
     tenant: str
 
-    def group(self, entity: type[Entity], name: str, within: Sequence[Any]) -> Group:
+    def resolve_group(self, entity: type[Entity], name: str, within: Sequence[Any]) -> TallyGroup:
         """What a declaration asks for within some values.
 
         Raises:
             Invalid: names the value that its field does not take.
         """
-        current = self.ledger.current(entity.__name__).plan
+        current = self.ledger.current_generation(entity.__name__).plan
         counter = next((each for each in current.counters if each.name == name), None)
         tallies = current.aggregates if counter is None else (counter.tally,)
         aggregate = next(each for each in tallies if each.name == name)
-        texts = part_texts(entity, current, aggregate.within, tuple(within))
-        return Group(self.tenant, current, aggregate, texts, counter)
+        texts = render_parts(entity, current, aggregate.within, tuple(within))
+        return TallyGroup(self.tenant, current, aggregate, texts, counter)
 
-    def score(
-        self, group: Group, by: tuple[str, ...], amount: Amount | None, *, ranked: bool
+    def read_score(
+        self, group: TallyGroup, by: tuple[str, ...], amount: Amount | None, *, ranked: bool
     ) -> Score:
         """One member's score; zero where nothing was counted, and then without a rank.
 
@@ -105,15 +111,15 @@ class Figures:
         """
         live = amount is not None
         if amount is None:
-            amount = rolled_up_amount(self.table, group.tally(by))
+            amount = read_rolled_up_amount(self.table, group.render_tally(by))
         placed = ranked and amount.items > 0
-        rank = self._rank(group, by, amount, live=live) if placed else None
-        beyond = MOST_RANKS if placed and rank is None else None
-        return Score(by, amount.items, plain(amount.total), rank, beyond)
+        rank = self._count_rank(group, by, amount, live=live) if placed else None
+        beyond = MAX_RANKS if placed and rank is None else None
+        return Score(by, amount.items, to_plain_total(amount.total), rank, beyond)
 
-    def top(
-        self, group: Group, start: Position | None, limit: int
-    ) -> tuple[list[Score], Position | None]:
+    def read_top(
+        self, group: TallyGroup, start: CursorPosition | None, limit: int
+    ) -> tuple[list[Score], CursorPosition | None]:
         """A page of the ranking as rolled up last, highest first, ties by id.
 
         A member stands in one shard and sorts by what is in its own key, so one place is enough
@@ -122,18 +128,18 @@ class Figures:
         before = 0 if start is None else start.list
         scores: list[Score] = []
         last = start
-        for row in self._ranked(group, start, limit + 1):
+        for row in self._read_ranked(group, start, limit + 1):
             if len(scores) == limit:
-                return self._with_items(group, scores), last
+                return self._read_items(group, scores), last
             order = row[f"{INDEX}SK"]["S"]
-            total = plain(attributes.number(row["total"]["N"]))
+            total = to_plain_total(attributes.parse_number(row["total"]["N"]))
             rank = before + len(scores) + 1
             counted = int(total) if group.aggregate.measure == "count" else 0
-            scores.append(Score(_by(order), counted, total, rank))
-            last = Position(order, rank)
-        return self._with_items(group, scores), None
+            scores.append(Score(_parse_group(order), counted, total, rank))
+            last = CursorPosition(order, rank)
+        return self._read_items(group, scores), None
 
-    def members_live(self, group: Group) -> dict[tuple[str, ...], Amount]:
+    def read_members_live(self, group: TallyGroup) -> dict[tuple[str, ...], Amount]:
         """Every member of a ranking, summed as it stands now.
 
         Members are found through the ranking as rolled up last, so one that was counted for the
@@ -142,87 +148,95 @@ class Figures:
         Raises:
             Invalid: over 100 members.
         """
-        rows = list(islice(self._ranked(group, None, MOST_LIVE + 1), MOST_LIVE + 1))
-        if len(rows) > MOST_LIVE:
-            raise Invalid(f"only up to {MOST_LIVE} are counted live", field="live")
-        members = {_by(row[f"{INDEX}SK"]["S"]) for row in rows}
-        return {by: live_amount(self.table, group.tally(by)) for by in members}
+        rows = list(
+            islice(self._read_ranked(group, None, MAX_LIVE_GROUPS + 1), MAX_LIVE_GROUPS + 1)
+        )
+        if len(rows) > MAX_LIVE_GROUPS:
+            raise Invalid(f"only up to {MAX_LIVE_GROUPS} are counted live", field="live")
+        members = {_parse_group(row[f"{INDEX}SK"]["S"]) for row in rows}
+        return {by: read_live_amount(self.table, group.render_tally(by)) for by in members}
 
     @staticmethod
-    def ranked(
-        amounts: Mapping[tuple[str, ...], Amount], start: Position | None, limit: int
-    ) -> tuple[list[Score], Position | None]:
+    def rank_amounts(
+        amounts: Mapping[tuple[str, ...], Amount], start: CursorPosition | None, limit: int
+    ) -> tuple[list[Score], CursorPosition | None]:
         """A page of the ranking that members make whose amounts are known."""
         ranked = sorted(
-            (order_of(amount, by), by) for by, amount in amounts.items() if amount.items > 0
+            (render_order(amount, by), by) for by, amount in amounts.items() if amount.items > 0
         )
         scores = [
-            (order, Score(by, amounts[by].items, plain(amounts[by].total), rank))
+            (order, Score(by, amounts[by].items, to_plain_total(amounts[by].total), rank))
             for rank, (order, by) in enumerate(ranked, 1)
         ]
         left = [each for each in scores if start is None or each[0] > start.order]
         page = [score for _, score in left[:limit]]
-        return page, Position(left[limit - 1][0], limit) if len(left) > limit else None
+        return page, CursorPosition(left[limit - 1][0], limit) if len(left) > limit else None
 
-    def _ranked(self, group: Group, start: Position | None, wanted: int) -> Iterator[Image]:
+    def _read_ranked(
+        self, group: TallyGroup, start: CursorPosition | None, wanted: int
+    ) -> Iterator[Image]:
         """Rows of the ranking behind ``start``, its shards merged; each is asked for ``wanted``."""
-        lists = [self._shard(partition, start, wanted) for partition in group.rankings]
+        lists = [self._read_shard(partition, start, wanted) for partition in group.list_rankings]
         return merge(*lists, key=lambda row: str(row[f"{INDEX}SK"]["S"]))
 
-    def _shard(self, partition: str, start: Position | None, wanted: int) -> Iterator[Image]:
+    def _read_shard(
+        self, partition: str, start: CursorPosition | None, wanted: int
+    ) -> Iterator[Image]:
         query = Query(partition, INDEX, limit=wanted)
         if start is not None:
             # One row more, because the bound is inclusive: the row shown last comes again.
             query = replace(query, low=start.order, limit=wanted + 1)
-        for page in self.table.pages(query):
+        for page in self.table.query_pages(query):
             for row in page.items:
                 if start is None or row[f"{INDEX}SK"]["S"] > start.order:
                     yield row
 
-    def _rank(self, group: Group, by: tuple[str, ...], amount: Amount, *, live: bool) -> int | None:
+    def _count_rank(
+        self, group: TallyGroup, by: tuple[str, ...], amount: Amount, *, live: bool
+    ) -> int | None:
         """The place from 1, by counting who is ahead; None where 10,000 are."""
-        own = order_of(amount, by)
+        own = render_order(amount, by)
         ahead = 0
         if live:
             # The index has its score as rolled up last: it is not ahead of itself.
-            last = rolled_up_amount(self.table, group.tally(by))
-            ahead = -1 if last.items > 0 and order_of(last, by) < own else 0
-        for partition in group.rankings:
-            query = Query(partition, INDEX, below=own, limit=MOST_RANKS, count_only=True)
-            for page in self.table.pages(query):
+            last = read_rolled_up_amount(self.table, group.render_tally(by))
+            ahead = -1 if last.items > 0 and render_order(last, by) < own else 0
+        for partition in group.list_rankings:
+            query = Query(partition, INDEX, below=own, limit=MAX_RANKS, count_only=True)
+            for page in self.table.query_pages(query):
                 ahead += page.count
-                if ahead >= MOST_RANKS:
+                if ahead >= MAX_RANKS:
                     return None
         return ahead + 1
 
-    def _with_items(self, group: Group, scores: list[Score]) -> list[Score]:
+    def _read_items(self, group: TallyGroup, scores: list[Score]) -> list[Score]:
         # The index projects the total alone, which for a count is the number of items too.
         if group.aggregate.measure == "count" or not scores:
             return scores
         totals: dict[ItemKey, Score] = {
-            slots.total_key(group.tally(each.by)): each for each in scores
+            slots.build_total_key(group.render_tally(each.by)): each for each in scores
         }
-        found = self.table.batch_get(totals).whole()
+        found = self.table.batch_get(totals).require_all()
         return [
-            replace(score, items=slots.amount_of(found.get(key)).items)
+            replace(score, items=slots.read_amount(found.get(key)).items)
             for key, score in totals.items()
         ]
 
 
-def order_of(amount: Amount, by: Iterable[str]) -> str:
+def render_order(amount: Amount, by: Iterable[str]) -> str:
     """Where a total stands in its ranking."""
-    return keys.render(keys.ranking_score(amount.total), *by)
+    return keys.render(keys.parse_inverted_score(amount.total), *by)
 
 
-def plain(total: Decimal) -> Any:
+def to_plain_total(total: Decimal) -> Any:
     """A total as int if it is whole."""
     return int(total) if total == total.to_integral_value() else total
 
 
-def _by(order: str) -> tuple[str, ...]:
+def _parse_group(order: str) -> tuple[str, ...]:
     return keys.parse(order)[1:]
 
 
-def _last(parts: Sequence[Part], otherwise: str) -> str:
+def _name_last_field(parts: Sequence[Part], otherwise: str) -> str:
     """The field that a key which is too long is blamed on."""
     return parts[-1].field if parts else otherwise

@@ -15,24 +15,24 @@ from typing import Protocol
 
 from daicho.errors import RefusedError, TransactionFailedError, UnavailableError
 from daicho.plan import Ledger
-from daicho.redrive.slot_decision import Decision, decide, recount_all
-from daicho.runtime.retry import Patience, carry_out, insist, mapper
-from daicho.storage.protocols import Gets, Puts, Transacts
-from daicho.storage.requests import MOST_WRITES, Write
+from daicho.redrive.slot_decision import SlotDecision, decide_recount, decide_slots
+from daicho.runtime.retry import RetryBudget, make_mapper, retry, retry_all
+from daicho.storage.protocols import GetsItems, PutsItems, TransactsWrites
+from daicho.storage.requests import MAX_TRANSACTION_WRITES, Write
 from daicho.stream import claims
 from daicho.stream.batch_fold import DerivedWrite
-from daicho.stream.changes import Computed, Reading, Rows, compute_in_time, is_newer
-from daicho.stream.claims import Claim, Shard
-from daicho.stream.derived_writer import derive_into
+from daicho.stream.changes import IndexRows, PlannedImage, RecordChanges, compute_in_time, is_newer
+from daicho.stream.claims import Claim, ShardClaims
+from daicho.stream.derived_writer import write_derived_item
 from daicho.stream.records import StreamRecord
-from daicho.stream.recount_list import marking, recount_key
-from daicho.stream.time_limit import within
+from daicho.stream.recount_list import build_recount_key, build_recount_mark
+from daicho.stream.time_limit import limit_time
 
-SECONDS_A_RECORD = 30.0
+SECONDS_PER_RECORD = 30.0
 """More than a batch has for one: a record that was only slow is applied."""
 
 
-class Store(Gets, Puts, Transacts, Protocol):
+class RedriveTable(GetsItems, PutsItems, TransactsWrites, Protocol):
     """What applying needs of the table."""
 
 
@@ -47,7 +47,7 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True)
-class Result:
+class ApplyResult:
     """What became of a record, with the error that keeps it, or the tallies to recount."""
 
     outcome: Outcome
@@ -72,7 +72,7 @@ class Applier:
 
     def __init__(
         self,
-        store: Store,
+        store: RedriveTable,
         ledger: Ledger,
         *,
         dirty_shards: int,
@@ -82,33 +82,37 @@ class Applier:
         self._store = store
         self._ledger = ledger
         self._dirty_shards = dirty_shards
-        self._each = mapper(threads)
+        self._each = make_mapper(threads)
         self._now = now
 
-    def apply(self, record: StreamRecord, claim: Claim, patience: Patience) -> Result:
+    def apply(self, record: StreamRecord, claim: Claim, patience: RetryBudget) -> ApplyResult:
         """Apply a record under its claim as it was read.
 
         Never one of a newer generation, nor while the base item is (rule 15): what this code
         does not know it would take for nothing.
         """
         try:
-            base = insist(lambda: self._store.get(record.key, consistent=True), patience)
+            base = retry(lambda: self._store.get(record.key, consistent=True), patience)
         except UnavailableError as error:
-            return Result(Outcome.LATER, error)
+            return ApplyResult(Outcome.LATER, error)
         try:
-            computed = compute_in_time(record, self._ledger, SECONDS_A_RECORD)
-            rows = within(SECONDS_A_RECORD, lambda: Reading.of(base, self._ledger).rows)
+            computed = compute_in_time(record, self._ledger, SECONDS_PER_RECORD)
+            rows = limit_time(
+                SECONDS_PER_RECORD, lambda: PlannedImage.parse(base, self._ledger).rows
+            )
         except Exception as error:  # as in a batch: whatever it is, it would fail again
             newer = is_newer(record, self._ledger, error)
-            return Result(Outcome.NEWER if newer else Outcome.FAILING, error)
+            return ApplyResult(Outcome.NEWER if newer else Outcome.FAILING, error)
         try:
             if not self._derive(computed, rows, patience):
-                return Result(Outcome.LATER, UnavailableError("derived items are not all written"))
+                return ApplyResult(
+                    Outcome.LATER, UnavailableError("derived items are not all written")
+                )
             return self._count(computed, claim, patience)
         except RefusedError as error:  # a bug, and it keeps nobody else waiting
-            return Result(Outcome.FAILING, error)
+            return ApplyResult(Outcome.FAILING, error)
 
-    def _derive(self, computed: Computed, rows: Rows, patience: Patience) -> bool:
+    def _derive(self, computed: RecordChanges, rows: IndexRows, patience: RetryBudget) -> bool:
         """Write what the base item derives now, remove what else the record's images derive.
 
         All under the record's own number, so that whatever is newer stands, and from the base
@@ -118,56 +122,61 @@ class Applier:
         seq = computed.record.seq
         every = sorted({*computed.before, *computed.after, *rows})
         writes = [DerivedWrite(key, rows.get(key), seq, seq) for key in every]
-        left = carry_out(
-            writes, lambda each: derive_into(self._store, each, self._now()), patience, self._each
+        left = retry_all(
+            writes,
+            lambda each: write_derived_item(self._store, each, self._now()),
+            patience,
+            self._each,
         )
         return not left
 
-    def _count(self, computed: Computed, claim: Claim, patience: Patience) -> Result:
+    def _count(self, computed: RecordChanges, claim: Claim, patience: RetryBudget) -> ApplyResult:
         """Count the record and make its claim done, or find that somebody has."""
         failure: Exception | None = None
-        for _ in patience.attempts():
+        for _ in patience.count_attempts():
             try:
-                decision = self._decide(computed, claim)
+                decision = self._decide_slots(computed, claim)
                 self._commit(decision, computed, claim)
             except TransactionFailedError as failed:
                 failure = failed
                 if 0 not in failed.refused:
                     continue  # a slot is not as it was read: decide anew
-                stands = Shard.of(computed.record.shard, failed.refused[0])
+                stands = ShardClaims.from_item(computed.record.shard, failed.refused[0])
                 found = stands.claims.get(claim.seq)
                 if found is None or found.state == "done":
-                    return Result(Outcome.ALREADY)
+                    return ApplyResult(Outcome.ALREADY)
                 if found == claim:
-                    return Result(Outcome.FAILING, FullOfDoneError())
+                    return ApplyResult(Outcome.FAILING, FullOfDoneError())
                 claim = found
             except UnavailableError as error:
                 failure = error
             else:
-                return Result(Outcome.APPLIED, recount=decision.recount)
-        return Result(Outcome.LATER, failure)
+                return ApplyResult(Outcome.APPLIED, recount=decision.recount)
+        return ApplyResult(Outcome.LATER, failure)
 
-    def _decide(self, computed: Computed, claim: Claim) -> Decision:
+    def _decide_slots(self, computed: RecordChanges, claim: Claim) -> SlotDecision:
         """What to do to the slots: a recount, where a transaction would not take it."""
         read = claim.state == "discarded"
         slots = {key: self._store.get(key, consistent=True) for key in computed.deltas if read}
         found = {key: slot for key, slot in slots.items() if slot is not None}
-        decision = decide(
+        decision = decide_slots(
             claim.state, computed, found, dirty_shards=self._dirty_shards, now=self._now()
         )
-        if len(decision.counting) + len(decision.recount) >= MOST_WRITES:
-            return recount_all(computed)
+        if len(decision.counting) + len(decision.recount) >= MAX_TRANSACTION_WRITES:
+            return decide_recount(computed)
         return decision
 
-    def _commit(self, decision: Decision, computed: Computed, claim: Claim) -> None:
+    def _commit(self, decision: SlotDecision, computed: RecordChanges, claim: Claim) -> None:
         seq, now = computed.record.seq, self._now()
         marks: list[Write] = [
-            marking(tally, seq, self._store.get(recount_key(tally), consistent=True), now)
+            build_recount_mark(
+                tally, seq, self._store.get(build_recount_key(tally), consistent=True), now
+            )
             for tally in decision.recount
         ]
-        while len(marks) >= MOST_WRITES:
+        while len(marks) >= MAX_TRANSACTION_WRITES:
             # A mark is as good a second time: what finds no room beside the claim comes before.
-            self._store.transact(marks[:MOST_WRITES])
-            del marks[:MOST_WRITES]
-        finishing = claims.finishing(computed.record.shard, claim, now)
+            self._store.transact(marks[:MAX_TRANSACTION_WRITES])
+            del marks[:MAX_TRANSACTION_WRITES]
+        finishing = claims.finish_update(computed.record.shard, claim, now)
         self._store.transact([finishing, *decision.counting, *marks])

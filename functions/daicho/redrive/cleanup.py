@@ -8,51 +8,58 @@ from collections.abc import Callable, Set
 from typing import Protocol
 
 from daicho.errors import UnavailableError
-from daicho.storage.protocols import Gets, Updates, try_change
+from daicho.storage.protocols import GetsItems, UpdatesItems, try_update
 from daicho.stream import claims
-from daicho.stream.claims import Shard
-from daicho.stream.failed_batch import done_name
+from daicho.stream.claims import ShardClaims
+from daicho.stream.failed_batch import render_done_name
 
-CLAIMS_AT_ONCE = 100
+MAX_CLAIMS_PER_RUN = 100
 _log = logging.getLogger(__name__)
 
 
-class Store(Gets, Updates, Protocol):
+class CleanupTable(GetsItems, UpdatesItems, Protocol):
     """What cleaning needs of the table."""
 
 
-class Objects(Protocol):
+class CleanupBucket(Protocol):
     """What cleaning needs of the bucket."""
 
     def move(self, key: str, to: str) -> None:
         """Give an object another name."""
 
 
-class Cleaning:
+class ClaimCleanup:
     """Clears up in one table and one bucket. All of it may be left undone, or done twice."""
 
-    def __init__(self, store: Store, objects: Objects, *, now: Callable[[], dt.datetime]) -> None:
+    def __init__(
+        self, store: CleanupTable, objects: CleanupBucket, *, now: Callable[[], dt.datetime]
+    ) -> None:
         self._store = store
         self._objects = objects
         self._now = now
 
-    def put_away(self, payload: str) -> None:
+    def archive_payloads(self, payload: str) -> None:
         """Move the payload of a done claim to what was applied; left where it is, it harms none."""
         try:
-            self._objects.move(payload, done_name(payload))
+            self._objects.move(payload, render_done_name(payload))
         except UnavailableError as error:
             _log.warning("payload left in place: %s", error)
 
-    def clean(self, shard: str, held: Set[str] | None) -> None:
+    def expire_claims(self, shard: str, held: Set[str] | None) -> None:
         """Remove the claims of a shard that are done for 72 hours, and its mark if none is open.
 
         Not those of records that lie in the on-failure bucket (``held``; None if nobody knows
         which those are): such a claim alone says that its record is done.
         """
-        found = Shard.of(shard, self._store.get(claims.shard_key(shard), consistent=True))
-        done = found.forgotten(self._now()) if held is not None else ()
+        found = ShardClaims.from_item(
+            shard, self._store.get(claims.build_shard_key(shard), consistent=True)
+        )
+        done = found.list_expired(self._now()) if held is not None else ()
         old = [claim for claim in done if held is not None and claim.seq not in held]
-        for begin in range(0, len(old), CLAIMS_AT_ONCE):
-            try_change(self._store, claims.forgetting(shard, old[begin : begin + CLAIMS_AT_ONCE]))
+        for begin in range(0, len(old), MAX_CLAIMS_PER_RUN):
+            try_update(
+                self._store,
+                claims.expire_claims_update(shard, old[begin : begin + MAX_CLAIMS_PER_RUN]),
+            )
         if not found.open:
-            try_change(self._store, claims.unmarking(shard, self._now()))
+            try_update(self._store, claims.unlist_shard_update(shard, self._now()))

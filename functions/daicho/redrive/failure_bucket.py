@@ -9,15 +9,15 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from daicho.errors import UnavailableError
-from daicho.redrive.report import Position, Report
-from daicho.runtime.retry import Patience, insist
+from daicho.redrive.report import RedrivePosition, RedriveReport
+from daicho.runtime.retry import RetryBudget, retry
 from daicho.stream.failed_batch import (
-    PREFIX,
-    Discarded,
-    DiscardedError,
-    done_name,
-    moment_of,
-    shard_of,
+    ON_FAILURE_PREFIX,
+    OnFailureRecord,
+    UnreadableBatchError,
+    parse_group_name,
+    parse_shard,
+    render_done_name,
 )
 from daicho.stream.records import Batch, EventError
 
@@ -25,13 +25,13 @@ END = "~"
 """Behind every number, and behind the random part of every name."""
 
 
-class Objects(Protocol):
+class FailureObjects(Protocol):
     """What this needs of the bucket."""
 
     def read(self, key: str) -> bytes | None:
         """An object; None if there is none of that name."""
 
-    def names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
+    def list_names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
         """The names that begin with ``prefix`` and sort behind ``behind``, in order."""
 
     def move(self, key: str, to: str) -> None:
@@ -50,15 +50,15 @@ class Added(Protocol):
         """Rows that it held."""
 
 
-class Archive(Protocol):
+class RecordRearchiver(Protocol):
     """What the redrive needs of the archive."""
 
-    def rejoin(self, batch: Batch, patience: Patience) -> Added:
+    def rearchive(self, batch: Batch, patience: RetryBudget) -> Added:
         """Archive a batch that was given up, each row once."""
 
 
 @dataclass(frozen=True)
-class Moment:
+class FailureGroup:
     """What was given up of one shard within one second: its parts have no order by name.
 
     ``tried``: the number up to which an earlier call has tried its records.
@@ -71,11 +71,11 @@ class Moment:
     @property
     def shard(self) -> str:
         """The shard."""
-        return shard_of(self.name)
+        return parse_shard(self.name)
 
 
 @dataclass(frozen=True)
-class Laid:
+class FailedBatch:
     """A batch that lies there. ``function``: the one that should have done it."""
 
     function: str
@@ -83,71 +83,73 @@ class Laid:
 
 
 @dataclass(frozen=True)
-class Lying:
+class FailureBucket:
     """The bucket. What is read is reported until it is put away.
 
     ``functions`` are those whose batches are ours; ``emulated`` as `Batch.parse` takes it.
     """
 
-    objects: Objects
+    objects: FailureObjects
     functions: frozenset[str]
     emulated: bool
-    patience: Patience
-    report: Report = field(default_factory=Report)
+    patience: RetryBudget
+    report: RedriveReport = field(default_factory=RedriveReport)
 
-    def moments(self, begin: Position) -> Iterator[Moment]:
+    def list_groups(self, begin: RedrivePosition) -> Iterator[FailureGroup]:
         """Everything behind ``begin``, in order."""
         # Names go on behind the moment that they begin with.
         behind = begin.place + (END if begin.seq == END else "")
-        for moment, names in groupby(self.objects.names(PREFIX, behind=behind), key=moment_of):
+        for moment, names in groupby(
+            self.objects.list_names(ON_FAILURE_PREFIX, behind=behind), key=parse_group_name
+        ):
             tried = begin.seq if moment == begin.place else ""
-            yield Moment(moment, tuple(names), tried)
+            yield FailureGroup(moment, tuple(names), tried)
 
-    def shards(self) -> frozenset[str]:
+    def list_shards(self) -> frozenset[str]:
         """The shards of which anything lies there."""
-        return frozenset(map(shard_of, self.objects.names(PREFIX)))
+        return frozenset(map(parse_shard, self.objects.list_names(ON_FAILURE_PREFIX)))
 
-    def numbers(self, shard: str) -> frozenset[str] | None:
+    def list_numbers(self, shard: str) -> frozenset[str] | None:
         """All records of a shard that lie there; None if an object does not tell its own."""
         found: set[str] = set()
-        for name in self.objects.names(PREFIX):
-            if shard_of(name) != shard:
+        for name in self.objects.list_names(ON_FAILURE_PREFIX):
+            if parse_shard(name) != shard:
                 continue
-            if not self.patience.lasts:
+            if not self.patience.has_time_left:
                 raise UnavailableError(f"no time was left to read all batches of {shard}")
-            body = insist(partial(self.objects.read, name), self.patience)
+            body = retry(partial(self.objects.read, name), self.patience)
             if body is None:
                 continue  # another redrive has put it away
             try:
-                batch = Discarded.parse(name, body).batch(emulated=self.emulated)
-            except (DiscardedError, EventError):
+                batch = OnFailureRecord.parse(name, body).parse_batch(emulated=self.emulated)
+            except (UnreadableBatchError, EventError):
                 return None
             found.update(record.seq for record in batch.records)
         return frozenset(found)
 
-    def batches(self, moment: Moment) -> dict[str, Laid]:
+    def read_batches(self, moment: FailureGroup) -> dict[str, FailedBatch]:
         """The batches of a moment that are ours, by the object's name."""
         read = {name: self._read(name) for name in moment.objects}
         return {name: laid for name, laid in read.items() if laid is not None}
 
-    def put_away(self, name: str) -> None:
+    def archive_processed(self, name: str) -> None:
         """Move an object of which all records are done."""
-        insist(partial(self.objects.move, name, done_name(name)), self.patience)
+        retry(partial(self.objects.move, name, render_done_name(name)), self.patience)
         self.report.discarded.pop(name, None)
 
-    def _read(self, name: str) -> Laid | None:
-        body = insist(partial(self.objects.read, name), self.patience)
+    def _read(self, name: str) -> FailedBatch | None:
+        body = retry(partial(self.objects.read, name), self.patience)
         if body is None:
             return None  # another redrive has put it away
         try:
-            found = Discarded.parse(name, body)
-            batch = found.batch(emulated=self.emulated)
-        except (DiscardedError, EventError) as error:
+            found = OnFailureRecord.parse(name, body)
+            batch = found.parse_batch(emulated=self.emulated)
+        except (UnreadableBatchError, EventError) as error:
             self.report.discarded[name] = {"name": name, "error": str(error)}
             return None
-        described: dict[str, Any] = {**found.described, "records": len(batch.records)}
+        described: dict[str, Any] = {**found.summary, "records": len(batch.records)}
         self.report.discarded[name] = described
         if found.function not in self.functions:
             described["error"] = f"of {found.function}: left in place"
             return None
-        return Laid(found.function, batch)
+        return FailedBatch(found.function, batch)

@@ -20,26 +20,39 @@ from typing import Protocol
 from daicho.errors import DaichoError, UnavailableError
 from daicho.plan import Ledger
 from daicho.redrive.applier import Applier, FullOfDoneError, Outcome
-from daicho.redrive.cleanup import Cleaning
-from daicho.redrive.failure_bucket import END, Archive, Laid, Lying, Moment, Objects
-from daicho.redrive.report import Asked, Position, Report
+from daicho.redrive.cleanup import ClaimCleanup
+from daicho.redrive.failure_bucket import (
+    END,
+    FailedBatch,
+    FailureBucket,
+    FailureGroup,
+    FailureObjects,
+    RecordRearchiver,
+)
+from daicho.redrive.report import RedrivePosition, RedriveReport, RedriveRequest
 from daicho.runtime.clock import utc_now
-from daicho.runtime.retry import Patience, insist
+from daicho.runtime.retry import RetryBudget, retry
 from daicho.runtime.settings import Settings
-from daicho.storage.protocols import Gets, Pages, Puts, Transacts, Updates
+from daicho.storage.protocols import (
+    GetsItems,
+    PutsItems,
+    QueriesItems,
+    TransactsWrites,
+    UpdatesItems,
+)
 from daicho.storage.requests import Query
 from daicho.stream import claims
-from daicho.stream.claim_writer import FullError, put_claim
-from daicho.stream.claims import Claim, Shard
+from daicho.stream.claim_writer import ShardFullError, put_claim
+from daicho.stream.claims import Claim, ShardClaims
 from daicho.stream.records import Batch, EventError, StreamRecord
 from daicho.stream.recount_list import LIST, Recount
 
-MOST_RECOUNTS = 500
+MAX_RECOUNTS = 500
 """Tallies that a report names: a function's answer is 6 MB at most."""
 _log = logging.getLogger(__name__)
 
 
-class Store(Gets, Pages, Puts, Updates, Transacts, Protocol):
+class RedriveStore(GetsItems, QueriesItems, PutsItems, UpdatesItems, TransactsWrites, Protocol):
     """What the redrive needs of the table."""
 
 
@@ -59,8 +72,8 @@ class Redrive:
     place. ``emulated``: as `Batch.parse` takes it.
     """
 
-    store: Store
-    objects: Objects
+    store: RedriveStore
+    objects: FailureObjects
     ledger: Ledger
     projector: str
     dirty_shards: int
@@ -68,16 +81,16 @@ class Redrive:
     threads: int = 1
     now: Callable[[], dt.datetime] = utc_now
     archiver: str = ""
-    archive: Archive | None = None
+    archive: RecordRearchiver | None = None
 
     @classmethod
-    def of(
+    def build(
         cls,
         settings: Settings,
         ledger: Ledger,
-        store: Store,
-        failures: Objects,
-        archive: Archive,
+        store: RedriveStore,
+        failures: FailureObjects,
+        archive: RecordRearchiver,
         *,
         threads: int,
         now: Callable[[], dt.datetime],
@@ -112,79 +125,79 @@ class Redrive:
             now=self.now,
         )
 
-    def run(self, asked: Asked, patience: Patience) -> Report:
+    def run(self, asked: RedriveRequest, patience: RetryBudget) -> RedriveReport:
         """List or apply records, as many as asked or as there is time for.
 
         Raises:
             UnavailableError: not even what is to be recounted can be read.
         """
-        return _Call(self, asked, patience).run()
+        return _RedriveCall(self, asked, patience).run()
 
 
-class _Call:
+class _RedriveCall:
     """One call of a redrive."""
 
-    def __init__(self, redrive: Redrive, asked: Asked, patience: Patience) -> None:
+    def __init__(self, redrive: Redrive, asked: RedriveRequest, patience: RetryBudget) -> None:
         self._redrive, self._objects, self._store = redrive, redrive.objects, redrive.store
         self._applies = asked.action == "apply"
         self._patience = patience
         self._left = asked.limit
         self._begin = self._position = asked.begin
-        self._report = Report()
-        self._lying = Lying(
+        self._report = RedriveReport()
+        self._lying = FailureBucket(
             self._objects, redrive.functions, redrive.emulated, patience, self._report
         )
-        self._cleaning = Cleaning(self._store, self._objects, now=redrive.now)
+        self._cleaning = ClaimCleanup(self._store, self._objects, now=redrive.now)
         self._full: dict[str, FullOfDoneError] = {}
         self._cleaned: set[str] = set()
 
-    def run(self) -> Report:
+    def run(self) -> RedriveReport:
         """Go on from where the call begins, as far as it may."""
         report = self._report
         try:
             if self._begin.phase == "claims":
-                for shard in self._marked(self._begin.place):
-                    self._claims_of(shard)
-                self._position = Position("discarded")
-            self._discarded()
+                for shard in self._list_marked_shards(self._begin.place):
+                    self._apply_claims(shard)
+                self._position = RedrivePosition("discarded")
+            self._apply_discarded()
             if self._applies:
-                self._clean()
+                self._clean_up()
             report.finished = True
         except (EndOfCallError, UnavailableError) as end:
             _log.info("the call ends at %s: %r", self._position, end)
             report.cursor = self._position.cursor
         report.recount = [
             {"tally": each.tally, "numbers": list(each.numbers), "since": each.since}
-            for each in islice(self._recounts(), MOST_RECOUNTS)
+            for each in islice(self._list_recounts(), MAX_RECOUNTS)
         ]
         return report
 
     # --- Claims ------------------------------------------------------------------------------
 
-    def _marked(self, low: str = "") -> Iterator[str]:
+    def _list_marked_shards(self, low: str = "") -> Iterator[str]:
         """The shards that have open claims."""
         query = Query(claims.QUARANTINE, index="GSI2", low=low or None)
-        for page in self._store.pages(query):
+        for page in self._store.query_pages(query):
             yield from (item["GSI2SK"]["S"] for item in page.items)
 
-    def _claims_of(self, shard: str) -> None:
+    def _apply_claims(self, shard: str) -> None:
         tried = self._begin.seq if shard == self._begin.place else ""
-        waiting = [claim for claim in self._shard(shard).waiting if claim.seq > tried]
+        waiting = [claim for claim in self._read_shard(shard).open_claims if claim.seq > tried]
         discarded = any(claim.state == "discarded" for claim in waiting)
-        lies = discarded and shard in self._lying.shards()
+        lies = discarded and shard in self._lying.list_shards()
         for claim in waiting:
             self._count_one()
             if claim.state != "discarded":
-                self._claim(shard, claim)
+                self._apply_claim(shard, claim)
             elif not lies:  # else its record comes with Lambda's object
-                self._missing(shard, claim, f"no batch of {shard}")
-            self._position = Position("claims", shard, claim.seq)
+                self._report_missing(shard, claim, f"no batch of {shard}")
+            self._position = RedrivePosition("claims", shard, claim.seq)
 
-    def _claim(self, shard: str, claim: Claim) -> None:
-        name = claims.payload_name(shard, claim.seq)
-        body = insist(lambda: self._objects.read(name), self._patience)
+    def _apply_claim(self, shard: str, claim: Claim) -> None:
+        name = claims.render_payload_name(shard, claim.seq)
+        body = retry(lambda: self._objects.read(name), self._patience)
         if body is None:
-            self._missing(shard, claim, f"no object {name}")
+            self._report_missing(shard, claim, f"no object {name}")
             return
         try:
             payload = json.loads(body)
@@ -192,20 +205,20 @@ class _Call:
             event = {"shardId": shard, "Records": [payload["record"]]}
             (record,) = Batch.parse(event, emulated=self._redrive.emulated).records
         except (EventError, ValueError, KeyError, TypeError) as error:
-            self._report.claim(shard, claim, None, error)
+            self._report.add_claim(shard, claim, None, error)
             return
         if not self._applies:
-            self._report.claim(shard, claim, record, met)
+            self._report.add_claim(shard, claim, record, met)
         else:
             self._apply(record, claim)
 
-    def _missing(self, shard: str, claim: Claim, what: str) -> None:
+    def _report_missing(self, shard: str, claim: Claim, what: str) -> None:
         """Report a claim without its record, unless another redrive has just done it."""
-        found = self._shard(shard).claims.get(claim.seq)
+        found = self._read_shard(shard).claims.get(claim.seq)
         if found is None or found.state == "done":
             self._report.already_done += 1
         else:
-            self._report.claim(shard, claim, None, MissingPayloadError(what))
+            self._report.add_claim(shard, claim, None, MissingPayloadError(what))
 
     def _apply(self, record: StreamRecord, claim: Claim) -> bool:
         """Apply a record; True if it is done."""
@@ -220,34 +233,34 @@ class _Call:
             self._report.already_done += result.outcome is Outcome.ALREADY
             self._report.uncertain += bool(result.recount)
             if claim.state != "discarded":
-                self._cleaning.put_away(claims.payload_name(record.shard, claim.seq))
+                self._cleaning.archive_payloads(claims.render_payload_name(record.shard, claim.seq))
         elif result.error is not None:
-            self._report.claim(record.shard, claim, record, result.error)
+            self._report.add_claim(record.shard, claim, record, result.error)
         if isinstance(result.error, FullOfDoneError):
             self._full[record.shard] = result.error
         return result.is_done
 
     # --- What Lambda gave up -----------------------------------------------------------------
 
-    def _discarded(self) -> None:
+    def _apply_discarded(self) -> None:
         """Batches in the order in which they were given up; those of one second by number."""
-        begin = self._begin if self._begin.phase == "discarded" else Position("discarded")
-        for moment in self._lying.moments(begin):
+        begin = self._begin if self._begin.phase == "discarded" else RedrivePosition("discarded")
+        for moment in self._lying.list_groups(begin):
             if self._applies:
                 # Its claims before its objects: while one lies there no done claim is removed.
-                shard = self._shard(moment.shard)
+                shard = self._read_shard(moment.shard)
                 if shard.is_full_of_done and shard.id not in self._cleaned:
-                    shard = self._with_room(shard)
-                laid = self._lying.batches(moment)
+                    shard = self._make_room(shard)
+                laid = self._lying.read_batches(moment)
                 if archive := self._redrive.archive:
-                    self._archive_batches(moment, archive, self._of(laid, archived=True))
-                self._apply_batches(moment, shard, self._of(laid, archived=False))
+                    self._archive_batches(moment, archive, self._select_shard(laid, archived=True))
+                self._apply_batches(moment, shard, self._select_shard(laid, archived=False))
             else:
                 self._count_one()
-                self._lying.batches(moment)
-            self._position = Position("discarded", moment.name, END)
+                self._lying.read_batches(moment)
+            self._position = RedrivePosition("discarded", moment.name, END)
 
-    def _of(self, laid: Mapping[str, Laid], *, archived: bool) -> dict[str, Batch]:
+    def _select_shard(self, laid: Mapping[str, FailedBatch], *, archived: bool) -> dict[str, Batch]:
         """The batches of the archive's consumer, or the projector's; a moment has but one's."""
         archiver = self._redrive.archiver if self._redrive.archive else None
         return {
@@ -257,7 +270,7 @@ class _Call:
         }
 
     def _archive_batches(
-        self, moment: Moment, archive: Archive, batches: Mapping[str, Batch]
+        self, moment: FailureGroup, archive: RecordRearchiver, batches: Mapping[str, Batch]
     ) -> None:
         """Batches that the archive lacks, in order, each whole: its rows come again unharmed."""
         lasts = {
@@ -269,7 +282,7 @@ class _Call:
                 continue
             self._count_one()
             try:
-                done = archive.rejoin(batches[name], self._patience)
+                done = archive.rearchive(batches[name], self._patience)
             except UnavailableError:
                 raise
             except DaichoError as error:  # a link that cannot be read: the others go on
@@ -277,10 +290,12 @@ class _Call:
             else:
                 self._report.applied += done.added
                 self._report.already_done += done.already
-                self._lying.put_away(name)
-            self._position = Position("discarded", moment.name, last)
+                self._lying.archive_processed(name)
+            self._position = RedrivePosition("discarded", moment.name, last)
 
-    def _apply_batches(self, moment: Moment, shard: Shard, batches: Mapping[str, Batch]) -> None:
+    def _apply_batches(
+        self, moment: FailureGroup, shard: ShardClaims, batches: Mapping[str, Batch]
+    ) -> None:
         records = {each.seq: each for batch in batches.values() for each in batch.records}
         undone: set[str] = set()
         for seq in sorted(records):
@@ -292,71 +307,71 @@ class _Call:
                 undone.add(seq)
                 continue
             self._count_one()
-            if not self._adopt(record, stands):
+            if not self._adopt_record(record, stands):
                 undone.add(seq)
-            self._position = Position("discarded", moment.name, seq)
+            self._position = RedrivePosition("discarded", moment.name, seq)
         for name, batch in batches.items():
             if undone.isdisjoint(record.seq for record in batch.records):
-                self._lying.put_away(name)
+                self._lying.archive_processed(name)
 
-    def _adopt(self, record: StreamRecord, stands: Claim | None) -> bool:
+    def _adopt_record(self, record: StreamRecord, stands: Claim | None) -> bool:
         """Put the record's claim if it has none, and apply it under the one that it has."""
         if stands is None:
-            stands = Claim.of(record, "discarded", self._redrive.now())
+            stands = Claim.for_record(record, "discarded", self._redrive.now())
             if full := self._full.get(record.shard):
                 # Claims that no call can finish would take the projector's room (rule 18).
-                self._report.claim(record.shard, stands, record, full)
+                self._report.add_claim(record.shard, stands, record, full)
                 return False
             put = partial(put_claim, self._store, record.shard, stands)
             try:
-                if not insist(put, self._patience):
-                    found = self._shard(record.shard).claims.get(record.seq)
+                if not retry(put, self._patience):
+                    found = self._read_shard(record.shard).claims.get(record.seq)
                     if found is None or found.state == "done":
                         self._report.already_done += 1
                         return True
                     stands = found  # it governs alone
-            except FullError as error:
-                self._report.claim(record.shard, stands, record, error)
+            except ShardFullError as error:
+                self._report.add_claim(record.shard, stands, record, error)
                 return False
         return self._apply(record, stands)
 
     # --- The end -----------------------------------------------------------------------------
 
-    def _clean(self) -> None:
+    def _clean_up(self) -> None:
         """At the end of a complete run: what nobody can ask about any more goes."""
-        lying = self._lying.shards()
-        for shard in list(self._marked()):
+        lying = self._lying.list_shards()
+        for shard in list(self._list_marked_shards()):
             held = None if shard in lying else frozenset[str]()
-            insist(partial(self._cleaning.clean, shard, held), self._patience)
+            retry(partial(self._cleaning.expire_claims, shard, held), self._patience)
 
-    def _with_room(self, shard: Shard) -> Shard:
+    def _make_room(self, shard: ShardClaims) -> ShardClaims:
         """A shard that is full of done claims, without those that may go.
 
         What lies of it is read for that: waiting until nothing does would be for ever, because
         without room it stays there.
         """
         self._cleaned.add(shard.id)
-        if shard.forgotten(self._redrive.now()):
-            held = self._lying.numbers(shard.id)
-            insist(partial(self._cleaning.clean, shard.id, held), self._patience)
-            shard = self._shard(shard.id)
+        if shard.list_expired(self._redrive.now()):
+            held = self._lying.list_numbers(shard.id)
+            retry(partial(self._cleaning.expire_claims, shard.id, held), self._patience)
+            shard = self._read_shard(shard.id)
         if shard.is_full_of_done:
             self._full[shard.id] = FullOfDoneError()
         else:
             self._full.pop(shard.id, None)
         return shard
 
-    def _recounts(self) -> Iterator[Recount]:
-        for page in self._store.pages(Query(LIST, consistent=True)):
-            yield from map(Recount.of, page.items)
+    def _list_recounts(self) -> Iterator[Recount]:
+        for page in self._store.query_pages(Query(LIST, consistent=True)):
+            yield from map(Recount.from_item, page.items)
 
-    def _shard(self, shard: str) -> Shard:
-        key = claims.shard_key(shard)
-        image = insist(lambda: self._store.get(key, consistent=True), self._patience)
-        return Shard.of(shard, image)
+    def _read_shard(self, shard: str) -> ShardClaims:
+        key = claims.build_shard_key(shard)
+        image = retry(lambda: self._store.get(key, consistent=True), self._patience)
+        return ShardClaims.from_item(shard, image)
 
     def _count_one(self) -> None:
         """Before each record: is there room and time for it?"""
-        if self._left == 0 or not self._patience.lasts:
+        if self._left == 0 or not self._patience.has_time_left:
             raise EndOfCallError
         self._left -= 1

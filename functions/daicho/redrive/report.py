@@ -8,17 +8,17 @@ from typing import Any, Literal, get_args
 
 from daicho.storage import keys
 from daicho.stream.claims import Claim
-from daicho.stream.quarantine import described
+from daicho.stream.quarantine import describe_error
 from daicho.stream.records import StreamRecord
 
 Phase = Literal["claims", "discarded"]
 Action = Literal["list", "apply"]
-MOST_RECORDS = 200
+MAX_RECORDS = 200
 """Records of one call, if it does not say."""
 
 
 @dataclass(frozen=True)
-class Position:
+class RedrivePosition:
     """How far a redrive has come: behind a claim of a shard, or a record of a discarded batch.
 
     ``place`` is the shard's id or `failed_batch.moment_of` the batch.
@@ -29,7 +29,7 @@ class Position:
     seq: str = ""
 
     @classmethod
-    def parse(cls, cursor: str | None) -> Position:
+    def parse(cls, cursor: str | None) -> RedrivePosition:
         """Read a cursor; None is the start.
 
         Raises:
@@ -48,34 +48,34 @@ class Position:
         return keys.render(self.phase, self.place, self.seq)
 
 
-START = Position()
+START = RedrivePosition()
 
 
 @dataclass(frozen=True)
-class Asked:
+class RedriveRequest:
     """What one call is to do: list or apply at most ``limit`` records behind ``begin``."""
 
     action: Action = "list"
-    limit: int = MOST_RECORDS
-    begin: Position = START
+    limit: int = MAX_RECORDS
+    begin: RedrivePosition = START
 
     @classmethod
-    def parse(cls, event: Mapping[str, Any]) -> Asked:
+    def parse(cls, event: Mapping[str, Any]) -> RedriveRequest:
         """Read the event of a call.
 
         Raises:
             ValueError: it asks for something else.
         """
-        action, limit = event.get("action", "list"), event.get("limit", MOST_RECORDS)
+        action, limit = event.get("action", "list"), event.get("limit", MAX_RECORDS)
         if action not in get_args(Action):
             raise ValueError(f"the action is {action!r}, not one of {', '.join(get_args(Action))}")
         if not isinstance(limit, int) or limit < 1:
             raise ValueError(f"the limit is {limit!r}, not a number from 1 on")
-        return cls(action, limit, Position.parse(event.get("cursor")))
+        return cls(action, limit, RedrivePosition.parse(event.get("cursor")))
 
 
 @dataclass
-class Report:
+class RedriveReport:
     """What one call found or did.
 
     ``claims`` and ``discarded``: what is left, each with the error that keeps it; of ``list``,
@@ -92,7 +92,7 @@ class Report:
     finished: bool = False
     cursor: str | None = None
 
-    def claim(
+    def add_claim(
         self,
         shard: str,
         claim: Claim,
@@ -106,8 +106,8 @@ class Report:
             "state": claim.state,
             "entity": claim.entity,
             "item": [record.key.pk, record.key.sk] if record else None,
-            "error": described(error) if isinstance(error, Exception) else dict(error),
-            "at": keys.instant(claim.at),
+            "error": describe_error(error) if isinstance(error, Exception) else dict(error),
+            "at": keys.render_instant(claim.at),
         }
 
     def to_json(self) -> dict[str, Any]:

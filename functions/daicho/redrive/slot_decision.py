@@ -9,61 +9,61 @@ from dataclasses import dataclass
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Update
-from daicho.stream.changes import Computed
+from daicho.stream.changes import RecordChanges
 from daicho.stream.claims import State
 from daicho.tally import slots
 
-RETENTION = dt.timedelta(hours=24)
+STREAM_RETENTION = dt.timedelta(hours=24)
 """So long the stream may still bring a record itself."""
 
 
 @dataclass(frozen=True)
-class Decision:
+class SlotDecision:
     """The slots that are counted in, and the tallies that must be recounted."""
 
     counting: tuple[Update, ...] = ()
     recount: tuple[str, ...] = ()
 
 
-def decide(
+def decide_slots(
     state: State,
-    computed: Computed,
+    computed: RecordChanges,
     found: Mapping[ItemKey, Image],
     *,
     dirty_shards: int,
     now: dt.datetime,
-) -> Decision:
+) -> SlotDecision:
     """Decide by the claim's state; ``found`` are the record's slots as they stand."""
     match state:
         case "open":
-            return Decision(
+            return SlotDecision(
                 tuple(
-                    slots.correcting(key, amount, dirty_shards=dirty_shards, now=now)
+                    slots.add_redriven_delta(key, amount, dirty_shards=dirty_shards, now=now)
                     for key, amount in sorted(computed.deltas.items())
                 )
             )
         case "discarded":
-            return _by_number(computed, found, dirty_shards, now)
+            return _group_by_number(computed, found, dirty_shards, now)
         case "uncertain" | "done":
             # Never by the slot's number: a claim left the record out of batches that passed it.
-            return recount_all(computed)
+            return decide_recount(computed)
 
 
-def recount_all(computed: Computed) -> Decision:
+def decide_recount(computed: RecordChanges) -> SlotDecision:
     """Where nobody can know: all of the record's tallies are recounted."""
-    return Decision(recount=tuple(sorted({key.pk for key in computed.deltas})))
+    return SlotDecision(recount=tuple(sorted({key.pk for key in computed.deltas})))
 
 
-def _by_number(
-    computed: Computed, found: Mapping[ItemKey, Image], dirty_shards: int, now: dt.datetime
-) -> Decision:
+def _group_by_number(
+    computed: RecordChanges, found: Mapping[ItemKey, Image], dirty_shards: int, now: dt.datetime
+) -> SlotDecision:
     """Rule 16: by slot. Below the record's number it is counted, at it it was, past it who knows.
 
     A slot that is absent or has no number says nothing against counting while the record is young,
     since a slot that had counted it would still be there; later it may have been folded.
     """
     seq, counting, recount = computed.record.seq, [], set[str]()
-    is_old = now - computed.record.at >= RETENTION
+    is_old = now - computed.record.at >= STREAM_RETENTION
     for key, amount in sorted(computed.deltas.items()):
         slot = found.get(key)
         number = None if slot is None else slot.get("seq")
@@ -75,8 +75,8 @@ def _by_number(
             countable = number["S"] < seq
         if countable:
             counting.append(
-                slots.catching_up(key, slot, amount, seq, dirty_shards=dirty_shards, now=now)
+                slots.count_discarded(key, slot, amount, seq, dirty_shards=dirty_shards, now=now)
             )
         else:
             recount.add(key.pk)
-    return Decision(tuple(counting), tuple(sorted(recount)))
+    return SlotDecision(tuple(counting), tuple(sorted(recount)))

@@ -9,7 +9,7 @@ from threading import Lock
 
 
 @dataclass
-class Pace:
+class RateLimiter:
     """Lets so many a second pass; ``rate`` None: as many as come."""
 
     rate: float | None

@@ -20,61 +20,61 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 Mapper = Callable[[Callable[[Any], bool], Iterable[Any]], Iterator[bool]]
 
-FIRST_PAUSE = 0.05
-LONGEST_PAUSE = 5.0
-RESERVE = 20.0
+FIRST_PAUSE_S = 0.05
+MAX_PAUSE_S = 5.0
+END_RESERVE_S = 20.0
 """Seconds of an invocation kept for its end: one call's whole SDK timeout, and the answer."""
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryBudget:
     """The time that one piece of work has. Seconds throughout.
 
     ``remaining`` says how much is left; what is within ``reserve`` of the end is not used.
     """
 
     remaining: Callable[[], float]
-    reserve: float = RESERVE
+    reserve: float = END_RESERVE_S
     sleep: Callable[[float], None] = time.sleep
     random: Callable[[], float] = random.random
-    longest: float = LONGEST_PAUSE
+    longest: float = MAX_PAUSE_S
 
     @classmethod
-    def seconds(cls, seconds: float, *, longest: float = LONGEST_PAUSE) -> Patience:
+    def for_seconds(cls, seconds: float, *, longest: float = MAX_PAUSE_S) -> RetryBudget:
         """Patience for so long from now on, with pauses of at most ``longest``."""
         until = time.monotonic() + seconds
         return cls(lambda: until - time.monotonic(), reserve=0, longest=longest)
 
     @property
-    def lasts(self) -> bool:
+    def has_time_left(self) -> bool:
         """Whether there is time for another attempt."""
         return self.remaining() > self.reserve
 
-    def attempts(self) -> Iterator[int]:
+    def count_attempts(self) -> Iterator[int]:
         """Count attempts from 1, waiting before each but the first, until the time is used up."""
-        longest = min(FIRST_PAUSE, self.longest)
+        longest = min(FIRST_PAUSE_S, self.longest)
         attempt = 1
         yield attempt
-        while self.lasts:
+        while self.has_time_left:
             # Never past the reserve: the last attempt comes when its time has come.
             self.sleep(min(longest * self.random(), self.remaining() - self.reserve))
             longest = min(longest * 2, self.longest)
             attempt += 1
             yield attempt
 
-    def sleep_out(self) -> None:
+    def sleep_until_deadline(self) -> None:
         """Wait until the time is used up."""
-        while self.lasts:
+        while self.has_time_left:
             self.sleep(self.remaining() - self.reserve)
 
 
-def mapper(threads: int) -> Mapper:
+def make_mapper(threads: int) -> Mapper:
     """How to attempt many things: one after the other, or by a pool that stays."""
     return map if threads == 1 else ThreadPoolExecutor(threads, "effort").map
 
 
-def carry_out(
-    work: Sequence[T], attempt: Callable[[T], None], patience: Patience, each: Mapper = map
+def retry_all(
+    work: Sequence[T], attempt: Callable[[T], None], patience: RetryBudget, each: Mapper = map
 ) -> tuple[T, ...]:
     """Attempt all, then what failed, until nothing is left or little time (rule 5).
 
@@ -83,7 +83,7 @@ def carry_out(
     """
 
     def done(one: T) -> bool:
-        if not patience.lasts:
+        if not patience.has_time_left:
             return False
         try:
             attempt(one)
@@ -93,7 +93,7 @@ def carry_out(
         return True
 
     left = tuple(work)
-    for _ in patience.attempts():
+    for _ in patience.count_attempts():
         outcomes = list(each(done, left))
         left = tuple(one for one, is_done in zip(left, outcomes, strict=True) if not is_done)
         if not left:
@@ -101,14 +101,14 @@ def carry_out(
     return left
 
 
-def insist(work: Callable[[], T], patience: Patience) -> T:
+def retry(work: Callable[[], T], patience: RetryBudget) -> T:
     """Do one thing, again and again until it works or little time is left.
 
     Raises:
         UnavailableError: it did not work to the end.
     """
     failure: UnavailableError | None = None
-    for _ in patience.attempts():
+    for _ in patience.count_attempts():
         try:
             return work()
         except UnavailableError as error:

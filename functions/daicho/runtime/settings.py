@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from daicho.errors import SettingsError
 
 Stage = Literal["local", "dev", "prod"]
-MOST_DIRTY_SHARDS = 256
+MAX_DIRTY_SHARDS = 256
 
 
 @dataclass(frozen=True)
@@ -48,19 +48,17 @@ class Settings:
             for name in ("TABLE_NAME", "STAGE", *needed)
             if not environ.get(name)
         ]
-        stage = _one_of(environ, "STAGE", get_args(Stage), "local", wrong)
-        emulated = _one_of(environ, "EMULATED_STREAM", ("true", "false"), "false", wrong)
+        stage = _parse_one_of(environ, "STAGE", get_args(Stage), "local", wrong)
+        emulated = _parse_one_of(environ, "EMULATED_STREAM", ("true", "false"), "false", wrong)
         if emulated == "true" and stage != "local":
             wrong.append("EMULATED_STREAM is for STAGE local only")
         shards = environ.get("DIRTY_SHARDS") or "16"
-        if (
-            not shards.isascii()
-            or not shards.isdigit()
-            or not 1 <= int(shards) <= MOST_DIRTY_SHARDS
-        ):
-            wrong.append(f"DIRTY_SHARDS is {shards!r}, not a number from 1 to {MOST_DIRTY_SHARDS}")
-        settle, units = (_whole(environ, name, wrong) for name in ("SETTLE_SECONDS", "SCAN_UNITS"))
-        faults = _share(environ, "FAULTS", wrong)
+        if not shards.isascii() or not shards.isdigit() or not 1 <= int(shards) <= MAX_DIRTY_SHARDS:
+            wrong.append(f"DIRTY_SHARDS is {shards!r}, not a number from 1 to {MAX_DIRTY_SHARDS}")
+        settle, units = (
+            _parse_whole_number(environ, name, wrong) for name in ("SETTLE_SECONDS", "SCAN_UNITS")
+        )
+        faults = _parse_share(environ, "FAULTS", wrong)
         if faults and stage != "local":
             wrong.append("FAULTS is for STAGE local only")
         if wrong:
@@ -83,7 +81,7 @@ class Settings:
         )
 
 
-def _one_of(
+def _parse_one_of(
     environ: Mapping[str, str], name: str, known: tuple[str, ...], default: str, wrong: list[str]
 ) -> str:
     value = environ.get(name) or default
@@ -92,7 +90,7 @@ def _one_of(
     return value
 
 
-def _whole(environ: Mapping[str, str], name: str, wrong: list[str]) -> int:
+def _parse_whole_number(environ: Mapping[str, str], name: str, wrong: list[str]) -> int:
     """A number from 1; 0 if the variable is not set."""
     value = environ.get(name)
     if not value:
@@ -103,7 +101,7 @@ def _whole(environ: Mapping[str, str], name: str, wrong: list[str]) -> int:
     return int(value)
 
 
-def _share(environ: Mapping[str, str], name: str, wrong: list[str]) -> float:
+def _parse_share(environ: Mapping[str, str], name: str, wrong: list[str]) -> float:
     """A number above 0 and below 1; 0 if the variable is not set."""
     value = environ.get(name)
     if not value:

@@ -51,7 +51,7 @@ with a digit stands in that one's list alone, and these ten are merged."""
 _KANA = range(0x30A0, 0x3100)
 
 Mode = Literal["prefix", "contains"]
-Posted = tuple[str, ...]
+IndexedForm = tuple[str, ...]
 """A gram; what stands behind it, as far as it is needed; the mark of a designator before it."""
 
 
@@ -74,7 +74,7 @@ Alternatives = tuple[Probe, ...]
 
 
 @dataclass(frozen=True)
-class Steps:
+class GramSteps:
     """The lengths of a search's grams: ``digits`` and ``kana`` of those that begin so, if any."""
 
     mode: Mode
@@ -82,33 +82,33 @@ class Steps:
     digits: tuple[int, ...] = ()
     kana: tuple[int, ...] = ()
 
-    def postings(self, readings: Iterable[str]) -> set[Posted]:
+    def compute_postings(self, readings: Iterable[str]) -> set[IndexedForm]:
         """Of the readings of an item's values (folded, with single spaces)."""
         if self.mode == "contains":
-            return {(EVERYTHING, ""), *_inside(self, readings)}
-        found = {form for reading in readings for form in forms(reading, "prefix")}
-        return {(EVERYTHING, ""), *_beginning(self, found)}
+            return {(EVERYTHING, ""), *_grams_inside(self, readings)}
+        found = {form for reading in readings for form in compute_forms(reading, "prefix")}
+        return {(EVERYTHING, ""), *_probe_beginning(self, found)}
 
-    def probes(self, text: str) -> list[Alternatives]:
+    def compute_probes(self, text: str) -> list[Alternatives]:
         """The lists that, all together, hold what begins with ``text``, or contains it."""
         text = text[:FORM_CODE_POINTS]
         if self.mode == "contains":
-            return [_probes_inside(self, text)]
+            return [_probe_inside(self, text)]
         if text == TRUNK and self.spreads_trunk:
             return [
                 (Probe(gram),) for gram in (TRUNK, *(TRUNK + digit for digit in sorted(DIGITS)))
             ]
-        found = [self._longest(text)]
+        found = [self._find_longest(text)]
         if found[0].rest:
             # Many are an incorporated company: what follows tells more.
             found += (
-                self._longest(text[len(designator) :], mark)
+                self._find_longest(text[len(designator) :], mark)
                 for designator, mark in DESIGNATORS.items()
                 if text.startswith(designator) and len(text) > len(designator) + 1
             )
         return [tuple(found)]
 
-    def of(self, text: str) -> tuple[int, ...]:
+    def for_text(self, text: str) -> tuple[int, ...]:
         """The lengths of the grams that a text begins with."""
         if self.digits and text[:1] and text[0] in DIGITS:
             return self.digits
@@ -116,35 +116,35 @@ class Steps:
             return self.kana
         return self.others
 
-    def posted(self, form: str) -> list[int]:
+    def index_form(self, form: str) -> list[int]:
         """Of these, the lengths at which a form stands in a list, if it reaches them."""
-        return [step for step in self.of(form) if not self._is_told(form, step)]
+        return [step for step in self.for_text(form) if not self._is_indexed(form, step)]
 
     @property
     def spreads_trunk(self) -> bool:
         """Whether the list of `TRUNK` is spread over those of two digits."""
         return self.digits[:2] == (1, 2)
 
-    def _is_told(self, form: str, step: int) -> bool:
+    def _is_indexed(self, form: str, step: int) -> bool:
         if step == len(TRUNK) and form[:1] == TRUNK and self.spreads_trunk:
             return form[1:2] != "" and form[1] in DIGITS
         shorter = KINDRED.get(form[:step]) if step <= len(form) else None
-        return shorter is not None and len(shorter) in self.of(form)
+        return shorter is not None and len(shorter) in self.for_text(form)
 
-    def _longest(self, text: str, mark: str = "") -> Probe:
-        step = max((step for step in self.posted(text) if step <= len(text)), default=0)
+    def _find_longest(self, text: str, mark: str = "") -> Probe:
+        step = max((step for step in self.index_form(text) if step <= len(text)), default=0)
         return Probe(text[:step], text[step:], mark)
 
-    def within(self, gram: str) -> tuple[int, ...]:
+    def is_within(self, gram: str) -> tuple[int, ...]:
         """The lengths of grams inside values, of such as are digits like this one, or not."""
         return self.digits if self.digits and _is_number(gram) else self.others
 
-    def carries(self, gram: str) -> bool:
+    def has_gram(self, gram: str) -> bool:
         """Whether the value stands behind a gram inside it: a longer keyword comes through it."""
-        return len(gram) == self.within(gram)[-1] or gram in KINDRED_INSIDE.values()
+        return len(gram) == self.is_within(gram)[-1] or gram in KINDRED_INSIDE.values()
 
 
-def forms(reading: str, mode: Mode) -> list[str]:
+def compute_forms(reading: str, mode: Mode) -> list[str]:
     """The forms of a reading (folded, with single spaces), each cut at 64 code points."""
     words = reading.split()
     whole = "".join(words)
@@ -157,16 +157,16 @@ def forms(reading: str, mode: Mode) -> list[str]:
     return found
 
 
-def _beginning(steps: Steps, all_forms: set[str]) -> Iterator[Posted]:
-    for form, mark in _needed(all_forms):
-        for step, following in pairwise((*steps.posted(form), FORM_CODE_POINTS + 1)):
+def _probe_beginning(steps: GramSteps, all_forms: set[str]) -> Iterator[IndexedForm]:
+    for form, mark in _select_needed(all_forms):
+        for step, following in pairwise((*steps.index_form(form), FORM_CODE_POINTS + 1)):
             if step > len(form):
                 break
             behind = form[step : following - 1]
             yield (form[:step], behind, mark) if mark else (form[:step], behind)
 
 
-def _needed(all_forms: set[str]) -> Iterator[tuple[str, str]]:
+def _select_needed(all_forms: set[str]) -> Iterator[tuple[str, str]]:
     """Forms, each with the mark of the designator before it.
 
     One that another of its mark starts with needs no postings of its own: whatever starts it
@@ -184,7 +184,7 @@ def _needed(all_forms: set[str]) -> Iterator[tuple[str, str]]:
             yield form, mark
 
 
-def _inside(steps: Steps, readings: Iterable[str]) -> Iterator[Posted]:
+def _grams_inside(steps: GramSteps, readings: Iterable[str]) -> Iterator[IndexedForm]:
     values = {"".join(reading.split()) for reading in readings}
     lengths = sorted({*steps.others, *steps.digits})
     for value in values:
@@ -193,24 +193,24 @@ def _inside(steps: Steps, readings: Iterable[str]) -> Iterator[Posted]:
         for start in range(len(value)):
             for length in lengths:
                 gram = value[start : start + length]
-                if len(gram) < length or length not in steps.within(gram):
+                if len(gram) < length or length not in steps.is_within(gram):
                     continue
                 if gram not in KINDRED_INSIDE:
-                    yield gram, _around(value, start) if steps.carries(gram) else ""
+                    yield gram, _grams_around(value, start) if steps.has_gram(gram) else ""
 
 
-def _around(value: str, start: int) -> str:
+def _grams_around(value: str, start: int) -> str:
     """As much of a value as a keyword may have that a gram at ``start`` is in."""
     if len(value) <= FORM_CODE_POINTS:
         return value
     return value[max(0, start - FORM_CODE_POINTS + 1) : start + FORM_CODE_POINTS]
 
 
-def _probes_inside(steps: Steps, text: str) -> Alternatives:
+def _probe_inside(steps: GramSteps, text: str) -> Alternatives:
     """The list of the text itself, or lists of grams in it: some, from all over it."""
-    if len(text) in steps.within(text) and text not in KINDRED_INSIDE:
+    if len(text) in steps.is_within(text) and text not in KINDRED_INSIDE:
         return (Probe(text),)
-    found = dict.fromkeys(_carrying(steps, text))
+    found = dict.fromkeys(_select_carrying(steps, text))
     told = [gram for gram in found if not any(gram in each for each in DESIGNATORS)]
     chosen = told or list(found)
     most = MOST_PROBED_DIGITS if _is_number(text) else MOST_PROBED
@@ -219,13 +219,13 @@ def _probes_inside(steps: Steps, text: str) -> Alternatives:
     return tuple(Probe(gram, text, inside=True) for gram in chosen)
 
 
-def _carrying(steps: Steps, text: str) -> Iterator[str]:
+def _select_carrying(steps: GramSteps, text: str) -> Iterator[str]:
     if text in KINDRED_INSIDE:
         yield KINDRED_INSIDE[text]
     for start in range(len(text)):
         for length in {steps.others[-1], *steps.digits[-1:]}:
             gram = text[start : start + length]
-            if len(gram) == length == steps.within(gram)[-1]:
+            if len(gram) == length == steps.is_within(gram)[-1]:
                 yield KINDRED_INSIDE.get(gram, gram)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from daicho.search.grams import FORM_CODE_POINTS, Alternatives, Steps
+from daicho.search.grams import FORM_CODE_POINTS, Alternatives, GramSteps
 from daicho.search.normalise import fold
-from daicho.search.variants import KINDS, Kind, meanings
+from daicho.search.variants import KINDS, Kind, compute_meanings
 
-CODE_POINTS = 64
-WORDS = 5
+MAX_CODE_POINTS = 64
+MAX_WORDS = 5
 
 
 class KeywordError(ValueError):
@@ -28,20 +28,20 @@ class Term:
     meanings: tuple[str, ...]
 
     @classmethod
-    def of(cls, folded: str, kinds: Collection[Kind]) -> Term:
+    def parse(cls, folded: str, kinds: Collection[Kind]) -> Term:
         """Read a folded text."""
-        found = {each[:FORM_CODE_POINTS] for each in meanings(folded, kinds)}
+        found = {each[:FORM_CODE_POINTS] for each in compute_meanings(folded, kinds)}
         # What starts with another meaning finds nothing that the other does not.
         shortest = (each for each in found if not each.startswith(tuple(found - {each})))
         return cls(tuple(sorted(shortest)))
 
-    def starts(self, all_forms: Iterable[str]) -> bool:
+    def is_prefix_of(self, all_forms: Iterable[str]) -> bool:
         """Whether a meaning starts one of the forms."""
         return any(form.startswith(self.meanings) for form in all_forms)
 
-    def probes(self, steps: Steps) -> list[Alternatives]:
+    def compute_probes(self, steps: GramSteps) -> list[Alternatives]:
         """The lists whose rows, all together, hold the matches; of each it is one of several."""
-        found = (each for text in self.meanings for each in steps.probes(text))
+        found = (each for text in self.meanings for each in steps.compute_probes(text))
         return list(dict.fromkeys(found))
 
 
@@ -69,18 +69,18 @@ class Keyword:
             return cls(None, lists_all=True)
         if any("\ud800" <= character <= "\udfff" for character in text):
             raise KeywordError("a keyword must be well-formed text", malformed=True)
-        if len(text) > CODE_POINTS * 4:  # before it is folded: that takes time
-            raise KeywordError(f"a keyword has at most {CODE_POINTS} code points")
+        if len(text) > MAX_CODE_POINTS * 4:  # before it is folded: that takes time
+            raise KeywordError(f"a keyword has at most {MAX_CODE_POINTS} code points")
         folded = fold(text)
         words = folded.split()
-        if len("".join(words)) > CODE_POINTS:
-            raise KeywordError(f"a keyword has at most {CODE_POINTS} code points")
-        if len(words) > WORDS:
-            raise KeywordError(f"a keyword has at most {WORDS} words")
+        if len("".join(words)) > MAX_CODE_POINTS:
+            raise KeywordError(f"a keyword has at most {MAX_CODE_POINTS} code points")
+        if len(words) > MAX_WORDS:
+            raise KeywordError(f"a keyword has at most {MAX_WORDS} words")
         if not words:
             return cls(None)
-        apart = dict.fromkeys(Term.of(word, kinds) for word in words) if len(words) > 1 else {}
-        return cls(Term.of(folded, kinds), tuple(apart))
+        apart = dict.fromkeys(Term.parse(word, kinds) for word in words) if len(words) > 1 else {}
+        return cls(Term.parse(folded, kinds), tuple(apart))
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -89,9 +89,9 @@ class Keyword:
 
     def matches(self, all_forms: Sequence[str]) -> bool:
         """Whether the whole keyword starts a form, or each of its words does."""
-        return self.holds([term.starts(all_forms) for term in self.terms])
+        return self.is_contained_in([term.is_prefix_of(all_forms) for term in self.terms])
 
-    def holds(self, found: Sequence[bool]) -> bool:
+    def is_contained_in(self, found: Sequence[bool]) -> bool:
         """What follows from which of the `terms` are found."""
         if self.whole is None:
             return self.lists_all

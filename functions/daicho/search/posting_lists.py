@@ -29,7 +29,7 @@ TOO_DENSE = 22
 """Past so many rows for each row that it is compared with, reading a list costs more than asking
 the items themselves."""
 
-LEAST_READS = 3
+MIN_READS = 3
 """Reads of a list before its density is judged."""
 
 
@@ -50,7 +50,7 @@ TOP = Bound("\U0010ffff" * 257, inclusive=True)
 
 
 @dataclass(frozen=True)
-class Row:
+class PostingRow:
     """A row of a list. Rows of one item have one order and one key, in every list.
 
     ``rest`` is what stands behind the gram, and ``mark`` tells the designator before it, for who
@@ -67,13 +67,13 @@ class Row:
 class Block:
     """Rows in falling order, and where the list goes on behind them; None at its end."""
 
-    rows: Sequence[Row]
+    rows: Sequence[PostingRow]
     more: Any = None
     units: float = 0.0
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PendingRead:
     """What is to be read: rows of a list within a bound, or behind the block before (``more``).
 
     ``rests``: with what stands behind the gram, and before it. ``floor``: what is below it is not
@@ -88,27 +88,27 @@ class Wanted:
     floor: str = ""
 
 
-class Stream(Protocol):
+class PostingCursor(Protocol):
     """A list of candidates in falling order."""
 
     def bound(self) -> Bound:
         """Down to where it is decided, as far as it has been read."""
 
-    def candidate(self) -> Row | None:
+    def candidate(self) -> PostingRow | None:
         """The row that stands at the bound, if it is known that one does."""
 
-    def leap(self, bound: Bound) -> None:
+    def skip_to(self, bound: Bound) -> None:
         """Leave everything above ``bound`` behind."""
 
-    def wants(self) -> Iterator[Posting]:
+    def pending_reads(self) -> Iterator[PostingList]:
         """The lists that must be read before it can say more."""
 
-    def sure(self) -> bool:
+    def is_exact(self) -> bool:
         """Whether a candidate is known to match, as far as the lists say."""
 
 
 @dataclass(eq=False)
-class Posting:
+class PostingList:
     """One posting list; only rows count whose rest starts with ``rest`` and that have the ``mark``.
 
     ``inside``: whose rest holds it anywhere.
@@ -127,7 +127,7 @@ class Posting:
     reads: int = 0
     read_rows: int = 0
     counted_rows: int = 0
-    _rows: Sequence[Row] = ()
+    _rows: Sequence[PostingRow] = ()
     _more: Any = None
     _at: int = 0
     _block: int = 0
@@ -148,33 +148,33 @@ class Posting:
         last = Bound(self._rows[-1].order, inclusive=True) if self._rows else TOP
         return min(self._ceiling, last)
 
-    def candidate(self) -> Row | None:
+    def candidate(self) -> PostingRow | None:
         """The row at the bound, if one is known to stand there."""
         self._skip()
         return self._rows[self._at] if self._at < len(self._rows) else None
 
-    def leap(self, bound: Bound) -> None:
+    def skip_to(self, bound: Bound) -> None:
         """Leave everything above ``bound`` behind."""
         if bound < self._ceiling:
             self._ceiling = bound
             self._leaps += self._at < len(self._rows)
 
-    def wants(self) -> Iterator[Posting]:
+    def pending_reads(self) -> Iterator[PostingList]:
         """The lists to read before it can say more."""
         if self.candidate() is None and self.bound() != END:
             yield self
 
-    def sure(self) -> bool:
+    def is_exact(self) -> bool:
         """Whether its candidates match, as far as the lists say."""
         return self.certain
 
-    def reached(self) -> Bound:
+    def position(self) -> Bound:
         """Down to where it has been read, whatever of it counts."""
         if self.reads and self._more is None:
             return END
         return Bound(self._rows[-1].order, inclusive=True) if self._rows else TOP
 
-    def want(self, most: int = MOST_BLOCK, missing: int = MOST_BLOCK) -> Wanted:
+    def request_block(self, most: int = MOST_BLOCK, missing: int = MOST_BLOCK) -> PendingRead:
         """What is to be read next, of at most so many rows, while a page lacks ``missing``."""
         limit = min(self._block or self.first, most)
         if self.alone and self.reads:
@@ -187,9 +187,9 @@ class Posting:
             start, more = self._start, self._more
         else:
             start, more = self._ceiling, None
-        return Wanted(self.list, start, more, limit, behind, self.floor)
+        return PendingRead(self.list, start, more, limit, behind, self.floor)
 
-    def take(self, wanted: Wanted, block: Block) -> None:
+    def accept_block(self, wanted: PendingRead, block: Block) -> None:
         """Go on with the block that was wanted."""
         if self.reads:
             goes_on = wanted.more is not None or self._leaps > 1
@@ -210,20 +210,20 @@ class Posting:
             at += 1
         self._at = at
 
-    def _counts(self, row: Row) -> bool:
+    def _counts(self, row: PostingRow) -> bool:
         if self.inside:
             return self.rest in row.rest
         return row.rest.startswith(self.rest) and self.mark in ("", row.mark)
 
 
-class AnyOf:
+class Union:
     """The union of streams: each item once.
 
     The parts stand in the order of their bounds as last seen, the highest last. Bounds only fall,
     so that those below the highest need not be looked at again.
     """
 
-    def __init__(self, parts: Iterable[Stream]) -> None:
+    def __init__(self, parts: Iterable[PostingCursor]) -> None:
         self.parts = tuple(parts)
         self._seen = sorted((part.bound(), place) for place, part in enumerate(self.parts))
         self._ceiling = TOP
@@ -233,7 +233,7 @@ class AnyOf:
         while self._seen:
             seen, place = self._seen[-1]
             part = self.parts[place]
-            part.leap(self._ceiling)
+            part.skip_to(self._ceiling)
             bound = part.bound()
             if bound == seen:
                 return bound
@@ -242,42 +242,42 @@ class AnyOf:
                 insort(self._seen, (bound, place))
         return END
 
-    def candidate(self) -> Row | None:
+    def candidate(self) -> PostingRow | None:
         """The row at the bound, if one is known to stand there."""
-        return next((row for part in self._highest() if (row := part.candidate())), None)
+        return next((row for part in self._find_highest() if (row := part.candidate())), None)
 
-    def leap(self, bound: Bound) -> None:
+    def skip_to(self, bound: Bound) -> None:
         """Leave everything above ``bound`` behind."""
         self._ceiling = min(self._ceiling, bound)
 
-    def wants(self) -> Iterator[Posting]:
+    def pending_reads(self) -> Iterator[PostingList]:
         """The lists to read before it can say more."""
-        for part in self._highest():
-            yield from part.wants()
+        for part in self._find_highest():
+            yield from part.pending_reads()
 
-    def sure(self) -> bool:
+    def is_exact(self) -> bool:
         """Whether its candidates match, as far as the lists say."""
-        return all(part.sure() for part in self.parts)
+        return all(part.is_exact() for part in self.parts)
 
-    def _highest(self) -> Iterator[Stream]:
+    def _find_highest(self) -> Iterator[PostingCursor]:
         bound = self.bound()
         for seen, place in reversed(self._seen.copy()):
             if seen != bound:
                 return
             part = self.parts[place]
-            part.leap(self._ceiling)
+            part.skip_to(self._ceiling)
             if part.bound() == bound:
                 yield part
 
 
 @dataclass(eq=False)
-class AllOf:
+class Intersection:
     """The intersection of streams, by leapfrogging.
 
     A part that is far denser than another is left out: then the items themselves must be asked.
     """
 
-    parts: list[Stream]
+    parts: list[PostingCursor]
     _left_out: bool = False
     _asked: dict[int, tuple[int, Bound]] = field(default_factory=dict)
 
@@ -287,14 +287,14 @@ class AllOf:
         while True:
             for part in self.parts:
                 if part.bound() > bound:
-                    self._ask(part, bound)
-                    part.leap(bound)
+                    self._request_blocks(part, bound)
+                    part.skip_to(bound)
             lowest = min((part.bound() for part in self.parts), default=END)
             if lowest == bound:
                 return bound
             bound = lowest
 
-    def candidate(self) -> Row | None:
+    def candidate(self) -> PostingRow | None:
         """The row at the bound, if one is known to stand there."""
         bound = self.bound()
         found = None
@@ -305,52 +305,52 @@ class AllOf:
             found = row
         return found
 
-    def leap(self, bound: Bound) -> None:
+    def skip_to(self, bound: Bound) -> None:
         """Leave everything above ``bound`` behind."""
         for part in self.parts:
-            self._ask(part, part.bound())
-            part.leap(bound)
+            self._request_blocks(part, part.bound())
+            part.skip_to(bound)
 
-    def wants(self) -> Iterator[Posting]:
+    def pending_reads(self) -> Iterator[PostingList]:
         """The lists to read before it can say more."""
-        self._leave_out()
+        self._drop_dense_lists()
         if self.bound() == END or self.candidate() is not None:
             return
         wanting = [part for part in self.parts if part.candidate() is None]
-        if all(each.reads for part in self.parts for each in leaves(part)):
+        if all(each.reads for part in self.parts for each in list_leaves(part)):
             # The sparsest alone: where it goes on, the others may leap.
-            wanting = [min(wanting, key=self._rows_for_an_answer)]
+            wanting = [min(wanting, key=self._estimate_rows_per_match)]
         for part in wanting:
-            yield from part.wants()
+            yield from part.pending_reads()
 
-    def sure(self) -> bool:
+    def is_exact(self) -> bool:
         """Whether its candidates match, as far as the lists say."""
-        return not self._left_out and all(part.sure() for part in self.parts)
+        return not self._left_out and all(part.is_exact() for part in self.parts)
 
-    def _ask(self, part: Stream, bound: Bound) -> None:
+    def _request_blocks(self, part: PostingCursor, bound: Bound) -> None:
         """Note that a part was asked for what stands at a bound."""
         asked, last = self._asked.get(id(part), (0, TOP))
         if last != bound:
             self._asked[id(part)] = asked + 1, bound
 
-    def _leave_out(self) -> None:
+    def _drop_dense_lists(self) -> None:
         while len(self.parts) > 1:
-            densest = max(self.parts, key=self._rows_for_an_answer)
-            reads = max((each.reads for each in leaves(densest)), default=0)
-            if reads < LEAST_READS or self._rows_for_an_answer(densest) < TOO_DENSE:
+            densest = max(self.parts, key=self._estimate_rows_per_match)
+            reads = max((each.reads for each in list_leaves(densest)), default=0)
+            if reads < MIN_READS or self._estimate_rows_per_match(densest) < TOO_DENSE:
                 return
             self.parts.remove(densest)
             self._left_out = True
 
-    def _rows_for_an_answer(self, part: Stream) -> float:
+    def _estimate_rows_per_match(self, part: PostingCursor) -> float:
         asked, _ = self._asked.get(id(part), (0, TOP))
-        return sum(each.read_rows for each in leaves(part)) / max(1, asked)
+        return sum(each.read_rows for each in list_leaves(part)) / max(1, asked)
 
 
-def leaves(stream: Stream) -> Iterator[Posting]:
+def list_leaves(stream: PostingCursor) -> Iterator[PostingList]:
     """The posting lists of a stream."""
-    if isinstance(stream, Posting):
+    if isinstance(stream, PostingList):
         yield stream
     else:
         for part in getattr(stream, "parts", ()):
-            yield from leaves(part)
+            yield from list_leaves(part)

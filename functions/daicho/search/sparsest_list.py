@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from daicho.search.posting_lists import Bound, Posting, Row, Stream, leaves
+from daicho.search.posting_lists import Bound, PostingCursor, PostingList, PostingRow, list_leaves
 
 
-class RarestOf:
+class SparsestOf:
     """One of several streams, chosen when a block of each list has been read."""
 
-    def __init__(self, parts: Sequence[Stream]) -> None:
+    def __init__(self, parts: Sequence[PostingCursor]) -> None:
         self.parts = list(parts)
 
     def bound(self) -> Bound:
@@ -22,32 +22,32 @@ class RarestOf:
         self._choose()
         return min(part.bound() for part in self.parts)
 
-    def candidate(self) -> Row | None:
+    def candidate(self) -> PostingRow | None:
         """The row at the bound, if one is known to stand there."""
         self._choose()
         return self.parts[0].candidate() if len(self.parts) == 1 else None
 
-    def leap(self, bound: Bound) -> None:
+    def skip_to(self, bound: Bound) -> None:
         """Leave everything above ``bound`` behind."""
         for part in self.parts:
-            part.leap(bound)
+            part.skip_to(bound)
 
-    def wants(self) -> Iterator[Posting]:
+    def pending_reads(self) -> Iterator[PostingList]:
         """A block of each list first; then what the chosen stream wants."""
         self._choose()
         if len(self.parts) == 1:
-            yield from self.parts[0].wants()
+            yield from self.parts[0].pending_reads()
         else:
-            yield from (each for each in leaves(self) if not each.reads)
+            yield from (each for each in list_leaves(self) if not each.reads)
 
-    def sure(self) -> bool:
+    def is_exact(self) -> bool:
         """Whether its candidates match, as far as the lists say."""
-        return all(part.sure() for part in self.parts)
+        return all(part.is_exact() for part in self.parts)
 
     def _choose(self) -> None:
-        if len(self.parts) > 1 and all(each.reads for each in leaves(self)):
-            self.parts = [min(self.parts, key=_reached)]
+        if len(self.parts) > 1 and all(each.reads for each in list_leaves(self)):
+            self.parts = [min(self.parts, key=_get_position)]
 
 
-def _reached(part: Stream) -> Bound:
-    return max(each.reached() for each in leaves(part))
+def _get_position(part: PostingCursor) -> Bound:
+    return max(each.position() for each in list_leaves(part))

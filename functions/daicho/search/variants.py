@@ -54,21 +54,21 @@ _EXTENSION = re.compile(r"(?:内線|ext(?:ension)?|x|#|;).*$", re.DOTALL)
 _TRUNK = re.compile(r"^\s*\+\s*81[^0-9(]*(?:\(0\)|0)?|\(0\)")
 
 
-def readings(value: str, kind: Kind) -> tuple[str, ...]:
+def compute_readings(value: str, kind: Kind) -> tuple[str, ...]:
     """How a stored value of a kind may be read; empty ones are left out."""
     plain = fold(value)
     match kind:
         case "company":
-            named = designated(plain)
-            found = (named, _without_designators(named))
+            named = split_designator(plain)
+            found = (named, _strip_designators(named))
         case "phone":
-            found = (digits(_EXTENSION.sub("", plain)), "")
+            found = (extract_digits(_EXTENSION.sub("", plain)), "")
         case _:
             found = (plain, "")
     return tuple(dict.fromkeys(text for text in found if text))
 
 
-def meanings(folded: str, kinds: Collection[Kind]) -> tuple[str, ...]:
+def compute_meanings(folded: str, kinds: Collection[Kind]) -> tuple[str, ...]:
     """What a folded keyword, or a word of one, may mean, without spaces.
 
     As it is; where ``kinds`` of values are searched that are read otherwise, with its designators
@@ -76,13 +76,15 @@ def meanings(folded: str, kinds: Collection[Kind]) -> tuple[str, ...]:
     """
     found = [folded]
     if "company" in kinds:
-        found.append(_UNCLOSED.sub(lambda match: _JAPANESE[f"{match[0]})"], designated(folded)))
+        found.append(
+            _UNCLOSED.sub(lambda match: _JAPANESE[f"{match[0]})"], split_designator(folded))
+        )
     if "phone" in kinds and DIGITS & set(folded) and _PHONE.issuperset(folded):
-        found.append(digits(folded))
+        found.append(extract_digits(folded))
     return tuple(dict.fromkeys(joined for each in found if (joined := each.replace(" ", ""))))
 
 
-def designated(folded: str) -> str:
+def split_designator(folded: str) -> str:
     """A folded text with every company designator in its one form, as a word of its own."""
     text = _SHORT.sub(lambda match: f" {_JAPANESE[match[0]]} ", folded)
     text = _SPELLED.sub(lambda match: f" {match[0]} ", text)
@@ -92,13 +94,13 @@ def designated(folded: str) -> str:
     return " ".join(_DANGLING.sub(" ", text).split())
 
 
-def digits(folded: str) -> str:
+def extract_digits(folded: str) -> str:
     """The digits of a phone number as it is dialled at home: ``+81`` and ``(0)`` become ``0``."""
     dialled = _TRUNK.sub("0", folded)
     return "".join(character for character in dialled if character in DIGITS)
 
 
-def _without_designators(named: str) -> str:
+def _strip_designators(named: str) -> str:
     text = _SPELLED.sub(" ", named)
     text = _LATIN.sub(" ", text)
     return " ".join(text.split())

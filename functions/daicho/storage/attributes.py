@@ -11,18 +11,18 @@ from collections.abc import Mapping
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow, Rounded
 from typing import Any
 
-from daicho.storage.keys import instant
+from daicho.storage.keys import render_instant
 
 AttributeValue = Mapping[str, Any]
 Image = Mapping[str, AttributeValue]
 
-ITEM_BYTES = 400 * 1024
+MAX_ITEM_BYTES = 400 * 1024
 SMALLEST, LARGEST = -130, 125
 """Powers of ten between which DynamoDB keeps a number."""
 _EXACT = Context(prec=38, traps=[Inexact, Rounded, Overflow, InvalidOperation])
 
 
-def number(text: str) -> Decimal:
+def parse_number(text: str) -> Decimal:
     """Read a number as DynamoDB writes it: up to 38 digits, never rounded.
 
     boto3's own deserialiser raises on valid numbers such as 1e100, because it reads them in a
@@ -31,23 +31,23 @@ def number(text: str) -> Decimal:
     return Decimal(text)
 
 
-def text(image: Image, name: str) -> str | None:
+def get_text(image: Image, name: str) -> str | None:
     """A string attribute, or None."""
     value = image.get(name)
     return None if value is None or "NULL" in value else str(value["S"])
 
 
-def integer(image: Image, name: str) -> int | None:
+def get_integer(image: Image, name: str) -> int | None:
     """A whole-number attribute, or None.
 
     Raises:
         ValueError: the number is not whole.
     """
     value = image.get(name)
-    return None if value is None or "NULL" in value else whole(number(value["N"]))
+    return None if value is None or "NULL" in value else to_whole_number(parse_number(value["N"]))
 
 
-def whole(value: Decimal) -> int:
+def to_whole_number(value: Decimal) -> int:
     """A number that must be whole, as int; ValueError if it is not."""
     if value != value.to_integral_value():
         raise ValueError(f"{value} is not a whole number")
@@ -61,7 +61,7 @@ def from_value(value: AttributeValue) -> Any:
         case "S" | "BOOL":
             return content
         case "N":
-            return _plain(number(content))
+            return _to_plain(parse_number(content))
         case "NULL":
             return None
         case "M":
@@ -71,7 +71,7 @@ def from_value(value: AttributeValue) -> Any:
         case "SS":
             return set(content)
         case "NS":
-            return {_plain(number(each)) for each in content}
+            return {_to_plain(parse_number(each)) for each in content}
         case "B":
             return bytes(content)
         case _:
@@ -93,11 +93,11 @@ def to_value(value: Any) -> dict[str, Any]:
         case str():
             return {"S": value}
         case int() | Decimal():
-            return {"N": _number_text(Decimal(value))}
+            return {"N": _format_number(Decimal(value))}
         case float():
-            return {"N": _number_text(Decimal(repr(value)))}
+            return {"N": _format_number(Decimal(repr(value)))}
         case dt.datetime():
-            return {"S": instant(value)}
+            return {"S": render_instant(value)}
         case dt.date():
             return {"S": value.isoformat()}
         case Mapping():
@@ -105,7 +105,7 @@ def to_value(value: Any) -> dict[str, Any]:
         case list() | tuple():
             return {"L": [to_value(each) for each in value]}
         case set() | frozenset():
-            return {"SS": _string_set(value)}
+            return {"SS": _make_string_set(value)}
         case _:
             raise TypeError(f"DynamoDB stores no {type(value).__name__}")
 
@@ -124,7 +124,7 @@ def from_image(image: Image) -> dict[str, Any]:
     return {name: from_value(value) for name, value in image.items()}
 
 
-def alike(one: Image, other: Image) -> bool:
+def equal_images(one: Image, other: Image) -> bool:
     """Whether two images hold the same values.
 
     DynamoDB gives numbers and sets back in a spelling and an order of its own.
@@ -136,15 +136,15 @@ def alike(one: Image, other: Image) -> bool:
     )
 
 
-def size_of(image: Image) -> int:
+def measure_image(image: Image) -> int:
     """The item's size in bytes as DynamoDB counts it, never less.
 
     Source: "DynamoDB item sizes and formats", AWS documentation.
     """
-    return sum(len(name.encode()) + _value_size(value) for name, value in image.items())
+    return sum(len(name.encode()) + _measure_value(value) for name, value in image.items())
 
 
-def _value_size(value: AttributeValue) -> int:
+def _measure_value(value: AttributeValue) -> int:
     ((kind, content),) = value.items()
     match kind:
         case "S":
@@ -152,9 +152,9 @@ def _value_size(value: AttributeValue) -> int:
         case "N":
             return len(content) // 2 + 2
         case "M":
-            return 3 + sum(len(k.encode()) + 1 + _value_size(v) for k, v in content.items())
+            return 3 + sum(len(k.encode()) + 1 + _measure_value(v) for k, v in content.items())
         case "L":
-            return 3 + sum(1 + _value_size(each) for each in content)
+            return 3 + sum(1 + _measure_value(each) for each in content)
         case "SS":
             return sum(len(each.encode()) for each in content)
         case "B":
@@ -163,11 +163,11 @@ def _value_size(value: AttributeValue) -> int:
             return 1
 
 
-def _plain(value: Decimal) -> int | Decimal:
+def _to_plain(value: Decimal) -> int | Decimal:
     return int(value) if value == value.to_integral_value() else value
 
 
-def _number_text(value: Decimal) -> str:
+def _format_number(value: Decimal) -> str:
     if not value.is_finite():
         raise ValueError("DynamoDB stores no infinity and no NaN")
     if not value:
@@ -181,7 +181,7 @@ def _number_text(value: Decimal) -> str:
     return format(value, "f") if -30 < value.adjusted() < 38 else str(value)
 
 
-def _string_set(values: set[Any] | frozenset[Any]) -> list[str]:
+def _make_string_set(values: set[Any] | frozenset[Any]) -> list[str]:
     if not values or not all(isinstance(each, str) for each in values):
         raise ValueError("a set holds strings, at least one")
     return sorted(values)

@@ -55,7 +55,7 @@ REFUSALS = frozenset(
 
 
 @contextmanager
-def translated(doing: str) -> Iterator[None]:
+def translate_errors(doing: str) -> Iterator[None]:
     """Turn what botocore raises into our errors: the one place that does.
 
     Of a client that repeats a request, botocore raises what became of the last attempt.
@@ -63,7 +63,7 @@ def translated(doing: str) -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        raise _of_answer(error, doing) from error
+        raise _translate_answer(error, doing) from error
     except ParamValidationError as error:
         raise RefusedError(f"{doing}: {error}") from error
     except UNCONNECTED as error:
@@ -74,15 +74,15 @@ def translated(doing: str) -> Iterator[None]:
         raise UnavailableError(f"{doing}: {error}") from error
 
 
-def _of_answer(error: ClientError, doing: str) -> StoreError:
+def _translate_answer(error: ClientError, doing: str) -> StoreError:
     code = error.response.get("Error", {}).get("Code", "")
     message = f"{doing}: {error}"
     if code == "ConditionalCheckFailedException":
         return ConditionFailedError(message, error.response.get("Item"))  # type: ignore[arg-type]
     if code == "TransactionCanceledException":
-        return _of_transaction(error, message)
+        return _translate_transaction(error, message)
     if code in THROTTLES:
-        return ThrottledError(message, _reasons(error.response))
+        return ThrottledError(message, _read_reasons(error.response))
     if code == "TransactionConflictException":
         return ContendedError(message)
     if code == "TransactionInProgressException":  # the SDK's own repeat met the first attempt
@@ -96,13 +96,13 @@ def _of_answer(error: ClientError, doing: str) -> StoreError:
     return UnavailableError(message)
 
 
-def _reasons(response: Any) -> tuple[str, ...]:
+def _read_reasons(response: Any) -> tuple[str, ...]:
     """Why DynamoDB throttled, where it says so: one name, in two spellings."""
     given = response.get("ThrottlingReasons") or response.get("throttlingReasons") or ()
     return tuple(each["reason"] for each in given if "reason" in each)
 
 
-def _of_transaction(error: ClientError, message: str) -> StoreError:
+def _translate_transaction(error: ClientError, message: str) -> StoreError:
     """Why a transaction was cancelled: for good before all else, for a while last."""
     reasons: Any = error.response.get("CancellationReasons", [])
     codes = {reason.get("Code") for reason in reasons}

@@ -10,8 +10,8 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from daicho.errors import UnavailableError
-from daicho.storage.botocore_errors import translated
-from daicho.storage.protocols import Fetched, Listed, Version
+from daicho.storage.botocore_errors import translate_errors
+from daicho.storage.protocols import FetchedObject, ListedObject, ObjectVersion
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 GZIP = "application/gzip"
 EXISTS, ABSENT = 412, 404
-REMOVED_AT_ONCE = 1_000
+MAX_REMOVALS_PER_REQUEST = 1_000
 
 
 class Bucket:
@@ -39,12 +39,12 @@ class Bucket:
             UnavailableError: also if another creation of that name was under way (409), of which
                 nobody knows yet whether it will succeed.
         """
-        with translated(f"create {key}"):
+        with translate_errors(f"create {key}"):
             return self._put(key, body, metadata, kind, (EXISTS,), IfNoneMatch="*")
 
-    def metadata(self, key: str) -> Mapping[str, str]:
+    def get_metadata(self, key: str) -> Mapping[str, str]:
         """The metadata that an object was created with."""
-        with translated(f"look at {key}"):
+        with translate_errors(f"look at {key}"):
             return self._client.head_object(Bucket=self.name, Key=key)["Metadata"]
 
     def read(self, key: str) -> bytes | None:
@@ -52,15 +52,15 @@ class Bucket:
         found = self.fetch(key)
         return None if found is None else found.body
 
-    def fetch(self, key: str, version: str | None = None) -> Fetched | None:
+    def fetch(self, key: str, version: str | None = None) -> FetchedObject | None:
         """An object, or one version of it, with its metadata; None if there is none."""
         more: Any = {} if version is None else {"VersionId": version}
-        with translated(f"read {key}"):
+        with translate_errors(f"read {key}"):
             try:
                 found = self._client.get_object(Bucket=self.name, Key=key, **more)
-                return Fetched(found["Body"].read(), found["Metadata"], found["ETag"])
+                return FetchedObject(found["Body"].read(), found["Metadata"], found["ETag"])
             except ClientError as error:
-                if _status(error) == ABSENT:
+                if _status_of(error) == ABSENT:
                     return None
                 raise
 
@@ -77,40 +77,42 @@ class Bucket:
         Raises:
             UnavailableError: as `create`.
         """
-        with translated(f"replace {key}"):
+        with translate_errors(f"replace {key}"):
             return self._put(key, body, metadata, kind, (EXISTS, ABSENT), IfMatch=etag)
 
-    def names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
+    def list_names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
         """The names that begin with ``prefix`` and sort behind ``behind``, in order."""
-        return (each.name for each in self.listed(prefix, behind=behind))
+        return (each.name for each in self.list_objects(prefix, behind=behind))
 
-    def listed(self, prefix: str, *, behind: str = "", most: int = 1000) -> Iterator[Listed]:
+    def list_objects(
+        self, prefix: str, *, behind: str = "", most: int = 1000
+    ) -> Iterator[ListedObject]:
         """The same with sizes and times; ``most``: how many one request asks for."""
         while True:
-            with translated(f"list {prefix}"):
+            with translate_errors(f"list {prefix}"):
                 page = self._client.list_objects_v2(
                     Bucket=self.name, Prefix=prefix, StartAfter=behind, MaxKeys=most
                 )
             for each in page.get("Contents", ()):
                 behind = each["Key"]
-                yield Listed(behind, each["Size"], each["LastModified"])
+                yield ListedObject(behind, each["Size"], each["LastModified"])
             if not page["IsTruncated"]:
                 return
 
-    def versions(self, prefix: str, *, behind: str = "") -> Iterator[Version]:
+    def list_versions(self, prefix: str, *, behind: str = "") -> Iterator[ObjectVersion]:
         """Every version of every object whose name begins with ``prefix``, behind a name.
 
         In order of name, the newest first, page by page; marks of deletion come last in a page.
         """
         after: dict[str, Any] = {"KeyMarker": behind} if behind else {}
         while True:
-            with translated(f"list versions of {prefix}"):
+            with translate_errors(f"list versions of {prefix}"):
                 page = self._client.list_object_versions(Bucket=self.name, Prefix=prefix, **after)
             for kind in ("Versions", "DeleteMarkers"):
                 found: Any = page.get(kind, ())
                 for each in found:
                     newest = each["IsLatest"]
-                    yield Version(
+                    yield ObjectVersion(
                         each["Key"],
                         each["VersionId"],
                         newest,
@@ -125,37 +127,37 @@ class Bucket:
 
     def remove(self, key: str) -> None:
         """Remove an object; nothing happens if there is none."""
-        with translated(f"remove {key}"):
+        with translate_errors(f"remove {key}"):
             self._client.delete_object(Bucket=self.name, Key=key)
 
-    def upload_url(self, key: str, kind: str, size: int, seconds: int) -> str:
+    def sign_upload_url(self, key: str, kind: str, size: int, seconds: int) -> str:
         """A URL by which anybody may put an object of this kind and size, for so long.
 
         Once: where there is one, S3 answers 412.
         """
         asked = {"ContentType": kind, "ContentLength": size, "IfNoneMatch": "*"}
-        return self._signed("put_object", key, seconds, asked)
+        return self._sign_url("put_object", key, seconds, asked)
 
-    def download_url(self, key: str, seconds: int) -> str:
+    def sign_download_url(self, key: str, seconds: int) -> str:
         """A URL by which anybody may get an object, for so long."""
-        return self._signed("get_object", key, seconds, {})
+        return self._sign_url("get_object", key, seconds, {})
 
-    def _signed(self, doing: str, key: str, seconds: int, asked: Mapping[str, Any]) -> str:
-        with translated(f"sign for {key}"):
+    def _sign_url(self, doing: str, key: str, seconds: int, asked: Mapping[str, Any]) -> str:
+        with translate_errors(f"sign for {key}"):
             return self._client.generate_presigned_url(
                 doing, Params={"Bucket": self.name, "Key": key, **asked}, ExpiresIn=seconds
             )
 
-    def remove_versions(self, versions: Sequence[Version]) -> None:
+    def remove_versions(self, versions: Sequence[ObjectVersion]) -> None:
         """Remove versions for good, in their order; 1,000 a request. Those that are gone are gone.
 
         Raises:
             UnavailableError: not all of them are known to be removed.
         """
-        for begin in range(0, len(versions), REMOVED_AT_ONCE):
-            some = versions[begin : begin + REMOVED_AT_ONCE]
+        for begin in range(0, len(versions), MAX_REMOVALS_PER_REQUEST):
+            some = versions[begin : begin + MAX_REMOVALS_PER_REQUEST]
             objects: Any = [{"Key": each.name, "VersionId": each.id} for each in some]
-            with translated(f"remove {len(some)} versions"):
+            with translate_errors(f"remove {len(some)} versions"):
                 answer = self._client.delete_objects(
                     Bucket=self.name, Delete={"Objects": objects, "Quiet": True}
                 )
@@ -165,12 +167,12 @@ class Bucket:
 
     def move(self, key: str, to: str) -> None:
         """Give an object another name; nothing happens if there is none any more."""
-        with translated(f"move {key}"):
+        with translate_errors(f"move {key}"):
             try:
                 source = {"Bucket": self.name, "Key": key}
                 self._client.copy_object(Bucket=self.name, Key=to, CopySource=source)  # type: ignore[arg-type]
             except ClientError as error:
-                if _status(error) == ABSENT:
+                if _status_of(error) == ABSENT:
                     return
                 raise
             self._client.delete_object(Bucket=self.name, Key=key)
@@ -195,7 +197,7 @@ class Bucket:
                 **condition,
             )
         except ClientError as error:
-            if _status(error) in refusals:
+            if _status_of(error) in refusals:
                 return False
             raise
         return True
@@ -225,5 +227,5 @@ def open_bucket(
     return Bucket(client, name)
 
 
-def _status(error: ClientError) -> int | None:
+def _status_of(error: ClientError) -> int | None:
     return error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")

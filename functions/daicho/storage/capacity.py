@@ -11,7 +11,7 @@ WRITES = frozenset(
 )
 
 
-class Units:
+class CapacityUnits:
     """Read and write units that some requests took; threads may share it.
 
     What a refused condition took is not in it: DynamoDB bills it and does not say it.
@@ -32,7 +32,7 @@ class Units:
             else:
                 self.read += units
 
-    def taken(self) -> tuple[float, float]:
+    def take_total(self) -> tuple[float, float]:
         """Read and write units so far, and begin anew."""
         with self._lock:
             found = self.read, self.written
@@ -40,10 +40,10 @@ class Units:
         return found
 
 
-class Metered:
+class MeteredResult:
     """A client of DynamoDB that asks what each request takes, and counts it."""
 
-    def __init__(self, client: Any, units: Units) -> None:
+    def __init__(self, client: Any, units: CapacityUnits) -> None:
         self._client, self._units = client, units
 
     def __getattr__(self, name: str) -> Callable[..., Any]:

@@ -11,30 +11,30 @@ import datetime as dt
 from collections.abc import Callable
 from threading import Lock
 
-from daicho.storage.attributes import Image, size_of
+from daicho.storage.attributes import Image, measure_image
 from daicho.storage.item_key import ItemKey
 
-MOST_REMEMBERED = 1_000
-MOST_BYTES = 16 * 1024 * 1024
+MAX_CACHED_ITEMS = 1_000
+MAX_CACHED_BYTES = 16 * 1024 * 1024
 
 COLLECTION = "#"
 """In place of a sort key: a whole item collection. No sort key begins with the delimiter."""
 
-Entry = tuple[float, Image | None, int]
+CachedItem = tuple[float, Image | None, int]
 
 
-class Memory:
+class ItemCache:
     """Images by key, with the time at which their reading began. Safe to share by threads."""
 
     def __init__(
         self,
         clock: Callable[[], dt.datetime],
         *,
-        most: int = MOST_REMEMBERED,
-        most_bytes: int = MOST_BYTES,
+        most: int = MAX_CACHED_ITEMS,
+        most_bytes: int = MAX_CACHED_BYTES,
     ) -> None:
         self._clock, self._most, self._most_bytes = clock, most, most_bytes
-        self._known: dict[ItemKey, Entry] = {}
+        self._known: dict[ItemKey, CachedItem] = {}
         self._bytes = 0
         self._lock = Lock()
 
@@ -59,7 +59,7 @@ class Memory:
             return known[1]
         image = read()
         if image is not None or absence:
-            self._keep(key, (now, image, size_of(image or {})))
+            self._store_entry(key, (now, image, measure_image(image or {})))
         else:
             self.forget(key)
         return image
@@ -67,18 +67,18 @@ class Memory:
     def forget(self, key: ItemKey) -> None:
         """Read it anew next time, and its collection: this instance has changed it."""
         with self._lock:
-            self._drop(key)
-            self._drop(ItemKey(key.pk, COLLECTION))
+            self._drop_oldest(key)
+            self._drop_oldest(ItemKey(key.pk, COLLECTION))
 
-    def _keep(self, key: ItemKey, entry: Entry) -> None:
+    def _store_entry(self, key: ItemKey, entry: CachedItem) -> None:
         with self._lock:
-            self._drop(key)
+            self._drop_oldest(key)
             self._known[key] = entry
             self._bytes += entry[2]
             while len(self._known) > self._most or self._bytes > self._most_bytes:
-                self._drop(next(iter(self._known)))
+                self._drop_oldest(next(iter(self._known)))
 
-    def _drop(self, key: ItemKey) -> None:
+    def _drop_oldest(self, key: ItemKey) -> None:
         gone = self._known.pop(key, None)
         self._bytes -= gone[2] if gone else 0
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from daicho.storage.attributes import Image
 
-NO_SORT_PART = "-"
+EMPTY_SORT_KEY = "-"
 
 
 @dataclass(frozen=True, order=True)
@@ -17,6 +17,6 @@ class ItemKey:
     sk: str
 
 
-def key_of(image: Image) -> ItemKey:
+def get_key(image: Image) -> ItemKey:
     """The primary key of an image."""
     return ItemKey(image["PK"]["S"], image["SK"]["S"])

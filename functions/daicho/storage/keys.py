@@ -22,7 +22,7 @@ ESCAPE = "$"
 PARTITION_KEY_BYTES = 2048
 SORT_KEY_BYTES = 1024
 INTEGER_DIGITS = 19
-LEAST_SHARDS = 8
+MIN_SHARDS = 8
 WRITES_A_SECOND = 1_000
 """What DynamoDB takes for one partition key."""
 SCORE_PLACES = 9
@@ -65,12 +65,12 @@ def parse(key: str) -> tuple[str, ...]:
     return tuple(map(unescape, key.split(DELIMITER)))
 
 
-def prefix(*parts: str) -> str:
+def render_prefix(*parts: str) -> str:
     """What every longer key that begins with the whole components ``parts`` starts with."""
     return render(*parts) + DELIMITER
 
 
-def text_of(value: Scalar) -> str:
+def render_scalar(value: Scalar) -> str:
     """Render a value for a key, so that strings sort as the values do.
 
     Integers take 19 digits, instants are UTC with microseconds, days are ISO dates.
@@ -85,30 +85,30 @@ def text_of(value: Scalar) -> str:
         case str():
             return value
         case int():
-            return _integer(value)
+            return _render_integer(value)
         case dt.datetime():
-            return instant(value)
+            return render_instant(value)
         case dt.date():
             return value.isoformat()
         case _:
             raise TypeError(f"{type(value).__name__} has no place in a key")
 
 
-def instant(moment: dt.datetime) -> str:
+def render_instant(moment: dt.datetime) -> str:
     """``moment`` in UTC at fixed width: ``2026-11-21T01:05:40.123456Z``."""
     if moment.tzinfo is None:
         raise ValueError("an instant needs a time zone")
     return moment.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
 
 
-def _integer(value: int) -> str:
+def _render_integer(value: int) -> str:
     if abs(value) > _HIGHEST:
         raise ValueError(f"an integer in a key has at most {INTEGER_DIGITS} digits")
     # '-' sorts before the digits; among negatives the complement turns the order round.
     return f"{value:019d}" if value >= 0 else f"-{_HIGHEST + value:019d}"
 
 
-def inverted_score(total: int | Decimal) -> str:
+def render_inverted_score(total: int | Decimal) -> str:
     """Render a total so that the highest sorts first (GSI3 is read forward).
 
     19 digits before the point and 9 behind it.
@@ -125,16 +125,16 @@ def inverted_score(total: int | Decimal) -> str:
     return f"-{_SCORE_HIGHEST - whole:0{width}d}" if whole > 0 else f"{-whole:0{width}d}"
 
 
-def ranking_score(total: int | Decimal) -> str:
+def parse_inverted_score(total: int | Decimal) -> str:
     """`inverted_score` of a sum: one past its width stands at the end of the ranking.
 
     Each value that is summed fits, but nothing bounds how many there are.
     """
     most = Decimal(_SCORE_HIGHEST).scaleb(-SCORE_PLACES, _EXACT)
-    return inverted_score(max(-most, min(most, Decimal(total))))
+    return render_inverted_score(max(-most, min(most, Decimal(total))))
 
 
-def shard_of(shards: int, *parts: str) -> int:
+def compute_shard(shards: int, *parts: str) -> int:
     """The calculated suffix of ``parts``: 0 to ``shards`` - 1, alike on every machine.
 
     Time has no part in it, so what is spread by it has one place for ever (rule 23: a ballot).
@@ -150,7 +150,7 @@ def shards_for(writes_a_second: float) -> int:
     A partition key takes 1,000 write units a second, whatever else the table may take; random
     and hashed writers are uneven, and traffic grows before anyone notices.
     """
-    return max(LEAST_SHARDS, 2 * ceil(writes_a_second / WRITES_A_SECOND))
+    return max(MIN_SHARDS, 2 * ceil(writes_a_second / WRITES_A_SECOND))
 
 
 def check_partition(key: str) -> str:

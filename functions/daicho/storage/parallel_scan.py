@@ -15,29 +15,29 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from daicho.errors import ThrottledError, UnavailableError
-from daicho.runtime.rate_limit import Pace
-from daicho.runtime.retry import FIRST_PAUSE, LONGEST_PAUSE, Patience
+from daicho.runtime.rate_limit import RateLimiter
+from daicho.runtime.retry import FIRST_PAUSE_S, MAX_PAUSE_S, RetryBudget
 from daicho.storage.attributes import Image
-from daicho.storage.protocols import Scans
-from daicho.storage.requests import Page, Scan
+from daicho.storage.protocols import ScansItems
+from daicho.storage.requests import ItemPage, Scan
 
-ITEMS_AT_FIRST = 25
+FIRST_PAGE_ITEMS = 25
 """Of a page whose units are bounded, before it is known what an item takes."""
 T = TypeVar("T")
-Work = Callable[[Page], T]
+Work = Callable[[ItemPage], T]
 """What is made of a page, beside others; if it raises UnavailableError, the page comes again."""
-MapRound = Callable[[Callable[[int], Any], Iterable[int]], Iterable[Any]]
+SegmentMapper = Callable[[Callable[[int], Any], Iterable[int]], Iterable[Any]]
 
 
 @dataclass
-class Segments:
+class ScanSegments:
     """How far a scan has come: the segments that are not at their end, and where each goes on."""
 
     total: int
     starts: dict[int, Image | None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, total: int) -> Segments:
+    def start(cls, total: int) -> ScanSegments:
         """All segments, at their beginning."""
         return cls(total, dict.fromkeys(range(total)))
 
@@ -51,13 +51,13 @@ class Segments:
         return {"total": self.total, "starts": {str(n): key for n, key in self.starts.items()}}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Segments:
+    def from_json(cls, data: Mapping[str, Any]) -> ScanSegments:
         """Read what `to_json` wrote."""
         return cls(int(data["total"]), {int(n): key for n, key in data["starts"].items()})
 
 
 @dataclass(frozen=True)
-class Round(Generic[T]):
+class ScanRound(Generic[T]):
     """What came of one round: what was made of each page, in order of segment.
 
     ``scanned`` items were looked at, for ``units`` read units; ``failed`` pages were turned away,
@@ -79,17 +79,19 @@ class ParallelScan(Generic[T]):
     units a second: pages are then so small that a round takes about a second's share.
     """
 
-    store: Scans
+    store: ScansItems
     scan: Scan
     work: Work[T]
     most: int = 8
-    pace: Pace = field(default_factory=lambda: Pace(None))
+    pace: RateLimiter = field(default_factory=lambda: RateLimiter(None))
 
     def __post_init__(self) -> None:
         self._at_once = min(2, self.most)
         self._scanned, self._units = 0, 0.0
 
-    def run(self, segments: Segments, patience: Patience, done: Callable[[Round[T]], None]) -> bool:
+    def run(
+        self, segments: ScanSegments, patience: RetryBudget, done: Callable[[ScanRound[T]], None]
+    ) -> bool:
         """Scan on from where ``segments`` are; True if they are at their end then.
 
         ``done`` hears of each round when ``segments`` are behind it and nothing else is begun: who
@@ -100,25 +102,25 @@ class ParallelScan(Generic[T]):
         Raises:
             RefusedError: DynamoDB will never do it.
         """
-        longest = FIRST_PAUSE
-        with _mapping(self.most) as each:
-            while segments.starts and patience.lasts:
-                found = self._round(segments, each)
+        longest = FIRST_PAUSE_S
+        with _make_mapper(self.most) as each:
+            while segments.starts and patience.has_time_left:
+                found = self._run_round(segments, each)
                 done(found)
                 self.pace.wait(found.units)
                 if found.failed:
                     patience.sleep(longest * patience.random())
-                    longest = min(2 * longest, LONGEST_PAUSE)
+                    longest = min(2 * longest, MAX_PAUSE_S)
                 else:
-                    longest = FIRST_PAUSE
+                    longest = FIRST_PAUSE_S
         return segments.finished
 
-    def _round(self, segments: Segments, each: MapRound) -> Round[T]:
+    def _run_round(self, segments: ScanSegments, each: SegmentMapper) -> ScanRound[T]:
         # The first ones, not the next ones: what was begun comes to its end.
         chosen = sorted(segments.starts)[: self._at_once]
-        limit = self._limit()
+        limit = self._choose_limit()
 
-        def attempt(segment: int) -> tuple[Page, T] | UnavailableError:
+        def attempt(segment: int) -> tuple[ItemPage, T] | UnavailableError:
             start = segments.starts[segment]
             asked = replace(
                 self.scan, segment=segment, segments=segments.total, start=start, limit=limit
@@ -145,14 +147,14 @@ class ParallelScan(Generic[T]):
         units = sum(page.units for page, _ in pages.values())
         self._scanned, self._units = self._scanned + scanned, self._units + units
         made = [each for _, each in pages.values()]
-        return Round(made, scanned, units, len(failed), self._at_once)
+        return ScanRound(made, scanned, units, len(failed), self._at_once)
 
-    def _limit(self) -> int | None:
+    def _choose_limit(self) -> int | None:
         """How many items a page may look at, so that a round takes about a second's units."""
         most = self.scan.limit
         if self.pace.rate is None:
             return most
-        share = ITEMS_AT_FIRST
+        share = FIRST_PAGE_ITEMS
         if self._units:
             items_a_unit = self._scanned / self._units
             share = max(1, int(self.pace.rate / self._at_once * items_a_unit))
@@ -160,7 +162,7 @@ class ParallelScan(Generic[T]):
 
 
 @contextmanager
-def _mapping(threads: int) -> Iterator[MapRound]:
+def _make_mapper(threads: int) -> Iterator[SegmentMapper]:
     """One after the other in this thread, or by a pool."""
     if threads == 1:
         yield map

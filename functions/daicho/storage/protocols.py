@@ -14,31 +14,31 @@ from typing import Literal, Protocol
 from daicho.errors import ConditionFailedError
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import Page, Query, Scan, Update, Write
+from daicho.storage.requests import ItemPage, Query, Scan, Update, Write
 
 
-class Gets(Protocol):
+class GetsItems(Protocol):
     """Reads items."""
 
     def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
         """Read one item."""
 
 
-class Pages(Protocol):
+class QueriesItems(Protocol):
     """Reads lists."""
 
-    def pages(self, query: Query) -> Iterator[Page]:
+    def query_pages(self, query: Query) -> Iterator[ItemPage]:
         """Read an item collection or a stretch of an index."""
 
 
-class Scans(Protocol):
+class ScansItems(Protocol):
     """Reads the whole table."""
 
-    def scan(self, scan: Scan) -> Page:
+    def scan(self, scan: Scan) -> ItemPage:
         """Read one page of a segment of the whole table."""
 
 
-class Puts(Protocol):
+class PutsItems(Protocol):
     """Writes items."""
 
     def put(
@@ -47,7 +47,7 @@ class Puts(Protocol):
         """Write a whole item if the condition holds."""
 
 
-class Updates(Protocol):
+class UpdatesItems(Protocol):
     """Changes items."""
 
     def update(
@@ -63,15 +63,15 @@ class Updates(Protocol):
         """Change an item, or create it, if the condition holds; gives the new one if asked."""
 
 
-class Transacts(Protocol):
+class TransactsWrites(Protocol):
     """Writes several items, or none."""
 
     def transact(self, writes: Sequence[Write]) -> None:
         """Do all writes or none."""
 
 
-def change_item(
-    store: Updates, change: Update, returns: Literal["ALL_NEW"] | None = None
+def apply_update(
+    store: UpdatesItems, change: Update, returns: Literal["ALL_NEW"] | None = None
 ) -> Image | None:
     """Make a change; gives the new item if asked.
 
@@ -88,17 +88,17 @@ def change_item(
     )
 
 
-def try_change(store: Updates, change: Update) -> bool:
+def try_update(store: UpdatesItems, change: Update) -> bool:
     """Make a change; False if its condition does not hold."""
     try:
-        change_item(store, change)
+        apply_update(store, change)
     except ConditionFailedError:
         return False
     return True
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedObject:
     """An object as a listing shows it. ``size`` in bytes."""
 
     name: str
@@ -107,7 +107,7 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Fetched:
+class FetchedObject:
     """An object with its metadata. ``etag`` tells whether it is still the same one later."""
 
     body: bytes
@@ -116,7 +116,7 @@ class Fetched:
 
 
 @dataclass(frozen=True)
-class Version:
+class ObjectVersion:
     """A version of an object, or the mark of its deletion. ``newest``: it is what is read."""
 
     name: str
@@ -126,44 +126,46 @@ class Version:
     removal: bool = False
 
 
-class Creates(Protocol):
+class CreatesObjects(Protocol):
     """Creates objects, and looks at what stands under a name that is taken."""
 
     def create(self, key: str, body: bytes, metadata: Mapping[str, str]) -> bool:
         """Create an object; False if one of that name exists."""
 
-    def metadata(self, key: str) -> Mapping[str, str]:
+    def get_metadata(self, key: str) -> Mapping[str, str]:
         """The metadata that an object was created with."""
 
 
-class Fetches(Protocol):
+class FetchesObjects(Protocol):
     """Reads objects."""
 
-    def fetch(self, key: str) -> Fetched | None:
+    def fetch(self, key: str) -> FetchedObject | None:
         """An object with its metadata; None if there is none of that name."""
 
 
-class Names(Protocol):
+class ListsNames(Protocol):
     """Lists objects by name."""
 
-    def names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
+    def list_names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
         """The names that begin with ``prefix`` and sort behind ``behind``, in order."""
 
 
-class Lists(Protocol):
+class ListsObjects(Protocol):
     """Lists objects with sizes and times."""
 
-    def listed(self, prefix: str, *, behind: str = "", most: int = 1000) -> Iterator[Listed]:
+    def list_objects(
+        self, prefix: str, *, behind: str = "", most: int = 1000
+    ) -> Iterator[ListedObject]:
         """The objects whose names begin with ``prefix`` and sort behind ``behind``, in order."""
 
 
-class RewritesVersions(Protocol):
+class RewritesObjectVersions(Protocol):
     """Reads every version of what there is, replaces the newest, removes any for good."""
 
-    def versions(self, prefix: str, *, behind: str = "") -> Iterator[Version]:
+    def list_versions(self, prefix: str, *, behind: str = "") -> Iterator[ObjectVersion]:
         """Every version of every object whose name begins with ``prefix``, in order of name."""
 
-    def fetch(self, key: str, version: str | None = None) -> Fetched | None:
+    def fetch(self, key: str, version: str | None = None) -> FetchedObject | None:
         """An object, or one version of it, with its metadata."""
 
     def replace(
@@ -171,5 +173,5 @@ class RewritesVersions(Protocol):
     ) -> bool:
         """Put another object in the place of the very one that ``etag`` is of."""
 
-    def remove_versions(self, versions: Sequence[Version]) -> None:
+    def remove_versions(self, versions: Sequence[ObjectVersion]) -> None:
         """Remove versions for good."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey, key_of
+from daicho.storage.item_key import ItemKey, get_key
 
-NOTHING: Mapping[str, Any] = {}
-MOST_WRITES = 100
+NO_NAMES: Mapping[str, Any] = {}
+MAX_TRANSACTION_WRITES = 100
 """What one transaction takes."""
 
 
@@ -35,10 +35,10 @@ class Query:
     attributes: tuple[str, ...] = ()
     count_only: bool = False
 
-    def request(self) -> dict[str, Any]:
+    def to_request(self) -> dict[str, Any]:
         """The request, but for the table's name."""
         index = self.index or ""
-        bound, values = self._bound()
+        bound, values = self._key_condition()
         names = {"#pk": f"{index}PK"} | ({"#sk": f"{index}SK"} if bound else {})
         names |= {f"#a{place}": name for place, name in enumerate(self.attributes)}
         request: dict[str, Any] = {
@@ -58,7 +58,7 @@ class Query:
         }
         return request | {name: value for name, value in optional.items() if value is not None}
 
-    def _bound(self) -> tuple[str, dict[str, AttributeValue]]:
+    def _key_condition(self) -> tuple[str, dict[str, AttributeValue]]:
         given = (self.prefix is not None, self.low is not None, self.high is not None)
         values: dict[str, AttributeValue] = {
             f":{name}": {"S": value}
@@ -83,7 +83,7 @@ class Query:
 
 
 @dataclass(frozen=True)
-class Page:
+class ItemPage:
     """One page of a query or a scan. ``last`` is None at the end; ``units`` are read units.
 
     ``scanned``: how many items were looked at, whatever a filter left of them.
@@ -96,7 +96,7 @@ class Page:
     scanned: int = 0
 
     @classmethod
-    def of(cls, answer: Mapping[str, Any]) -> Page:
+    def from_answer(cls, answer: Mapping[str, Any]) -> ItemPage:
         """Read DynamoDB's answer."""
         return cls(
             items=tuple(answer.get("Items", ())),
@@ -125,7 +125,7 @@ class Scan:
     names: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, AttributeValue] = field(default_factory=dict)
 
-    def request(self) -> dict[str, Any]:
+    def to_request(self) -> dict[str, Any]:
         """The request, but for the table's name."""
         optional = {
             "IndexName": self.index,
@@ -153,9 +153,9 @@ class Put:
     names: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, AttributeValue] = field(default_factory=dict)
 
-    def request(self) -> dict[str, Any]:
+    def to_request(self) -> dict[str, Any]:
         """The action, but for the table's name."""
-        return {"Item": self.item, **expressions(self.condition, self.names, self.values)}
+        return {"Item": self.item, **build_expressions(self.condition, self.names, self.values)}
 
 
 @dataclass(frozen=True)
@@ -168,10 +168,10 @@ class Update:
     names: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, AttributeValue] = field(default_factory=dict)
 
-    def request(self) -> dict[str, Any]:
+    def to_request(self) -> dict[str, Any]:
         """The action, but for the table's name."""
-        more = expressions(self.condition, self.names, self.values)
-        return {"Key": key_image(self.key), "UpdateExpression": self.update, **more}
+        more = build_expressions(self.condition, self.names, self.values)
+        return {"Key": to_key_image(self.key), "UpdateExpression": self.update, **more}
 
 
 @dataclass(frozen=True)
@@ -183,9 +183,12 @@ class Delete:
     names: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, AttributeValue] = field(default_factory=dict)
 
-    def request(self) -> dict[str, Any]:
+    def to_request(self) -> dict[str, Any]:
         """The action, but for the table's name."""
-        return {"Key": key_image(self.key), **expressions(self.condition, self.names, self.values)}
+        return {
+            "Key": to_key_image(self.key),
+            **build_expressions(self.condition, self.names, self.values),
+        }
 
 
 @dataclass(frozen=True)
@@ -197,25 +200,28 @@ class ConditionCheck:
     names: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, AttributeValue] = field(default_factory=dict)
 
-    def request(self) -> dict[str, Any]:
+    def to_request(self) -> dict[str, Any]:
         """The action, but for the table's name."""
-        return {"Key": key_image(self.key), **expressions(self.condition, self.names, self.values)}
+        return {
+            "Key": to_key_image(self.key),
+            **build_expressions(self.condition, self.names, self.values),
+        }
 
 
 Write = Put | Update | Delete | ConditionCheck
 
 
-def key_of_write(write: Write) -> ItemKey:
+def get_write_key(write: Write) -> ItemKey:
     """The key of the item that a write is of."""
-    return key_of(write.item) if isinstance(write, Put) else write.key
+    return get_key(write.item) if isinstance(write, Put) else write.key
 
 
-def key_image(key: ItemKey) -> dict[str, dict[str, str]]:
+def to_key_image(key: ItemKey) -> dict[str, dict[str, str]]:
     """A key as DynamoDB wants it."""
     return {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
 
 
-def expressions(
+def build_expressions(
     condition: str | None,
     names: Mapping[str, str],
     values: Mapping[str, AttributeValue],
@@ -232,7 +238,7 @@ def expressions(
     return found
 
 
-def projection(attributes: Sequence[str]) -> dict[str, Any]:
+def build_projection(attributes: Sequence[str]) -> dict[str, Any]:
     """The attributes that are to come of an item."""
     names = {f"#a{place}": name for place, name in enumerate(attributes)}
     return {"ProjectionExpression": ", ".join(names), "ExpressionAttributeNames": names}

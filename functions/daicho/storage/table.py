@@ -18,40 +18,40 @@ import boto3
 from botocore.config import Config
 
 from daicho.errors import UnprocessedError
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.botocore_errors import translated
-from daicho.storage.capacity import Metered, Units
-from daicho.storage.item_key import ItemKey, key_of
+from daicho.storage.botocore_errors import translate_errors
+from daicho.storage.capacity import CapacityUnits, MeteredResult
+from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import (
-    NOTHING,
-    Page,
+    NO_NAMES,
+    ItemPage,
     Query,
     Scan,
     Write,
-    expressions,
-    key_image,
-    projection,
+    build_expressions,
+    build_projection,
+    to_key_image,
 )
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-GET_AT_ONCE = 100
-WRITE_AT_ONCE = 25
-BATCH_SECONDS = 2.0
+MAX_BATCH_GETS = 100
+MAX_BATCH_WRITES = 25
+BATCH_RETRY_S = 2.0
 Returns = Literal["ALL_OLD", "ALL_NEW"]
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Found:
+class BatchGetResult:
     """What a batch get found, and the keys that DynamoDB had not got round to in time."""
 
     items: Mapping[ItemKey, Image]
     unprocessed: tuple[ItemKey, ...] = ()
 
-    def whole(self) -> Mapping[ItemKey, Image]:
+    def require_all(self) -> Mapping[ItemKey, Image]:
         """The items, if nothing was left unprocessed; a key that is absent here does not exist.
 
         Raises:
@@ -65,24 +65,29 @@ class Found:
 class Table:
     """One DynamoDB table. Raises `daicho.errors.StoreError`s only; safe to share by threads."""
 
-    def __init__(self, client: DynamoDBClient, name: str, units: Units | None = None) -> None:
+    def __init__(
+        self, client: DynamoDBClient, name: str, units: CapacityUnits | None = None
+    ) -> None:
         self._client = client
         self.name = name
-        self.units = units or Units()
+        self.units = units or CapacityUnits()
 
     def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
         """Read one item."""
-        with translated(f"get {key}"):
+        with translate_errors(f"get {key}"):
             answer = self._client.get_item(
-                TableName=self.name, Key=key_image(key), ConsistentRead=consistent
+                TableName=self.name, Key=to_key_image(key), ConsistentRead=consistent
             )
         return answer.get("Item")
 
     def get_attributes(self, key: ItemKey, names: Sequence[str]) -> Image | None:
         """Read some attributes of one item, consistently: less comes, as many units are read."""
-        with translated(f"get {key}"):
+        with translate_errors(f"get {key}"):
             answer = self._client.get_item(
-                TableName=self.name, Key=key_image(key), ConsistentRead=True, **projection(names)
+                TableName=self.name,
+                Key=to_key_image(key),
+                ConsistentRead=True,
+                **build_projection(names),
             )
         return answer.get("Item")
 
@@ -91,30 +96,30 @@ class Table:
         keys: Iterable[ItemKey],
         *,
         consistent: bool = False,
-        patience: Patience | None = None,
-    ) -> Found:
+        patience: RetryBudget | None = None,
+    ) -> BatchGetResult:
         """Read many items, 100 a request; what DynamoDB leaves is asked for again for 2 s."""
-        patience = patience or Patience.seconds(BATCH_SECONDS)
+        patience = patience or RetryBudget.for_seconds(BATCH_RETRY_S)
         found: dict[ItemKey, Image] = {}
         left = list(dict.fromkeys(keys))
-        for _ in patience.attempts():
+        for _ in patience.count_attempts():
             still: list[ItemKey] = []
-            for some in _chunks(left, GET_AT_ONCE):
+            for some in _split_into_chunks(left, MAX_BATCH_GETS):
                 items, unprocessed = self._get_some(some, consistent)
-                found.update((key_of(item), item) for item in items)
+                found.update((get_key(item), item) for item in items)
                 still += unprocessed
             left = still
             if not left:
                 break
-        return Found(found, tuple(left))
+        return BatchGetResult(found, tuple(left))
 
-    def query(self, query: Query) -> Page:
+    def query(self, query: Query) -> ItemPage:
         """Read one page."""
-        with translated(f"query {query.index or 'table'} {query.partition}"):
-            answer = self._client.query(TableName=self.name, **query.request())
-        return Page.of(answer)
+        with translate_errors(f"query {query.index or 'table'} {query.partition}"):
+            answer = self._client.query(TableName=self.name, **query.to_request())
+        return ItemPage.from_answer(answer)
 
-    def pages(self, query: Query) -> Iterator[Page]:
+    def query_pages(self, query: Query) -> Iterator[ItemPage]:
         """Read page after page to the end, each when it is asked for."""
         page = self.query(query)
         yield page
@@ -122,19 +127,19 @@ class Table:
             page = self.query(replace(query, start=page.last))
             yield page
 
-    def scan(self, scan: Scan) -> Page:
+    def scan(self, scan: Scan) -> ItemPage:
         """Read one page of a segment of the whole table."""
-        with translated(f"scan segment {scan.segment} of {scan.segments}"):
-            answer = self._client.scan(TableName=self.name, **scan.request())
-        return Page.of(answer)
+        with translate_errors(f"scan segment {scan.segment} of {scan.segments}"):
+            answer = self._client.scan(TableName=self.name, **scan.to_request())
+        return ItemPage.from_answer(answer)
 
     def put(
         self,
         item: Image,
         *,
         condition: str | None = None,
-        names: Mapping[str, str] = NOTHING,
-        values: Mapping[str, AttributeValue] = NOTHING,
+        names: Mapping[str, str] = NO_NAMES,
+        values: Mapping[str, AttributeValue] = NO_NAMES,
         returns: Literal["ALL_OLD"] | None = None,
     ) -> Image | None:
         """Write a whole item; gives the one before it if ``returns`` asks.
@@ -142,8 +147,8 @@ class Table:
         Raises:
             ConditionFailedError: with the item that stands there.
         """
-        request = expressions(condition, names, values) | _returning(returns)
-        with translated(f"put {key_of(item)}"):
+        request = build_expressions(condition, names, values) | _read_returned_item(returns)
+        with translate_errors(f"put {get_key(item)}"):
             answer = self._client.put_item(TableName=self.name, Item=item, **request)
         return answer.get("Attributes")
 
@@ -153,8 +158,8 @@ class Table:
         update: str,
         *,
         condition: str | None = None,
-        names: Mapping[str, str] = NOTHING,
-        values: Mapping[str, AttributeValue] = NOTHING,
+        names: Mapping[str, str] = NO_NAMES,
+        values: Mapping[str, AttributeValue] = NO_NAMES,
         returns: Returns | None = None,
     ) -> Image | None:
         """Change an item, or create it where the condition allows.
@@ -162,10 +167,10 @@ class Table:
         Raises:
             ConditionFailedError: with the item that stands there.
         """
-        request = expressions(condition, names, values) | _returning(returns)
-        with translated(f"update {key}"):
+        request = build_expressions(condition, names, values) | _read_returned_item(returns)
+        with translate_errors(f"update {key}"):
             answer = self._client.update_item(
-                TableName=self.name, Key=key_image(key), UpdateExpression=update, **request
+                TableName=self.name, Key=to_key_image(key), UpdateExpression=update, **request
             )
         return answer.get("Attributes")
 
@@ -174,17 +179,17 @@ class Table:
         key: ItemKey,
         *,
         condition: str | None = None,
-        names: Mapping[str, str] = NOTHING,
-        values: Mapping[str, AttributeValue] = NOTHING,
+        names: Mapping[str, str] = NO_NAMES,
+        values: Mapping[str, AttributeValue] = NO_NAMES,
     ) -> Image | None:
         """Remove an item and give it; None if nothing stood there.
 
         Raises:
             ConditionFailedError: with the item that stands there.
         """
-        request = expressions(condition, names, values) | _returning("ALL_OLD")
-        with translated(f"delete {key}"):
-            answer = self._client.delete_item(TableName=self.name, Key=key_image(key), **request)
+        request = build_expressions(condition, names, values) | _read_returned_item("ALL_OLD")
+        with translate_errors(f"delete {key}"):
+            answer = self._client.delete_item(TableName=self.name, Key=to_key_image(key), **request)
         return answer.get("Attributes")
 
     def transact(self, writes: Sequence[Write]) -> None:
@@ -198,15 +203,16 @@ class Table:
             UnansweredError: it is not known whether it was done.
         """
         items: list[Any] = [
-            {type(write).__name__: {"TableName": self.name, **write.request()}} for write in writes
+            {type(write).__name__: {"TableName": self.name, **write.to_request()}}
+            for write in writes
         ]
-        with translated(f"transaction of {len(writes)}"):
+        with translate_errors(f"transaction of {len(writes)}"):
             self._client.transact_write_items(TransactItems=items)
 
-    def metered(self) -> Table:
+    def query_metered(self) -> Table:
         """The same table, whose ``units`` count what its requests take."""
-        units = Units()
-        client: Any = Metered(self._client, units)
+        units = CapacityUnits()
+        client: Any = MeteredResult(self._client, units)
         return Table(client, self.name, units)
 
     def batch_write(
@@ -214,7 +220,7 @@ class Table:
         puts: Iterable[Image] = (),
         deletes: Iterable[ItemKey] = (),
         *,
-        patience: Patience | None = None,
+        patience: RetryBudget | None = None,
     ) -> None:
         """Write and remove many items without conditions, 25 a request.
 
@@ -224,27 +230,30 @@ class Table:
         Raises:
             UnprocessedError: names the keys that are still left then.
         """
-        patience = patience or Patience.seconds(BATCH_SECONDS)
+        patience = patience or RetryBudget.for_seconds(BATCH_RETRY_S)
         left: dict[ItemKey, dict[str, Any]] = {
-            key_of(item): {"PutRequest": {"Item": item}} for item in puts
+            get_key(item): {"PutRequest": {"Item": item}} for item in puts
         }
-        left.update({key: {"DeleteRequest": {"Key": key_image(key)}} for key in deletes})
-        for _ in patience.attempts():
-            still = [self._write_some(some) for some in _chunks(left.values(), WRITE_AT_ONCE)]
-            left = {_key_of_request(each): each for some in still for each in some}
+        left.update({key: {"DeleteRequest": {"Key": to_key_image(key)}} for key in deletes})
+        for _ in patience.count_attempts():
+            still = [
+                self._write_some(some)
+                for some in _split_into_chunks(left.values(), MAX_BATCH_WRITES)
+            ]
+            left = {_get_request_key(each): each for some in still for each in some}
             if not left:
                 return
         raise UnprocessedError(list(left))
 
     def _get_some(self, keys: list[ItemKey], consistent: bool) -> tuple[list[Image], list[ItemKey]]:
-        asked = {"Keys": [key_image(key) for key in keys], "ConsistentRead": consistent}
-        with translated(f"batch get of {len(keys)}"):
+        asked = {"Keys": [to_key_image(key) for key in keys], "ConsistentRead": consistent}
+        with translate_errors(f"batch get of {len(keys)}"):
             answer: Any = self._client.batch_get_item(RequestItems={self.name: asked})  # type: ignore[dict-item]
         left = answer.get("UnprocessedKeys", {}).get(self.name, {}).get("Keys", [])
-        return list(answer["Responses"].get(self.name, ())), [key_of(each) for each in left]
+        return list(answer["Responses"].get(self.name, ())), [get_key(each) for each in left]
 
     def _write_some(self, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        with translated(f"batch write of {len(requests)}"):
+        with translate_errors(f"batch write of {len(requests)}"):
             answer: Any = self._client.batch_write_item(RequestItems={self.name: requests})  # type: ignore[dict-item]
         return list(answer.get("UnprocessedItems", {}).get(self.name, ()))
 
@@ -275,17 +284,17 @@ def open_table(
     return Table(client, name)
 
 
-def _chunks(values: Iterable[T], size: int) -> Iterator[list[T]]:
+def _split_into_chunks(values: Iterable[T], size: int) -> Iterator[list[T]]:
     each = iter(values)
     while some := list(islice(each, size)):
         yield some
 
 
-def _returning(returns: Returns | None) -> dict[str, Any]:
+def _read_returned_item(returns: Returns | None) -> dict[str, Any]:
     return {"ReturnValues": returns} if returns else {}
 
 
-def _key_of_request(request: Mapping[str, Any]) -> ItemKey:
+def _get_request_key(request: Mapping[str, Any]) -> ItemKey:
     if put := request.get("PutRequest"):
-        return key_of(put["Item"])
-    return key_of(request["DeleteRequest"]["Key"])
+        return get_key(put["Item"])
+    return get_key(request["DeleteRequest"]["Key"])

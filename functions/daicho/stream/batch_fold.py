@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from daicho.derive.contributions import Amount
-from daicho.derive.index_row import Row
+from daicho.derive.index_row import IndexRow
 from daicho.storage.item_key import ItemKey
-from daicho.stream.changes import Computed
+from daicho.stream.changes import RecordChanges
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class DerivedWrite:
     """
 
     key: ItemKey
-    row: Row | None
+    row: IndexRow | None
     seq: str
     lowest: str
 
@@ -32,7 +32,7 @@ class DerivedWrite:
 
 
 @dataclass(frozen=True)
-class Counted:
+class SlotDelta:
     """What one record adds to a slot."""
 
     seq: str
@@ -44,7 +44,7 @@ class SlotWrite:
     """What a batch adds to one slot, record by record in order: first and last are its own."""
 
     key: ItemKey
-    parts: tuple[Counted, ...]
+    parts: tuple[SlotDelta, ...]
 
     @property
     def lowest(self) -> str:
@@ -57,20 +57,20 @@ class SlotWrite:
         return self.parts[-1].seq
 
 
-Write = DerivedWrite | SlotWrite
+ProjectorWrite = DerivedWrite | SlotWrite
 
 
-def fold(batch: Sequence[Computed]) -> tuple[Write, ...]:
+def fold_batch(batch: Sequence[RecordChanges]) -> tuple[ProjectorWrite, ...]:
     """All writes of a batch; no two touch one item."""
-    return (*_derived(batch), *_slots(batch))
+    return (*_fold_derived_items(batch), *_fold_slots(batch))
 
 
-def total(parts: Iterable[Counted]) -> Amount:
+def sum_deltas(parts: Iterable[SlotDelta]) -> Amount:
     """The sum of some records' amounts."""
     return sum((part.amount for part in parts), Amount())
 
 
-def _derived(batch: Sequence[Computed]) -> Iterable[DerivedWrite]:
+def _fold_derived_items(batch: Sequence[RecordChanges]) -> Iterable[DerivedWrite]:
     """Rule 7, base item by base item.
 
     Put what the last image derives, remove what any other image derives and the last does not,
@@ -79,7 +79,7 @@ def _derived(batch: Sequence[Computed]) -> Iterable[DerivedWrite]:
     its place in the index may have moved and come back, and not by the first and last image
     alone, because an earlier attempt may have written what one between them derives.
     """
-    by_item: defaultdict[ItemKey, list[Computed]] = defaultdict(list)
+    by_item: defaultdict[ItemKey, list[RecordChanges]] = defaultdict(list)
     for each in batch:
         by_item[each.record.key].append(each)
     for records in by_item.values():
@@ -93,15 +93,15 @@ def _derived(batch: Sequence[Computed]) -> Iterable[DerivedWrite]:
                 yield DerivedWrite(key, row, last.record.seq, lowest)
 
 
-def _slots(batch: Sequence[Computed]) -> Iterable[SlotWrite]:
+def _fold_slots(batch: Sequence[RecordChanges]) -> Iterable[SlotWrite]:
     """Rules 9 and 10: a group whose amounts cancel is written all the same.
 
     An earlier attempt with other boundaries may have counted a part of them, and then only this
     write counts the rest.
     """
-    by_slot: defaultdict[ItemKey, list[Counted]] = defaultdict(list)
+    by_slot: defaultdict[ItemKey, list[SlotDelta]] = defaultdict(list)
     for each in batch:
         for key, amount in each.deltas.items():
-            by_slot[key].append(Counted(each.record.seq, amount))
+            by_slot[key].append(SlotDelta(each.record.seq, amount))
     for key in sorted(by_slot):
         yield SlotWrite(key, tuple(by_slot[key]))

@@ -5,40 +5,40 @@ from __future__ import annotations
 from typing import Protocol
 
 from daicho.errors import ConditionFailedError, RefusedError
-from daicho.storage.protocols import Updates, change_item
+from daicho.storage.protocols import UpdatesItems, apply_update
 from daicho.stream import claims
-from daicho.stream.claims import Claim, Shard
+from daicho.stream.claims import Claim, ShardClaims
 
 
-class Store(Updates, Protocol):
+class ClaimTable(UpdatesItems, Protocol):
     """What claiming needs of the table."""
 
 
-class FullError(Exception):
+class ShardFullError(Exception):
     """A shard has as many open claims as it may have (rule 18)."""
 
 
-class AnnouncedError(Exception):
+class AlreadyAnnouncedError(Exception):
     """An open claim would say that nobody has counted a record, where somebody may have."""
 
 
-def put_claim(store: Store, shard: str, claim: Claim) -> bool:
+def put_claim(store: ClaimTable, shard: str, claim: Claim) -> bool:
     """Put a claim; False if there is one on the record already, whatever its state (rule 13).
 
     Raises:
         FullError: the shard has no room for it.
         AnnouncedError: it is an open one, and a batch has announced the record (rule 14).
     """
-    change = claims.claiming(shard, claim)
+    change = claims.put_claim_update(shard, claim)
     try:
-        change_item(store, change, "ALL_NEW")
+        apply_update(store, change, "ALL_NEW")
     except ConditionFailedError as refused:
         if refused.item is None:
             raise RefusedError(f"{shard}: refused, but nothing stands there") from None
-        stands = Shard.of(shard, refused.item)
+        stands = ShardClaims.from_item(shard, refused.item)
         if claim.seq in stands.claims:
             return False
-        if stands.open >= claims.MOST_OPEN:
-            raise FullError(shard) from None
-        raise AnnouncedError(claim.seq) from None
+        if stands.open >= claims.MAX_OPEN_CLAIMS:
+            raise ShardFullError(shard) from None
+        raise AlreadyAnnouncedError(claim.seq) from None
     return True

@@ -31,19 +31,19 @@ State = Literal["open", "uncertain", "discarded", "done"]
 """``open``: nobody has counted the record. ``uncertain``: somebody may have. ``discarded``: Lambda
 gave it up, and its slots' numbers say what was counted. ``done``: applied."""
 
-MOST_OPEN = 1_000
+MAX_OPEN_CLAIMS = 1_000
 """Open claims of one shard (rule 18)."""
-MOST_DONE = 2_000
+MAX_DONE_CLAIMS = 2_000
 """Done claims of one shard: with those that are open they fit into an item's 400 KB."""
-DONE_LIVES = dt.timedelta(hours=72)
-ITEM_LIVES = dt.timedelta(days=30)
+DONE_CLAIM_RETENTION = dt.timedelta(hours=72)
+SHARD_ITEM_RETENTION = dt.timedelta(days=30)
 NEVER = 32_503_680_000
 """The year 3000, in epoch seconds: the expiry of what must not expire."""
 
 QUARANTINE = keys.render("", "quarantine")
 """The GSI2 partition of shards that have open claims."""
 
-QUARANTINED = "quarantine/"
+QUARANTINE_PREFIX = "quarantine/"
 """How the names of payloads begin in the failure bucket."""
 
 _PREFIX = "claim#"
@@ -62,7 +62,7 @@ class Claim:
     at: dt.datetime
 
     @classmethod
-    def of(cls, record: StreamRecord, state: State, now: dt.datetime) -> Claim:
+    def for_record(cls, record: StreamRecord, state: State, now: dt.datetime) -> Claim:
         """A claim on a record, whatever can be read of it."""
         return cls(record.seq, state, record.entity or "", _generation(record), now)
 
@@ -83,12 +83,14 @@ class Claim:
     @property
     def value(self) -> AttributeValue:
         """The attribute's value."""
-        text = keys.render(self.state, self.entity, str(self.generation), keys.instant(self.at))
+        text = keys.render(
+            self.state, self.entity, str(self.generation), keys.render_instant(self.at)
+        )
         return {"S": text}
 
 
 @dataclass(frozen=True)
-class Shard:
+class ShardClaims:
     """What stands in a shard item."""
 
     id: str
@@ -97,46 +99,46 @@ class Shard:
     claims: Mapping[str, Claim] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, shard: str, image: Image | None) -> Shard:
+    def from_item(cls, shard: str, image: Image | None) -> ShardClaims:
         """Read a shard item; none is one without claims."""
         if image is None:
             return cls(shard)
         found = [Claim.parse(name, image[name]) for name in image if name.startswith(_PREFIX)]
         return cls(
             shard,
-            attributes.text(image, "announced") or "",
-            attributes.integer(image, "open") or 0,
+            attributes.get_text(image, "announced") or "",
+            attributes.get_integer(image, "open") or 0,
             {claim.seq: claim for claim in sorted(found, key=lambda claim: claim.seq)},
         )
 
     @property
-    def waiting(self) -> tuple[Claim, ...]:
+    def open_claims(self) -> tuple[Claim, ...]:
         """The claims that are not done, in ascending order."""
         return tuple(claim for claim in self.claims.values() if claim.state != "done")
 
     @property
     def is_full_of_done(self) -> bool:
         """Whether another claim of it could not become done."""
-        return sum(claim.state == "done" for claim in self.claims.values()) >= MOST_DONE
+        return sum(claim.state == "done" for claim in self.claims.values()) >= MAX_DONE_CLAIMS
 
-    def forgotten(self, now: dt.datetime) -> tuple[Claim, ...]:
+    def list_expired(self, now: dt.datetime) -> tuple[Claim, ...]:
         """The claims that have been done for 72 hours."""
-        since = now - DONE_LIVES
+        since = now - DONE_CLAIM_RETENTION
         return tuple(c for c in self.claims.values() if c.state == "done" and c.at <= since)
 
 
-def shard_key(shard: str) -> ItemKey:
+def build_shard_key(shard: str) -> ItemKey:
     """The shard item."""
     return ItemKey(keys.render("", "shard", shard), "claims")
 
 
-def payload_name(shard: str, seq: str) -> str:
+def render_payload_name(shard: str, seq: str) -> str:
     """The object that holds the record of a claim."""
     label, _, number = seq.partition("#")
-    return f"{QUARANTINED}{shard}/{label}_{number}.json"
+    return f"{QUARANTINE_PREFIX}{shard}/{label}_{number}.json"
 
 
-def claiming(shard: str, claim: Claim) -> Update:
+def put_claim_update(shard: str, claim: Claim) -> Update:
     """Put a claim if there is none on the record, whatever its state (rule 13).
 
     A claim in state ``open`` is good only while no batch has announced the record (rule 14): else
@@ -147,7 +149,7 @@ def claiming(shard: str, claim: Claim) -> Update:
     condition = "attribute_not_exists(#claim) AND (attribute_not_exists(#open) OR #open < :most)"
     values: dict[str, AttributeValue] = {
         ":claim": claim.value,
-        ":most": attributes.to_value(MOST_OPEN),
+        ":most": attributes.to_value(MAX_OPEN_CLAIMS),
         ":quarantine": {"S": QUARANTINE},
         ":shard": {"S": shard},
         ":never": attributes.to_value(NEVER),
@@ -157,7 +159,7 @@ def claiming(shard: str, claim: Claim) -> Update:
         condition += " AND (attribute_not_exists(announced) OR announced < :seq)"
         values[":seq"] = {"S": claim.seq}
     return Update(
-        shard_key(shard),
+        build_shard_key(shard),
         "SET #claim = :claim, GSI2PK = :quarantine, GSI2SK = :shard, held = :never, #ttl = :never"
         " ADD #open :one",
         condition,
@@ -166,26 +168,29 @@ def claiming(shard: str, claim: Claim) -> Update:
     )
 
 
-def announcing(shard: str, last: str, now: dt.datetime) -> Update:
+def announce_update(shard: str, last: str, now: dt.datetime) -> Update:
     """Raise the announced number to ``last``, the last record about to be written (rule 14).
 
     Never lowers it. Either answer, the new item or the one that refused it, brings the claims.
     The item expires 30 days later, long after its shard is gone, unless a claim holds it.
     """
     return Update(
-        shard_key(shard),
+        build_shard_key(shard),
         "SET announced = :last, #ttl = if_not_exists(held, :ttl)",
         "attribute_not_exists(announced) OR announced < :last",
         {"#ttl": "ttl"},
-        {":last": {"S": last}, ":ttl": attributes.to_value(int((now + ITEM_LIVES).timestamp()))},
+        {
+            ":last": {"S": last},
+            ":ttl": attributes.to_value(int((now + SHARD_ITEM_RETENTION).timestamp())),
+        },
     )
 
 
-def finishing(shard: str, claim: Claim, now: dt.datetime) -> Update:
+def finish_update(shard: str, claim: Claim, now: dt.datetime) -> Update:
     """Make a claim done if it is as read: a part of the transaction that counts its record."""
     done = Claim(claim.seq, "done", "", 0, now)  # short: these are the many
     return Update(
-        shard_key(shard),
+        build_shard_key(shard),
         "SET #claim = :finished ADD #open :less, #done :one",
         "#claim = :claim AND (attribute_not_exists(#done) OR #done < :most)",
         {"#claim": claim.name, **_NAMES},
@@ -194,17 +199,17 @@ def finishing(shard: str, claim: Claim, now: dt.datetime) -> Update:
             ":finished": done.value,
             ":less": {"N": "-1"},
             ":one": _ONE,
-            ":most": attributes.to_value(MOST_DONE),
+            ":most": attributes.to_value(MAX_DONE_CLAIMS),
         },
     )
 
 
-def forgetting(shard: str, done: Sequence[Claim]) -> Update:
+def expire_claims_update(shard: str, done: Sequence[Claim]) -> Update:
     """Remove claims that have been done for long, if they are all as read; at most 100."""
     names = {f"#c{place}": claim.name for place, claim in enumerate(done)}
     values = {f":c{place}": claim.value for place, claim in enumerate(done)}
     return Update(
-        shard_key(shard),
+        build_shard_key(shard),
         f"REMOVE {', '.join(names)} ADD #done :less",
         " AND ".join(f"#c{place} = :c{place}" for place in range(len(done))),
         {**names, "#done": "done"},
@@ -212,14 +217,17 @@ def forgetting(shard: str, done: Sequence[Claim]) -> Update:
     )
 
 
-def unmarking(shard: str, now: dt.datetime) -> Update:
+def unlist_shard_update(shard: str, now: dt.datetime) -> Update:
     """Take a shard out of the redrive's list, and let its item expire, if no claim is open."""
     return Update(
-        shard_key(shard),
+        build_shard_key(shard),
         "REMOVE GSI2PK, GSI2SK, held SET #ttl = :ttl",
         "#open = :none AND attribute_exists(held)",
         {"#open": "open", "#ttl": "ttl"},
-        {":none": {"N": "0"}, ":ttl": attributes.to_value(int((now + ITEM_LIVES).timestamp()))},
+        {
+            ":none": {"N": "0"},
+            ":ttl": attributes.to_value(int((now + SHARD_ITEM_RETENTION).timestamp())),
+        },
     )
 
 
@@ -228,7 +236,7 @@ def _generation(record: StreamRecord) -> int:
     found = [0]
     for image in (record.old, record.new):
         try:
-            found.append(attributes.integer(image or {}, "gen") or 0)
+            found.append(attributes.get_integer(image or {}, "gen") or 0)
         except (KeyError, TypeError, ValueError, ArithmeticError):
             continue
     return max(found)

@@ -6,23 +6,23 @@ import datetime as dt
 from typing import Protocol
 
 from daicho.errors import ConditionFailedError
-from daicho.layout.tombstone import TOMBSTONE
+from daicho.layout.tombstone import TOMBSTONE_RETENTION
 from daicho.storage import attributes
-from daicho.storage.protocols import Puts
-from daicho.storage.requests import key_image
+from daicho.storage.protocols import PutsItems
+from daicho.storage.requests import to_key_image
 from daicho.stream.batch_fold import DerivedWrite
 from daicho.tally import slots
 
 
-class Store(Puts, Protocol):
+class DerivedItemTable(PutsItems, Protocol):
     """What this needs of the table."""
 
 
-def derive_into(store: Store, write: DerivedWrite, now: dt.datetime) -> None:
+def write_derived_item(store: DerivedItemTable, write: DerivedWrite, now: dt.datetime) -> None:
     """Put, or leave a tombstone even where nothing stood; not over what is as new or newer."""
-    item = {**key_image(write.key), "seq": {"S": write.seq}}
+    item = {**to_key_image(write.key), "seq": {"S": write.seq}}
     if write.row is None:
-        item["ttl"] = attributes.to_value(int((now + TOMBSTONE).timestamp()))
+        item["ttl"] = attributes.to_value(int((now + TOMBSTONE_RETENTION).timestamp()))
     else:
         item |= write.row.attributes
     try:

@@ -18,20 +18,20 @@ from daicho.errors import DaichoError
 from daicho.storage import keys
 from daicho.stream.records import Batch
 
-JSON = "application/json"
-PREFIX = "aws/lambda/"
-DONE = "done/"
+JSON_CONTENT_TYPE = "application/json"
+ON_FAILURE_PREFIX = "aws/lambda/"
+DONE_PREFIX = "done/"
 _SHARD = 3
 _RANDOM_PARTS = 5
 """Groups of a UUID, at the end of the name."""
 
 
-class DiscardedError(DaichoError):
+class UnreadableBatchError(DaichoError):
     """An object that is not what Lambda lays down."""
 
 
 @dataclass(frozen=True)
-class Discarded:
+class OnFailureRecord:
     """A batch that Lambda gave up. ``function``: the name of the one that should have done it."""
 
     name: str
@@ -44,7 +44,7 @@ class Discarded:
     event: Mapping[str, Any]
 
     @classmethod
-    def parse(cls, name: str, body: bytes) -> Discarded:
+    def parse(cls, name: str, body: bytes) -> OnFailureRecord:
         """Read an object.
 
         Raises:
@@ -55,7 +55,7 @@ class Discarded:
             asked, about, payload = (
                 found[part] for part in ("requestContext", "DDBStreamBatchInfo", "payload")
             )
-            if about["shardId"] != shard_of(name):
+            if about["shardId"] != parse_shard(name):
                 raise ValueError(about["shardId"])
             return cls(
                 name=name,
@@ -68,9 +68,9 @@ class Discarded:
                 event=json.loads(payload) if isinstance(payload, str) else payload,
             )
         except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
-            raise DiscardedError(f"{name} holds no discarded batch: {error!r}") from error
+            raise UnreadableBatchError(f"{name} holds no discarded batch: {error!r}") from error
 
-    def batch(self, *, emulated: bool) -> Batch:
+    def parse_batch(self, *, emulated: bool) -> Batch:
         """Its records. The event of a mapping without a window would not name the shard.
 
         Raises:
@@ -79,13 +79,13 @@ class Discarded:
         return Batch.parse({**self.event, "shardId": self.shard}, emulated=emulated)
 
     @property
-    def described(self) -> dict[str, str]:
+    def summary(self) -> dict[str, str]:
         """The object as a report shows it."""
         shown = ("name", "function", "condition", "shard", "first", "last", "at")
         return {each: getattr(self, each) for each in shown}
 
 
-def moment_of(name: str) -> str:
+def parse_group_name(name: str) -> str:
     """The part of an object's name that tells its mapping, shard and second.
 
     Names sort by it, and a shard's batches are given up one after the other; within one second
@@ -95,19 +95,19 @@ def moment_of(name: str) -> str:
     return f"{head}{slash}{tail.rsplit('-', _RANDOM_PARTS)[0]}"
 
 
-def shard_of(name: str) -> str:
+def parse_shard(name: str) -> str:
     """The shard that a name tells; "" of one that tells none."""
     parts = name.split("/")
     return parts[_SHARD] if len(parts) > _SHARD + 1 else ""
 
 
-def done_name(name: str) -> str:
+def render_done_name(name: str) -> str:
     """Where an object goes when all of its records are done."""
-    return f"{DONE}{name}"
+    return f"{DONE_PREFIX}{name}"
 
 
 @dataclass(frozen=True)
-class Parted:
+class TenantSplit:
     """An object's document, the tenant's records in it, and the document without them.
 
     ``shard``: the stream shard that its records are of. ``rest`` None: nothing is left.
@@ -118,35 +118,35 @@ class Parted:
     rest: bytes | None
 
 
-def parted(body: bytes, tenant: str) -> Parted:
+def split_by_tenant(body: bytes, tenant: str) -> TenantSplit:
     """Part a document: a quarantined record, or a batch that was given up.
 
     What is neither holds nothing of the tenant that could be told from others'.
     """
-    nothing = Parted("", (), body)
+    nothing = TenantSplit("", (), body)
     try:
         document = json.loads(body)
         if "record" in document:
-            (mine, others) = _split([document["record"]], tenant)
-            return Parted(document["shard"], tuple(mine), None) if mine else nothing
+            (mine, others) = _split_records([document["record"]], tenant)
+            return TenantSplit(document["shard"], tuple(mine), None) if mine else nothing
         payload = document["payload"]
         event = json.loads(payload) if isinstance(payload, str) else payload
-        mine, others = _split(event["Records"], tenant)
+        mine, others = _split_records(event["Records"], tenant)
         shard = document["DDBStreamBatchInfo"]["shardId"]
     except (ValueError, KeyError, TypeError, AttributeError):
         return nothing
     if not mine:
         return nothing
     if not others:
-        return Parted(shard, tuple(mine), None)
+        return TenantSplit(shard, tuple(mine), None)
     left: Any = {**event, "Records": others}
     kept = json.dumps(left, ensure_ascii=False) if isinstance(payload, str) else left
     rest = json.dumps({**document, "payload": kept}, ensure_ascii=False).encode()
-    return Parted(shard, tuple(mine), rest)
+    return TenantSplit(shard, tuple(mine), rest)
 
 
-def _split(records: Sequence[Any], tenant: str) -> tuple[list[Any], list[Any]]:
+def _split_records(records: Sequence[Any], tenant: str) -> tuple[list[Any], list[Any]]:
     """The tenant's records, and all others."""
-    whose = keys.prefix(tenant)
+    whose = keys.render_prefix(tenant)
     mine = [each for each in records if each["dynamodb"]["Keys"]["PK"]["S"].startswith(whose)]
     return mine, [each for each in records if each not in mine]

@@ -14,22 +14,22 @@ from typing import Protocol
 from daicho.errors import ConditionFailedError, RefusedError
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
-from daicho.runtime.retry import Patience, carry_out, mapper
-from daicho.storage.protocols import Gets, Pages, Puts, Updates, change_item
-from daicho.stream.batch_fold import DerivedWrite, SlotWrite, Write, fold, total
-from daicho.stream.changes import Computed, compute
-from daicho.stream.derived_writer import derive_into
-from daicho.stream.quarantine import Objects, Quarantine
+from daicho.runtime.retry import RetryBudget, make_mapper, retry_all
+from daicho.storage.protocols import GetsItems, PutsItems, QueriesItems, UpdatesItems, apply_update
+from daicho.stream.batch_fold import DerivedWrite, ProjectorWrite, SlotWrite, fold_batch, sum_deltas
+from daicho.stream.changes import RecordChanges, compute_batch
+from daicho.stream.derived_writer import write_derived_item
+from daicho.stream.quarantine import Quarantine, QuarantineBucket
 from daicho.stream.records import Batch
 from daicho.tally import slots
-from daicho.tally.immediate_rollup import AtOnce
+from daicho.tally.immediate_rollup import ImmediateRollup
 
 
-class Store(Gets, Pages, Puts, Updates, Protocol):
+class ProjectorTable(GetsItems, QueriesItems, PutsItems, UpdatesItems, Protocol):
     """What the projector needs of the table. It reads for totals that it rolls up at once."""
 
 
-def _unheard(_counts: Mapping[str, int]) -> None:
+def _ignore_metrics(_counts: Mapping[str, int]) -> None:
     """Where nobody listens."""
 
 
@@ -42,31 +42,31 @@ class Projector:
 
     def __init__(
         self,
-        store: Store,
-        objects: Objects,
+        store: ProjectorTable,
+        objects: QuarantineBucket,
         ledger: Ledger,
         *,
         dirty_shards: int,
         threads: int = 1,
         now: Callable[[], dt.datetime] = utc_now,
-        tell: Callable[[Mapping[str, int]], None] = _unheard,
+        tell: Callable[[Mapping[str, int]], None] = _ignore_metrics,
     ) -> None:
         self._store = store
         self._quarantine = Quarantine(store, objects, now=now)
         self._ledger = ledger
         self._dirty_shards = dirty_shards
-        self._each = mapper(threads)
-        self._at_once = AtOnce(store, ledger, self._each)
+        self._each = make_mapper(threads)
+        self._at_once = ImmediateRollup(store, ledger, self._each)
         self._now = now
         self._tell = tell
 
-    def project(self, batch: Batch, patience: Patience) -> str | None:
+    def project(self, batch: Batch, patience: RetryBudget) -> str | None:
         """Work a batch off; gives the number of the lowest record not known to be done, or None.
 
         Raises:
             RefusedError: DynamoDB refuses a write for good, which computing should have seen.
         """
-        found = compute(batch.records, self._ledger)
+        found = compute_batch(batch.records, self._ledger)
         aside = self._quarantine.set_aside(found.poison, patience, self._each)
         if aside.claimed:
             self._tell({"RecordsQuarantined": aside.claimed})
@@ -83,18 +83,18 @@ class Projector:
         if stop is not None:
             undone.append(stop.seq)
             # A quick return would burn the mapping's retries and lose good records (rule 3).
-            patience.sleep_out()
+            patience.sleep_until_deadline()
         numbers = {record.seq: record.number for record in batch.records}
         return numbers[min(undone)] if undone else None
 
     def _write_all(
-        self, shard: str, computed: list[Computed], patience: Patience
-    ) -> tuple[Write, ...] | None:
+        self, shard: str, computed: list[RecordChanges], patience: RetryBudget
+    ) -> tuple[ProjectorWrite, ...] | None:
         """Write what follows from the records; gives what is not known to be done.
 
         None: the announcement is not known to have gone through, so nothing was written.
         """
-        writes = fold(computed)
+        writes = fold_batch(computed)
         if not writes:
             return ()
         stands = self._quarantine.announce(shard, max(each.last for each in writes), patience)
@@ -104,16 +104,16 @@ class Projector:
             self._tell({"ClaimsOpen": stands.open})
         if stands.claims:
             # Left out before folding: what a claimed record changed is the redrive's (rule 14).
-            writes = fold([each for each in computed if each.record.seq not in stands.claims])
-        left = carry_out(writes, self._write, patience, self._each)
+            writes = fold_batch([each for each in computed if each.record.seq not in stands.claims])
+        left = retry_all(writes, self._write, patience, self._each)
         if not left:  # else no time is left either
             counted = (write.key.pk for write in writes if isinstance(write, SlotWrite))
-            self._at_once.roll_up(counted, patience)
+            self._at_once.roll_up_tallies(counted, patience)
         return left
 
-    def _write(self, write: Write) -> None:
+    def _write(self, write: ProjectorWrite) -> None:
         if isinstance(write, DerivedWrite):
-            derive_into(self._store, write, self._now())
+            write_derived_item(self._store, write, self._now())
         else:
             self._count(write)
 
@@ -121,16 +121,16 @@ class Projector:
         """Rule 9: count the whole; what is refused says where to go on, until nothing remains."""
         parts = write.parts
         while parts:
-            change = slots.adding(
+            change = slots.add_delta(
                 write.key,
-                total(parts),
+                sum_deltas(parts),
                 parts[0].seq,
                 parts[-1].seq,
                 dirty_shards=self._dirty_shards,
                 now=self._now(),
             )
             try:
-                change_item(self._store, change)
+                apply_update(self._store, change)
             except ConditionFailedError as refused:
                 if refused.item is None:
                     raise RefusedError(f"{write.key}: refused, but nothing stands there") from None

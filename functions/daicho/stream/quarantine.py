@@ -15,22 +15,22 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from daicho.errors import ConditionFailedError
-from daicho.runtime.retry import Mapper, Patience, carry_out
+from daicho.runtime.retry import Mapper, RetryBudget, retry_all
 from daicho.storage import keys
-from daicho.storage.protocols import change_item
+from daicho.storage.protocols import apply_update
 from daicho.storage.requests import Update
 from daicho.stream import claims
-from daicho.stream.changes import Poison
-from daicho.stream.claim_writer import AnnouncedError, FullError, Store, put_claim
-from daicho.stream.claims import Claim, Shard
+from daicho.stream.changes import PoisonRecord
+from daicho.stream.claim_writer import AlreadyAnnouncedError, ClaimTable, ShardFullError, put_claim
+from daicho.stream.claims import Claim, ShardClaims
 from daicho.stream.records import StreamRecord
 
-LONGEST_MESSAGE = 1_000
+MAX_MESSAGE_CHARACTERS = 1_000
 """An error may name the value that it met, of up to 400 KB; a redrive's answer, of many errors, is
 6 MB at most."""
 
 
-class Objects(Protocol):
+class QuarantineBucket(Protocol):
     """What the quarantine needs of the bucket."""
 
     def create(self, key: str, body: bytes, metadata: Mapping[str, str], kind: str) -> bool:
@@ -38,7 +38,7 @@ class Objects(Protocol):
 
 
 @dataclass(frozen=True)
-class SetAside:
+class QuarantineResult:
     """What became of a batch's poison.
 
     ``known``: every payload and claim is known to be written, up to ``stop``, the first record
@@ -53,66 +53,70 @@ class SetAside:
 class Quarantine:
     """The claims of one table, and their payloads in one bucket."""
 
-    def __init__(self, store: Store, objects: Objects, *, now: Callable[[], dt.datetime]) -> None:
+    def __init__(
+        self, store: ClaimTable, objects: QuarantineBucket, *, now: Callable[[], dt.datetime]
+    ) -> None:
         self._store = store
         self._objects = objects
         self._now = now
 
-    def set_aside(self, poison: Iterable[Poison], patience: Patience, each: Mapper) -> SetAside:
+    def set_aside(
+        self, poison: Iterable[PoisonRecord], patience: RetryBudget, each: Mapper
+    ) -> QuarantineResult:
         """Lay all payloads down, then claim record after record in ascending order (rule 13)."""
         waiting = tuple(poison)
-        if carry_out(waiting, self._lay_down, patience, each):
-            return SetAside(known=False)
+        if retry_all(waiting, self._write_payload, patience, each):
+            return QuarantineResult(known=False)
         for place, one in enumerate(waiting):
             try:
-                if carry_out([one.record], self._claim, patience):
-                    return SetAside(known=False, claimed=place)
-            except FullError:
-                return SetAside(stop=one.record, claimed=place)
-        return SetAside(claimed=len(waiting))
+                if retry_all([one.record], self._write_claim, patience):
+                    return QuarantineResult(known=False, claimed=place)
+            except ShardFullError:
+                return QuarantineResult(stop=one.record, claimed=place)
+        return QuarantineResult(claimed=len(waiting))
 
-    def announce(self, shard: str, last: str, patience: Patience) -> Shard | None:
+    def announce(self, shard: str, last: str, patience: RetryBudget) -> ShardClaims | None:
         """Announce what is about to be written, and learn the shard's claims (rule 14).
 
         None if that is not known to have gone through: then nothing may be written.
         """
-        found: list[Shard] = []
+        found: list[ShardClaims] = []
 
         def attempt(change: Update) -> None:
             try:
-                image = change_item(self._store, change, "ALL_NEW")
-                found.append(Shard.of(shard, image))
+                image = apply_update(self._store, change, "ALL_NEW")
+                found.append(ShardClaims.from_item(shard, image))
             except ConditionFailedError as refused:  # as much was announced already
-                found.append(Shard.of(shard, refused.item))
+                found.append(ShardClaims.from_item(shard, refused.item))
 
-        carry_out([claims.announcing(shard, last, self._now())], attempt, patience)
+        retry_all([claims.announce_update(shard, last, self._now())], attempt, patience)
         return found[-1] if found else None
 
-    def _claim(self, record: StreamRecord) -> None:
+    def _write_claim(self, record: StreamRecord) -> None:
         """Claim a record that is poison, unless that was done before."""
         now = self._now()
         try:
-            put_claim(self._store, record.shard, Claim.of(record, "open", now))
-        except AnnouncedError:
-            put_claim(self._store, record.shard, Claim.of(record, "uncertain", now))
+            put_claim(self._store, record.shard, Claim.for_record(record, "open", now))
+        except AlreadyAnnouncedError:
+            put_claim(self._store, record.shard, Claim.for_record(record, "uncertain", now))
 
-    def _lay_down(self, poison: Poison) -> None:
-        name = claims.payload_name(poison.record.shard, poison.record.seq)
-        body = json.dumps(payload(poison, self._now()), ensure_ascii=False).encode()
+    def _write_payload(self, poison: PoisonRecord) -> None:
+        name = claims.render_payload_name(poison.record.shard, poison.record.seq)
+        body = json.dumps(build_payload(poison, self._now()), ensure_ascii=False).encode()
         # What exists is the same record, with the error of who met it first.
         self._objects.create(name, body, {}, "application/json")
 
 
-def payload(poison: Poison, now: dt.datetime) -> dict[str, Any]:
+def build_payload(poison: PoisonRecord, now: dt.datetime) -> dict[str, Any]:
     """What is kept of a poison record: all of it, and what went wrong."""
     return {
         "shard": poison.record.shard,
         "record": poison.record.raw,
-        "error": {**described(poison.error), "generation": poison.generation},
-        "at": keys.instant(now),
+        "error": {**describe_error(poison.error), "generation": poison.generation},
+        "at": keys.render_instant(now),
     }
 
 
-def described(error: Exception) -> dict[str, Any]:
+def describe_error(error: Exception) -> dict[str, Any]:
     """An error as a report shows it."""
-    return {"type": type(error).__name__, "message": str(error)[:LONGEST_MESSAGE]}
+    return {"type": type(error).__name__, "message": str(error)[:MAX_MESSAGE_CHARACTERS]}

@@ -9,7 +9,7 @@ from typing import Any
 
 from daicho.errors import DaichoError
 from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, key_of
+from daicho.storage.item_key import ItemKey, get_key
 
 NUMBER_DIGITS = 40
 SINGLE_SHARD = "single"
@@ -72,14 +72,14 @@ class Batch:
         if not shard:
             raise EventError("the event names no shard: the mapping has lost its tumbling window")
         try:
-            read = [_record(each, shard, emulated) for each in event.get("Records") or ()]
+            read = [_parse_record(each, shard, emulated) for each in event.get("Records") or ()]
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise EventError(f"no record of a table's stream: {error!r}") from error
         once = {record.seq: record for record in read}
         return cls(shard, tuple(once[seq] for seq in sorted(once)))
 
 
-def sequence(label: str, number: str) -> str:
+def render_sequence(label: str, number: str) -> str:
     """A number as it is compared: padded, behind the label of its stream (rule 1).
 
     A stream that was enabled anew, or a restored table's, may number from the start again; its
@@ -88,7 +88,7 @@ def sequence(label: str, number: str) -> str:
     return f"{label}#{number.zfill(NUMBER_DIGITS)}"
 
 
-def _record(each: Mapping[str, Any], shard: str, emulated: bool) -> StreamRecord:
+def _parse_record(each: Mapping[str, Any], shard: str, emulated: bool) -> StreamRecord:
     change = each["dynamodb"]
     label = each["eventSourceARN"].rsplit("/", 1)[-1]
     old, new = change.get("OldImage") or None, change.get("NewImage") or None
@@ -105,12 +105,12 @@ def _record(each: Mapping[str, Any], shard: str, emulated: bool) -> StreamRecord
         expired = removed and mark is not None and mark == (old or {}).get("ttl")
         if expired and old and EXPIRED_AT_MARK in old:
             at = float(old[EXPIRED_AT_MARK]["N"])  # played ahead of time
-        old, new = _unmarked(old), _unmarked(new)
+        old, new = _strip_marks(old), _strip_marks(new)
     return StreamRecord(
-        seq=sequence(label, change["SequenceNumber"]),
+        seq=render_sequence(label, change["SequenceNumber"]),
         number=change["SequenceNumber"],
         shard=shard,
-        key=key_of(change["Keys"]),
+        key=get_key(change["Keys"]),
         old=old,
         new=new,
         expired=expired,
@@ -119,7 +119,7 @@ def _record(each: Mapping[str, Any], shard: str, emulated: bool) -> StreamRecord
     )
 
 
-def _unmarked(image: Image | None) -> Image | None:
+def _strip_marks(image: Image | None) -> Image | None:
     if image is None:
         return None
     return {name: value for name, value in image.items() if name not in _MARKS}

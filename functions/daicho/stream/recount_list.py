@@ -16,7 +16,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Update
 
 LIST = keys.render("", "recount")
-MOST_NUMBERS = 100
+MAX_NUMBERS = 100
 """Numbers that one tally's item names: more would tell nobody more."""
 
 
@@ -29,13 +29,13 @@ class Recount:
     since: str
 
     @classmethod
-    def of(cls, image: Image) -> Recount:
+    def from_item(cls, image: Image) -> Recount:
         """Read an item of the list."""
         numbers = tuple(sorted(image.get("numbers", {}).get("SS", ())))
-        return cls(image["tally"]["S"], numbers, attributes.text(image, "since") or "")
+        return cls(image["tally"]["S"], numbers, attributes.get_text(image, "since") or "")
 
 
-def recount_key(tally: str) -> ItemKey:
+def build_recount_key(tally: str) -> ItemKey:
     """The tally's item. A tally's name may be longer than a sort key: then its hash ends it."""
     try:
         return ItemKey(LIST, keys.check_sort(tally))
@@ -44,18 +44,18 @@ def recount_key(tally: str) -> ItemKey:
         return ItemKey(LIST, f"{tally[:200]}{keys.DELIMITER}{digest}")
 
 
-def marking(tally: str, seq: str, stands: Image | None, now: dt.datetime) -> Update:
+def build_recount_mark(tally: str, seq: str, stands: Image | None, now: dt.datetime) -> Update:
     """Put a tally on the list because of the record ``seq``; twice is once.
 
     ``stands``: its item as it was read, which tells whether there is room for another number.
     """
     names = {"#tally": "tally", "#since": "since"}
-    values = {":tally": {"S": tally}, ":now": {"S": keys.instant(now)}}
+    values = {":tally": {"S": tally}, ":now": {"S": keys.render_instant(now)}}
     update = "SET #tally = :tally, #since = if_not_exists(#since, :now)"
-    if stands is not None and len(Recount.of(stands).numbers) >= MOST_NUMBERS:
-        return Update(recount_key(tally), update, None, names, values)
+    if stands is not None and len(Recount.from_item(stands).numbers) >= MAX_NUMBERS:
+        return Update(build_recount_key(tally), update, None, names, values)
     return Update(
-        recount_key(tally),
+        build_recount_key(tally),
         f"{update} ADD #numbers :numbers",
         None,
         {**names, "#numbers": "numbers"},

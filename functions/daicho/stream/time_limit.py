@@ -19,7 +19,7 @@ class TooLongError(Exception):
     """Computing took longer than it may."""
 
 
-def within(seconds: float, work: Callable[[], T]) -> T:
+def limit_time(seconds: float, work: Callable[[], T]) -> T:
     """Give what ``work`` gives, or raise TooLongError when the time is up: never both.
 
     ``seconds`` are those that the process computes, in all its threads together.

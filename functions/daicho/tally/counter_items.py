@@ -26,18 +26,18 @@ from dataclasses import dataclass
 
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import NO_SORT_PART, ItemKey, key_of
+from daicho.storage.item_key import EMPTY_SORT_KEY, ItemKey, get_key
 from daicho.storage.requests import Update
 from daicho.tally import slots
 
-MARK = "*"
-HEAD = "head"
-MOST_SLOTS = 2_000
+CLEANED_MARK = "*"
+HEAD_SORT_KEY = "head"
+MAX_SLOTS = 2_000
 """Slots for a million votes a second, which is as many as a poll may expect."""
 
 ITEMS: Mapping[str, str] = {"#items": "items"}
 
-HOT = 0.7 * keys.WRITES_A_SECOND
+HOT_VOTES_PER_SLOT = 0.7 * keys.WRITES_A_SECOND
 """Votes a second and slot from which a slot runs hot. They are drawn at random, so the busiest of
 some dozens carries a fifth more than the mean."""
 
@@ -60,63 +60,65 @@ class CounterName:
             ValueError: it is neither.
         """
         tenant, name, since, *within = keys.parse(partition)
-        entity, dot, counter = name.removeprefix(MARK).partition(".")
-        if not name.startswith(MARK) or not dot or not within:
+        entity, dot, counter = name.removeprefix(CLEANED_MARK).partition(".")
+        if not name.startswith(CLEANED_MARK) or not dot or not within:
             raise ValueError(f"no fast counter: {partition}")
         return cls(tenant, entity, counter, int(since), tuple(within[:-1]))
 
     @property
-    def head(self) -> ItemKey:
+    def head_key(self) -> ItemKey:
         """The item that says how many slots there are."""
-        return ItemKey(self._partition(HEAD), HEAD)
+        return ItemKey(self._render_partition(HEAD_SORT_KEY), HEAD_SORT_KEY)
 
-    def slot(self, number: int) -> str:
+    def render_slot_key(self, number: int) -> str:
         """The partition key of a slot."""
-        return self._partition(str(number))
+        return self._render_partition(str(number))
 
-    def _partition(self, last: str) -> str:
-        name = f"{MARK}{self.entity}.{self.counter}"
+    def _render_partition(self, last: str) -> str:
+        name = f"{CLEANED_MARK}{self.entity}.{self.counter}"
         return keys.render(self.tenant, name, str(self.since), *self.within, last)
 
 
-def is_fast(partition: str) -> bool:
+def is_counter_partition(partition: str) -> bool:
     """Whether a partition key is one of a fast counter's."""
     _, _, rest = partition.partition(keys.DELIMITER)
-    return rest.startswith(MARK)
+    return rest.startswith(CLEANED_MARK)
 
 
-def whole(partition: str) -> str:
+def read_whole_number(partition: str) -> str:
     """What is rolled up at once: a tally by itself, a fast counter with all its slots."""
-    return CounterName.parse(partition).head.pk if is_fast(partition) else partition
+    return (
+        CounterName.parse(partition).head_key.pk if is_counter_partition(partition) else partition
+    )
 
 
-def slot_number(partition: str) -> int:
+def parse_slot_number(partition: str) -> int:
     """The number of a slot."""
     return int(keys.parse(partition)[-1])
 
 
-def slot_key(name: CounterName, number: int, by: tuple[str, ...]) -> ItemKey:
+def build_slot_key(name: CounterName, number: int, by: tuple[str, ...]) -> ItemKey:
     """One group's votes in one slot."""
-    return ItemKey(name.slot(number), keys.render(*by) if by else NO_SORT_PART)
+    return ItemKey(name.render_slot_key(number), keys.render(*by) if by else EMPTY_SORT_KEY)
 
 
-def by_of(slot: Image) -> tuple[str, ...]:
+def parse_group(slot: Image) -> tuple[str, ...]:
     """The group that a slot's item counts."""
     sk = slot["SK"]["S"]
-    return () if sk == NO_SORT_PART else keys.parse(sk)
+    return () if sk == EMPTY_SORT_KEY else keys.parse(sk)
 
 
-def votes_in(image: Image | None) -> int:
+def read_votes(image: Image | None) -> int:
     """The votes that a slot's item holds."""
-    return (attributes.integer(image, "items") or 0) if image is not None else 0
+    return (attributes.get_integer(image, "items") or 0) if image is not None else 0
 
 
-def slots_said(image: Image | None) -> int:
+def read_slot_count(image: Image | None) -> int:
     """How many slots a head or a slot's item says that there are; 0 if there is none."""
-    return (attributes.integer(image, "slots") or 0) if image is not None else 0
+    return (attributes.get_integer(image, "slots") or 0) if image is not None else 0
 
 
-def adding(
+def add_vote(
     name: CounterName,
     number: int,
     by: tuple[str, ...],
@@ -137,22 +139,22 @@ def adding(
         counted += ", throttled :throttled"
         values[":throttled"] = {"N": str(throttled)}
     return Update(
-        slot_key(name, number, by),
+        build_slot_key(name, number, by),
         "SET GSI2PK = if_not_exists(GSI2PK, :dirty), GSI2SK = if_not_exists(GSI2SK, :now),"
         f" slots = :slots {counted}",
         None,
         ITEMS,
         {
             **values,
-            ":dirty": {"S": slots.dirty_place(name.head.pk, dirty_shards)},
-            ":now": {"S": keys.instant(now)},
+            ":dirty": {"S": slots.build_dirty_attributes(name.head_key.pk, dirty_shards)},
+            ":now": {"S": keys.render_instant(now)},
             ":slots": {"N": str(known_slots)},
         },
     )
 
 
 @dataclass(frozen=True)
-class Reading:
+class CounterReading:
     """All slots of a counter as they were read."""
 
     slots: int
@@ -163,14 +165,14 @@ class Reading:
         """Votes by group."""
         found: dict[tuple[str, ...], int] = {}
         for image in self.images:
-            by = by_of(image)
-            found[by] = found.get(by, 0) + votes_in(image)
+            by = parse_group(image)
+            found[by] = found.get(by, 0) + read_votes(image)
         return found
 
     @property
     def throttled(self) -> int:
         """How often votes that were counted in the end had been turned away."""
-        return sum(attributes.integer(image, "throttled") or 0 for image in self.images)
+        return sum(attributes.get_integer(image, "throttled") or 0 for image in self.images)
 
     @property
     def dirty(self) -> tuple[Image, ...]:
@@ -178,7 +180,7 @@ class Reading:
         return tuple(image for image in self.images if "GSI2PK" in image)
 
 
-def grown(known: int, votes: int, throttled: int, seconds: float) -> int:
+def grow_slots(known: int, votes: int, throttled: int, seconds: float) -> int:
     """How many slots there are to be after so many votes, in so many seconds, over ``known``.
 
     A slot that runs hot takes the number to what the votes a second ask for; one that throttled
@@ -187,34 +189,36 @@ def grown(known: int, votes: int, throttled: int, seconds: float) -> int:
     """
     rate = votes / max(1.0, seconds) if seconds > 0 else 0.0
     wanted = known
-    if rate > HOT * known:
+    if rate > HOT_VOTES_PER_SLOT * known:
         wanted = keys.shards_for(rate)
     if throttled > 0:
         wanted = max(wanted, 2 * known)
-    return max(known, min(wanted, MOST_SLOTS))
+    return max(known, min(wanted, MAX_SLOTS))
 
 
-def heading(name: CounterName, head: Image | None, found: Reading, now: dt.datetime) -> Update:
+def write_head(
+    name: CounterName, head: Image | None, found: CounterReading, now: dt.datetime
+) -> Update:
     """Write the head over the one that was read before the slots: this rollup's turn (rule 12).
 
     It holds what the slots held, so that the next rollup sees how fast they grew: no vote writes
     anything for that.
     """
     votes, throttled = sum(found.votes.values()), found.throttled
-    added = votes - (attributes.integer(head, "votes") or 0 if head else 0)
-    turned_away = throttled - (attributes.integer(head, "throttled") or 0 if head else 0)
-    number = grown(found.slots, added, turned_away, _seconds(head, found, now))
+    added = votes - (attributes.get_integer(head, "votes") or 0 if head else 0)
+    turned_away = throttled - (attributes.get_integer(head, "throttled") or 0 if head else 0)
+    number = grow_slots(found.slots, added, turned_away, _to_seconds(head, found, now))
     values: dict[str, AttributeValue] = {
         ":slots": attributes.to_value(number),
         ":votes": attributes.to_value(votes),
         ":throttled": attributes.to_value(throttled),
-        ":at": {"S": keys.instant(now)},
-        ":new": attributes.to_value(slots.revision_of(head) + 1),
+        ":at": {"S": keys.render_instant(now)},
+        ":new": attributes.to_value(slots.read_revision(head) + 1),
     }
     if head is not None:
-        values[":rev"] = attributes.to_value(slots.revision_of(head))
+        values[":rev"] = attributes.to_value(slots.read_revision(head))
     return Update(
-        name.head,
+        name.head_key,
         "SET slots = :slots, votes = :votes, throttled = :throttled, #at = :at, rev = :new",
         "attribute_not_exists(rev)" if head is None else "rev = :rev",
         {"#at": "at"},
@@ -222,7 +226,7 @@ def heading(name: CounterName, head: Image | None, found: Reading, now: dt.datet
     )
 
 
-def totalling(tally: str, votes: int, turn: int, place: ItemKey | None) -> Update:
+def write_total(tally: str, votes: int, turn: int, place: ItemKey | None) -> Update:
     """Write a group's total unless a later rollup did: ``turn`` is the head's revision.
 
     A later turn read the slots later, and what they hold only rises.
@@ -236,23 +240,23 @@ def totalling(tally: str, votes: int, turn: int, place: ItemKey | None) -> Updat
         update += ", GSI3PK = :gsi3pk, GSI3SK = :gsi3sk"
         values |= {":gsi3pk": {"S": place.pk}, ":gsi3sk": {"S": place.sk}}
     condition = "attribute_not_exists(rev) OR rev < :turn"
-    return Update(slots.total_key(tally), update, condition, slots.NAMES, values)
+    return Update(slots.build_total_key(tally), update, condition, slots.NAMES, values)
 
 
-def cleaning(slot: Image) -> Update:
+def clear_dirty_mark(slot: Image) -> Update:
     """Take a mark away if no vote came since the slot was read (rule 12)."""
     return Update(
-        key_of(slot), "REMOVE GSI2PK, GSI2SK", "#items = :items", ITEMS, {":items": slot["items"]}
+        get_key(slot), "REMOVE GSI2PK, GSI2SK", "#items = :items", ITEMS, {":items": slot["items"]}
     )
 
 
-def _seconds(head: Image | None, found: Reading, now: dt.datetime) -> float:
+def _to_seconds(head: Image | None, found: CounterReading, now: dt.datetime) -> float:
     """Since the rollup before; since the first vote if there was none."""
-    began = [head["at"]["S"]] if head is not None else list(_marked(found.dirty))
+    began = [head["at"]["S"]] if head is not None else list(_mark_dirty(found.dirty))
     if not began:
         return 0.0
     return (now - dt.datetime.fromisoformat(min(began))).total_seconds()
 
 
-def _marked(dirty: Iterable[Mapping[str, AttributeValue]]) -> Iterable[str]:
+def _mark_dirty(dirty: Iterable[Mapping[str, AttributeValue]]) -> Iterable[str]:
     return (image["GSI2SK"]["S"] for image in dirty)

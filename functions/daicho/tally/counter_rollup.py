@@ -20,34 +20,34 @@ from daicho.derive.contributions import Amount
 from daicho.errors import UnavailableError
 from daicho.layout import item_keys
 from daicho.plan import AggregatePlan, EntityPlan, Ledger
-from daicho.runtime.retry import Patience
-from daicho.storage.attributes import integer
+from daicho.runtime.retry import RetryBudget
+from daicho.storage.attributes import get_integer
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import Gets, Pages, Updates, try_change
+from daicho.storage.protocols import GetsItems, QueriesItems, UpdatesItems, try_update
 from daicho.tally import counter_items, counter_slots
 from daicho.tally.slots import TallyName
 
 _log = logging.getLogger(__name__)
-MOST_STARTS = 3
+MAX_STARTS = 3
 """How often a counter is started over when another rollup is at it; then that one has done it."""
-SECONDS_OF_CLEANING = 5.0
+CLEANING_S = 5.0
 """What one counter's marks get of a run: others wait behind it."""
 
-Placing = Callable[[TallyName, EntityPlan, AggregatePlan, Amount], ItemKey | None]
+RankingPlacer = Callable[[TallyName, EntityPlan, AggregatePlan, Amount], ItemKey | None]
 
 
-class Store(Gets, Pages, Updates, Protocol):
+class CounterRollupTable(GetsItems, QueriesItems, UpdatesItems, Protocol):
     """What the rollup needs of the table."""
 
 
-def roll_up(
-    store: Store,
+def roll_up_counter(
+    store: CounterRollupTable,
     ledger: Ledger,
     partition: str,
     now: Callable[[], dt.datetime],
-    place: Placing,
-    patience: Patience,
-) -> counter_items.Reading:
+    place: RankingPlacer,
+    patience: RetryBudget,
+) -> counter_items.CounterReading:
     """Bring the totals of a counter up to its slots; gives what was read.
 
     ``partition`` is that of a slot which is marked; ``place`` says where a total is ranked.
@@ -57,33 +57,37 @@ def roll_up(
         UnknownEntityError: no generation declares the counter; it stays marked.
     """
     name = counter_items.CounterName.parse(partition)
-    plan, counter = ledger.counter(name.entity, name.counter, name.since)
-    marked = counter_items.slot_number(partition)
-    for _ in range(MOST_STARTS):
-        head = store.get(name.head, consistent=True)
+    plan, counter = ledger.find_counter(name.entity, name.counter, name.since)
+    marked = counter_items.parse_slot_number(partition)
+    for _ in range(MAX_STARTS):
+        head = store.get(name.head_key, consistent=True)
         began = now()  # behind the head: of the rollup that wrote it this is the time since then
-        found = counter_slots.read(store, name, marked, counter_items.slots_said(head))
-        change = counter_items.heading(name, head, found, began)
-        if not try_change(store, change):
+        found = counter_slots.read(store, name, marked, counter_items.read_slot_count(head))
+        change = counter_items.write_head(name, head, found, began)
+        if not try_update(store, change):
             continue
-        if (number := counter_items.slots_said({"slots": change.values[":slots"]})) > found.slots:
-            _log.warning("slots ran hot", extra={"counter": name.head.pk, "slots": number})
-        turn = integer(change.values, ":new") or 0
+        if (
+            number := counter_items.read_slot_count({"slots": change.values[":slots"]})
+        ) > found.slots:
+            _log.warning("slots ran hot", extra={"counter": name.head_key.pk, "slots": number})
+        turn = get_integer(change.values, ":new") or 0
         votes = found.votes
-        for by in dict.fromkeys(map(counter_items.by_of, found.dirty)):
-            if not patience.lasts:
-                raise UnavailableError(f"no time was left for all totals of {name.head.pk}")
+        for by in dict.fromkeys(map(counter_items.parse_group, found.dirty)):
+            if not patience.has_time_left:
+                raise UnavailableError(f"no time was left for all totals of {name.head_key.pk}")
             tally_name = TallyName(
                 name.tenant, name.entity, name.counter, name.since, (*name.within, *by)
             )
-            tally = item_keys.tally_partition(name.tenant, plan, counter.tally, name.within, by)
+            tally = item_keys.render_tally_partition(
+                name.tenant, plan, counter.tally, name.within, by
+            )
             amount = Amount(votes[by], Decimal(votes[by]))
             ranked = place(tally_name, plan, counter.tally, amount)
-            try_change(store, counter_items.totalling(tally, votes[by], turn, ranked))
-        until = max(patience.reserve, patience.remaining() - SECONDS_OF_CLEANING)
+            try_update(store, counter_items.write_total(tally, votes[by], turn, ranked))
+        until = max(patience.reserve, patience.remaining() - CLEANING_S)
         for slot in found.dirty:
             if patience.remaining() <= until:
                 break
-            try_change(store, counter_items.cleaning(slot))
+            try_update(store, counter_items.clear_dirty_mark(slot))
         return found
-    return counter_items.Reading(0, ())
+    return counter_items.CounterReading(0, ())

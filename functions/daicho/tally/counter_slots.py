@@ -9,7 +9,7 @@ from typing import Protocol
 from daicho.errors import ThrottledError
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import Pages
+from daicho.storage.protocols import QueriesItems
 from daicho.storage.requests import Query
 from daicho.tally import counter_items
 
@@ -17,11 +17,11 @@ ATTEMPTS = 3
 """Slots that a vote tries: the next is another, and one that is throttled has counted nothing."""
 
 
-class Reader(Pages, Protocol):
+class CounterReader(QueriesItems, Protocol):
     """What reading needs of the table."""
 
 
-class Once(Protocol):
+class SendOnceTable(Protocol):
     """A table whose client asks once: no repeat of its own."""
 
     def update(
@@ -36,7 +36,7 @@ class Once(Protocol):
 
 
 def add(
-    table: Once,
+    table: SendOnceTable,
     name: counter_items.CounterName,
     by: tuple[str, ...],
     *,
@@ -58,8 +58,8 @@ def add(
     tried: list[int] = []
     throttled = 0
     while True:
-        number = _drawn(slots, tried, random)
-        change = counter_items.adding(
+        number = _draw_slots(slots, tried, random)
+        change = counter_items.add_vote(
             name,
             number,
             by,
@@ -80,8 +80,8 @@ def add(
 
 
 def read(
-    table: Reader, name: counter_items.CounterName, first: int, slots: int
-) -> counter_items.Reading:
+    table: CounterReader, name: counter_items.CounterName, first: int, slots: int
+) -> counter_items.CounterReading:
     """Read all slots, strongly consistent, beginning with the number ``first``.
 
     ``slots`` is how many there are as far as is known. A slot's item may know of more.
@@ -91,15 +91,15 @@ def read(
     waiting = [first]
     while waiting:
         for number in waiting:
-            query = Query(name.slot(number), consistent=True)
-            found += (item for page in table.pages(query) for item in page.items)
+            query = Query(name.render_slot_key(number), consistent=True)
+            found += (item for page in table.query_pages(query) for item in page.items)
             done.add(number)
-        slots = max(slots, *(counter_items.slots_said(image) for image in found), 0)
+        slots = max(slots, *(counter_items.read_slot_count(image) for image in found), 0)
         waiting = [number for number in range(slots) if number not in done]
-    return counter_items.Reading(max(slots, first + 1), tuple(found))
+    return counter_items.CounterReading(max(slots, first + 1), tuple(found))
 
 
-def _drawn(slots: int, tried: Sequence[int], random: Callable[[], float]) -> int:
+def _draw_slots(slots: int, tried: Sequence[int], random: Callable[[], float]) -> int:
     """A slot that was not tried yet, each with the same chance."""
     number = int(random() * (slots - len(tried)))
     for each in sorted(tried):

@@ -11,35 +11,35 @@ from typing import Protocol
 
 from daicho.storage import attributes, keys
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import Gets, Updates, try_change
+from daicho.storage.protocols import GetsItems, UpdatesItems, try_update
 from daicho.storage.requests import Update
 
-MOST = ItemKey(keys.render("", "dirty"), "shards")
+MAX_REMEMBERED = ItemKey(keys.render("", "dirty"), "shards")
 """The item that remembers it."""
 
 
-class Store(Gets, Updates, Protocol):
+class DirtyShardsTable(GetsItems, UpdatesItems, Protocol):
     """What this needs of the table."""
 
 
-def remembered(store: Store, shards: int) -> int:
+def remember_shards(store: DirtyShardsTable, shards: int) -> int:
     """The most partitions that marks were ever spread over; ``shards`` are those of now.
 
     Raises:
         StoreError: nobody knows it at this moment.
     """
-    while (known := _known(store)) < shards:
-        try_change(store, _raising(shards))  # refused: another rollup knows of more
+    while (known := _read_shards(store)) < shards:
+        try_update(store, _raise_shards(shards))  # refused: another rollup knows of more
     return known
 
 
-def _known(store: Store) -> int:
-    return attributes.integer(store.get(MOST, consistent=True) or {}, "shards") or 0
+def _read_shards(store: DirtyShardsTable) -> int:
+    return attributes.get_integer(store.get(MAX_REMEMBERED, consistent=True) or {}, "shards") or 0
 
 
-def _raising(shards: int) -> Update:
+def _raise_shards(shards: int) -> Update:
     return Update(
-        MOST,
+        MAX_REMEMBERED,
         "SET shards = :shards",
         "attribute_not_exists(shards) OR shards < :shards",
         values={":shards": attributes.to_value(shards)},

@@ -14,25 +14,25 @@ from typing import Any, Literal
 
 from daicho.errors import UnavailableError
 from daicho.plan import Ledger
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import Page, Query
-from daicho.tally.rollup import Totals, TotalStore
+from daicho.storage.requests import ItemPage, Query
+from daicho.tally.rollup import TotalsTable, TotalWriter
 from daicho.tally.slots import TallyName
 
-MOST_SECONDS = 5.0
+MAX_SECONDS = 5.0
 """What a batch gives to it: totals have their schedule, and the stream waits."""
 
 _log = logging.getLogger(__name__)
 
 
-class AtOnce:
+class ImmediateRollup:
     """Rolls up at once, of what a batch counted, what asks for it; ``each`` runs many of them."""
 
     def __init__(
         self,
-        store: TotalStore,
+        store: TotalsTable,
         ledger: Ledger,
         each: Callable[[Callable[[Any], bool], Iterable[Any]], Iterator[bool]] = map,
     ) -> None:
@@ -40,46 +40,46 @@ class AtOnce:
         self._ledger = ledger
         self._each = each
 
-    def roll_up(self, tallies: Iterable[str], patience: Patience) -> None:
+    def roll_up_tallies(self, tallies: Iterable[str], patience: RetryBudget) -> None:
         """Bring the totals of those among ``tallies`` up to their slots. Never raises.
 
         Their slots were just written, so nothing is lost with what is not done here.
         """
-        if not self._ledger.rolled_up_at_once:
+        if not self._ledger.immediate_aggregates:
             return
-        asking = [tally for tally in dict.fromkeys(tallies) if self._is_asking(tally)]
-        until = max(patience.reserve, patience.remaining() - MOST_SECONDS)
-        store = _InTime(self._store, replace(patience, reserve=until))
-        totals = Totals(store, self._ledger)
+        asking = [tally for tally in dict.fromkeys(tallies) if self._rolls_up_immediately(tally)]
+        until = max(patience.reserve, patience.remaining() - MAX_SECONDS)
+        store = _DeadlineTable(self._store, replace(patience, reserve=until))
+        totals = TotalWriter(store, self._ledger)
 
         def done(tally: str) -> bool:
             try:
-                return totals.total_up(tally)[0]
+                return totals.write_totals(tally)[0]
             except Exception as error:  # of no matter to the batch, whatever it is
                 _log.warning("not rolled up at once: %s", error, extra={"tally": tally})
                 return False
 
         list(self._each(done, asking))
 
-    def _is_asking(self, tally: str) -> bool:
+    def _rolls_up_immediately(self, tally: str) -> bool:
         name = TallyName.parse(tally)
-        return (name.entity, name.aggregate, name.since) in self._ledger.rolled_up_at_once
+        return (name.entity, name.aggregate, name.since) in self._ledger.immediate_aggregates
 
 
 @dataclass(frozen=True)
-class _InTime:
+class _DeadlineTable:
     """A store that begins no request when the time is used up: a batch must not end in it."""
 
-    store: TotalStore
-    patience: Patience
+    store: TotalsTable
+    patience: RetryBudget
 
     def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
         self._check()
         return self.store.get(key, consistent=consistent)
 
-    def pages(self, query: Query) -> Iterator[Page]:
+    def query_pages(self, query: Query) -> Iterator[ItemPage]:
         self._check()
-        for page in self.store.pages(query):
+        for page in self.store.query_pages(query):
             yield page
             self._check()
 
@@ -99,5 +99,5 @@ class _InTime:
         )
 
     def _check(self) -> None:
-        if not self.patience.lasts:
+        if not self.patience.has_time_left:
             raise UnavailableError("its time is up; the scheduled rollup does it")

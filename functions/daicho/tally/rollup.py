@@ -21,40 +21,46 @@ from daicho.errors import ConditionFailedError
 from daicho.layout import item_keys
 from daicho.plan import AggregatePlan, EntityPlan, Ledger
 from daicho.runtime.clock import utc_now
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.attributes import Image
-from daicho.storage.capacity import Units
+from daicho.storage.capacity import CapacityUnits
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import Gets, Pages, Transacts, Updates, try_change
-from daicho.storage.requests import Page, Query
+from daicho.storage.protocols import (
+    GetsItems,
+    QueriesItems,
+    TransactsWrites,
+    UpdatesItems,
+    try_update,
+)
+from daicho.storage.requests import ItemPage, Query
 from daicho.tally import counter_items, counter_rollup, slots
-from daicho.tally.dirty_shards import remembered
-from daicho.tally.reader import read_slots, sum_of
+from daicho.tally.dirty_shards import remember_shards
+from daicho.tally.reader import read_slots, sum_slots
 
-MARKS_A_PAGE = 200
-MOST_STARTS = 3
+MARKS_PER_PAGE = 200
+MAX_STARTS = 3
 """How often a tally is started over when another rollup is at it; then that one has done it."""
-MOST_FOLDED = 99
+MAX_FOLDED_SLOTS = 99
 """Slots that one transaction folds: it takes 100 items, and the total is one."""
 
 _log = logging.getLogger(__name__)
 
 
-class TotalStore(Gets, Pages, Updates, Protocol):
+class TotalsTable(GetsItems, QueriesItems, UpdatesItems, Protocol):
     """What a tally's total needs of the table."""
 
 
-class Store(TotalStore, Transacts, Protocol):
+class RollupTable(TotalsTable, TransactsWrites, Protocol):
     """What the rollup needs of the table. ``units`` count what its requests take."""
 
     @property
-    def units(self) -> Units:
+    def units(self) -> CapacityUnits:
         """What was taken since they were asked last."""
 
 
 @dataclass(frozen=True)
-class Report:
+class RollupReport:
     """What one run did, and the capacity units that it took.
 
     ``oldest_mark`` is when the mark that stood longest was set.
@@ -88,21 +94,21 @@ class Report:
 
 
 @dataclass(frozen=True)
-class _Rolled:
+class _RolledUpTally:
     slots_read: int = 0
     slots_folded: int = 0
     failed: bool = False
     late: bool = False
 
 
-class Totals:
+class TotalWriter:
     """Writes totals, and their places in rankings."""
 
-    def __init__(self, store: TotalStore, ledger: Ledger) -> None:
+    def __init__(self, store: TotalsTable, ledger: Ledger) -> None:
         self._store = store
         self._ledger = ledger
 
-    def total_up(self, tally: str) -> tuple[bool, tuple[Image, ...]]:
+    def write_totals(self, tally: str) -> tuple[bool, tuple[Image, ...]]:
         """Bring a total up to its slots (rule 12); gives whether it did, and the slots as read.
 
         The total's revision is read before the slots, and the total is written only if it is
@@ -114,20 +120,20 @@ class Totals:
             UnknownEntityError: no generation declares its aggregate.
         """
         name = slots.TallyName.parse(tally)
-        plan, aggregate = self._ledger.aggregate(name.entity, name.aggregate, name.since)
+        plan, aggregate = self._ledger.find_aggregate(name.entity, name.aggregate, name.since)
         found: tuple[Image, ...] = ()
-        for _ in range(MOST_STARTS):
-            total = self._store.get(slots.total_key(tally), consistent=True)
+        for _ in range(MAX_STARTS):
+            total = self._store.get(slots.build_total_key(tally), consistent=True)
             found = read_slots(self._store, tally)
-            amount = slots.base_of(total) + sum_of(found)
-            place = ranking_place(name, plan, aggregate, amount)
-            totalling = slots.totalling(tally, amount, slots.revision_of(total), place)
-            if try_change(self._store, totalling):
+            amount = slots.read_base(total) + sum_slots(found)
+            place = build_ranking_attributes(name, plan, aggregate, amount)
+            totalling = slots.write_total(tally, amount, slots.read_revision(total), place)
+            if try_update(self._store, totalling):
                 return True, found
         return False, found
 
 
-class Rollup(Totals):
+class Rollup(TotalWriter):
     """Rolls dirty tallies up on one table; ``threads`` of them at once.
 
     ``dirty_shards``: over so many partitions marks are spread now; it reads as many as ever were.
@@ -135,7 +141,7 @@ class Rollup(Totals):
 
     def __init__(
         self,
-        store: Store,
+        store: RollupTable,
         ledger: Ledger,
         *,
         dirty_shards: int,
@@ -143,44 +149,47 @@ class Rollup(Totals):
         now: Callable[[], dt.datetime] = utc_now,
     ) -> None:
         super().__init__(store, ledger)
-        self._store: Store = store
+        self._store: RollupTable = store
         self._now = now
         self._dirty_shards = dirty_shards
         pool = ThreadPoolExecutor(threads, "rollup") if threads > 1 else None
-        self._each: Callable[..., Iterator[_Rolled]] = pool.map if pool else map
+        self._each: Callable[..., Iterator[_RolledUpTally]] = pool.map if pool else map
 
-    def run(self, patience: Patience) -> Report:
+    def run(self, patience: RetryBudget) -> RollupReport:
         """Roll up every tally that is found dirty, or as many as there is time for.
 
         Raises:
             StoreError: what is dirty cannot be read.
         """
-        done: list[_Rolled] = []
+        done: list[_RolledUpTally] = []
         marked: list[str] = []
         seen: set[str] = set()
-        self._store.units.taken()
-        for page in self._dirty_pages():
+        self._store.units.take_total()
+        for page in self._query_dirty_pages():
             marked += [item["GSI2SK"]["S"] for item in page.items]
             # The index shows a mark for a while after it is gone: each tally once a run.
-            found = {counter_items.whole(item["PK"]["S"]): item["PK"]["S"] for item in page.items}
+            found = {
+                counter_items.read_whole_number(item["PK"]["S"]): item["PK"]["S"]
+                for item in page.items
+            }
             tallies = [partition for whole, partition in found.items() if whole not in seen]
             seen.update(found)
-            done += self._each(lambda tally: self._attempt(tally, patience), tallies)
-            if not patience.lasts:
+            done += self._each(lambda tally: self._try_roll_up(tally, patience), tallies)
+            if not patience.has_time_left:
                 break
-        read, written = self._store.units.taken()
-        return Report(
+        read, written = self._store.units.take_total()
+        return RollupReport(
             rolled=sum(not each.failed and not each.late for each in done),
             failed=sum(each.failed for each in done),
             slots_read=sum(each.slots_read for each in done),
             oldest_mark=min(marked, default=None),
-            finished=patience.lasts and not any(each.late for each in done),
+            finished=patience.has_time_left and not any(each.late for each in done),
             slots_folded=sum(each.slots_folded for each in done),
             read_units=read,
             write_units=written,
         )
 
-    def roll_up(self, tally: str, patience: Patience) -> _Rolled:
+    def roll_up_tally(self, tally: str, patience: RetryBudget) -> _RolledUpTally:
         """Bring one tally up to its slots (rule 12), and fold those that are idle (rule 11).
 
         Marks go after the total is written, each only if its slot is as read.
@@ -189,47 +198,49 @@ class Rollup(Totals):
             StoreError: what is not done stays dirty, or unfolded.
             UnknownEntityError: no generation declares its aggregate; it stays dirty.
         """
-        if counter_items.is_fast(tally):
-            counter = counter_rollup.roll_up(
-                self._store, self._ledger, tally, self._now, ranking_place, patience
+        if counter_items.is_counter_partition(tally):
+            counter = counter_rollup.roll_up_counter(
+                self._store, self._ledger, tally, self._now, build_ranking_attributes, patience
             )
-            return _Rolled(len(counter.images))
-        is_total, found = self.total_up(tally)
+            return _RolledUpTally(len(counter.images))
+        is_total, found = self.write_totals(tally)
         if not is_total:
-            return _Rolled(len(found))
+            return _RolledUpTally(len(found))
         for slot in found:
             if "GSI2PK" in slot:
-                try_change(self._store, slots.cleaning(slot))
-        return _Rolled(len(found), self._fold(tally, found))
+                try_update(self._store, slots.clear_dirty_mark(slot))
+        return _RolledUpTally(len(found), self._fold(tally, found))
 
     def _fold(self, tally: str, found: tuple[Image, ...]) -> int:
         """Fold the idle slots of what was read; gives how many."""
         now = self._now()
         idle = [slot for slot in found if slots.is_idle(slot, now)]
         folded = 0
-        for begin in range(0, len(idle), MOST_FOLDED):
-            some = idle[begin : begin + MOST_FOLDED]
+        for begin in range(0, len(idle), MAX_FOLDED_SLOTS):
+            some = idle[begin : begin + MAX_FOLDED_SLOTS]
             try:
-                self._store.transact(slots.folding(tally, some))
+                self._store.transact(slots.fold_idle_slots(tally, some))
             except ConditionFailedError:
                 continue  # one was counted in, or another rollup was faster: at the next rollup
             folded += len(some)
         return folded
 
-    def _attempt(self, tally: str, patience: Patience) -> _Rolled:
-        if not patience.lasts:
-            return _Rolled(late=True)
+    def _try_roll_up(self, tally: str, patience: RetryBudget) -> _RolledUpTally:
+        if not patience.has_time_left:
+            return _RolledUpTally(late=True)
         try:
-            return self.roll_up(tally, patience)
+            return self.roll_up_tally(tally, patience)
         except Exception:  # whatever one tally suffers from, the others do not wait for it
             _log.exception("tally not rolled up", extra={"tally": tally})
-            return _Rolled(failed=True)
+            return _RolledUpTally(failed=True)
 
-    def _dirty_pages(self) -> Iterator[Page]:
+    def _query_dirty_pages(self) -> Iterator[ItemPage]:
         """Pages of marks, oldest first, of each partition in turn: none starves another."""
         waiting = deque(
-            self._store.pages(Query(slots.dirty_partition(n), index="GSI2", limit=MARKS_A_PAGE))
-            for n in range(remembered(self._store, self._dirty_shards))
+            self._store.query_pages(
+                Query(slots.render_dirty_partition(n), index="GSI2", limit=MARKS_PER_PAGE)
+            )
+            for n in range(remember_shards(self._store, self._dirty_shards))
         )
         while waiting:
             pages = waiting.popleft()
@@ -238,7 +249,7 @@ class Rollup(Totals):
                 yield page
 
 
-def ranking_place(
+def build_ranking_attributes(
     name: slots.TallyName, plan: EntityPlan, aggregate: AggregatePlan, amount: Amount
 ) -> ItemKey | None:
     """Where a total stands in its ranking, highest first and ties by member; None if nowhere."""
@@ -247,6 +258,6 @@ def ranking_place(
     split = len(aggregate.within)
     within, by = name.parts[:split], name.parts[split:]
     return ItemKey(
-        item_keys.ranking_partition(name.tenant, plan, aggregate, within, by),
-        keys.render(keys.ranking_score(amount.total), *by),
+        item_keys.render_ranking_partition(name.tenant, plan, aggregate, within, by),
+        keys.render(keys.parse_inverted_score(amount.total), *by),
     )

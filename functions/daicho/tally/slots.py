@@ -21,13 +21,13 @@ from dataclasses import dataclass
 from daicho.derive.contributions import Amount
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey, key_of
+from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import Delete, Update, Write
 
-TOTAL = "total"
-SLOT = "slot"
-KEPT = "kept"
-IDLE = dt.timedelta(hours=72)
+TOTAL_SORT_KEY = "total"
+SLOT_PREFIX = "slot"
+KEPT_PREFIX = "kept"
+IDLE_SLOT_AGE = dt.timedelta(hours=72)
 """Retention of the stream, rounded up: after that no record can come that the slot's number would
 have to refuse, so the number may go (rule 11)."""
 NAMES: Mapping[str, str] = {"#items": "items", "#total": "total"}
@@ -65,59 +65,59 @@ class TallyName:
         return cls(tenant, entity, aggregate, int(since), tuple(parts))
 
 
-def slot_key(tally: str, shard: str) -> ItemKey:
+def build_slot_key(tally: str, shard: str) -> ItemKey:
     """The slot of a stream shard."""
-    return ItemKey(tally, keys.render(SLOT, shard))
+    return ItemKey(tally, keys.render(SLOT_PREFIX, shard))
 
 
-def kept_key(tally: str, shard: str) -> ItemKey:
+def build_kept_key(tally: str, shard: str) -> ItemKey:
     """The slot of what expired and is still counted."""
-    return ItemKey(tally, keys.render(KEPT, shard))
+    return ItemKey(tally, keys.render(KEPT_PREFIX, shard))
 
 
-def total_key(tally: str) -> ItemKey:
+def build_total_key(tally: str) -> ItemKey:
     """The rolled-up total."""
-    return ItemKey(tally, TOTAL)
+    return ItemKey(tally, TOTAL_SORT_KEY)
 
 
 def is_slot(sk: str) -> bool:
     """Whether the item under this sort key is summed."""
-    return sk.startswith((keys.prefix(SLOT), keys.prefix(KEPT)))
+    return sk.startswith((keys.render_prefix(SLOT_PREFIX), keys.render_prefix(KEPT_PREFIX)))
 
 
-def amount_of(image: Image | None) -> Amount:
+def read_amount(image: Image | None) -> Amount:
     """The amount that a slot or a total holds."""
     if image is None or "items" not in image:
         return Amount()
-    return Amount(int(image["items"]["N"]), attributes.number(image["total"]["N"]))
+    return Amount(int(image["items"]["N"]), attributes.parse_number(image["total"]["N"]))
 
 
-def base_of(total: Image | None) -> Amount:
+def read_base(total: Image | None) -> Amount:
     """What was folded out of slots: of what lives, and of what expired and stays counted."""
     found = Amount()
     for base in ("base", "kept"):
         if total is not None and f"{base}_items" in total:
             items, value = total[f"{base}_items"], total[f"{base}_total"]
-            found += Amount(int(items["N"]), attributes.number(value["N"]))
+            found += Amount(int(items["N"]), attributes.parse_number(value["N"]))
     return found
 
 
-def revision_of(image: Image | None) -> int:
+def read_revision(image: Image | None) -> int:
     """How often the item was written; 0 if it never was."""
-    return (attributes.integer(image, "rev") or 0) if image is not None else 0
+    return (attributes.get_integer(image, "rev") or 0) if image is not None else 0
 
 
-def dirty_partition(number: int) -> str:
+def render_dirty_partition(number: int) -> str:
     """The GSI2 partition that holds a share of the dirty marks."""
     return keys.render("", "dirty", str(number))
 
 
-def dirty_place(tally: str, shards: int) -> str:
+def build_dirty_attributes(tally: str, shards: int) -> str:
     """Where a tally's marks stand: all of them together, so that one reader rolls it up."""
-    return dirty_partition(keys.shard_of(shards, tally))
+    return render_dirty_partition(keys.compute_shard(shards, tally))
 
 
-def adding(
+def add_delta(
     key: ItemKey, amount: Amount, first: str, last: str, *, dirty_shards: int, now: dt.datetime
 ) -> Update:
     """Count ``amount``, the records from ``first`` to ``last``, in a slot (rule 9).
@@ -126,23 +126,25 @@ def adding(
     ``last``, a slot that stands between the two would count what it has counted. A repeat of the
     same write after a lost response is refused, because the slot then stands at ``last``.
     """
-    values = _counted(key, amount, dirty_shards, now)
+    values = _count_attributes(key, amount, dirty_shards, now)
     values |= {":first": {"S": first}, ":last": {"S": last}}
     names = {**NAMES, **AT}
     return Update(key, f"SET seq = :last, {_COUNTING}", f"{FENCE}:first", names, values)
 
 
-def correcting(key: ItemKey, amount: Amount, *, dirty_shards: int, now: dt.datetime) -> Update:
+def add_redriven_delta(
+    key: ItemKey, amount: Amount, *, dirty_shards: int, now: dt.datetime
+) -> Update:
     """Count the amount of a record that its batch left out (rule 15), in a transaction.
 
     The number stays as it is, since this says nothing about the records before it; a slot that
     this creates has none. What keeps it from being counted twice is the claim beside it.
     """
-    values = _counted(key, amount, dirty_shards, now)
+    values = _count_attributes(key, amount, dirty_shards, now)
     return Update(key, f"SET {_COUNTING}", None, {**NAMES, **AT}, values)
 
 
-def catching_up(
+def count_discarded(
     key: ItemKey,
     slot: Image | None,
     amount: Amount,
@@ -152,7 +154,7 @@ def catching_up(
     now: dt.datetime,
 ) -> Update:
     """Count the record ``seq`` in a slot that is as read, in a transaction (rule 16)."""
-    values = {**_counted(key, amount, dirty_shards, now), ":seq": {"S": seq}}
+    values = {**_count_attributes(key, amount, dirty_shards, now), ":seq": {"S": seq}}
     condition = "attribute_not_exists(PK)"
     if slot is not None:
         condition, read, _ = _as_read(slot)
@@ -160,7 +162,7 @@ def catching_up(
     return Update(key, f"SET seq = :seq, {_COUNTING}", condition, {**NAMES, **AT}, values)
 
 
-def totalling(tally: str, amount: Amount, revision: int, place: ItemKey | None) -> Update:
+def write_total(tally: str, amount: Amount, revision: int, place: ItemKey | None) -> Update:
     """Write a total over the one of ``revision``, and its place in the ranking (rule 12).
 
     ``place`` is None where the aggregate has no ranking or nothing is left to rank: then the
@@ -180,17 +182,17 @@ def totalling(tally: str, amount: Amount, revision: int, place: ItemKey | None) 
     if revision:
         values[":rev"] = attributes.to_value(revision)
     unchanged = "rev = :rev" if revision else "attribute_not_exists(rev)"
-    return Update(total_key(tally), setting + removing, unchanged, NAMES, values)
+    return Update(build_total_key(tally), setting + removing, unchanged, NAMES, values)
 
 
-def cleaning(slot: Image) -> Update:
+def clear_dirty_mark(slot: Image) -> Update:
     """Take a slot's dirty mark away if nothing was counted since it was read (rule 12).
 
     By revision and never by time: clocks of two functions tell nothing about who read what.
     """
     as_read, values, names = _as_read(slot)
     return Update(
-        key_of(slot),
+        get_key(slot),
         "REMOVE GSI2PK, GSI2SK ADD rev :one",
         as_read,
         names,
@@ -200,11 +202,11 @@ def cleaning(slot: Image) -> Update:
 
 def is_idle(slot: Image, now: dt.datetime) -> bool:
     """Whether a slot may be folded: the total holds all of it, and it is idle for 72 hours."""
-    at = attributes.integer(slot, "at")
-    return "GSI2PK" not in slot and at is not None and at <= (now - IDLE).timestamp()
+    at = attributes.get_integer(slot, "at")
+    return "GSI2PK" not in slot and at is not None and at <= (now - IDLE_SLOT_AGE).timestamp()
 
 
-def folding(tally: str, idle: Iterable[Image]) -> list[Write]:
+def fold_idle_slots(tally: str, idle: Iterable[Image]) -> list[Write]:
     """The transaction that folds idle slots into the base (rule 11).
 
     Each goes only if it is as read; were only its number compared, a redrive's count, which
@@ -216,16 +218,16 @@ def folding(tally: str, idle: Iterable[Image]) -> list[Write]:
     amounts = {"base": Amount(), "kept": Amount()}
     for slot in idle:
         as_read, values, names = _as_read(slot)
-        writes.append(Delete(key_of(slot), as_read, names, values))
-        base = "kept" if slot["SK"]["S"].startswith(keys.prefix(KEPT)) else "base"
-        amounts[base] += amount_of(slot)
+        writes.append(Delete(get_key(slot), as_read, names, values))
+        base = "kept" if slot["SK"]["S"].startswith(keys.render_prefix(KEPT_PREFIX)) else "base"
+        amounts[base] += read_amount(slot)
     added = [f"{base}_items :{base}_items, {base}_total :{base}_total" for base in amounts]
     update = f"ADD {', '.join(added)}, rev :one"
     sums: dict[str, AttributeValue] = {":one": {"N": "1"}}
     for base, amount in amounts.items():
         sums[f":{base}_items"] = attributes.to_value(amount.items)
         sums[f":{base}_total"] = attributes.to_value(amount.total)
-    return [*writes, Update(total_key(tally), update, "attribute_exists(rev)", values=sums)]
+    return [*writes, Update(build_total_key(tally), update, "attribute_exists(rev)", values=sums)]
 
 
 def _as_read(slot: Image) -> tuple[str, Mapping[str, AttributeValue], Mapping[str, str]]:
@@ -234,19 +236,19 @@ def _as_read(slot: Image) -> tuple[str, Mapping[str, AttributeValue], Mapping[st
     The revision alone would not do: a slot that was folded and is counted in again begins at 1
     once more, and may have come as far as before. Its last count then is 72 hours later.
     """
-    values: dict[str, AttributeValue] = {":rev": attributes.to_value(revision_of(slot))}
+    values: dict[str, AttributeValue] = {":rev": attributes.to_value(read_revision(slot))}
     if "at" not in slot:
         return "rev = :rev AND attribute_not_exists(#at)", values, AT
     return "rev = :rev AND #at = :read_at", {**values, ":read_at": slot["at"]}, AT
 
 
-def _counted(
+def _count_attributes(
     key: ItemKey, amount: Amount, dirty_shards: int, now: dt.datetime
 ) -> dict[str, AttributeValue]:
     """The values of `_COUNTING`."""
     return {
-        ":dirty": {"S": dirty_place(key.pk, dirty_shards)},
-        ":now": {"S": keys.instant(now)},
+        ":dirty": {"S": build_dirty_attributes(key.pk, dirty_shards)},
+        ":now": {"S": keys.render_instant(now)},
         ":items": attributes.to_value(amount.items),
         ":total": attributes.to_value(amount.total),
         ":one": {"N": "1"},

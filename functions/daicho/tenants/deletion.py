@@ -23,42 +23,42 @@ from typing import Protocol
 
 from daicho.archive import forget_requests
 from daicho.errors import StoreError
-from daicho.runtime.rate_limit import Pace
-from daicho.runtime.retry import Patience
+from daicho.runtime.rate_limit import RateLimiter
+from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
 from daicho.storage import keys
-from daicho.storage.capacity import Units
-from daicho.storage.item_key import key_of
-from daicho.storage.parallel_scan import ParallelScan, Round, Segments
-from daicho.storage.protocols import Pages, Scans, Version, try_change
+from daicho.storage.capacity import CapacityUnits
+from daicho.storage.item_key import get_key
+from daicho.storage.parallel_scan import ParallelScan, ScanRound, ScanSegments
+from daicho.storage.protocols import ObjectVersion, QueriesItems, ScansItems, try_update
 from daicho.storage.requests import Query
 from daicho.stream.recount_list import LIST
-from daicho.tenants.failure_payloads import Objects as Failures
-from daicho.tenants.failure_payloads import Payloads
-from daicho.tenants.failure_payloads import Store as ClaimStore
-from daicho.tenants.item_remover import Removed, Remover, of_tenant
-from daicho.tenants.item_remover import Store as ItemStore
+from daicho.tenants.failure_payloads import FailurePayloadBucket as Failures
+from daicho.tenants.failure_payloads import FailurePayloads
+from daicho.tenants.failure_payloads import FailurePayloadTable as ClaimStore
+from daicho.tenants.item_remover import ItemRemover, RemovalCounts, is_of_tenant
+from daicho.tenants.item_remover import ItemRemoverTable as ItemStore
 from daicho.tenants.jobs import PHASES, Job, Jobs
 
-SAVED_EVERY = dt.timedelta(seconds=5)
+SAVE_INTERVAL = dt.timedelta(seconds=5)
 """What is done twice at most after a cut."""
-VERSIONS_AT_ONCE = 1_000
-MOST_AT_ONCE = 4
+VERSIONS_PER_REQUEST = 1_000
+MAX_PARALLELISM = 4
 """Segments: each of their pages is some thousands of items to remove."""
-WRITES_A_SECOND = 1_000
+WRITES_PER_SECOND = 1_000
 _log = logging.getLogger(__name__)
 
 
-class Store(ItemStore, ClaimStore, Scans, Pages, Protocol):
+class DeletionTable(ItemStore, ClaimStore, ScansItems, QueriesItems, Protocol):
     """What this needs of the table. ``units`` count what its requests take."""
 
     @property
-    def units(self) -> Units:
+    def units(self) -> CapacityUnits:
         """What was taken since they were asked last."""
 
 
 @dataclass(frozen=True)
-class Step:
+class DeletionStep:
     """What a step says to whoever drives them: whether all is done, or how long to wait."""
 
     done: bool
@@ -70,7 +70,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Deleting:
+class TenantDeletionJob:
     """Everything that it stands on.
 
     ``objects``: the bucket of the tenants' own objects, by ``tenant/``; None if there is none.
@@ -78,7 +78,7 @@ class Deleting:
     ``read`` and ``written`` bound units and items a second.
     """
 
-    store: Store
+    store: DeletionTable
     failures: Failures
     objects: Failures | None
     jobs: Jobs
@@ -86,20 +86,20 @@ class Deleting:
     settle: int
     segments: int = 32
     at_once: int = 4
-    read: Pace = field(default_factory=lambda: Pace(None))
-    written: Pace = field(default_factory=lambda: Pace(None))
+    read: RateLimiter = field(default_factory=lambda: RateLimiter(None))
+    written: RateLimiter = field(default_factory=lambda: RateLimiter(None))
 
     @classmethod
-    def of(
+    def build(
         cls,
         settings: Settings,
-        store: Store,
+        store: DeletionTable,
         failures: Failures,
         objects: Failures | None,
         *,
         threads: int,
         now: Callable[[], dt.datetime],
-    ) -> Deleting:
+    ) -> TenantDeletionJob:
         """That of a deployed stack."""
         return cls(
             store,
@@ -108,12 +108,12 @@ class Deleting:
             Jobs(store, now),
             now,
             settle=settings.settle_seconds,
-            at_once=min(MOST_AT_ONCE, threads),
-            read=Pace(settings.scan_units),
-            written=Pace(WRITES_A_SECOND),
+            at_once=min(MAX_PARALLELISM, threads),
+            read=RateLimiter(settings.scan_units),
+            written=RateLimiter(WRITES_PER_SECOND),
         )
 
-    def step(self, tenant: str, id: str, patience: Patience) -> Step:
+    def run_step(self, tenant: str, id: str, patience: RetryBudget) -> DeletionStep:
         """Do as much as there is time for.
 
         Raises:
@@ -121,19 +121,19 @@ class Deleting:
         """
         job = self.jobs.find(tenant, id)
         if job is None or job.state == "succeeded":
-            return Step(done=True)
-        if (left := self._left_to_wait(job)) > 0:
-            return Step(done=False, wait=left)
-        return _Deletion(self, job, patience).go_on()
+            return DeletionStep(done=True)
+        if (left := self._seconds_to_wait(job)) > 0:
+            return DeletionStep(done=False, wait=left)
+        return _Deletion(self, job, patience).run_phases()
 
-    def fail(self, tenant: str, id: str, why: str) -> None:
+    def fail_job(self, tenant: str, id: str, why: str) -> None:
         """Write down that nobody works on a job any more; asked for again, it goes on."""
         job = self.jobs.find(tenant, id)
         if job is not None and job.state == "running":
             job.state, job.error = "failed", why[:1000]
             self.jobs.save(job)
 
-    def _left_to_wait(self, job: Job) -> int:
+    def _seconds_to_wait(self, job: Job) -> int:
         if not job.waits:
             return 0
         left = dt.datetime.fromisoformat(job.waits) - self.now()
@@ -143,21 +143,21 @@ class Deleting:
 class _Deletion:
     """One step of a deletion."""
 
-    def __init__(self, on: Deleting, job: Job, patience: Patience) -> None:
+    def __init__(self, on: TenantDeletionJob, job: Job, patience: RetryBudget) -> None:
         self._on, self._job, self._patience = on, job, patience
         self._saved = on.now()
         self._lock = Lock()
 
-    def go_on(self) -> Step:
+    def run_phases(self) -> DeletionStep:
         """Phase after phase, as far as there is time, or up to a wait."""
         job = self._job
         job.state, job.waits = "running", ""
-        job.began = job.began or keys.instant(self._on.now())
+        job.began = job.began or keys.render_instant(self._on.now())
         phases = {
-            "items": self._items,
-            "objects": self._objects,
-            "payloads": self._payloads,
-            "recounts": self._recounts,
+            "items": self._remove_items,
+            "objects": self._remove_all_objects,
+            "payloads": self._remove_payloads,
+            "recounts": self._remove_recounts,
         }
         while phases[job.phase]():
             job.segments, job.behind = None, ""
@@ -166,39 +166,47 @@ class _Deletion:
                 return self._end_of_pass()
             job.phase = PHASES[place]
             self._save()
-            if not self._patience.lasts:
+            if not self._patience.has_time_left:
                 break
         self._save()
-        return Step(done=False)
+        return DeletionStep(done=False)
 
-    def _end_of_pass(self) -> Step:
+    def _end_of_pass(self) -> DeletionStep:
         job, now = self._job, self._on.now()
         job.phase = PHASES[0]
         # The first pass began before the last writers were through.
         if job.passes > 1 and job.found < job.passes:
             if job.archive == "forget":
                 # All that was ever deleted of it by TTL: nothing is left that could be.
-                try_change(self._on.store, forget_requests.asking(job.tenant, now, again=now))
-            job.state, job.finished_at = "succeeded", keys.instant(now)
+                try_update(
+                    self._on.store, forget_requests.request_update(job.tenant, now, again=now)
+                )
+            job.state, job.finished_at = "succeeded", keys.render_instant(now)
             self._save()
-            return Step(done=True)
+            return DeletionStep(done=True)
         job.passes, job.began, job.seen = job.passes + 1, "", {}
-        job.waits = keys.instant(now + dt.timedelta(seconds=self._on.settle))
+        job.waits = keys.render_instant(now + dt.timedelta(seconds=self._on.settle))
         self._save()
-        return Step(done=False, wait=self._on.settle)
+        return DeletionStep(done=False, wait=self._on.settle)
 
     # --- Phases: each says whether it came to its end -----------------------------------------
 
-    def _items(self) -> bool:
+    def _remove_items(self) -> bool:
         on, job = self._on, self._job
-        position = Segments.from_json(job.segments) if job.segments else Segments.of(on.segments)
+        position = (
+            ScanSegments.from_json(job.segments)
+            if job.segments
+            else ScanSegments.start(on.segments)
+        )
         first = job.passes == 1
-        remover = Remover(on.store, self._note, on.now, fences=not first, pace=on.written)
+        remover = ItemRemover(
+            on.store, self._count_removed, on.now, fences=not first, pace=on.written
+        )
 
-        def done(found: Round[Removed]) -> None:
+        def done(found: ScanRound[RemovalCounts]) -> None:
             job.segments = position.to_json()
-            read, written = on.store.units.taken()
-            job.count(
+            read, written = on.store.units.take_total()
+            job.add_counts(
                 items=sum(each.gone for each in found.made),
                 fenced=sum(each.fenced for each in found.made),
                 tombstones=sum(each.tombstones for each in found.made),
@@ -207,59 +215,59 @@ class _Deletion:
                 read_units=read,
                 write_units=written,
             )
-            self._save_now_and_then()
+            self._save_at_intervals()
 
         # The first pass proves nothing, so it may read what is half as dear.
-        scan = of_tenant(job.tenant, consistent=not first)
+        scan = is_of_tenant(job.tenant, consistent=not first)
         return ParallelScan(on.store, scan, remover, on.at_once, on.read).run(
             position, self._patience, done
         )
 
-    def _objects(self) -> bool:
+    def _remove_all_objects(self) -> bool:
         if self._on.objects is None:
             return True
-        batch: list[Version] = []
-        for each in self._on.objects.versions(f"{self._job.tenant}/"):
+        batch: list[ObjectVersion] = []
+        for each in self._on.objects.list_versions(f"{self._job.tenant}/"):
             batch.append(each)
-            if len(batch) == VERSIONS_AT_ONCE:
-                if not self._patience.lasts:
+            if len(batch) == VERSIONS_PER_REQUEST:
+                if not self._patience.has_time_left:
                     return False
                 self._remove_objects(self._on.objects, batch)
                 batch = []
         self._remove_objects(self._on.objects, batch)
         return True
 
-    def _remove_objects(self, objects: Failures, batch: Sequence[Version]) -> None:
+    def _remove_objects(self, objects: Failures, batch: Sequence[ObjectVersion]) -> None:
         if batch:
-            self._note()
+            self._count_removed()
             objects.remove_versions(batch)
-            self._job.count(objects=sum(not each.removal for each in batch))
-            self._save_now_and_then()
+            self._job.add_counts(objects=sum(not each.removal for each in batch))
+            self._save_at_intervals()
 
-    def _payloads(self) -> bool:
+    def _remove_payloads(self) -> bool:
         job, on = self._job, self._on
-        payloads = Payloads(on.store, on.failures, job.tenant, self._note, on.now)
-        for name, versions in payloads.names(job.behind):
-            if not self._patience.lasts:
+        payloads = FailurePayloads(on.store, on.failures, job.tenant, self._count_removed, on.now)
+        for name, versions in payloads.list_payloads(job.behind):
+            if not self._patience.has_time_left:
                 return False
-            if records := payloads.remove(name, versions):
-                job.count(payloads=records)
+            if records := payloads.remove_records(name, versions):
+                job.add_counts(payloads=records)
             job.behind = name
-            self._save_now_and_then()
+            self._save_at_intervals()
         return True
 
-    def _recounts(self) -> bool:
-        query = Query(LIST, prefix=keys.prefix(self._job.tenant), consistent=True)
-        for page in self._on.store.pages(query):
+    def _remove_recounts(self) -> bool:
+        query = Query(LIST, prefix=keys.render_prefix(self._job.tenant), consistent=True)
+        for page in self._on.store.query_pages(query):
             if page.items:
-                self._note()
-                self._on.store.batch_write(deletes=[key_of(item) for item in page.items])
-                self._job.count(recounts=len(page.items))
+                self._count_removed()
+                self._on.store.batch_write(deletes=[get_key(item) for item in page.items])
+                self._job.add_counts(recounts=len(page.items))
         return True
 
     # --- The job's item -----------------------------------------------------------------------
 
-    def _note(self) -> None:
+    def _count_removed(self) -> None:
         """Write down that this pass has found something, before any of it is removed."""
         with self._lock:
             before, self._job.found = self._job.found, self._job.passes
@@ -270,8 +278,8 @@ class _Deletion:
                     self._job.found = before
                     raise
 
-    def _save_now_and_then(self) -> None:
-        if self._on.now() >= self._saved + SAVED_EVERY:
+    def _save_at_intervals(self) -> None:
+        if self._on.now() >= self._saved + SAVE_INTERVAL:
             self._save()
 
     def _save(self) -> None:

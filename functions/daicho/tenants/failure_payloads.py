@@ -16,48 +16,59 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from daicho.errors import UnavailableError
-from daicho.storage.protocols import Gets, RewritesVersions, Updates, Version, try_change
+from daicho.storage.protocols import (
+    GetsItems,
+    ObjectVersion,
+    RewritesObjectVersions,
+    UpdatesItems,
+    try_update,
+)
 from daicho.stream import claims
-from daicho.stream.claims import Shard
-from daicho.stream.failed_batch import DONE, JSON, PREFIX, parted
-from daicho.stream.records import sequence
+from daicho.stream.claims import ShardClaims
+from daicho.stream.failed_batch import (
+    DONE_PREFIX,
+    JSON_CONTENT_TYPE,
+    ON_FAILURE_PREFIX,
+    split_by_tenant,
+)
+from daicho.stream.records import render_sequence
 
 ATTEMPTS = 4
 _log = logging.getLogger(__name__)
 
 
-class Store(Gets, Updates, Protocol):
+class FailurePayloadTable(GetsItems, UpdatesItems, Protocol):
     """What this needs of the table."""
 
 
-class Objects(RewritesVersions, Protocol):
+class FailurePayloadBucket(RewritesObjectVersions, Protocol):
     """What this needs of the bucket."""
 
 
 @dataclass
-class Payloads:
+class FailurePayloads:
     """The failure bucket, and the claims on what lies in it.
 
     ``noting`` is called before anything is removed.
     """
 
-    store: Store
-    objects: Objects
+    store: FailurePayloadTable
+    objects: FailurePayloadBucket
     tenant: str
     noting: Callable[[], None]
     now: Callable[[], dt.datetime]
 
-    def names(self, behind: str) -> Iterator[tuple[str, list[Version]]]:
+    def list_payloads(self, behind: str) -> Iterator[tuple[str, list[ObjectVersion]]]:
         """The objects that may hold anything, behind a name, with their versions."""
-        for prefix in sorted((PREFIX, DONE, claims.QUARANTINED)):
+        for prefix in sorted((ON_FAILURE_PREFIX, DONE_PREFIX, claims.QUARANTINE_PREFIX)):
             if prefix < behind and not behind.startswith(prefix):
                 continue
             begin = behind if behind.startswith(prefix) else ""
-            found = self.objects.versions(prefix, behind=begin)
+            found = self.objects.list_versions(prefix, behind=begin)
             for name, group in groupby(found, key=lambda each: each.name):
                 yield name, [each for each in group if not each.removal]
 
-    def remove(self, name: str, versions: Sequence[Version]) -> int:
+    def remove_records(self, name: str, versions: Sequence[ObjectVersion]) -> int:
         """Take the tenant's records out of an object; gives how many those were.
 
         Raises:
@@ -65,48 +76,50 @@ class Payloads:
         """
         older = [each for each in versions if not each.newest]
         newest = [each for each in versions if each.newest]
-        going = [each for each in older if self._holds(each)]
+        going = [each for each in older if self._has_records(each)]
         if going:
             self.noting()
             self.objects.remove_versions(going)
-        return len(going) + sum(self._newest(each) for each in newest)
+        return len(going) + sum(self._remove_from_newest(each) for each in newest)
 
-    def _newest(self, version: Version) -> int:
+    def _remove_from_newest(self, version: ObjectVersion) -> int:
         name = version.name
         for _ in range(ATTEMPTS):
             found = self.objects.fetch(name)
             if found is None:
                 return 0
-            parts = parted(found.body, self.tenant)
+            parts = split_by_tenant(found.body, self.tenant)
             if not parts.records:
                 return 0
             self.noting()
             for record in parts.records:
-                self._finish(parts.shard, record)
+                self._finish_claim(parts.shard, record)
             if parts.rest is not None and not self.objects.replace(
-                name, parts.rest, found.metadata, found.etag, JSON
+                name, parts.rest, found.metadata, found.etag, JSON_CONTENT_TYPE
             ):
                 continue  # somebody was faster
-            every = [each for each in self.objects.versions(name) if each.name == name]
+            every = [each for each in self.objects.list_versions(name) if each.name == name]
             kept = [each for each in every if parts.rest is not None and each.newest]
             # Not the newest first: the one before it would be read in its place.
             self.objects.remove_versions([each for each in every[::-1] if each not in kept])
             return len(parts.records)
         raise UnavailableError(f"others are at {name}, again and again")
 
-    def _holds(self, version: Version) -> bool:
+    def _has_records(self, version: ObjectVersion) -> bool:
         found = self.objects.fetch(version.name, version.id)
-        return found is not None and bool(parted(found.body, self.tenant).records)
+        return found is not None and bool(split_by_tenant(found.body, self.tenant).records)
 
-    def _finish(self, shard: str, record: Mapping[str, Any]) -> None:
+    def _finish_claim(self, shard: str, record: Mapping[str, Any]) -> None:
         """Make a record's claim done, if it has one."""
         label = record["eventSourceARN"].rsplit("/", 1)[-1]
-        seq = sequence(label, record["dynamodb"]["SequenceNumber"])
+        seq = render_sequence(label, record["dynamodb"]["SequenceNumber"])
         for _ in range(ATTEMPTS):
-            stands = Shard.of(shard, self.store.get(claims.shard_key(shard), consistent=True))
+            stands = ShardClaims.from_item(
+                shard, self.store.get(claims.build_shard_key(shard), consistent=True)
+            )
             claim = stands.claims.get(seq)
             if claim is None or claim.state == "done":
                 return
-            if try_change(self.store, claims.finishing(shard, claim, self.now())):
+            if try_update(self.store, claims.finish_update(shard, claim, self.now())):
                 return
         raise UnavailableError(f"the claim on {seq} of {shard} does not become done")

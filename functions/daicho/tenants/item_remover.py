@@ -8,23 +8,23 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from daicho.errors import ConditionFailedError
-from daicho.runtime.rate_limit import Pace
+from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage import keys
 from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey, key_of
-from daicho.storage.protocols import Puts
-from daicho.storage.requests import Page, Scan
-from daicho.tenants.tombstones import Fate, fate_of, tombstone
+from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.protocols import PutsItems
+from daicho.storage.requests import ItemPage, Scan
+from daicho.tenants.tombstones import DeletionAction, build_tombstone, choose_action
 
-AT_ONCE = 25
+WRITES_PER_REQUEST = 25
 """What BatchWriteItem takes."""
-ITEMS_A_PAGE = 1_000
+ITEMS_PER_PAGE = 1_000
 """What is looked at before how far the job is can be written down. DynamoDB's own page of 1 MB may
 hold ten times as many to remove, and a round of those would outlast what a step keeps for its end.
 """
 
 
-class Store(Puts, Protocol):
+class ItemRemoverTable(PutsItems, Protocol):
     """What this needs of the table."""
 
     def batch_write(self, puts: Iterable[Image] = (), deletes: Iterable[ItemKey] = ()) -> None:
@@ -32,7 +32,7 @@ class Store(Puts, Protocol):
 
 
 @dataclass(frozen=True)
-class Removed:
+class RemovalCounts:
     """What became of some items: they went, or were fenced, stay as tombstones, or wait."""
 
     gone: int = 0
@@ -41,14 +41,14 @@ class Removed:
     waiting: int = 0
 
 
-def of_tenant(tenant: str, *, consistent: bool) -> Scan:
+def is_of_tenant(tenant: str, *, consistent: bool) -> Scan:
     """A scan of the whole table that shows what is the tenant's.
 
     The tenant leads every partition key; partitions cannot be listed, so everything is read.
     """
-    values: Mapping[str, AttributeValue] = {":tenant": {"S": keys.prefix(tenant)}}
+    values: Mapping[str, AttributeValue] = {":tenant": {"S": keys.render_prefix(tenant)}}
     return Scan(
-        limit=ITEMS_A_PAGE,
+        limit=ITEMS_PER_PAGE,
         consistent=consistent,
         filter="begins_with(PK, :tenant)",
         values=values,
@@ -56,44 +56,44 @@ def of_tenant(tenant: str, *, consistent: bool) -> Scan:
 
 
 @dataclass
-class Remover:
+class ItemRemover:
     """Removes what it is shown. Anything of it may be done again.
 
     ``noting`` is called before anything is removed. ``fences``: what the projector keeps is made
     tombstones; else it waits, for the projector does most of it itself, for the same units.
     """
 
-    store: Store
+    store: ItemRemoverTable
     noting: Callable[[], None]
     now: Callable[[], dt.datetime]
     fences: bool
-    pace: Pace = field(default_factory=lambda: Pace(None))
+    pace: RateLimiter = field(default_factory=lambda: RateLimiter(None))
 
-    def __call__(self, page: Page) -> Removed:
+    def __call__(self, page: ItemPage) -> RemovalCounts:
         """Remove what a page shows.
 
         Raises:
             UnavailableError: not all of it was; it may be shown again.
         """
-        fates = [(fate_of(item), item) for item in page.items]
-        going = [key_of(item) for fate, item in fates if fate is Fate.GOES]
-        live = [item for fate, item in fates if fate is Fate.FENCED]
+        fates = [(choose_action(item), item) for item in page.items]
+        going = [get_key(item) for fate, item in fates if fate is DeletionAction.GOES]
+        live = [item for fate, item in fates if fate is DeletionAction.FENCED]
         tombstones = len(fates) - len(going) - len(live)
         if going or live:
             self.noting()
-        for begin in range(0, len(going), AT_ONCE):
-            some = going[begin : begin + AT_ONCE]
+        for begin in range(0, len(going), WRITES_PER_REQUEST):
+            some = going[begin : begin + WRITES_PER_REQUEST]
             self.pace.wait(len(some))
             self.store.batch_write(deletes=some)
         if not self.fences:
-            return Removed(len(going), 0, tombstones, len(live))
+            return RemovalCounts(len(going), 0, tombstones, len(live))
         for item in live:
             self.pace.wait(1)
-            self._fence(item)
-        return Removed(len(going), len(live), tombstones, 0)
+            self._write_tombstones(item)
+        return RemovalCounts(len(going), len(live), tombstones, 0)
 
-    def _fence(self, item: Image) -> None:
-        write = tombstone(item, self.now())
+    def _write_tombstones(self, item: Image) -> None:
+        write = build_tombstone(item, self.now())
         try:
             self.store.put(write.item, condition=write.condition or "", values=write.values)
         except ConditionFailedError:

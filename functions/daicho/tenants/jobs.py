@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from daicho.errors import ConditionFailedError, StoreError
-from daicho.layout.tenant_items import job_key
+from daicho.layout.tenant_items import build_job_key
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
-from daicho.storage.protocols import Gets, Puts
-from daicho.storage.requests import Put, key_image
+from daicho.storage.protocols import GetsItems, PutsItems
+from daicho.storage.requests import Put, to_key_image
 
 State = Literal["running", "succeeded", "failed"]
 Archive = Literal["keep", "forget"]
@@ -30,7 +30,7 @@ Phase = Literal["items", "objects", "payloads", "recounts"]
 PHASES: tuple[Phase, ...] = ("items", "objects", "payloads", "recounts")
 
 
-class Store(Gets, Puts, Protocol):
+class JobTable(GetsItems, PutsItems, Protocol):
     """What keeping jobs needs of the table."""
 
 
@@ -70,7 +70,7 @@ class Job:
     error: str = ""
     rev: int = 0
 
-    def count(self, **more: float) -> None:
+    def add_counts(self, **more: float) -> None:
         """Add to the counts of this pass and of all."""
         for counts in (self.counts, self.seen):
             for name, number in more.items():
@@ -78,18 +78,18 @@ class Job:
 
     def to_image(self) -> Image:
         """The item."""
-        key = key_image(job_key(self.tenant, self.id))
-        return {**key, **attributes.to_image(_written(vars(self)))}
+        key = to_key_image(build_job_key(self.tenant, self.id))
+        return {**key, **attributes.to_image(_drop_empty(vars(self)))}
 
     @classmethod
-    def of(cls, image: Image) -> Job:
+    def from_image(cls, image: Image) -> Job:
         """Read an item."""
         found = attributes.from_image(image)
         known = {each.name for each in dataclasses.fields(cls)}
         # A token need not say who somebody is, and what is empty is not stored.
         values = {"asked_by": ""} | {name: each for name, each in found.items() if name in known}
         for counts in ("counts", "seen"):
-            values[counts] = {name: _number(value) for name, value in found[counts].items()}
+            values[counts] = {name: _to_number(value) for name, value in found[counts].items()}
         return cls(**values)
 
 
@@ -97,13 +97,13 @@ class Job:
 class Jobs:
     """The jobs of one table."""
 
-    store: Store
+    store: JobTable
     now: Callable[[], dt.datetime]
 
     def find(self, tenant: str, id: str) -> Job | None:
         """A tenant's job."""
-        image = self.store.get(job_key(tenant, id), consistent=True)
-        return None if image is None else Job.of(image)
+        image = self.store.get(build_job_key(tenant, id), consistent=True)
+        return None if image is None else Job.from_image(image)
 
     def save(self, job: Job) -> None:
         """Write a job down.
@@ -111,24 +111,24 @@ class Jobs:
         Raises:
             OvertakenError: it is not any more as it was read.
         """
-        written = self.saving(job)
+        written = self.build_put(job)
         try:
             self.store.put(written.item, condition=written.condition or "", values=written.values)
         except ConditionFailedError as refused:
-            if refused.item is None or not attributes.alike(refused.item, written.item):
+            if refused.item is None or not attributes.equal_images(refused.item, written.item):
                 raise OvertakenError(f"job {job.id} has moved on") from None
 
-    def saving(self, job: Job) -> Put:
+    def build_put(self, job: Job) -> Put:
         """The same, as a part of a transaction. The job has its next revision then."""
         read = job.rev
-        job.rev, job.updated_at = read + 1, keys.instant(self.now())
+        job.rev, job.updated_at = read + 1, keys.render_instant(self.now())
         condition = "rev = :rev" if read else "attribute_not_exists(rev)"
         return Put(job.to_image(), condition, values={":rev": {"N": str(read)}} if read else {})
 
 
-def _written(values: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value not in ("", None)}
 
 
-def _number(value: Any) -> float:
+def _to_number(value: Any) -> float:
     return value if isinstance(value, int) else float(value)

@@ -16,31 +16,31 @@ from typing import Any, Protocol
 from ulid import ULID
 
 from daicho.errors import ConditionFailedError, NotFound, TenantClosed, UnavailableError
-from daicho.layout.tenant_items import mark_key
+from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
-from daicho.storage.item_cache import Memory
-from daicho.storage.requests import Put, Write, key_image
+from daicho.storage.item_cache import ItemCache
+from daicho.storage.requests import Put, Write, to_key_image
 from daicho.tenants.jobs import Archive, Job, Jobs, OvertakenError
-from daicho.tenants.jobs import Store as JobStore
+from daicho.tenants.jobs import JobTable as JobStore
 
-CLOSED_SECONDS = 5.0
+CLOSED_CACHE_S = 5.0
 """For so long an instance may go on for a tenant that is closed."""
-ID = re.compile("[0-9A-Z]{26}")
+JOB_ID = re.compile("[0-9A-Z]{26}")
 """A job's id, a ULID: of anything else there is no job, and of some not even a key."""
-STALLED = dt.timedelta(hours=1)
+STALLED_AFTER = dt.timedelta(hours=1)
 """A job that nobody has written to for so long, beyond its wait, is taken up anew."""
 ATTEMPTS = 4
 
 
-class Store(JobStore, Protocol):
+class TenantTable(JobStore, Protocol):
     """What this needs of the table."""
 
     def transact(self, writes: Sequence[Write]) -> None:
         """Do all writes or none."""
 
 
-class Machine(Protocol):
+class DeletionMachine(Protocol):
     """What works jobs off."""
 
     def start(self, name: str, given: Mapping[str, Any]) -> None:
@@ -51,34 +51,34 @@ class Machine(Protocol):
 class Tenants:
     """The tenants of one table. Safe to share by threads."""
 
-    store: Store
-    memory: Memory
-    machine: Machine
+    store: TenantTable
+    memory: ItemCache
+    machine: DeletionMachine
     now: Callable[[], dt.datetime]
 
-    def admit(self, tenant: str) -> None:
+    def check_open(self, tenant: str) -> None:
         """Let a request of a tenant pass.
 
         Raises:
             TenantClosed: it is closed.
         """
-        if self.mark(tenant, CLOSED_SECONDS) is not None:
+        if self.find_closed_mark(tenant, CLOSED_CACHE_S) is not None:
             raise TenantClosed(f"the tenant {tenant} is closed")
 
-    def mark(self, tenant: str, max_age: float = 0.0) -> Image | None:
+    def find_closed_mark(self, tenant: str, max_age: float = 0.0) -> Image | None:
         """The mark of a closed tenant, as it was so many seconds ago at most."""
-        key = mark_key(tenant)
+        key = build_closed_mark_key(tenant)
         return self.memory.get(
             key, max_age, lambda: self.store.get(key, consistent=not max_age), absence=True
         )
 
-    def desk(self, tenant: str, by: str) -> Desk:
+    def open_admin(self, tenant: str, by: str) -> TenantAdmin:
         """Where a tenant's administrator ``by`` asks for what concerns all of it."""
-        return Desk(self, Jobs(self.store, self.now), tenant, by)
+        return TenantAdmin(self, Jobs(self.store, self.now), tenant, by)
 
 
 @dataclass(frozen=True)
-class Desk:
+class TenantAdmin:
     """One tenant's. It is open when all else is closed."""
 
     tenants: Tenants
@@ -96,45 +96,45 @@ class Desk:
         Raises:
             UnavailableError: it may be closed already; to be asked again.
         """
-        mark = self.tenants.mark(self.tenant)
-        job = self._closed(archive) if mark is None else self._again(_job_of(mark), archive)
-        self.tenants.memory.forget(mark_key(self.tenant))
+        mark = self.tenants.find_closed_mark(self.tenant)
+        job = self._close(archive) if mark is None else self._restart(_get_job_id(mark), archive)
+        self.tenants.memory.forget(build_closed_mark_key(self.tenant))
         given = {"tenant": job.tenant, "job": job.id}
         self.tenants.machine.start(f"{job.id}-{job.starts}", given)
         return job
 
-    def job(self, id: str) -> Job:
+    def get_job(self, id: str) -> Job:
         """A job of the tenant.
 
         Raises:
             NotFound: it has none of that id.
         """
-        found = self.jobs.find(self.tenant, id) if ID.fullmatch(id) else None
+        found = self.jobs.find(self.tenant, id) if JOB_ID.fullmatch(id) else None
         if found is None:
             raise NotFound(f"no job {id}")
         return found
 
-    def _closed(self, archive: Archive) -> Job:
+    def _close(self, archive: Archive) -> Job:
         now = self.tenants.now()
-        at = keys.instant(now)
+        at = keys.render_instant(now)
         job = Job(str(ULID.from_datetime(now)), self.tenant, self.by, at, archive)
         values = attributes.to_image({"job": job.id, "at": at, "by": self.by or None})
-        mark = {**key_image(mark_key(self.tenant)), **values}
-        writes = [Put(mark, "attribute_not_exists(PK)"), self.jobs.saving(job)]
+        mark = {**to_key_image(build_closed_mark_key(self.tenant)), **values}
+        writes = [Put(mark, "attribute_not_exists(PK)"), self.jobs.build_put(job)]
         try:
             self.tenants.store.transact(writes)
         except ConditionFailedError:  # another request was faster, or this one a moment ago
-            stands = self.tenants.mark(self.tenant)
+            stands = self.tenants.find_closed_mark(self.tenant)
             if stands is None:
                 raise UnavailableError("the tenant's mark is neither there nor not") from None
-            return self._again(_job_of(stands), archive)
+            return self._restart(_get_job_id(stands), archive)
         return job
 
-    def _again(self, id: str, archive: Archive) -> Job:
+    def _restart(self, id: str, archive: Archive) -> Job:
         for _ in range(ATTEMPTS):
-            job = self.job(id)
+            job = self.get_job(id)
             since = max(job.waits, job.updated_at)
-            stalled = dt.datetime.fromisoformat(since) + STALLED < self.tenants.now()
+            stalled = dt.datetime.fromisoformat(since) + STALLED_AFTER < self.tenants.now()
             works = job.state == "running" and not stalled
             if works and archive in ("keep", job.archive):
                 return job
@@ -153,6 +153,6 @@ class Desk:
         raise UnavailableError(f"job {id} moves on, again and again")
 
 
-def _job_of(mark: Image) -> str:
+def _get_job_id(mark: Image) -> str:
     """The job that closed a tenant, by its mark."""
     return str(mark["job"]["S"])

@@ -11,10 +11,10 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from daicho.storage.botocore_errors import translated
+from daicho.storage.botocore_errors import translate_errors
 
 
-class Machine:
+class StateMachine:
     """One state machine."""
 
     def __init__(self, arn: str) -> None:
@@ -26,7 +26,7 @@ class Machine:
         Raises:
             UnavailableError: it is not known to be started.
         """
-        with translated(f"start {name}"):
+        with translate_errors(f"start {name}"):
             try:
                 self._client.start_execution(
                     stateMachineArn=self._arn, name=name, input=json.dumps(given)

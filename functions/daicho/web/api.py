@@ -62,11 +62,11 @@ class Api:
 
         def admitted(tenant: str) -> Book:
             if tenants is not None:
-                tenants.admit(tenant)
+                tenants.check_open(tenant)
             return open_book(tenant)
 
         def desk(tenant: str) -> Any:
-            return tenants and tenants.desk(tenant, self._incoming().user)
+            return tenants and tenants.open_admin(tenant, self._incoming().user)
 
         for opener, some in ((admitted, served), (desk, administered)):
             for operation in some:

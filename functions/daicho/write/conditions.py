@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from daicho.declare.entity import Entity
-from daicho.layout.base_item import version_of
+from daicho.layout.base_item import get_version
 from daicho.plan import EntityPlan
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.write.validation import check_size
 
 
 @dataclass
-class Write:
+class ConditionalWrite:
     """One conditional write: expressions, with their names and values."""
 
     update: str = ""
@@ -22,35 +22,35 @@ class Write:
     names: dict[str, str] = field(default_factory=dict)
     values: dict[str, AttributeValue] = field(default_factory=dict)
 
-    def name(self, attribute: str) -> str:
+    def add_name(self, attribute: str) -> str:
         """A placeholder for an attribute's name: any of them may be a reserved word."""
         known = {name: placeholder for placeholder, name in self.names.items()}
         placeholder = known.get(attribute, f"#n{len(known)}")
         self.names[placeholder] = attribute
         return placeholder
 
-    def value(self, value: AttributeValue) -> str:
+    def add_value(self, value: AttributeValue) -> str:
         """A placeholder for a value."""
         found = f":{len(self.values)}"
         self.values[found] = value
         return found
 
     @property
-    def conditions(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         """What `Table.put`, `update` and `delete` take besides key, item and update."""
         return {"condition": self.condition, "names": self.names, "values": self.values}
 
 
-def creation(image: Image, now: int, *, replaces_expired: bool) -> Write:
+def build_creation(image: Image, now: int, *, replaces_expired: bool) -> ConditionalWrite:
     """Put ``image`` where nothing is; or, where it may, over what has expired."""
-    write = Write()
-    write.condition = f"attribute_not_exists({write.name('PK')})"
+    write = ConditionalWrite()
+    write.condition = f"attribute_not_exists({write.add_name('PK')})"
     if replaces_expired:
-        write.condition += f" OR {write.name('ttl')} <= {write.value(_number(now))}"
+        write.condition += f" OR {write.add_name('ttl')} <= {write.add_value(_to_number(now))}"
     return write
 
 
-def replacement(
+def build_replacement(
     image: Image,
     plan: EntityPlan,
     *,
@@ -58,58 +58,58 @@ def replacement(
     kept: Mapping[str, AttributeValue | None],
     now: int | None,
     if_match: int | None,
-) -> Write:
+) -> ConditionalWrite:
     """Set every field of ``image`` and remove the ``absent`` ones, on an item or on nothing.
 
     What is set once (creation, expiry) stays. ``kept`` are the frozen fields as the checked image
     has them, None for absent: the write is refused where the item's differ, because then another
     item would result than the one that was checked. ``now``: refuse what has expired by then.
     """
-    write = Write()
+    write = ConditionalWrite()
     sets = []
     for name, value in image.items():
         if name in {"PK", "SK"}:
             continue
-        place, new = write.name(name), write.value(value)
+        place, new = write.add_name(name), write.add_value(value)
         if name in {"created_at", "ttl"}:
             new = f"if_not_exists({place}, {new})"
         elif name == "version":
-            new = f"if_not_exists({place}, {write.value(_number(0))}) + {new}"
+            new = f"if_not_exists({place}, {write.add_value(_to_number(0))}) + {new}"
         sets.append(f"{place} = {new}")
-    removes = [write.name(name) for name in (*absent, *(() if plan.expires else ("ttl",)))]
+    removes = [write.add_name(name) for name in (*absent, *(() if plan.expires else ("ttl",)))]
     write.update = "SET " + ", ".join(sets) + (f" REMOVE {', '.join(removes)}" if removes else "")
-    standing = [_is(write, name, value) for name, value in kept.items()]
+    standing = [_equals(write, name, value) for name, value in kept.items()]
     if now is not None:
-        ttl = write.name("ttl")
-        alive = f"{ttl} > {write.value(_number(now))}"
+        ttl = write.add_name("ttl")
+        alive = f"{ttl} > {write.add_value(_to_number(now))}"
         standing.append(f"(attribute_not_exists({ttl}) OR {alive})")
     if if_match is not None:
-        write.condition = " AND ".join([_is(write, "version", _number(if_match)), *standing])
+        write.condition = " AND ".join([_equals(write, "version", _to_number(if_match)), *standing])
     elif standing:
-        nowhere = f"attribute_not_exists({write.name('PK')})"
+        nowhere = f"attribute_not_exists({write.add_name('PK')})"
         write.condition = f"{nowhere} OR ({' AND '.join(standing)})"
     return write
 
 
-def removal(now: int, if_match: int | None) -> Write:
+def build_removal(now: int, if_match: int | None) -> ConditionalWrite:
     """Delete what is there and has not expired."""
-    write = Write()
-    ttl = write.name("ttl")
-    alive = f"(attribute_not_exists({ttl}) OR {ttl} > {write.value(_number(now))})"
-    write.condition = f"attribute_exists({write.name('PK')}) AND {alive}"
+    write = ConditionalWrite()
+    ttl = write.add_name("ttl")
+    alive = f"(attribute_not_exists({ttl}) OR {ttl} > {write.add_value(_to_number(now))})"
+    write.condition = f"attribute_exists({write.add_name('PK')}) AND {alive}"
     if if_match is not None:
-        write.condition += f" AND {_is(write, 'version', _number(if_match))}"
+        write.condition += f" AND {_equals(write, 'version', _to_number(if_match))}"
     return write
 
 
-def nowhere() -> Write:
+def if_absent() -> ConditionalWrite:
     """Where nothing is."""
-    write = Write()
-    write.condition = f"attribute_not_exists({write.name('PK')})"
+    write = ConditionalWrite()
+    write.condition = f"attribute_not_exists({write.add_name('PK')})"
     return write
 
 
-def successor(entity: type[Entity], image: Image, there: Image) -> Image:
+def build_successor(entity: type[Entity], image: Image, there: Image) -> Image:
     """``image`` in place of the item that is there: creation and expiry stay, the version goes on.
 
     So does what the library, or an older declaration, keeps beside the fields.
@@ -119,7 +119,7 @@ def successor(entity: type[Entity], image: Image, there: Image) -> Image:
     """
     beside = {name: value for name, value in there.items() if name not in entity.fields_}
     found: dict[str, AttributeValue] = {**beside, **image, "created_at": there["created_at"]}
-    found["version"] = _number(version_of(there) + 1)
+    found["version"] = _to_number(get_version(there) + 1)
     if "ttl" not in image:
         found.pop("ttl", None)
     elif "ttl" in there:
@@ -128,19 +128,19 @@ def successor(entity: type[Entity], image: Image, there: Image) -> Image:
     return found
 
 
-def exactly(image: Image) -> Write:
+def if_unchanged(image: Image) -> ConditionalWrite:
     """On the very item that ``image`` shows: of its version, creation and expiry."""
-    write = Write()
-    same = [_is(write, name, image.get(name)) for name in ("version", "created_at", "ttl")]
+    write = ConditionalWrite()
+    same = [_equals(write, name, image.get(name)) for name in ("version", "created_at", "ttl")]
     write.condition = " AND ".join(same)
     return write
 
 
-def _is(write: Write, name: str, value: AttributeValue | None) -> str:
+def _equals(write: ConditionalWrite, name: str, value: AttributeValue | None) -> str:
     if value is None:
-        return f"attribute_not_exists({write.name(name)})"
-    return f"{write.name(name)} = {write.value(value)}"
+        return f"attribute_not_exists({write.add_name(name)})"
+    return f"{write.add_name(name)} = {write.add_value(value)}"
 
 
-def _number(value: int) -> AttributeValue:
+def _to_number(value: int) -> AttributeValue:
     return {"N": str(value)}

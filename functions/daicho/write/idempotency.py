@@ -19,19 +19,19 @@ from decimal import MAX_EMAX, MIN_EMIN, Context
 from daicho.errors import Invalid
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
-from daicho.storage.item_key import NO_SORT_PART, ItemKey
+from daicho.storage.item_key import EMPTY_SORT_KEY, ItemKey
 from daicho.storage.requests import Put
 
 HEADER = "Idempotency-Key"
 KEPT_SECONDS = 24 * 60 * 60
-COMPRESSED_FROM = 512
+COMPRESS_FROM_BYTES = 512
 """Bytes of an answer: a record of up to 1 KB costs as much, whatever is in it."""
 NO_CONTENT = 204
 OWNER = "~request"
 
 
 @dataclass(frozen=True)
-class Answer:
+class StoredAnswer:
     """What a request was answered: status, headers and the body's text."""
 
     status: int
@@ -40,23 +40,25 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Request:
+class IdempotentRequest:
     """A request under a key; ``digest`` tells it from another under the same key."""
 
     key: str
     digest: str
 
     @classmethod
-    def of(cls, key: str, method: str, path: str, query: Mapping[str, str], body: str) -> Request:
+    def from_http(
+        cls, key: str, method: str, path: str, query: Mapping[str, str], body: str
+    ) -> IdempotentRequest:
         """The request with this body, however its JSON is spelt."""
-        whole = json.dumps([method, path, sorted(query.items()), _canonical(body)])
+        whole = json.dumps([method, path, sorted(query.items()), _canonicalise(body)])
         return cls(key, hashlib.blake2b(whole.encode(), digest_size=16).hexdigest())
 
-    def place(self, tenant: str) -> ItemKey:
+    def build_key(self, tenant: str) -> ItemKey:
         """Where the record stands: one item collection a key, so that none is hot."""
-        return ItemKey(keys.render(tenant, OWNER, self.key), NO_SORT_PART)
+        return ItemKey(keys.render(tenant, OWNER, self.key), EMPTY_SORT_KEY)
 
-    def answered(self, record: Image | None, now: dt.datetime) -> Answer | None:
+    def read_answer(self, record: Image | None, now: dt.datetime) -> StoredAnswer | None:
         """What it was answered by the record that stands at its place; None if it was not.
 
         DynamoDB deletes a record days after it has expired: nobody minds it any more then.
@@ -64,24 +66,24 @@ class Request:
         Raises:
             Invalid: the key was used for another request.
         """
-        if record is None or (attributes.integer(record, "ttl") or 0) <= now.timestamp():
+        if record is None or (attributes.get_integer(record, "ttl") or 0) <= now.timestamp():
             return None
-        if attributes.text(record, "request") != self.digest:
+        if attributes.get_text(record, "request") != self.digest:
             raise Invalid("it was used for another request before", field=HEADER)
         kept = attributes.from_image(record)
         body = kept.get("body")
         text = zlib.decompress(body).decode() if isinstance(body, bytes) else body
-        return Answer(kept["status"], kept["headers"], text)
+        return StoredAnswer(kept["status"], kept["headers"], text)
 
-    def record(self, tenant: str, answer: Answer, now: dt.datetime) -> Put:
+    def build_record(self, tenant: str, answer: StoredAnswer, now: dt.datetime) -> Put:
         """The write of its record, on the condition that there is none.
 
         An answer that does not fit an item, even compressed, is kept without its body: a repeat
         is told that it was done, and where.
         """
-        image = self._image(tenant, answer, now)
-        if attributes.size_of(image) > attributes.ITEM_BYTES:
-            image = self._image(tenant, replace(answer, status=NO_CONTENT, body=None), now)
+        image = self._build_image(tenant, answer, now)
+        if attributes.measure_image(image) > attributes.MAX_ITEM_BYTES:
+            image = self._build_image(tenant, replace(answer, status=NO_CONTENT, body=None), now)
         return Put(
             image,
             "attribute_not_exists(PK) OR #ttl <= :now",
@@ -89,8 +91,8 @@ class Request:
             {":now": {"N": str(int(now.timestamp()))}},
         )
 
-    def _image(self, tenant: str, answer: Answer, now: dt.datetime) -> Image:
-        place = self.place(tenant)
+    def _build_image(self, tenant: str, answer: StoredAnswer, now: dt.datetime) -> Image:
+        place = self.build_key(tenant)
         image = attributes.to_image(
             {
                 "PK": place.pk,
@@ -104,20 +106,20 @@ class Request:
         body = answer.body
         if body is None:
             return image
-        if len(body) < COMPRESSED_FROM:
+        if len(body) < COMPRESS_FROM_BYTES:
             return image | {"body": {"S": body}}
         return image | {"body": {"B": zlib.compress(body.encode())}}
 
 
-def _canonical(body: str) -> str:
+def _canonicalise(body: str) -> str:
     """A JSON text with its names in order: some clients write them in another order each time."""
     try:
-        return json.dumps(json.loads(body, parse_float=_exact), sort_keys=True)
+        return json.dumps(json.loads(body, parse_float=_keep_exact), sort_keys=True)
     except (ValueError, RecursionError):
         return body
 
 
-def _exact(number: str) -> dict[str, str]:
+def _keep_exact(number: str) -> dict[str, str]:
     """A number that is not whole, in one spelling: as a float, two amounts may be alike."""
     wide = Context(prec=len(number), Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
     return {"": str(wide.normalize(wide.create_decimal(number)))}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from daicho.declare.entity import Entity
-from daicho.declare.queries import One
+from daicho.declare.queries import ItemRef
 from daicho.errors import (
     ConditionFailedError,
     Conflict,
@@ -25,16 +25,16 @@ from daicho.errors import (
 )
 from daicho.items import mapper
 from daicho.layout import base_item
-from daicho.query.key_resolver import described
-from daicho.query.version_history import History
-from daicho.runtime.retry import Patience
+from daicho.query.key_resolver import display_name
+from daicho.query.version_history import VersionHistory
+from daicho.runtime.retry import RetryBudget
 from daicho.storage import attributes, item_key
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Write
 from daicho.storage.table import Table
 from daicho.write import conditions
-from daicho.write.item_builder import Drafting
+from daicho.write.item_builder import ItemBuilder
 from daicho.write.sender import Sender
 from daicho.write.transaction import Transaction
 
@@ -42,26 +42,26 @@ E = TypeVar("E", bound=Entity)
 T = TypeVar("T")
 ATTEMPTS = 8
 """How often a PUT is tried, each time on what was found there."""
-RACING_SECONDS = 3.0
+RACE_RETRY_S = 3.0
 """How long a write that others get ahead of begins anew."""
 
-WAITING = "an expired item of this key waits for the archive; try again later"
+WAITS_FOR_ARCHIVE = "an expired item of this key waits for the archive; try again later"
 
 
 @dataclass
-class Writer(Drafting):
+class ItemWriter(ItemBuilder):
     """Writes a tenant's items. ``open``: the transaction that they are parts of."""
 
     table: Table
     clock: Callable[[], dt.datetime]
     sender: Sender = field(init=False)
     open: Transaction | None = field(default=None, init=False)
-    history: History = field(init=False)
+    history: VersionHistory = field(init=False)
 
     def __post_init__(self) -> None:
         self.sender = Sender(self.table, self.places.memory)
-        self.history = History(
-            self.table, self.ledger, self.tenant, self.places, lambda: _seconds(self.clock())
+        self.history = VersionHistory(
+            self.table, self.ledger, self.tenant, self.places, lambda: _to_seconds(self.clock())
         )
 
     def commit(self, writes: Sequence[Write]) -> None:
@@ -80,13 +80,13 @@ class Writer(Drafting):
         self.sender.send(writes)
 
     @contextmanager
-    def together(self) -> Iterator[Transaction]:
+    def transaction(self) -> Iterator[Transaction]:
         """A transaction: what is written until its end; of one that is open already, a part.
 
         It is committed by who opened it, or at the end.
         """
         if self.open is not None:
-            with self.open.part():
+            with self.open.joined():
                 yield self.open
             return
         self.open = transaction = Transaction(self)
@@ -97,104 +97,109 @@ class Writer(Drafting):
             self.open, self.places.pending = None, {}
         transaction.commit()
 
-    def check_apart(self, key: ItemKey | None) -> None:
+    def check_sections_unchanged(self, key: ItemKey | None) -> None:
         """See `Transaction.check_apart`; of the open one, if there is one."""
         if self.open is not None and key is not None:
-            self.open.check_apart(key)
+            self.open.check_sections_unchanged(key)
 
     def create(self, item: E) -> E:
         """See `Book.create`."""
-        if self._jointly(type(item), type(item).fields_):
-            return self._racing(lambda transaction: transaction.create(item))
+        if self._needs_transaction(type(item), type(item).fields_):
+            return self._retry_transaction(lambda transaction: transaction.create(item))
         entity, now = type(item), self.clock()
-        image = self.drafted(entity, self.fields(item), now)
+        image = self.build_image(entity, self.build_fields(item), now)
         try:
-            self._create(entity, image, now)
+            self._put_new(entity, image, now)
         except ConditionFailedError as refused:
-            raise Conflict(self.why_taken(entity, refused.item, now)) from refused
-        return mapper.item_of(entity, image)
+            raise Conflict(self.explain_taken(entity, refused.item, now)) from refused
+        return mapper.to_item(entity, image)
 
     def put(self, item: E, *, if_match: int | None, if_none_match: bool) -> E:
         """See `Book.put`."""
-        if self._jointly(type(item), type(item).fields_):
-            return self._racing(
+        if self._needs_transaction(type(item), type(item).fields_):
+            return self._retry_transaction(
                 lambda t: t.put(item, if_match=if_match, if_none_match=if_none_match)
             )
         entity, now = type(item), self.clock()
-        image = self.drafted(entity, self.fields(item), now)
+        image = self.build_image(entity, self.build_fields(item), now)
         if if_none_match:
             if if_match is not None:
                 raise PreconditionFailed("no item is both absent and of a version")
             try:
-                self._create(entity, image, now)
+                self._put_new(entity, image, now)
             except ConditionFailedError as refused:
-                raise PreconditionFailed(self.why_taken(entity, refused.item, now)) from refused
-            return mapper.item_of(entity, image)
+                raise PreconditionFailed(self.explain_taken(entity, refused.item, now)) from refused
+            return mapper.to_item(entity, image)
         fresh, there = image, None
         for _ in range(ATTEMPTS):
             try:
                 return self._replace(entity, image, there, now, if_match)
             except ConditionFailedError as refused:
                 there = refused.item
-            if there is None or base_item.expired(there, _seconds(now)):
+            if there is None or base_item.is_expired(there, _to_seconds(now)):
                 self._check_vacant(entity, there, if_match)
                 image = fresh
                 if there is not None and self._put_over(image, there):
-                    return mapper.item_of(entity, image)
+                    return mapper.to_item(entity, image)
                 there = None
                 continue
-            if if_match is not None and base_item.version_of(there) != if_match:
-                raise PreconditionFailed(f"the item is of version {base_item.version_of(there)}")
+            if if_match is not None and base_item.get_version(there) != if_match:
+                raise PreconditionFailed(f"the item is of version {base_item.get_version(there)}")
             # Another's frozen fields than those that were checked: what results has these.
-            image = self.drafted(entity, self.kept(entity, image, there), now)
+            image = self.build_image(entity, self.merge_immutable_fields(entity, image, there), now)
         raise Raced("others were faster, again and again; try again")
 
-    def change(self, one: One[E], changes: Mapping[str, Any], *, if_match: int | None) -> E:
+    def change(self, one: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | None) -> E:
         """See `Book.change`."""
-        if self._jointly(one.entity, changes) or self.current(one.entity).plan.key.moves in changes:
-            return self._racing(lambda t: t.change(one, changes, if_match=if_match))
+        if (
+            self._needs_transaction(one.entity, changes)
+            or self.current_generation(one.entity).plan.key.moves in changes
+        ):
+            return self._retry_transaction(lambda t: t.change(one, changes, if_match=if_match))
         entity, now = one.entity, self.clock()
-        key = self.places.key(one)
-        for _ in Patience.seconds(RACING_SECONDS).attempts():
+        key = self.places.resolve_key(one)
+        for _ in RetryBudget.for_seconds(RACE_RETRY_S).count_attempts():
             there = None if key is None else self.table.get(key, consistent=True)
-            if there is None or base_item.expired(there, _seconds(now)):
-                raise NotFound(f"no {described(one)}")
-            version = base_item.version_of(there)
+            if there is None or base_item.is_expired(there, _to_seconds(now)):
+                raise NotFound(f"no {display_name(one)}")
+            version = base_item.get_version(there)
             if if_match is not None and version != if_match:
                 raise PreconditionFailed(f"the item is of version {version}")
-            fields = self.changed(entity, there, changes)
-            created = dt.datetime.fromisoformat(attributes.text(there, "created_at") or "")
-            image = self.drafted(entity, fields, created)
+            fields = self.apply_changes(entity, there, changes)
+            created = dt.datetime.fromisoformat(attributes.get_text(there, "created_at") or "")
+            image = self.build_image(entity, fields, created)
             kept: dict[str, AttributeValue | None] = {"created_at": there["created_at"]}
-            write = self._replacement(entity, image, kept, None, version)
+            write = self._build_replacement(entity, image, kept, None, version)
             try:
-                return mapper.item_of(entity, self._update(entity, image, write))
+                return mapper.to_item(entity, self._update(entity, image, write))
             except ConditionFailedError:
                 continue  # somebody was faster, or this very write's answer was lost
         raise Raced("others were faster, again and again; try again")
 
-    def delete(self, one: One[E], *, if_match: int | None) -> None:
+    def delete(self, one: ItemRef[E], *, if_match: int | None) -> None:
         """See `Book.delete`."""
-        if self._jointly(one.entity):
-            self._racing(lambda t: t.delete(one, if_match=if_match))
+        if self._needs_transaction(one.entity):
+            self._retry_transaction(lambda t: t.delete(one, if_match=if_match))
             return
-        key, now = self.places.key(one), _seconds(self.clock())
+        key, now = self.places.resolve_key(one), _to_seconds(self.clock())
         if key is None:
-            raise NotFound(f"no {described(one)}")
+            raise NotFound(f"no {display_name(one)}")
         try:
-            write = conditions.removal(now, if_match)
-            self.sender.ask(key, request=lambda: self.table.delete(key, **write.conditions))
+            write = conditions.build_removal(now, if_match)
+            self.sender.execute(key, request=lambda: self.table.delete(key, **write.arguments))
         except ConditionFailedError as refused:
-            if refused.item is None or base_item.expired(refused.item, now):
-                raise NotFound(f"no {described(one)}") from refused
-            version = base_item.version_of(refused.item)
+            if refused.item is None or base_item.is_expired(refused.item, now):
+                raise NotFound(f"no {display_name(one)}") from refused
+            version = base_item.get_version(refused.item)
             raise PreconditionFailed(f"the item is of version {version}") from refused
 
-    def restore(self, one: One[E], *, if_match: int | None) -> E:
+    def restore(self, one: ItemRef[E], *, if_match: int | None) -> E:
         """See `Book.restore`."""
-        return self._racing(lambda transaction: transaction.restore(one, if_match=if_match))
+        return self._retry_transaction(
+            lambda transaction: transaction.restore(one, if_match=if_match)
+        )
 
-    def _jointly(self, entity: type[Entity], setting: Iterable[str] = ()) -> bool:
+    def _needs_transaction(self, entity: type[Entity], setting: Iterable[str] = ()) -> bool:
         """Whether an item is written together with others.
 
         In a transaction; with its version; or, of the fields that are set, one refers to what must
@@ -204,31 +209,31 @@ class Writer(Drafting):
         referring = any(spec.must_exist for spec in set_here)
         return self.open is not None or entity.versioned_ is not None or referring
 
-    def _racing(self, write: Callable[[Transaction], T]) -> T:
+    def _retry_transaction(self, write: Callable[[Transaction], T]) -> T:
         """Write by a transaction, again and again where others are faster; or in the open one."""
         if self.open is not None:
             return write(self.open)
-        for _ in Patience.seconds(RACING_SECONDS).attempts():
+        for _ in RetryBudget.for_seconds(RACE_RETRY_S).count_attempts():
             with suppress(Raced):
-                with self.together() as transaction:
+                with self.transaction() as transaction:
                     done = write(transaction)
                 return done
         raise Raced("others were faster, again and again; try again")
 
-    def _create(self, entity: type[Entity], image: Image, now: dt.datetime) -> None:
+    def _put_new(self, entity: type[Entity], image: Image, now: dt.datetime) -> None:
         """Put a new item; a refusal by what this very write put there is none.
 
         The SDK repeats a write whose answer was lost.
         """
-        over = self._expiring(entity) and not self.archived(entity)
-        write = conditions.creation(image, _seconds(now), replaces_expired=over)
+        over = self._may_expire(entity) and not self.is_archived(entity)
+        write = conditions.build_creation(image, _to_seconds(now), replaces_expired=over)
         try:
-            key = item_key.key_of(image)
-            self.sender.ask(key, request=lambda: self.table.put(image, **write.conditions))
+            key = item_key.get_key(image)
+            self.sender.execute(key, request=lambda: self.table.put(image, **write.arguments))
         except ConditionFailedError as refused:
-            if refused.item is None or not attributes.alike(refused.item, image):
+            if refused.item is None or not attributes.equal_images(refused.item, image):
                 raise
-            self.sender.sent += 1
+            self.sender.attempted += 1
 
     def _replace(
         self,
@@ -239,51 +244,53 @@ class Writer(Drafting):
         if_match: int | None,
     ) -> E:
         """Write ``image`` on what is there, or on nothing unless it was made for ``onto``."""
-        frozen, seen = self.frozen(entity), image if onto is None else onto
+        frozen, seen = self.list_frozen_fields(entity), image if onto is None else onto
         kept = {name: seen.get(name) for name in frozen}
         if onto is not None:
             kept["created_at"] = onto["created_at"]
-        until = _seconds(now) if self._expiring(entity) else None
-        write = self._replacement(entity, image, kept, until, if_match)
+        until = _to_seconds(now) if self._may_expire(entity) else None
+        write = self._build_replacement(entity, image, kept, until, if_match)
         if onto is not None and if_match is None:
-            write.condition = f"attribute_exists({write.name('PK')}) AND ({write.condition})"
-        return mapper.item_of(entity, self._update(entity, image, write))
+            write.condition = f"attribute_exists({write.add_name('PK')}) AND ({write.condition})"
+        return mapper.to_item(entity, self._update(entity, image, write))
 
-    def _replacement(
+    def _build_replacement(
         self,
         entity: type[Entity],
         image: Image,
         kept: Mapping[str, AttributeValue | None],
         now: int | None,
         if_match: int | None,
-    ) -> conditions.Write:
+    ) -> conditions.ConditionalWrite:
         absent = [name for name in entity.fields_ if name not in image]
-        plan = self.current(entity).plan
-        return conditions.replacement(
+        plan = self.current_generation(entity).plan
+        return conditions.build_replacement(
             image, plan, absent=absent, kept=kept, now=now, if_match=if_match
         )
 
-    def _update(self, entity: type[Entity], image: Image, write: conditions.Write) -> Image:
-        key = item_key.key_of(image)
+    def _update(
+        self, entity: type[Entity], image: Image, write: conditions.ConditionalWrite
+    ) -> Image:
+        key = item_key.get_key(image)
         try:
-            new = self.sender.ask(
+            new = self.sender.execute(
                 key,
                 request=lambda: self.table.update(
-                    key, write.update, **write.conditions, returns="ALL_NEW"
+                    key, write.update, **write.arguments, returns="ALL_NEW"
                 ),
             )
         except RefusedError:
             there = self.table.get(key, consistent=True)
             if there is not None:  # what older code has left there may leave no room
-                conditions.successor(entity, image, there)
+                conditions.build_successor(entity, image, there)
             raise
         return image if new is None else new
 
     def _put_over(self, image: Image, there: Image) -> bool:
         """Put a new item over the expired one that was seen; False if that is gone or changed."""
         try:
-            key, write = item_key.key_of(image), conditions.exactly(there)
-            self.sender.ask(key, request=lambda: self.table.put(image, **write.conditions))
+            key, write = item_key.get_key(image), conditions.if_unchanged(there)
+            self.sender.execute(key, request=lambda: self.table.put(image, **write.arguments))
         except ConditionFailedError:
             return False
         return True
@@ -293,23 +300,23 @@ class Writer(Drafting):
     ) -> None:
         if if_match is not None:
             raise PreconditionFailed("there is no such item")
-        if there is not None and self.archived(entity):
-            raise Conflict(WAITING)
+        if there is not None and self.is_archived(entity):
+            raise Conflict(WAITS_FOR_ARCHIVE)
 
-    def why_taken(self, entity: type[Entity], there: Image | None, now: dt.datetime) -> str:
+    def explain_taken(self, entity: type[Entity], there: Image | None, now: dt.datetime) -> str:
         """Why no item can be created, in words."""
-        if there is not None and base_item.expired(there, _seconds(now)):
-            return WAITING
+        if there is not None and base_item.is_expired(there, _to_seconds(now)):
+            return WAITS_FOR_ARCHIVE
         return f"there is such an item of {entity.__name__} already"
 
-    def _expiring(self, entity: type[Entity]) -> bool:
+    def _may_expire(self, entity: type[Entity]) -> bool:
         generations = self.ledger.entities[entity.__name__]
         return any(each.plan.expires is not None for each in generations)
 
-    def archived(self, entity: type[Entity]) -> bool:
+    def is_archived(self, entity: type[Entity]) -> bool:
         """Whether what expires of an entity waits for the archive."""
         return entity.__name__ in self.ledger.archived_types
 
 
-def _seconds(now: dt.datetime) -> int:
+def _to_seconds(now: dt.datetime) -> int:
     return int(now.timestamp())

@@ -13,46 +13,51 @@ from typing import TypeVar
 
 from daicho.declare import stored_objects
 from daicho.declare.entity import Entity
-from daicho.declare.queries import One
-from daicho.declare.stored_objects import DOWNLOAD_SECONDS, UPLOAD_SECONDS, Place, StoredObject
+from daicho.declare.queries import ItemRef
+from daicho.declare.stored_objects import (
+    DOWNLOAD_SECONDS,
+    UPLOAD_SECONDS,
+    SignedRequest,
+    StoredObject,
+)
 from daicho.errors import NotFound, StoreError
 from daicho.layout import cleanup_marks, object_names
-from daicho.plan import key_fields
-from daicho.query.key_resolver import described
+from daicho.plan import list_key_fields
+from daicho.query.key_resolver import display_name
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Put
-from daicho.write.item_writer import Writer
+from daicho.write.item_writer import ItemWriter
 
 E = TypeVar("E", bound=Entity)
 logger = logging.getLogger(__name__)
 
-BEING_TOLD = dt.timedelta(minutes=1)
+URL_SIGNING_GRACE = dt.timedelta(minutes=1)
 """How long after an item was read a URL may be signed for it: a request takes half of that."""
 
 
 @dataclass(frozen=True)
-class Objects:
+class ObjectWriter:
     """The objects of a tenant's items. ``bucket`` is opened when it is first needed."""
 
-    writer: Writer
+    writer: ItemWriter
     clock: Callable[[], dt.datetime]
     bucket: Callable[[], Bucket] | None
 
-    def delete(self, one: One[E], *, if_match: int | None) -> None:
+    def delete(self, one: ItemRef[E], *, if_match: int | None) -> None:
         """See `Book.delete`. The objects go after the item: none is left without its object.
 
         A URL to upload to may still be good, for who asked for one just before: so the sweep looks
         after the object once more when it is not.
         """
-        with self.writer.together() as transaction:
+        with self.writer.transaction() as transaction:
             there = transaction.get(one)
             transaction.remove(one, if_match=if_match)
-            key, names = self._key(there), self._names(there)
-            due = self.clock() + dt.timedelta(seconds=UPLOAD_SECONDS) + BEING_TOLD
-            partition = cleanup_marks.partition_of(key, one.entity.__name__)
+            key, names = self._get_key(there), self._list_names(there)
+            due = self.clock() + dt.timedelta(seconds=UPLOAD_SECONDS) + URL_SIGNING_GRACE
+            partition = cleanup_marks.render_owner_partition(key, one.entity.__name__)
             marks = [
-                cleanup_marks.mark(partition, field, due, object=name)
+                cleanup_marks.build_mark(partition, field, due, object=name)
                 for field, name in names.items()
             ]
             self.writer.commit([Put(each) for each in marks])
@@ -60,52 +65,52 @@ class Objects:
             return  # it is not yet committed: the sweep will see
         try:
             for name in names.values():
-                self._bucket().remove(name)
+                self._open_bucket().remove(name)
         except StoreError as error:
-            logger.warning("left to the sweep: %s: %s", described(one), error)
+            logger.warning("left to the sweep: %s: %s", display_name(one), error)
 
-    def upload(self, item: Entity, field: str) -> Place:
+    def sign_upload(self, item: Entity, field: str) -> SignedRequest:
         """Where the object of an item is to be put, once, for a quarter of an hour."""
-        held, name = self._held(item, field)
+        held, name = self._find_held(item, field)
         headers = {
             "Content-Type": held.type,
             "Content-Length": str(held.bytes),
             "If-None-Match": "*",
         }
-        url = self._bucket().upload_url(name, held.type, held.bytes, UPLOAD_SECONDS)
-        return Place("PUT", url, headers, self._until(UPLOAD_SECONDS))
+        url = self._open_bucket().sign_upload_url(name, held.type, held.bytes, UPLOAD_SECONDS)
+        return SignedRequest("PUT", url, headers, self._compute_expiry(UPLOAD_SECONDS))
 
-    def download(self, item: Entity, field: str) -> Place:
+    def sign_download(self, item: Entity, field: str) -> SignedRequest:
         """Where the object of an item is to be had, for an hour, once it was put there."""
-        _, name = self._held(item, field)
-        url = self._bucket().download_url(name, DOWNLOAD_SECONDS)
-        return Place("GET", url, {}, self._until(DOWNLOAD_SECONDS))
+        _, name = self._find_held(item, field)
+        url = self._open_bucket().sign_download_url(name, DOWNLOAD_SECONDS)
+        return SignedRequest("GET", url, {}, self._compute_expiry(DOWNLOAD_SECONDS))
 
-    def _held(self, item: Entity, field: str) -> tuple[StoredObject, str]:
+    def _find_held(self, item: Entity, field: str) -> tuple[StoredObject, str]:
         held = getattr(item, field)
         if not isinstance(held, StoredObject):
             raise NotFound(f"{type(item).__name__}.{field} is no object")
-        return held, self._names(item)[field]
+        return held, self._list_names(item)[field]
 
-    def _names(self, item: Entity) -> Mapping[str, str]:
-        entity, key = type(item), self._key(item)
+    def _list_names(self, item: Entity) -> Mapping[str, str]:
+        entity, key = type(item), self._get_key(item)
         return {
-            field: object_names.name_of(key, entity.__name__, field)
-            for field in stored_objects.objects_of(entity)
+            field: object_names.render_object_name(key, entity.__name__, field)
+            for field in stored_objects.list_object_fields(entity)
         }
 
-    def _key(self, item: Entity) -> ItemKey:
-        names = key_fields(self.writer.current(type(item)).plan)
-        one = One(type(item), tuple(getattr(item, name) for name in names))
-        key = self.writer.places.key(one)
+    def _get_key(self, item: Entity) -> ItemKey:
+        names = list_key_fields(self.writer.current_generation(type(item)).plan)
+        one = ItemRef(type(item), tuple(getattr(item, name) for name in names))
+        key = self.writer.places.resolve_key(one)
         if key is None:
-            raise NotFound(f"no {described(one)}")
+            raise NotFound(f"no {display_name(one)}")
         return key
 
-    def _until(self, seconds: int) -> dt.datetime:
+    def _compute_expiry(self, seconds: int) -> dt.datetime:
         return self.clock().replace(microsecond=0) + dt.timedelta(seconds=seconds)
 
-    def _bucket(self) -> Bucket:
+    def _open_bucket(self) -> Bucket:
         if self.bucket is None:
             raise StoreError("there is no bucket for objects")
         return self.bucket()

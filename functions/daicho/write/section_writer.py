@@ -14,180 +14,182 @@ from typing import Any, TypeVar
 
 from daicho.declare.entity import Entity
 from daicho.declare.fields import new_id
-from daicho.declare.queries import OneSection
-from daicho.declare.results import Held
-from daicho.declare.split import declared, with_sections
+from daicho.declare.queries import SectionRef
+from daicho.declare.results import SectionValue
+from daicho.declare.split import attach_sections, find_split
 from daicho.errors import Invalid, NotFound, PreconditionFailed, Raced
 from daicho.items import mapper
 from daicho.layout import base_item, sections
 from daicho.layout.sections import Manifest, Section
-from daicho.query.key_resolver import described
+from daicho.query.key_resolver import display_name
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey, key_of
+from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import Delete, Put, Update, Write
 from daicho.write import conditions, validation
-from daicho.write.document_writer import SplitWriter
-from daicho.write.section_staging import Staging
+from daicho.write.document_writer import DocumentWriter
+from daicho.write.section_staging import SectionStaging
 
 E = TypeVar("E", bound=Entity)
 
-GONE: Any = object()
+REMOVED: Any = object()
 """In place of a section's value."""
-SECTION = "section"
+SECTION_HEADER = "section"
 """What a section's name is called in a refusal."""
 
 
 @dataclass(frozen=True)
-class Change:
+class SectionChange:
     """What a transaction makes of a section: the item of it that counts, and what it holds.
 
     None where it removes it.
     """
 
     first: Image | None
-    held: Held | None
+    held: SectionValue | None
 
 
 @dataclass(frozen=True)
-class Document:
+class DocumentState:
     """A document whose sections are changed: its head as it was read, and what it becomes."""
 
     head: Image
     partition: str
     version: int
     manifest: Manifest
-    changes: Mapping[str, Change] = field(default_factory=dict)
+    changes: Mapping[str, SectionChange] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class SectionWriter:
     """Changes single sections of a tenant's split items."""
 
-    staging: Staging
+    staging: SectionStaging
 
-    def changed(self, key: ItemKey | None) -> Document | None:
+    def with_changes(self, key: ItemKey | None) -> DocumentState | None:
         """What the open transaction makes of a document, if it changes sections of it."""
         open = self.staging.writer.open
-        return None if open is None or key is None else open.apart.get(key)
+        return None if open is None or key is None else open.section_changes.get(key)
 
-    def put(self, asked: OneSection[E], value: Any, *, if_match: int | None) -> Held:
+    def put(self, asked: SectionRef[E], value: Any, *, if_match: int | None) -> SectionValue:
         """See `Book.put_section`."""
-        name, blamed = asked.name, declared(asked.entity).name
-        sections.check_name(name, SECTION)
-        fresh = sections.section(name, value, 0, blamed)
+        name, blamed = asked.name, find_split(asked.entity).name
+        sections.check_name(name, SECTION_HEADER)
+        fresh = sections.make_section(name, value, 0, blamed)
         piece, staged = "", ""
 
-        def attempt() -> Held:
+        def attempt() -> SectionValue:
             nonlocal piece, staged
-            document = self._document(asked, if_match)
+            document = self._read_document(asked, if_match)
             if isinstance(document, Entity):
-                return self._put_apart(asked, document, value)
-            before = self._first(asked, document, if_match)
-            place = attributes.integer(before or {}, "place")
+                return self._stage_section(asked, document, value)
+            before = self._stage_first(asked, document, if_match)
+            place = attributes.get_integer(before or {}, "place")
             version = document.version + 1
             if place is None:  # behind all others
-                place = sections.MOST_SECTIONS + version
+                place = sections.MAX_SECTIONS + version
             section = Section(name, fresh.text, place, version)
             added = 0 if before else 1
-            grown = section.weight - (sections.weight_of(before) if before else 0)
+            grown = section.weight - (sections.measure_weight(before) if before else 0)
             _check_room(document.manifest, added, grown, blamed)
             epoch = document.manifest.epoch
             if staged != epoch:  # pieces stand under an epoch: those of an earlier one are lost
                 piece = new_id()
-            first, *pieces = sections.cut(document.partition, epoch, section, piece)
+            first, *pieces = sections.build_piece_items(document.partition, epoch, section, piece)
             if pieces and staged != epoch:
-                self.staging.write(document.partition, piece, pieces)
+                self.staging.write_pieces(document.partition, piece, pieces)
                 staged = epoch
-            held = Held(value, version, new=not before)
-            manifest = document.manifest.changed(version, name, added, grown)
-            change = Change(first, Held(value, version))
+            held = SectionValue(value, version, new=not before)
+            manifest = document.manifest.with_change(version, name, added, grown)
+            change = SectionChange(first, SectionValue(value, version))
             self._commit(document, manifest, name, change, before, piece if pieces else None)
             return held
 
-        return self.staging.again(attempt)
+        return self.staging.retry_race(attempt)
 
-    def remove(self, asked: OneSection[E], *, if_match: int | None) -> int:
+    def remove(self, asked: SectionRef[E], *, if_match: int | None) -> int:
         """See `Book.remove_section`."""
         name = asked.name
-        sections.check_name(name, SECTION)
+        sections.check_name(name, SECTION_HEADER)
 
         def attempt() -> int:
-            document = self._document(asked, if_match)
+            document = self._read_document(asked, if_match)
             if isinstance(document, Entity):
-                return self._put_apart(asked, document, GONE).version
-            before = self._first(asked, document, if_match)
+                return self._stage_section(asked, document, REMOVED).version
+            before = self._stage_first(asked, document, if_match)
             if before is None:
-                raise NotFound(f"no section {name!r} in {described(asked.one)}")
+                raise NotFound(f"no section {name!r} in {display_name(asked.item)}")
             version = document.version + 1
-            manifest = document.manifest.changed(version, name, -1, -sections.weight_of(before))
-            self._commit(document, manifest, name, Change(None, None), before, None)
+            manifest = document.manifest.with_change(
+                version, name, -1, -sections.measure_weight(before)
+            )
+            self._commit(document, manifest, name, SectionChange(None, None), before, None)
             return version
 
-        return self.staging.again(attempt)
+        return self.staging.retry_race(attempt)
 
-    def _put_apart(self, asked: OneSection[Any], item: Entity, value: Any) -> Held:
+    def _stage_section(self, asked: SectionRef[Any], item: Entity, value: Any) -> SectionValue:
         """Split an item that was written before it was split, with one section changed."""
-        values: dict[str, Any] = getattr(item, declared(asked.entity).name)
+        values: dict[str, Any] = getattr(item, find_split(asked.entity).name)
         new = asked.name not in values
-        if value is GONE and new:
-            raise NotFound(f"no section {asked.name!r} in {described(asked.one)}")
+        if value is REMOVED and new:
+            raise NotFound(f"no section {asked.name!r} in {display_name(asked.item)}")
         changed = {**values, asked.name: value}
-        if value is GONE:
+        if value is REMOVED:
             del changed[asked.name]
         version = item.version
-        SplitWriter(self.staging).put(with_sections(item, changed), if_match=version)
-        return Held(value, version + 1, new=new)
+        DocumentWriter(self.staging).put(attach_sections(item, changed), if_match=version)
+        return SectionValue(value, version + 1, new=new)
 
-    def _document(self, asked: OneSection[E], if_match: int | None) -> Document | E:
+    def _read_document(self, asked: SectionRef[E], if_match: int | None) -> DocumentState | E:
         """A document as the open transaction leaves it, or as it stands.
 
         The whole item instead, if it was written before it was split.
         """
         writer = self.staging.writer
-        key = writer.places.key(asked.one)
-        known = self.changed(key)
+        key = writer.places.resolve_key(asked.item)
+        known = self.with_changes(key)
         if known is not None:
             return known
-        writer.check_apart(key)
-        head = None if key is None else writer.places.image(key)
+        writer.check_sections_unchanged(key)
+        head = None if key is None else writer.places.find_image(key)
         if key is None or head is None:
-            raise NotFound(f"no {described(asked.one)}")
-        manifest = Manifest.of(head)
+            raise NotFound(f"no {display_name(asked.item)}")
+        manifest = Manifest.from_image(head)
         if manifest is None:
-            item = mapper.item_of(asked.entity, head)
-            inside = asked.name in getattr(item, declared(asked.entity).name)
+            item = mapper.to_item(asked.entity, head)
+            inside = asked.name in getattr(item, find_split(asked.entity).name)
             _check_version(item.version if inside else None, if_match)
             return item
-        partition = sections.partition_of(key, asked.entity.__name__)
-        return Document(head, partition, base_item.version_of(head), manifest)
+        partition = sections.render_sections_partition(key, asked.entity.__name__)
+        return DocumentState(head, partition, base_item.get_version(head), manifest)
 
-    def _first(
-        self, asked: OneSection[Any], document: Document, if_match: int | None
+    def _stage_first(
+        self, asked: SectionRef[Any], document: DocumentState, if_match: int | None
     ) -> Image | None:
         """The item of a section that counts, which is of the version that a caller knows."""
         manifest = document.manifest
         if asked.name in document.changes:
             first = document.changes[asked.name].first
         else:
-            place = sections.key_of_section(document.partition, manifest.epoch, asked.name)
+            place = sections.render_section_key(document.partition, manifest.epoch, asked.name)
             first = self.staging.table.get(place, consistent=True)
             if first is None:
                 # Unless all that was there has been replaced since the head was read.
-                newest = self.staging.table.get(key_of(document.head), consistent=True)
-                later = None if newest is None else Manifest.of(newest)
+                newest = self.staging.table.get(get_key(document.head), consistent=True)
+                later = None if newest is None else Manifest.from_image(newest)
                 if later is None or later.epoch != manifest.epoch:
                     raise Raced("others changed the same at this moment; try again")
-        changed = None if first is None else attributes.integer(first, "changed")
+        changed = None if first is None else attributes.get_integer(first, "changed")
         _check_version(None if first is None else changed or manifest.began, if_match)
         return first
 
     def _commit(
         self,
-        document: Document,
+        document: DocumentState,
         manifest: Manifest,
         name: str,
-        change: Change,
+        change: SectionChange,
         before: Image | None,
         piece: str | None,
     ) -> None:
@@ -201,32 +203,36 @@ class SectionWriter:
             sections.MANIFEST: manifest.to_value(),
         }
         validation.check_size({**head, **sets})
-        still = conditions.exactly(head)
-        changes = (f"{still.name(n)} = {still.value(value)}" for n, value in sets.items())
+        still = conditions.if_unchanged(head)
+        changes = (f"{still.add_name(n)} = {still.add_value(value)}" for n, value in sets.items())
         update = f"SET {', '.join(changes)}"
         writes: list[Write] = [
-            Update(key_of(head), update, still.condition, still.names, still.values)
+            Update(get_key(head), update, still.condition, still.names, still.values)
         ]
         if change.first is not None:
             writes.append(Put(change.first))
         elif before is not None:
-            writes.append(Delete(key_of(before)))
-        replaced = None if before is None else attributes.text(before, "piece")
+            writes.append(Delete(get_key(before)))
+        replaced = None if before is None else attributes.get_text(before, "piece")
         # Not by the name of what is replaced: who wrote that may still take its own mark away.
         marked = piece or (new_id() if replaced else None)
         if marked is not None:
-            writes.append(self.staging.due(partition, marked))
-        after = Document(head, partition, version, manifest, {**document.changes, name: change})
-        with self.staging.writer.together() as transaction:
-            transaction.change_apart(key_of(head), writes, after)
+            writes.append(self.staging.build_due_mark(partition, marked))
+        after = DocumentState(
+            head, partition, version, manifest, {**document.changes, name: change}
+        )
+        with self.staging.writer.transaction() as transaction:
+            transaction.stage_sections(get_key(head), writes, after)
         if marked is not None:
-            pieces = key_of(before).sk + keys.prefix(replaced) if before and replaced else None
-            self.staging.clean(partition, marked, pieces)
+            pieces = (
+                get_key(before).sk + keys.render_prefix(replaced) if before and replaced else None
+            )
+            self.staging.remove_pieces(partition, marked, pieces)
 
 
 def _check_room(manifest: Manifest, added: int, grown: int, field: str) -> None:
-    if added and manifest.count >= sections.MOST_SECTIONS:
-        message = f"has {manifest.count} sections; at most {sections.MOST_SECTIONS}"
+    if added and manifest.count >= sections.MAX_SECTIONS:
+        message = f"has {manifest.count} sections; at most {sections.MAX_SECTIONS}"
         raise Invalid(message, field=field)
     if grown > 0:
         sections.check_weight(manifest.weight + grown, field)

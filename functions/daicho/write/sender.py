@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from daicho.errors import ContendedError, Raced, UnansweredError
-from daicho.runtime.retry import Patience
-from daicho.storage.item_cache import Memory
+from daicho.runtime.retry import RetryBudget
+from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import Write, key_of_write
+from daicho.storage.requests import Write, get_write_key
 from daicho.storage.table import Table
 
-CONTENDED_SECONDS = 1.0
+CONTENTION_RETRY_S = 1.0
 """How long a write is tried while transactions of others are at its items."""
 T = TypeVar("T")
 
@@ -32,10 +32,10 @@ class Sender:
     """Sends a request's writes. ``sent``: how many may have been done."""
 
     table: Table
-    memory: Memory
-    sent: int = 0
+    memory: ItemCache
+    attempted: int = 0
 
-    def ask(self, *keys: ItemKey, request: Callable[[], T]) -> T:
+    def execute(self, *keys: ItemKey, request: Callable[[], T]) -> T:
         """Write, again and again while transactions of others are at the items.
 
         What is remembered of an item ends with a write, whatever becomes of it.
@@ -44,13 +44,13 @@ class Sender:
             Raced: they were all the time.
         """
         try:
-            for _ in Patience.seconds(CONTENDED_SECONDS).attempts():
+            for _ in RetryBudget.for_seconds(CONTENTION_RETRY_S).count_attempts():
                 with suppress(ContendedError):
                     answer = request()
-                    self.sent += 1
+                    self.attempted += 1
                     return answer
         except UnansweredError:
-            self.sent += 1
+            self.attempted += 1
             raise
         finally:
             for key in keys:
@@ -64,5 +64,5 @@ class Sender:
             TransactionFailedError: a condition did not hold.
             Raced: transactions of others were at the items all the time.
         """
-        keys = [key_of_write(each) for each in writes]
-        self.ask(*keys, request=lambda: self.table.transact(writes))
+        keys = [get_write_key(each) for each in writes]
+        self.execute(*keys, request=lambda: self.table.transact(writes))

@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
 from daicho.declare.entity import Entity
-from daicho.declare.queries import One
-from daicho.declare.split import split_of
-from daicho.declare.stored_objects import objects_of
+from daicho.declare.queries import ItemRef
+from daicho.declare.split import find_split_field
+from daicho.declare.stored_objects import list_object_fields
 from daicho.errors import (
     Conflict,
     Invalid,
@@ -30,29 +30,29 @@ from daicho.errors import (
 from daicho.errors import TransactionFailedError as Failed
 from daicho.items import mapper
 from daicho.layout import base_item
-from daicho.query.key_resolver import Places, described
-from daicho.query.version_history import History
+from daicho.query.key_resolver import KeyResolver, display_name
+from daicho.query.version_history import VersionHistory
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, key_of
+from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import (
-    MOST_WRITES,
+    MAX_TRANSACTION_WRITES,
     ConditionCheck,
     Delete,
     Put,
     Update,
     Write,
-    key_of_write,
+    get_write_key,
 )
 from daicho.storage.table import Table
 from daicho.write import conditions
 from daicho.write.item_builder import Fields
-from daicho.write.version_writer import Revisions, fields_of
+from daicho.write.version_writer import VersionWriter, read_fields
 
 E = TypeVar("E", bound=Entity)
-MOST_BYTES = 4 * 1024 * 1024
+MAX_BYTES = 4 * 1024 * 1024
 """Of all items of a transaction."""
-RECORD = "the record of its Idempotency-Key"
+RECORD_NAME = "the record of its Idempotency-Key"
 ONE_WAY = (
     "in a transaction, or a request under an Idempotency-Key, an item with sections is changed as "
     "a whole, once, or section by section; and after that it is not read as a whole"
@@ -63,29 +63,29 @@ class TransactionWriter(Protocol):
     """What a transaction needs of the writer that opens it."""
 
     table: Table
-    places: Places
-    history: History
+    places: KeyResolver
+    history: VersionHistory
 
     @property
     def clock(self) -> Callable[[], dt.datetime]:
         """What tells the time."""
 
-    def fields(self, item: Entity) -> Fields:
+    def build_fields(self, item: Entity) -> Fields:
         """The attribute values of a new item."""
 
-    def drafted(self, entity: type[Entity], fields: Fields, created: dt.datetime) -> Fields:
+    def build_image(self, entity: type[Entity], fields: Fields, created: dt.datetime) -> Fields:
         """The whole image of an item of version 1, checked."""
 
-    def kept(self, entity: type[Entity], image: Image, there: Image) -> Fields:
+    def merge_immutable_fields(self, entity: type[Entity], image: Image, there: Image) -> Fields:
         """The fields of an image in place of an item that is there."""
 
-    def changed(self, entity: type[Any], there: Image, changes: Mapping[str, Any]) -> Fields:
+    def apply_changes(self, entity: type[Any], there: Image, changes: Mapping[str, Any]) -> Fields:
         """The fields of an item with some of them changed."""
 
-    def why_taken(self, entity: type[Entity], there: Image | None, now: dt.datetime) -> str:
+    def explain_taken(self, entity: type[Entity], there: Image | None, now: dt.datetime) -> str:
         """Why no item can be created, in words."""
 
-    def archived(self, entity: type[Entity]) -> bool:
+    def is_archived(self, entity: type[Entity]) -> bool:
         """Whether what expires of an entity waits for the archive."""
 
     def commit(self, writes: Sequence[Write]) -> None:
@@ -103,20 +103,20 @@ class Transaction:
         self._writer = writer
         self._seen: dict[ItemKey, Image | None] = {}
         self._given: dict[ItemKey, Write] = {}
-        self.apart: dict[ItemKey, Any] = {}
+        self.section_changes: dict[ItemKey, Any] = {}
         """What becomes of items whose sections it changes (`daicho.write.section_writer`)."""
         self.images: dict[ItemKey, Image | None] = {}
         """What stands at each key that was read, as the transaction would leave it."""
-        self._revisions = Revisions(writer.history)
+        self._revisions = VersionWriter(writer.history)
         self.record: Put | None = None
         """What is kept of the request, if it is to be done once (`daicho.write.idempotency`)."""
 
-    def find(self, one: One[E]) -> E | None:
+    def find(self, one: ItemRef[E]) -> E | None:
         """One item or None, which is still so when the transaction is committed."""
-        there = self._standing(one.entity, self._writer.places.key(one))
-        return None if there is None else mapper.item_of(one.entity, there)
+        there = self._live_image(one.entity, self._writer.places.resolve_key(one))
+        return None if there is None else mapper.to_item(one.entity, there)
 
-    def get(self, one: One[E]) -> E:
+    def get(self, one: ItemRef[E]) -> E:
         """One item, which is still as it is when the transaction is committed.
 
         Raises:
@@ -124,18 +124,20 @@ class Transaction:
         """
         found = self.find(one)
         if found is None:
-            raise NotFound(f"no {described(one)}")
+            raise NotFound(f"no {display_name(one)}")
         return found
 
-    def find_all(self, ones: Sequence[One[E]]) -> list[E | None]:
+    def find_all(self, ones: Sequence[ItemRef[E]]) -> list[E | None]:
         """Items as in `find`, in one request for each hundred; with versions, in one for each.
 
         Raises:
             UnprocessedError: DynamoDB did not get round to all of them in time.
         """
-        keys = [self._writer.places.key(each) for each in ones if not each.entity.versioned_]
+        keys = [
+            self._writer.places.resolve_key(each) for each in ones if not each.entity.versioned_
+        ]
         unread = [key for key in keys if key is not None and key not in self.images]
-        found = self._writer.table.batch_get(unread, consistent=True).whole()
+        found = self._writer.table.batch_get(unread, consistent=True).require_all()
         for key in unread:
             self._seen[key] = self.images[key] = found.get(key)
         return [self.find(each) for each in ones]
@@ -143,102 +145,104 @@ class Transaction:
     def create(self, item: E) -> E:
         """See `Book.create`."""
         entity, now = type(item), self._writer.clock()
-        image = self._writer.drafted(entity, self._writer.fields(item), now)
-        self._check_vacant(entity, key_of(image), now)
-        return self._leave(entity, image, now)
+        image = self._writer.build_image(entity, self._writer.build_fields(item), now)
+        self._check_vacant(entity, get_key(image), now)
+        return self._stage(entity, image, now)
 
     def put(self, item: E, *, if_match: int | None = None, if_none_match: bool = False) -> E:
         """See `Book.put`."""
         writer, entity, now = self._writer, type(item), self._writer.clock()
-        image = writer.drafted(entity, writer.fields(item), now)
-        there = self._standing(entity, key_of(image))
+        image = writer.build_image(entity, writer.build_fields(item), now)
+        there = self._live_image(entity, get_key(image))
         if there is None:
             if if_match is not None:
                 raise PreconditionFailed("there is no such item")
             try:
-                self._check_vacant(entity, key_of(image), now)
+                self._check_vacant(entity, get_key(image), now)
             except Conflict as taken:
                 raise (PreconditionFailed(taken.detail) if if_none_match else taken) from None
-            return self._leave(entity, image, now)
+            return self._stage(entity, image, now)
         if if_none_match:
-            raise PreconditionFailed(writer.why_taken(entity, there, now))
+            raise PreconditionFailed(writer.explain_taken(entity, there, now))
         _check_version(there, if_match)
-        fresh = writer.drafted(entity, writer.kept(entity, image, there), now)
-        return self._leave(entity, conditions.successor(entity, fresh, there), now)
+        fresh = writer.build_image(entity, writer.merge_immutable_fields(entity, image, there), now)
+        return self._stage(entity, conditions.build_successor(entity, fresh, there), now)
 
-    def change(self, one: One[E], changes: Mapping[str, Any], *, if_match: int | None = None) -> E:
+    def change(
+        self, one: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | None = None
+    ) -> E:
         """See `Book.change`."""
         writer, entity, now = self._writer, one.entity, self._writer.clock()
-        key = writer.places.key(one)
-        there = self._standing(one.entity, key)
+        key = writer.places.resolve_key(one)
+        there = self._live_image(one.entity, key)
         if key is None or there is None:
-            raise NotFound(f"no {described(one)}")
+            raise NotFound(f"no {display_name(one)}")
         _check_version(there, if_match)
-        created = dt.datetime.fromisoformat(attributes.text(there, "created_at") or "")
-        fresh = writer.drafted(entity, writer.changed(entity, there, changes), created)
-        if key_of(fresh) != key:  # it moves
-            self._check_vacant(entity, key_of(fresh), now)
+        created = dt.datetime.fromisoformat(attributes.get_text(there, "created_at") or "")
+        fresh = writer.build_image(entity, writer.apply_changes(entity, there, changes), created)
+        if get_key(fresh) != key:  # it moves
+            self._check_vacant(entity, get_key(fresh), now)
             self.images[key] = None
-        return self._leave(entity, conditions.successor(entity, fresh, there), now)
+        return self._stage(entity, conditions.build_successor(entity, fresh, there), now)
 
-    def delete(self, one: One[E], *, if_match: int | None = None) -> None:
+    def delete(self, one: ItemRef[E], *, if_match: int | None = None) -> None:
         """See `Book.delete`.
 
         Raises:
             TypeError: more goes with the item than a transaction sees: the `Book` deletes it.
         """
         name = one.entity.__name__
-        if split_of(one.entity) is not None or objects_of(one.entity):
+        if find_split_field(one.entity) is not None or list_object_fields(one.entity):
             raise TypeError(f"{name} has more than an item: it is deleted by the Book, on its own")
         self.remove(one, if_match=if_match)
 
-    def remove(self, one: One[E], *, if_match: int | None) -> None:
+    def remove(self, one: ItemRef[E], *, if_match: int | None) -> None:
         """Delete an item, and nothing that stands beside it but its versions."""
-        key = self._writer.places.key(one)
-        there = self._standing(one.entity, key)
+        key = self._writer.places.resolve_key(one)
+        there = self._live_image(one.entity, key)
         if key is None or there is None:
-            raise NotFound(f"no {described(one)}")
+            raise NotFound(f"no {display_name(one)}")
         _check_version(there, if_match)
         self.images[key] = None
         if one.entity.versioned_:
-            self._beside(self._revisions.removed(key, self._writer.clock()))
+            self._stage_versions(self._revisions.build_removal(key, self._writer.clock()))
 
-    def restore(self, one: One[E], *, if_match: int | None = None) -> E:
+    def restore(self, one: ItemRef[E], *, if_match: int | None = None) -> E:
         """See `Book.restore`."""
         writer, entity = self._writer, one.entity
-        key = writer.places.key(one)
-        old = writer.history.at(one)
+        key = writer.places.resolve_key(one)
+        old = writer.history.find_version(one)
         if key is None or old is None:
-            raise NotFound(f"no {described(one)}")
-        there = self._standing(entity, key)
+            raise NotFound(f"no {display_name(one)}")
+        there = self._live_image(entity, key)
         if there is not None:
             _check_version(there, if_match)
         elif if_match is not None:
             raise PreconditionFailed("there is no such item")
-        fields = fields_of(entity, old)
+        fields = read_fields(entity, old)
         if there is not None:
-            fields = writer.kept(entity, fields, there)
-        created = dt.datetime.fromisoformat(attributes.text(there or old, "created_at") or "")
-        return self._leave(entity, writer.drafted(entity, fields, created), writer.clock())
+            fields = writer.merge_immutable_fields(entity, fields, there)
+        created = dt.datetime.fromisoformat(attributes.get_text(there or old, "created_at") or "")
+        return self._stage(entity, writer.build_image(entity, fields, created), writer.clock())
 
     def add(self, writes: Sequence[Write]) -> None:
         """Let writes with conditions of their own be parts of it: see `Writer.commit`."""
         for each in writes:
-            key = key_of_write(each)
+            key = get_write_key(each)
             if key in self._given or key in self.images:
                 raise ValueError(f"{key} is written twice in one transaction")
             self._given[key] = each
 
-    def change_apart(self, key: ItemKey, writes: Sequence[Write], after: object) -> None:
+    def stage_sections(self, key: ItemKey, writes: Sequence[Write], after: object) -> None:
         """Let writes of an item, and of what stands beside it, be parts of it.
 
         They take the place of those that it was given before. ``after`` is what becomes of the
         item by them: see `apart`.
         """
-        self._given |= {key_of_write(each): each for each in writes}
-        self.apart[key] = after
+        self._given |= {get_write_key(each): each for each in writes}
+        self.section_changes[key] = after
 
-    def check_apart(self, key: ItemKey) -> None:
+    def check_sections_unchanged(self, key: ItemKey) -> None:
         """Refuse to look at what stands beside an item that this transaction changes.
 
         Raises:
@@ -248,10 +252,10 @@ class Transaction:
             raise Invalid(ONE_WAY)
 
     @contextmanager
-    def part(self) -> Iterator[None]:
+    def joined(self) -> Iterator[None]:
         """Undo what is added here, if it fails."""
         all_of_it: tuple[dict[ItemKey, Any], ...] = (
-            *(self._seen, self._given, self.apart, self.images),
+            *(self._seen, self._given, self.section_changes, self.images),
             *(self._revisions.known, self._revisions.plans),
         )
         before = [(mine, dict(mine)) for mine in all_of_it]
@@ -271,7 +275,7 @@ class Transaction:
             Raced: others changed one of the items; nothing was done.
         """
         record = [] if self.record is None else [self.record]
-        writes: list[Write] = [*self._writes(), *self._given.values(), *record]
+        writes: list[Write] = [*self._build_writes(), *self._given.values(), *record]
         if all(isinstance(each, ConditionCheck) for each in writes):
             return
         self._check_size(writes)
@@ -280,15 +284,15 @@ class Transaction:
         except Failed as refused:
             raise Raced("others changed the same at this moment; try again") from refused
 
-    def _standing(self, entity: type[Entity], key: ItemKey | None) -> Image | None:
+    def _live_image(self, entity: type[Entity], key: ItemKey | None) -> Image | None:
         """What stands at a key, unless it has expired."""
         if key is None:
             return None
-        there = self._there(entity, key)
+        there = self._read_image(entity, key)
         now = int(self._writer.clock().timestamp())
-        return None if there is None or base_item.expired(there, now) else there
+        return None if there is None or base_item.is_expired(there, now) else there
 
-    def _there(self, entity: type[Entity], key: ItemKey) -> Image | None:
+    def _read_image(self, entity: type[Entity], key: ItemKey) -> Image | None:
         if key in self._given:
             raise Invalid(ONE_WAY)
         if key not in self.images:
@@ -301,19 +305,21 @@ class Transaction:
 
     def _check_vacant(self, entity: type[Entity], key: ItemKey, now: dt.datetime) -> None:
         """Raise Conflict where an item stands, or an expired one that the archive wants."""
-        there = self._there(entity, key)
+        there = self._read_image(entity, key)
         if there is None:
             return
-        if not base_item.expired(there, int(now.timestamp())) or self._writer.archived(entity):
-            raise Conflict(self._writer.why_taken(entity, there, now))
+        if not base_item.is_expired(there, int(now.timestamp())) or self._writer.is_archived(
+            entity
+        ):
+            raise Conflict(self._writer.explain_taken(entity, there, now))
 
-    def _leave(self, entity: type[E], image: Image, now: dt.datetime) -> E:
+    def _stage(self, entity: type[E], image: Image, now: dt.datetime) -> E:
         self._check_references(entity, image)
         if entity.versioned_:
             image, versions = self._revisions.next(image, now)
-            self._beside(versions)
-        self.images[key_of(image)] = image
-        return mapper.item_of(entity, image)
+            self._stage_versions(versions)
+        self.images[get_key(image)] = image
+        return mapper.to_item(entity, image)
 
     def _check_references(self, entity: type[Entity], image: Image) -> None:
         """Let the transaction hold only while what must exist for this item does.
@@ -321,55 +327,57 @@ class Transaction:
         Raises:
             ReferenceNotFound: names the field that refers to nothing.
         """
-        there = self.images.get(key_of(image)) or {}
+        there = self.images.get(get_key(image)) or {}
         for name in (spec.name for spec in entity.fields_.values() if spec.must_exist):
-            id, target = attributes.text(image, name), entity.fields_[name].target
+            id, target = attributes.get_text(image, name), entity.fields_[name].target
             if id is None or there.get(name) == image[name]:
                 continue  # it was there when this was first written
-            if self.find(One(target, (id,))) is None:
+            if self.find(ItemRef(target, (id,))) is None:
                 raise ReferenceNotFound(f"there is no {target.__name__} {id}", field=name)
 
-    def _beside(self, versions: Mapping[ItemKey, Image]) -> None:
+    def _stage_versions(self, versions: Mapping[ItemKey, Image]) -> None:
         """Write version items too, where none stand."""
         self._seen |= dict.fromkeys(versions)
         self.images |= versions
 
-    def _writes(self) -> Iterator[Write]:
+    def _build_writes(self) -> Iterator[Write]:
         for key, seen in self._seen.items():
             becomes = self.images[key]
-            still = conditions.nowhere() if seen is None else conditions.exactly(seen)
+            still = conditions.if_absent() if seen is None else conditions.if_unchanged(seen)
             condition, names, values = still.condition or "", still.names, still.values
             if key in self._given:
                 continue  # it is written on the condition that it still is as it was read
             if becomes is seen:
                 yield ConditionCheck(key, condition, names, values)
             elif becomes is not None:
-                yield Put(self._revisions.base_item(key, becomes), condition, names, values)
+                yield Put(self._revisions.build_base_item(key, becomes), condition, names, values)
             elif seen is not None:
                 yield Delete(key, condition, names, values)
 
     def _check_size(self, writes: Sequence[Write]) -> None:
-        if len(writes) > MOST_WRITES:
-            record = f", {RECORD} included" if self.record else ""
-            raise Invalid(f"this writes {len(writes)} items at once{record}; at most {MOST_WRITES}")
-        stood = {key: attributes.size_of(image or {}) for key, image in self._seen.items()}
+        if len(writes) > MAX_TRANSACTION_WRITES:
+            record = f", {RECORD_NAME} included" if self.record else ""
+            raise Invalid(
+                f"this writes {len(writes)} items at once{record}; at most {MAX_TRANSACTION_WRITES}"
+            )
+        stood = {key: attributes.measure_image(image or {}) for key, image in self._seen.items()}
         # What is replaced and what replaces it: DynamoDB counts the larger.
-        size = sum(max(_size_of(each), stood.get(key_of_write(each), 0)) for each in writes)
-        if size > MOST_BYTES:
-            raise Invalid(f"this writes {size} bytes at once; at most {MOST_BYTES}")
+        size = sum(max(_measure_write(each), stood.get(get_write_key(each), 0)) for each in writes)
+        if size > MAX_BYTES:
+            raise Invalid(f"this writes {size} bytes at once; at most {MAX_BYTES}")
 
 
 def _check_version(there: Image, if_match: int | None) -> None:
-    version = base_item.version_of(there)
+    version = base_item.get_version(there)
     if if_match is not None and version != if_match:
         raise PreconditionFailed(f"the item is of version {version}")
 
 
-def _size_of(write: Write) -> int:
+def _measure_write(write: Write) -> int:
     match write:
         case Put():
-            return attributes.size_of(write.item)
+            return attributes.measure_image(write.item)
         case Update():
-            return attributes.size_of(write.values)
+            return attributes.measure_image(write.values)
         case _:
             return 0

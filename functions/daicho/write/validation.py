@@ -12,15 +12,15 @@ from typing import Any
 from daicho.derive import contributions, derived_items
 from daicho.errors import Invalid
 from daicho.layout import components
-from daicho.layout.base_item import longest_field
-from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, SearchPlan, key_fields
+from daicho.layout.base_item import find_longest_field
+from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, SearchPlan, list_key_fields
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
 
 _WIDEST: AttributeValue = {"N": "9" * 19}
 
 
-def check(plan: EntityPlan, image: Image) -> None:
+def check_image(plan: EntityPlan, image: Image) -> None:
     """Refuse what could be stored but not derived, and what could not be stored.
 
     Raises:
@@ -28,11 +28,11 @@ def check(plan: EntityPlan, image: Image) -> None:
     """
     check_size(image)
     try:
-        derived_items.rows(plan, image)
-        contributions.contributions(plan, image)
+        derived_items.compute_index_rows(plan, image)
+        contributions.compute_contributions(plan, image)
     except (ValueError, ArithmeticError, LookupError) as error:
         known = error.field if isinstance(error, components.UnderivableError) else None
-        raise Invalid(str(error), field=known or _at_fault(plan, image)) from error
+        raise Invalid(str(error), field=known or _find_field_at_fault(plan, image)) from error
 
 
 def check_size(image: Image) -> None:
@@ -42,13 +42,15 @@ def check_size(image: Image) -> None:
         Invalid: names the largest attribute.
     """
     # It must stay writable: its version and generation grow.
-    size = attributes.size_of({**image, "version": _WIDEST, "gen": _WIDEST})
-    if size > attributes.ITEM_BYTES:
-        worst = max(image, key=lambda name: attributes.size_of({name: image[name]}))
-        raise Invalid(f"the item takes {size} bytes; at most {attributes.ITEM_BYTES}", field=worst)
+    size = attributes.measure_image({**image, "version": _WIDEST, "gen": _WIDEST})
+    if size > attributes.MAX_ITEM_BYTES:
+        worst = max(image, key=lambda name: attributes.measure_image({name: image[name]}))
+        raise Invalid(
+            f"the item takes {size} bytes; at most {attributes.MAX_ITEM_BYTES}", field=worst
+        )
 
 
-def _at_fault(plan: EntityPlan, image: Image) -> str | None:
+def _find_field_at_fault(plan: EntityPlan, image: Image) -> str | None:
     """The longest field of the declaration that fails alone, or else derives most."""
     most, blamed = -1, None
     alone = dict[str, Any](searches=(), listings=(), aggregates=())
@@ -56,11 +58,11 @@ def _at_fault(plan: EntityPlan, image: Image) -> str | None:
         for declared in getattr(plan, kind):
             one = replace(plan, **(alone | {kind: (declared,)}))
             # A derived item's keys hold the key of the item too.
-            blameable = {*_fields_of(declared), *key_fields(plan)} - {"created_at"}
-            field = longest_field(image, blameable)
+            blameable = {*_list_fields(declared), *list_key_fields(plan)} - {"created_at"}
+            field = find_longest_field(image, blameable)
             try:
-                derived = len(derived_items.rows(one, image)) + len(
-                    contributions.contributions(one, image)
+                derived = len(derived_items.compute_index_rows(one, image)) + len(
+                    contributions.compute_contributions(one, image)
                 )
             except (ValueError, ArithmeticError, LookupError):
                 return field
@@ -69,7 +71,7 @@ def _at_fault(plan: EntityPlan, image: Image) -> str | None:
     return blamed
 
 
-def _fields_of(declared: SearchPlan | ListingPlan | AggregatePlan) -> tuple[str, ...]:
+def _list_fields(declared: SearchPlan | ListingPlan | AggregatePlan) -> tuple[str, ...]:
     match declared:
         case SearchPlan():
             return declared.fields

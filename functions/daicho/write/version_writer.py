@@ -15,31 +15,31 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from daicho.declare.entity import Entity, values_of
+from daicho.declare.entity import Entity, get_values
 from daicho.errors import Invalid
 from daicho.items import mapper
 from daicho.layout import versions
-from daicho.layout.versions import Standing
+from daicho.layout.versions import VersionState
 from daicho.plan import EntityPlan
-from daicho.query.version_history import History
+from daicho.query.version_history import VersionHistory
 from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey, key_of
+from daicho.storage.item_key import ItemKey, get_key
 from daicho.write import validation
 
 E = TypeVar("E", bound=Entity)
-Items = dict[ItemKey, Image]
+VersionItems = dict[ItemKey, Image]
 
 
 @dataclass
-class Revisions:
+class VersionWriter:
     """The items with versions of one transaction, each by its base item's key.
 
     ``known``: what stands of each, as the transaction would leave it. ``plans``: by what plan its
     base item is made.
     """
 
-    history: History
-    known: dict[ItemKey, Standing] = field(default_factory=dict)
+    history: VersionHistory
+    known: dict[ItemKey, VersionState] = field(default_factory=dict)
     plans: dict[ItemKey, EntityPlan] = field(default_factory=dict)
 
     def read(self, entity: type[Entity], base: ItemKey) -> Image | None:
@@ -48,53 +48,53 @@ class Revisions:
         Raises:
             Invalid: the key leaves no room for versions.
         """
-        self.known[base] = found = self.history.standing(entity, base)
-        self.plans[base] = self.history.plan(entity)
+        self.known[base] = found = self.history.read_state(entity, base)
+        self.plans[base] = self.history.find_plan(entity)
         return found.item
 
-    def next(self, image: Image, at: dt.datetime) -> tuple[Image, Items]:
+    def next(self, image: Image, at: dt.datetime) -> tuple[Image, VersionItems]:
         """``image`` as the next version, written ``at`` that time, and the version items with it.
 
         Raises:
             Invalid: over 400 KB with what is kept beside its fields.
         """
-        base = key_of(image)
+        base = get_key(image)
         before, plan = self.known[base], self.plans[base]
-        revised = versions.versioned(image, before.last + 1, at)
-        item = versions.version_item(revised, plan.name)
-        validation.check_size(versions.base_item(plan, revised))
+        revised = versions.split_versioned_image(image, before.last + 1, at)
+        item = versions.build_version_item(revised, plan.name)
+        validation.check_size(versions.restore_base_item(plan, revised))
         validation.check_size(item)
-        items = self._unkept(base) | {key_of(item): item}
-        self.known[base] = Standing(revised, before.last + 1)
+        items = self._find_unkept(base) | {get_key(item): item}
+        self.known[base] = VersionState(revised, before.last + 1)
         return revised, items
 
-    def removed(self, base: ItemKey, at: dt.datetime) -> Items:
+    def build_removal(self, base: ItemKey, at: dt.datetime) -> VersionItems:
         """The version items with a deletion: the mark, and what was not kept yet."""
         before, plan = self.known[base], self.plans[base]
-        mark = versions.mark(plan, base, before, at)
-        items = self._unkept(base) | {key_of(mark): mark}
-        self.known[base] = Standing(None, before.last + 1)
+        mark = versions.build_deletion_marker(plan, base, before, at)
+        items = self._find_unkept(base) | {get_key(mark): mark}
+        self.known[base] = VersionState(None, before.last + 1)
         return items
 
-    def base_item(self, base: ItemKey, image: Image) -> Image:
+    def build_base_item(self, base: ItemKey, image: Image) -> Image:
         """What is to stand at a base item's key, of a whole image."""
         plan = self.plans.get(base)
-        return image if plan is None else versions.base_item(plan, image)
+        return image if plan is None else versions.restore_base_item(plan, image)
 
-    def _unkept(self, base: ItemKey) -> Items:
-        item = versions.unkept_item(self.known[base], base, self.plans[base].name)
-        return {} if item is None else {key_of(item): item}
+    def _find_unkept(self, base: ItemKey) -> VersionItems:
+        item = versions.build_backfill_version_item(self.known[base], base, self.plans[base].name)
+        return {} if item is None else {get_key(item): item}
 
 
-def fields_of(entity: type[E], old: Image) -> dict[str, AttributeValue]:
+def read_fields(entity: type[E], old: Image) -> dict[str, AttributeValue]:
     """The fields of an old version, as they may be written now.
 
     Raises:
         Invalid: what was admitted then is not any more; names the field.
     """
     try:
-        values = values_of(entity(**values_of(mapper.item_of(entity, old))))
+        values = get_values(entity(**get_values(mapper.to_item(entity, old))))
     except ValidationError as error:
         first = error.errors()[0]
         raise Invalid(first["msg"], field=".".join(map(str, first["loc"]))) from error
-    return mapper.values_image(entity, values)
+    return mapper.to_field_image(entity, values)

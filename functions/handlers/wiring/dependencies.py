@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from daicho.runtime.clock import utc_now
 from daicho.storage.bucket import Bucket, open_bucket
 from daicho.storage.table import Table, open_table
-from daicho.tenants.state_machine import Machine
+from daicho.tenants.state_machine import StateMachine
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Outside:
 
     table: Callable[..., Table] = open_table
     bucket: Callable[..., Bucket] = open_bucket
-    machine: Callable[[str], Machine] = Machine
+    machine: Callable[[str], StateMachine] = StateMachine
     now: Callable[[], dt.datetime] = utc_now
     sleep: Callable[[float], None] = time.sleep
     random: Callable[[], float] = random.random

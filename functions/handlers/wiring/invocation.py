@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from daicho.runtime.retry import RESERVE, Patience
+from daicho.runtime.retry import END_RESERVE_S, RetryBudget
 from handlers.wiring.dependencies import Outside
 
 
@@ -19,11 +19,11 @@ class Context(Protocol):
 Handler = Callable[[Mapping[str, Any], Context], dict[str, Any]]
 
 
-def patience_of(context: Context, outside: Outside) -> Patience:
+def patience_of(context: Context, outside: Outside) -> RetryBudget:
     """The invocation's time, less what its end needs."""
 
     def remaining() -> float:
         return context.get_remaining_time_in_millis() / 1000
 
-    reserve = min(RESERVE, remaining() / 4)
-    return Patience(remaining, reserve, sleep=outside.sleep, random=outside.random)
+    reserve = min(END_RESERVE_S, remaining() / 4)
+    return RetryBudget(remaining, reserve, sleep=outside.sleep, random=outside.random)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
 from daicho.stream.records import Batch
 from handlers.wiring.dependencies import Outside
@@ -17,7 +17,7 @@ class NotDoneError(Exception):
 
 
 def consuming(
-    work: Callable[[Batch, Patience], str | None], settings: Settings, outside: Outside
+    work: Callable[[Batch, RetryBudget], str | None], settings: Settings, outside: Outside
 ) -> Handler:
     """Hand each event's batch to ``work``, which gives the first record that is not done."""
 

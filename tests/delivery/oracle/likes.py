@@ -69,7 +69,7 @@ class Likes:
         try:
             with (
                 redirect_stdout(io.StringIO()),
-                mock.patch.object(counter_items, "MOST_SLOTS", MOST_SLOTS),
+                mock.patch.object(counter_items, "MAX_SLOTS", MOST_SLOTS),
             ):
                 self._play()
                 return [*self._attempts.bugs, *self._judged()]
@@ -175,7 +175,9 @@ class Likes:
         def work(actor: Actor) -> None:
             before = Counter(self._counted)
             table = self.site.outside(actor).table(TABLE)
-            known = counter_items.slots_said(table.get(NAME.head, consistent=True)) or AT_FIRST
+            known = (
+                counter_items.read_slot_count(table.get(NAME.head_key, consistent=True)) or AT_FIRST
+            )
             found = counter_slots.read(table, NAME, 0, known).votes
             after = self._in_slots()
             for candidate in CANDIDATES:
@@ -200,7 +202,7 @@ class Likes:
                 bounds = f"{self._seen[candidate]} to {slots[candidate]}"
                 self._attempts.bugs.append(f"total: {candidate}: {total}, not {bounds}")
             self._seen[candidate] = total
-        head = counter_items.slots_said(self.site.table.find(NAME.head))
+        head = counter_items.read_slot_count(self.site.table.find(NAME.head_key))
         if head and head < self._slots:
             self._attempts.bugs.append(f"{head} slots, after {self._slots}")
         if head > self._slots:
@@ -210,16 +212,16 @@ class Likes:
             self._known.append(head)
 
     def _total(self, candidate: str) -> int:
-        tally = item_keys.tally_partition(
+        tally = item_keys.render_tally_partition(
             "t", BALLOT, BALLOT.counters[0].tally, ("p",), (candidate,)
         )
-        return reader.rolled_up_amount(self.site.reader(), tally, consistent=True).items
+        return reader.read_rolled_up_amount(self.site.reader(), tally, consistent=True).items
 
     def _in_slots(self) -> Counter[str]:
         found: Counter[str] = Counter()
         for key, item in self.site.table.items:
-            if counter_items.is_fast(key.pk) and key.sk in CANDIDATES:
-                found[key.sk] += counter_items.votes_in(item)
+            if counter_items.is_counter_partition(key.pk) and key.sk in CANDIDATES:
+                found[key.sk] += counter_items.read_votes(item)
         return found
 
     def note(self, line: str) -> None:

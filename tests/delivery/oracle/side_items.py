@@ -47,7 +47,7 @@ def _misplaced(base: Items, declared: Declared) -> Iterator[str]:
     """Base items that do not stand where their fields say."""
     for key, item in base.items():
         tenant = keys.parse(key.pk)[0]
-        if item_keys.base_item_key(tenant, declared.plan_of(item), item) != key:
+        if item_keys.build_base_key(tenant, declared.plan_of(item), item) != key:
             yield f"base items: {key} does not belong there"
 
 

@@ -100,8 +100,8 @@ class Tallies:
         for name, number in wanted.items():
             amount = Amount(number, Decimal(number))
             for what, each in (
-                ("live", reader.live_amount(table, name)),
-                ("total", reader.rolled_up_amount(table, name, consistent=True)),
+                ("live", reader.read_live_amount(table, name)),
+                ("total", reader.read_rolled_up_amount(table, name, consistent=True)),
             ):
                 if each != amount:
                     found.append(f"{what}: {name}: {each} instead of {amount}")
@@ -183,10 +183,10 @@ class Tallies:
     def _correct(self) -> None:
         """A redrive counts one more, and leaves the slot's number as it is (rule 15)."""
         shard, now = self.choices.pick(SHARDS), self.site.clock.now()
-        slots_ = (slots.slot_key(name, shard) for name in (ALIVE, CHART))
+        slots_ = (slots.build_slot_key(name, shard) for name in (ALIVE, CHART))
         one = Amount(1, Decimal(1))
         self.site.reader().transact(
-            [slots.correcting(key, one, dirty_shards=2, now=now) for key in slots_]
+            [slots.add_redriven_delta(key, one, dirty_shards=2, now=now) for key in slots_]
         )
         self._counted += 1
         self.note(f"redrive counts one in {shard}")
@@ -201,7 +201,7 @@ class Tallies:
             seen = {snapshot(self.site, name)}
             table = self.site.outside(actor).table(TABLE)
             watched = _Watched(table, lambda: seen.add(snapshot(self.site, name)))
-            found = reader.live_amount(watched, name)
+            found = reader.read_live_amount(watched, name)
             seen.add(snapshot(self.site, name))
             if len(seen) == 1 and found not in seen:
                 self._attempts.bugs.append(f"live reading: {name}: {found}, it was {seen}")
@@ -249,8 +249,8 @@ class _Watched:
         self._tell()
         return found
 
-    def pages(self, query: Any) -> Any:
-        for page in self._table.pages(query):
+    def query_pages(self, query: Any) -> Any:
+        for page in self._table.query_pages(query):
             self._tell()
             yield page
             self._tell()

@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from daicho.archive.reader import Archive, Days
+from daicho.archive.reader import ArchiveReader, DayRange
 from daicho.archive.verifier import Verifier
 from daicho.derive.contributions import Amount
-from daicho.derive.index_row import Row
+from daicho.derive.index_row import IndexRow
 from daicho.plan import AggregatePlan
 from daicho.storage import keys
 from daicho.storage.bucket import Bucket
@@ -26,21 +26,27 @@ from tests.delivery.site import ARCHIVE, Site
 def differences(site: Site, world: World, recounted: Collection[str] = ()) -> list[str]:
     """All that is not as it should be. ``recounted``: tallies that nobody can know."""
     items = dict(site.table.items)
-    rows = {key: Row.of(item) for key, item in items.items() if "~" in key.pk and "GSI2PK" in item}
+    rows = {
+        key: IndexRow.from_item(item)
+        for key, item in items.items()
+        if "~" in key.pk and "GSI2PK" in item
+    }
     found = _unlike("derived items", world.rows(), rows)
     tallies = {key.pk for key in items if "#+" in key.pk}
     table = site.reader()
     expected = _known(world.amounts(), recounted)
-    live = {tally: reader.live_amount(table, tally) for tally in tallies}
+    live = {tally: reader.read_live_amount(table, tally) for tally in tallies}
     found += _unlike("slots", expected, _known(live, recounted))
-    rolled = {tally: reader.rolled_up_amount(table, tally, consistent=True) for tally in tallies}
+    rolled = {
+        tally: reader.read_rolled_up_amount(table, tally, consistent=True) for tally in tallies
+    }
     found += _unlike("totals", expected, _known(rolled, recounted))
     marked = {key for key, item in items.items() if "#dirty#" in _place(item)}
     found += _unlike("marks", {}, dict.fromkeys(marked))
     ranked = {
         key.pk: (item["GSI3PK"]["S"], item["GSI3SK"]["S"])
         for key, item in items.items()
-        if key.sk == slots.TOTAL and "GSI3PK" in item and key.pk not in recounted
+        if key.sk == slots.TOTAL_SORT_KEY and "GSI3PK" in item and key.pk not in recounted
     }
     charted = {
         tally: _ranked(tally, site.declared.aggregate(tally), amount)
@@ -57,9 +63,9 @@ def snapshot(site: Site, tally: str) -> Amount:
     found = Amount()
     for key, item in site.table.items:
         if key.pk == tally and slots.is_slot(key.sk):
-            found += slots.amount_of(item)
+            found += slots.read_amount(item)
         elif key.pk == tally:
-            found += slots.base_of(item)
+            found += slots.read_base(item)
     return found
 
 
@@ -76,8 +82,8 @@ def _verified(site: Site, world: World) -> list[str]:
     """What the library's own verification says of the archive: all was redriven, so all counts."""
     bucket = Bucket(site.buckets[ARCHIVE], ARCHIVE)  # type: ignore[arg-type]
     later = site.clock.now() + dt.timedelta(hours=2)
-    verifier = Verifier(site.reader(), Archive(bucket), now=lambda: later)
-    days = Days(BEGAN.date(), later.date())
+    verifier = Verifier(site.reader(), ArchiveReader(bucket), now=lambda: later)
+    days = DayRange(BEGAN.date(), later.date())
     report = verifier.verify(days, sorted(world.expired_types))
     return [f"archive: {each.kind}: {each.name}: {each.detail}" for each in report.findings]
 
@@ -91,9 +97,9 @@ def _ranked(tally: str, aggregate: AggregatePlan, amount: Amount) -> tuple[str, 
     tenant, name, *parts = keys.parse(tally)
     place = len(parts) - len(aggregate.by)
     within, members = parts[:place], parts[place:]
-    shard = [str(keys.shard_of(aggregate.shards, *members))] if aggregate.shards > 1 else []
+    shard = [str(keys.compute_shard(aggregate.shards, *members))] if aggregate.shards > 1 else []
     ranking = keys.render(tenant, name.removeprefix("+"), *within, *shard)
-    return ranking, keys.render(keys.inverted_score(amount.total), *members)
+    return ranking, keys.render(keys.render_inverted_score(amount.total), *members)
 
 
 def _known(amounts: Mapping[str, Amount], recounted: Collection[str]) -> dict[str, Amount]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from daicho.derive import derived_items
 from daicho.derive.contributions import Amount
-from daicho.derive.index_row import Row
+from daicho.derive.index_row import IndexRow
 from daicho.storage import item_key
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
@@ -65,10 +65,10 @@ class World:
         items = self.items
         if action == "put" or not items:
             item = self.drawn()
-            self._table.commit(item_key.key_of(item), item)
+            self._table.commit(item_key.get_key(item), item)
             return f"put {short(item)}"
         old = items[self._choices.pick(sorted(items))]
-        key = item_key.key_of(old)
+        key = item_key.get_key(old)
         if action == "touch":
             new = {**old, "gen": {"N": str(self._newest(old["type"]["S"]))}}
             self._table.commit(key, new)
@@ -94,7 +94,7 @@ class World:
         """An image to write."""
         entity = self._choices.pick(self._entities)
         drawing = Drawing(self._choices.pick, self._ids, self._customers, self._clock.now())
-        plan = self._declared.newest.current(entity).plan
+        plan = self._declared.newest.current_generation(entity).plan
         values = self._declared.draw(plan, drawing)
         if plan.expires is not None:
             values["ttl"] = int(self._clock.now().timestamp()) + LIVES
@@ -106,11 +106,11 @@ class World:
 
     # --- The oracle --------------------------------------------------------------------------
 
-    def rows(self) -> dict[ItemKey, Row]:
+    def rows(self) -> dict[ItemKey, IndexRow]:
         """The derived items that there should be."""
-        found: dict[ItemKey, Row] = {}
+        found: dict[ItemKey, IndexRow] = {}
         for item in self.items.values():
-            found.update(derived_items.rows(self._declared.plan_of(item), item))
+            found.update(derived_items.compute_index_rows(self._declared.plan_of(item), item))
         return found
 
     def amounts(self) -> dict[str, Amount]:

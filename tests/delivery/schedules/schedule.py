@@ -250,7 +250,7 @@ class Delivery:
 
         def work(actor: Actor) -> None:
             before = snapshot(self.site, tally)
-            found = reader.live_amount(self.site.outside(actor).table(TABLE), tally)
+            found = reader.read_live_amount(self.site.outside(actor).table(TABLE), tally)
             after = snapshot(self.site, tally)
             self.note(f"live {tally}: {found}, {before} before, {after} after")
             if before == after != found and self._attempts.counts == began:

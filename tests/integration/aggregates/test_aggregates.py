@@ -18,7 +18,7 @@ from daicho import Aggregate, Count, Domain, Entity, Expires, Key, Sum, day, eac
 from daicho.book.book import Book
 from daicho.declare.fields import field as declared
 from daicho.declare.fields import refs, uid
-from daicho.declare.queries import Ranking
+from daicho.declare.queries import RankingQuery
 from daicho.declare.registry import Daicho
 from daicho.declare.results import Score
 from daicho.plan import Ledger
@@ -72,7 +72,7 @@ class Visit(Entity):
     expires = Expires(LIFE, archive=True)
 
 
-LEDGER = Daicho(Domain("test", Label, Work, Visit)).appended(Ledger())
+LEDGER = Daicho(Domain("test", Label, Work, Visit)).append_generations(Ledger())
 Group = tuple[Any, ...]
 GROUPS: dict[str, Callable[[Any], Iterable[Group]]] = {
     "number": lambda w: [()],
@@ -126,7 +126,7 @@ class House:
         found = self.book.read(aggregate(*group), live=live)
         return found.items, found.total
 
-    def chart(self, ranking: Ranking) -> list[Score]:
+    def chart(self, ranking: RankingQuery) -> list[Score]:
         found: list[Score] = []
         cursor = None
         while True:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from daicho.storage.table import Table
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
-from daicho.tally.reader import live_amount
+from daicho.tally.reader import read_live_amount
 from tests.delivery.aws.memory import MemoryBucket
 from tests.support.sample_ledger import LEDGER, image, tally
 
@@ -70,10 +70,10 @@ def test_daicho_counts_what_lies_behind(dynamodb: DynamoDBClient, table_name: st
     projector = Projector(table, MemoryBucket(), LEDGER, dirty_shards=1)
 
     def write(numbers: Sequence[int]) -> None:
-        assert projector.project(batch(numbers), Patience.seconds(3_600)) is None
+        assert projector.project(batch(numbers), RetryBudget.for_seconds(3_600)) is None
 
     def read() -> int:
-        return live_amount(table, tally("Download", "alive", 1, "heroes")).items
+        return read_live_amount(table, tally("Download", "alive", 1, "heroes")).items
 
     assert counts(write, read) == [2, 3, 3]
 

@@ -12,7 +12,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Aggregate, Domain, Entity, Key, Sum, field, uid
 from daicho.book.book import Book
-from daicho.declare.queries import Ranking
+from daicho.declare.queries import RankingQuery
 from daicho.declare.registry import Daicho
 from daicho.declare.results import Score
 from daicho.errors import BadCursor
@@ -36,7 +36,7 @@ class Play(Entity):
     spread = Aggregate(Sum(points), song, within=game, ranked=True, shards=5)
 
 
-LEDGER = Daicho(Domain("test", Play)).appended(Ledger())
+LEDGER = Daicho(Domain("test", Play)).append_generations(Ledger())
 AGGREGATES = ("alone", "spread")
 
 
@@ -69,8 +69,8 @@ def wanted(book: Book, dynamodb: DynamoDBClient, table_name: str) -> list[Score]
     return [Score((song,), counts[song], sums[song], rank) for rank, song in enumerate(ordered, 1)]
 
 
-def top(aggregate: str) -> Ranking:
-    ranking: Ranking = getattr(Play, aggregate).top("g")
+def top(aggregate: str) -> RankingQuery:
+    ranking: RankingQuery = getattr(Play, aggregate).top("g")
     return ranking
 
 
@@ -119,7 +119,7 @@ def test_every_members_rank(book: Book, wanted: list[Score], aggregate: str, liv
 def test_a_rank_beyond_what_is_counted_is_more_than_that(
     book: Book, wanted: list[Score], aggregate: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("daicho.query.totals.MOST_RANKS", 10)
+    monkeypatch.setattr("daicho.query.totals.MAX_RANKS", 10)
     asked = getattr(Play, aggregate)
     for each in wanted:
         found = book.read(asked("g", each.by[0]), ranked=True)
@@ -132,9 +132,9 @@ def test_a_rank_beyond_what_is_counted_is_more_than_that(
 def test_counting_ranks_is_bounded(
     book: Book, wanted: list[Score], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("daicho.query.totals.MOST_RANKS", 10)
+    monkeypatch.setattr("daicho.query.totals.MAX_RANKS", 10)
     counted = 0
-    pages = Table.pages
+    pages = Table.query_pages
 
     def counting(self: Table, query: Any) -> Any:
         nonlocal counted
@@ -142,7 +142,7 @@ def test_counting_ranks_is_bounded(
             counted += page.count if query.count_only else 0
             yield page
 
-    monkeypatch.setattr(Table, "pages", counting)
+    monkeypatch.setattr(Table, "query_pages", counting)
     book.read(Play.alone("g", wanted[-1].by[0]), ranked=True)
     assert counted == 10
 
@@ -172,7 +172,7 @@ def test_a_cursor_of_another_ranking_is_refused(book: Book, wanted: list[Score])
 def test_figures_read_a_page_of_each_shard_and_no_more(
     wanted: list[Score], dynamodb: DynamoDBClient, table_name: str
 ) -> None:
-    metered = Table(dynamodb, table_name).metered()
+    metered = Table(dynamodb, table_name).query_metered()
     Book(metered, LEDGER, "acme").top(top("spread"), limit=10)
     assert wanted
-    assert metered.units.taken() == (5 * 0.5 + 10 * 0.5, 0.0)
+    assert metered.units.take_total() == (5 * 0.5 + 10 * 0.5, 0.0)

@@ -16,10 +16,10 @@ from daicho.declare.fields import field, uid
 from daicho.declare.registry import Daicho
 from daicho.derive.contributions import Amount
 from daicho.plan import Ledger
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from daicho.storage.table import Table
 from daicho.tally import slots
-from daicho.tally.immediate_rollup import AtOnce
+from daicho.tally.immediate_rollup import ImmediateRollup
 from handlers import project, rollup
 from tests.support.stream_pump import Consumer, Context, Pump, environment
 
@@ -38,7 +38,7 @@ class Heard(Entity):
     number = Aggregate(Count(), song, rolled_up="at once")
 
 
-LEDGER = Daicho(Domain("test", Heard)).appended(Ledger())
+LEDGER = Daicho(Domain("test", Heard)).append_generations(Ledger())
 
 
 def test_totals_and_ranking_follow_the_stream_without_a_schedule(
@@ -72,15 +72,15 @@ def test_totals_and_ranking_follow_the_stream_without_a_schedule(
 
 
 def test_what_it_costs_is_what_the_docs_say(dynamodb: DynamoDBClient, table_name: str) -> None:
-    table = Table(dynamodb, table_name).metered()
+    table = Table(dynamodb, table_name).query_metered()
     costs = {"acme#+Heard.number#1#a": (2.0, 1.0), "acme#+Heard.now#1#2026-11#a": (2.0, 3.0)}
     for tally, cost in costs.items():
         for seq in ("1", "2"):
-            slot = slots.slot_key(tally, "s")
-            one = slots.adding(slot, Amount(1, Decimal(1)), seq, seq, dirty_shards=4, now=AT)
+            slot = slots.build_slot_key(tally, "s")
+            one = slots.add_delta(slot, Amount(1, Decimal(1)), seq, seq, dirty_shards=4, now=AT)
             table.update(
                 one.key, one.update, condition=one.condition, names=one.names, values=one.values
             )
-            table.units.taken()
-            AtOnce(table, LEDGER).roll_up([tally], Patience.seconds(60))
-        assert table.units.taken() == cost
+            table.units.take_total()
+            ImmediateRollup(table, LEDGER).roll_up_tallies([tally], RetryBudget.for_seconds(60))
+        assert table.units.take_total() == cost

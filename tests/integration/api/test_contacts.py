@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from daicho.query.paging import Binding, Position
+from daicho.query.paging import CursorBinding, CursorPosition
 from domains.contacts import Contact
 from tests.support.api_client import Client, segment
 from tests.support.deployment import Served
@@ -271,11 +271,11 @@ def test_cursors_are_of_one_keyword_and_tenant(
     assert acme("GET", f"/contacts?limit=1&cursor={cursor}").status == 400
     assert globex("GET", f"/contacts?q=0&limit=1&cursor={cursor}").status == 400
     for question in (("search", "search", "1", "False", "", "0"), ("acme",)):
-        made = Binding("acme", question).write(Position("9999", 1))
+        made = CursorBinding("acme", question).write_cursor(CursorPosition("9999", 1))
         assert globex("GET", f"/contacts?q=0&cursor={made}").status == 400
     # One that somebody computes for their own tenant says only where in their own list to go on.
     question = ("search", Contact.search.declaration.name, "1", "False", "", "0")
-    own = Binding("globex", question).write(Position("acme#Contact", 1))
+    own = CursorBinding("globex", question).write_cursor(CursorPosition("acme#Contact", 1))
     answer = globex("GET", f"/contacts?q=0&cursor={own}")
     assert answer.status == 200
     assert {row["id"] for row in answer.json["items"]}.isdisjoint(people.values())

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from daicho.storage.keys import instant
+from daicho.storage.keys import render_instant
 from tests.support.api_client import Client, segment
 from tests.support.deployment import Served
 
 
 def ago(minutes: float) -> str:
-    return instant(dt.datetime.now(dt.UTC) - dt.timedelta(minutes=minutes))
+    return render_instant(dt.datetime.now(dt.UTC) - dt.timedelta(minutes=minutes))
 
 
 def report(client: Client, device: str, minutes: float, **more: Any) -> dict[str, Any]:

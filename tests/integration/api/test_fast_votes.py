@@ -10,7 +10,7 @@ from daicho.plan import Ledger
 from daicho.storage.item_key import ItemKey
 from daicho.storage.keys import parse
 from daicho.tally import counter_items
-from daicho.write.counter_writer import Adding
+from daicho.write.counter_writer import CounterSettings
 from domains.votes import POLL_SECONDS, Ballot
 from tests.support.deployment import Served
 from tests.support.votes import Instance, items_of, like, opened, roll_up, slot_items
@@ -23,7 +23,7 @@ def test_fast_votes_are_counted_live_and_by_the_rollup(served: Served, here: Ins
     for number in range(60):
         answer = like(acme, poll, "blue" if number % 3 else "red")
         assert (answer.status, answer.json) == (200, {"counted": "yes"})
-    slots = {counter_items.slot_number(item["PK"]["S"]) for item in slot_items(served, poll)}
+    slots = {counter_items.parse_slot_number(item["PK"]["S"]) for item in slot_items(served, poll)}
     assert slots <= set(range(10)) and len(slots) > 5
     assert acme.good("GET", poll)["votes"] == 0
     totals = {"blue": 40, "red": 20}
@@ -80,19 +80,19 @@ def test_a_vote_is_not_cast_again_with_its_request(served: Served, here: Instanc
                 raise error
 
         here.once.after = answer
-        book = Book(served.table, Ledger.load(), "acme", adding=Adding(here.once))
-        assert book.untouched
+        book = Book(served.table, Ledger.load(), "acme", adding=CounterSettings(here.once))
+        assert book.has_no_writes
         assert book.add(Ballot.likes(poll, "red")).counted == counted
-        assert not book.untouched
+        assert not book.has_no_writes
 
     def throttle(_key: ItemKey) -> None:
         raise ThrottledError("slow down")
 
     here.once.before = throttle
-    book = Book(served.table, Ledger.load(), "acme", adding=Adding(here.once))
+    book = Book(served.table, Ledger.load(), "acme", adding=CounterSettings(here.once))
     with pytest.raises(ThrottledError):
         book.add(Ballot.likes(poll, "red"))
-    assert book.untouched
+    assert book.has_no_writes
 
 
 def test_a_slot_that_throttles_is_passed_by(served: Served, here: Instance) -> None:
@@ -137,10 +137,16 @@ def test_slots_that_throttle_become_more_while_votes_go_on(
             raise ThrottledError("slow down")
 
     def used() -> set[int]:
-        return {counter_items.slot_number(item["PK"]["S"]) for item in slot_items(served, poll)}
+        return {
+            counter_items.parse_slot_number(item["PK"]["S"]) for item in slot_items(served, poll)
+        }
 
     def slots() -> str:
-        heads = (item for item in items_of(served, poll) if item["SK"]["S"] == counter_items.HEAD)
+        heads = (
+            item
+            for item in items_of(served, poll)
+            if item["SK"]["S"] == counter_items.HEAD_SORT_KEY
+        )
         return str(next(heads)["slots"]["N"])
 
     here.once.before = throttle

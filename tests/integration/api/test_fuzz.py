@@ -105,9 +105,9 @@ def test_no_request_breaks_the_api_and_what_was_written_can_be_derived(served: S
     for page in served.dynamodb.get_paginator("scan").paginate(TableName=served.table.name):
         for item in page["Items"]:
             if "type" in item:
-                plan = LEDGER.current(item["type"]["S"]).plan
-                derived_items.rows(plan, item)
-                contributions.contributions(plan, item)
+                plan = LEDGER.current_generation(item["type"]["S"]).plan
+                derived_items.compute_index_rows(plan, item)
+                contributions.compute_contributions(plan, item)
                 written += 1
     assert written > 20
     served.catch_up()

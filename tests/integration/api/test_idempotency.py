@@ -172,7 +172,7 @@ def test_records_are_derived_and_archived_by_nobody(served: Served) -> None:
         once.good("POST", "/artists", {"name": "x"}, idempotency_key=f"k{number}")
     records = [item for item in items_of(served, "records") if "~request" in item["PK"]["S"]]
     assert len(records) == 5
-    types = {*Ledger.load().types()}
+    types = {*Ledger.load().list_types()}
     assert all("ttl" in item and item.get("type", {"S": ""})["S"] not in types for item in records)
     served.catch_up()
     assert len(once.everything("/artists?name=x")) == 5
@@ -230,15 +230,15 @@ def test_a_large_item_and_its_answer(served: Served) -> None:
 
 
 def test_what_a_key_costs(served: Served) -> None:
-    table = served.table.metered()
+    table = served.table.query_metered()
     outside = Outside(table=lambda *_, **__: table)
     client = Client(api.build(environment(table.name), outside=outside), "costs")
     client.good("GET", "/artists?name=x")  # whether the tenant is closed is known for a while
     taken = []
     for headers in ({}, {"idempotency_key": "a"}, {"idempotency_key": "a"}):
-        table.units.taken()
+        table.units.take_total()
         client.good("POST", "/artists", {"name": "x"}, **headers)
-        taken.append(table.units.taken())
+        taken.append(table.units.take_total())
     assert taken == [(0.0, 1.0), (2.0, 4.0), (1.0, 0.0)]
 
 
@@ -255,8 +255,8 @@ class Busy(Table):
 def test_what_others_are_at_all_the_time_is_a_409(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(execution, "RACING_SECONDS", 0.0)
-    monkeypatch.setattr(sender, "CONTENDED_SECONDS", 0.0)
+    monkeypatch.setattr(execution, "RACE_RETRY_S", 0.0)
+    monkeypatch.setattr(sender, "CONTENTION_RETRY_S", 0.0)
     outside = Outside(table=lambda *_, **__: Busy(served.dynamodb, served.table.name))
     client = Client(api.build(environment(served.table.name), outside=outside), "busy")
     for headers in ({}, {"idempotency_key": "k"}):

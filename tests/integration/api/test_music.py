@@ -8,8 +8,8 @@ import pytest
 
 from daicho.book.book import Book
 from daicho.plan import Ledger
-from daicho.query.paging import Binding, Position
-from daicho.query.related_search import Reach
+from daicho.query.paging import CursorBinding, CursorPosition
+from daicho.query.related_search import RelatedSearch
 from domains.music import Artist, Song, Track
 from tests.support.api_client import Client, segment
 from tests.support.deployment import Served
@@ -182,9 +182,9 @@ def test_a_forged_cursor_leads_nowhere_else(
         ("/songs/heroes/playlists", Track.key.inverse("heroes")),
         ("/artists?name=dav", Artist.search("dav")),
     ):
-        reach = Reach(served.table, Ledger.load(), "globex", 0)
-        asked = book._pages.asked([question], 100, reach).question
-        forged = Binding("globex", asked).write(Position(order, list))
+        reach = RelatedSearch(served.table, Ledger.load(), "globex", 0)
+        asked = book._pages.plan_lists([question], 100, reach).question
+        forged = CursorBinding("globex", asked).write_cursor(CursorPosition(order, list))
         sign = "&" if "?" in url else "?"
         answer = globex("GET", f"{url}{sign}cursor={forged}")
         assert answer.status in {200, 400}, answer.text

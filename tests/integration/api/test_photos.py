@@ -15,7 +15,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 from daicho.book.book import Book
 from daicho.errors import Invalid, UnavailableError
 from daicho.plan import Ledger
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from daicho.storage.bucket import Bucket, open_bucket
 from daicho.storage.table import Table
 from daicho.sweep import Sweep
@@ -38,11 +38,11 @@ class Removing:
     removed: list[str] = field(default_factory=list)
     is_down: bool = False
 
-    def upload_url(self, *given: Any) -> str:
-        return self.signing.upload_url(*given)
+    def sign_upload_url(self, *given: Any) -> str:
+        return self.signing.sign_upload_url(*given)
 
-    def download_url(self, *given: Any) -> str:
-        return self.signing.download_url(*given)
+    def sign_download_url(self, *given: Any) -> str:
+        return self.signing.sign_download_url(*given)
 
     def remove(self, key: str) -> None:
         if self.is_down:
@@ -64,7 +64,9 @@ class Deployed:
         return Client(api.build(environment(self.table.name), outside=outside), tenant)
 
     def sweep(self) -> Any:
-        return Sweep(self.table, lambda: self.bucket, lambda: self.now).run(Patience.seconds(60))
+        return Sweep(self.table, lambda: self.bucket, lambda: self.now).run(
+            RetryBudget.for_seconds(60)
+        )
 
     def items(self) -> int:
         return len(scanned(self))

@@ -44,7 +44,7 @@ def test_the_whole_way(deployed: Deployed) -> None:
     deployed.now += dt.timedelta(days=8)
     deployed.expire()
     report = deployed.verify()
-    assert report.sound
+    assert report.is_sound
     assert (report.counts.rows, report.counts.deletions) == (9, 9)  # not the owner's own deletion
     dry = deployed.restore(dry_run=True, tenant="one")
     assert (dry.restored, dry.items) == (5, 5)
@@ -75,14 +75,16 @@ def test_the_whole_way(deployed: Deployed) -> None:
     deployed.expire()
     assert deployed.counts("a") == (0, 2)
     report = deployed.verify()
-    assert report.sound
+    assert report.is_sound
     assert report.counts.rows == 9 + 4
 
     later = dt.datetime.now(dt.UTC) + dt.timedelta(days=4)
     forgotten = Forgetter(deployed.table, deployed.bucket, now=lambda: later).forget("one")
     assert forgotten.complete
     assert (forgotten.rows, forgotten.broken) == (9, {})
-    assert {row.tenant for row in deployed.archive.rows(Selection(), lambda *_: None)} == {"two"}
-    assert deployed.verify().sound
-    assert [each for each in deployed.bucket.versions("") if not each.newest] == []
+    assert {row.tenant for row in deployed.archive.read_rows(Selection(), lambda *_: None)} == {
+        "two"
+    }
+    assert deployed.verify().is_sound
+    assert [each for each in deployed.bucket.list_versions("") if not each.newest] == []
     assert deployed.restore(tenant="one").rows == 0

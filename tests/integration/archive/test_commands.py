@@ -68,7 +68,7 @@ def test_an_items_whole_way_by_command(
     assert deployed.texts() == [f"note {n}" for n in (4, 3, 2, 1, 0)]
     assert list(tmp_path.iterdir()) == []
 
-    monkeypatch.setattr(forgetter, "REWRITTEN_AFTER", dt.timedelta(0))
+    monkeypatch.setattr(forgetter, "REWRITE_GRACE", dt.timedelta(0))
     code, told = run("forget", "--json", "--tenant", "one", "--apply")
     assert (told["rows"], told["younger"], told["broken"]) == (5, 0, {})
     assert run("query", "-o", "json", "--tenant", "one") == (0, [])

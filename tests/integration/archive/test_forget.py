@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from daicho.archive.forget_schedule import Due
+from daicho.archive.forget_schedule import ForgetScheduler
 from daicho.archive.forgetter import Forgetter
 from daicho.archive.reader import Selection
 from daicho.errors import SettingsError, UnavailableError
@@ -41,7 +41,7 @@ def run(deployed: Deployed) -> Run:
 
 
 def tenants(deployed: Deployed) -> list[str]:
-    return [row.tenant for row in deployed.archive.rows(Selection(), lambda *_: None)]
+    return [row.tenant for row in deployed.archive.read_rows(Selection(), lambda *_: None)]
 
 
 def metrics(written: str) -> dict[str, float]:
@@ -68,8 +68,8 @@ def test_rows_go_when_their_time_has_come(
         "ForgettingOverdue": 0,
     }
     assert set(tenants(deployed)) == {"two"}
-    assert [each for each in deployed.bucket.versions("") if not each.newest] == []
-    assert Due(deployed.table, deployed.bucket).waiting() == []
+    assert [each for each in deployed.bucket.list_versions("") if not each.newest] == []
+    assert ForgetScheduler(deployed.table, deployed.bucket).list_waiting() == []
     assert run()["reports"] == []
 
 

@@ -46,8 +46,8 @@ def after() -> type[Entity]:
 
 
 OLD, NEW = before(), after()
-FIRST = Daicho(Domain("test", OLD)).appended(Ledger())
-BOTH = Daicho(Domain("test", NEW)).appended(FIRST)
+FIRST = Daicho(Domain("test", OLD)).append_generations(Ledger())
+BOTH = Daicho(Domain("test", NEW)).append_generations(FIRST)
 
 
 class Times:
@@ -112,10 +112,10 @@ def test_what_an_older_field_still_holds_counts_for_the_size(
     dynamodb: DynamoDBClient, table_name: str
 ) -> None:
     old, new = renamed("body"), renamed("text")
-    first = Daicho(Domain("test", old)).appended(Ledger())
+    first = Daicho(Domain("test", old)).append_generations(Ledger())
     table = Table(dynamodb, table_name)
     Book(table, first, "t").create(old(id="s", body="x" * 300_000))
-    book = Book(table, Daicho(Domain("test", new)).appended(first), "t")
+    book = Book(table, Daicho(Domain("test", new)).append_generations(first), "t")
     key, most = new.key("s"), "y" * 300_000  # type: ignore[attr-defined]
 
     def in_a_transaction() -> None:

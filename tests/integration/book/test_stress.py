@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from daicho.book.book import Book
-from daicho.declare.queries import Many
+from daicho.declare.queries import ListQuery
 from daicho.errors import PreconditionFailed
 from daicho.storage.table import Table
 from daicho.web.http.execution import done
@@ -24,7 +24,7 @@ def test_a_page_is_bounded_by_its_size(shelf: Shelf) -> None:
         book.create(Note(id=f"n{n}", tags={"all"}, extra={"x": "y" * size}))
         book.create(Link(a="a", b=f"b{n}", note="y" * size))
     book = shelf.caught_up()
-    questions: list[Many[Any]] = [Note.tagged("all"), Link.key.all("a")]
+    questions: list[ListQuery[Any]] = [Note.tagged("all"), Link.key.all("a")]
     for many in questions:
         page = book.page(many)
         assert len(page.items) == 5
@@ -60,7 +60,7 @@ def test_what_was_done_is_known_when_its_answer_was_lost(shelf: Shelf) -> None:
         book = shelf.book()
         table.lost = True
         write(book)
-        assert not book.untouched
+        assert not book.has_no_writes
 
 
 def test_a_transaction_of_one_write_is_done_once(shelf: Shelf) -> None:

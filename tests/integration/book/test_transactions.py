@@ -21,17 +21,17 @@ from daicho.errors import (
     TransactionFailedError,
     UnansweredError,
 )
-from daicho.storage.item_key import key_of
+from daicho.storage.item_key import get_key
 from daicho.storage.requests import ConditionCheck, Delete, Put, Update
 from daicho.storage.table import Table
-from daicho.write.idempotency import Answer, Request
+from daicho.write.idempotency import IdempotentRequest, StoredAnswer
 from tests.support.sample_entities import NOON, Ballot, Link, Note, Poll, Shelf, Token, Visit
 
-DONE = Answer(200, {}, "done")
+DONE = StoredAnswer(200, {}, "done")
 
 
-def asked(key: str = "k", body: str = "{}") -> Request:
-    return Request.of(key, "POST", "/", {}, body)
+def asked(key: str = "k", body: str = "{}") -> IdempotentRequest:
+    return IdempotentRequest.from_http(key, "POST", "/", {}, body)
 
 
 def test_all_is_written_at_the_end_or_nothing(shelf: Shelf) -> None:
@@ -55,8 +55,8 @@ def test_all_is_written_at_the_end_or_nothing(shelf: Shelf) -> None:
         t.delete(Note.key("old"))
         raise ZeroDivisionError
     assert shelf.everything() == before
-    assert book.untouched is False
-    assert shelf.book().untouched
+    assert book.has_no_writes is False
+    assert shelf.book().has_no_writes
 
 
 def test_an_item_may_be_written_twice_and_is_written_once(shelf: Shelf) -> None:
@@ -223,7 +223,7 @@ def test_a_part_that_fails_is_undone_alone(shelf: Shelf) -> None:
 
 @pytest.mark.parametrize("recorded", [False, True])
 def test_a_transaction_has_its_limits(shelf: Shelf, recorded: bool) -> None:
-    def create(book: Book, count: int) -> Answer:
+    def create(book: Book, count: int) -> StoredAnswer:
         with book.transaction() as t:
             for number in range(count):
                 t.create(Note(id=f"n{number}"))
@@ -246,10 +246,10 @@ def test_a_transaction_has_its_limits(shelf: Shelf, recorded: bool) -> None:
 
 
 def test_a_request_is_done_once(shelf: Shelf) -> None:
-    def create(book: Book) -> Answer:
+    def create(book: Book) -> StoredAnswer:
         made = book.create(Note())
         book.change(Note.key(made.id), {"text": "2"})
-        return Answer(201, {"ETag": '"1"'}, made.id)
+        return StoredAnswer(201, {"ETag": '"1"'}, made.id)
 
     first = shelf.book().once(asked(), lambda: create(shelf.book()))
     assert first.body
@@ -273,7 +273,7 @@ def test_a_request_is_done_once(shelf: Shelf) -> None:
 def test_nothing_is_kept_of_a_request_that_fails(shelf: Shelf) -> None:
     book = shelf.book()
 
-    def fail() -> Answer:
+    def fail() -> StoredAnswer:
         book.create(Note())
         raise Conflict("no")
 
@@ -288,8 +288,8 @@ def test_nothing_is_kept_of_a_request_that_fails(shelf: Shelf) -> None:
 def test_a_request_whose_answer_was_lost(shelf: Shelf, meddling: Meddling) -> None:
     book = shelf.book()
 
-    def create() -> Answer:
-        return Answer(201, {}, book.create(Note()).id)
+    def create() -> StoredAnswer:
+        return StoredAnswer(201, {}, book.create(Note()).id)
 
     meddling.lost = UnansweredError("silence")
     given = book.once(asked(), create)
@@ -301,8 +301,8 @@ def test_a_request_whose_answer_was_lost(shelf: Shelf, meddling: Meddling) -> No
 
 
 def test_one_request_sent_by_many_at_once(shelf: Shelf) -> None:
-    def create(book: Book) -> Answer:
-        return Answer(201, {}, book.create(Note()).id)
+    def create(book: Book) -> StoredAnswer:
+        return StoredAnswer(201, {}, book.create(Note()).id)
 
     def send(number: int) -> str | None:
         for _ in range(40):
@@ -366,7 +366,7 @@ def test_writes_of_ones_own(shelf: Shelf) -> None:
     with pytest.raises(TransactionFailedError) as both:
         writer.commit([Put(other), key])
     assert both.value.refused == {1: image}
-    place = key_of(image)
+    place = get_key(image)
     with book.transaction() as t:
         writer.commit([Update(place, "SET n = :n", there, values={":n": {"N": "2"}})])
         with pytest.raises(ValueError, match="twice"):
@@ -381,6 +381,6 @@ def test_writes_of_ones_own(shelf: Shelf) -> None:
     assert not shelf.book()._table.get(place)
 
 
-def _after(write: Callable[[], object]) -> Answer:
+def _after(write: Callable[[], object]) -> StoredAnswer:
     write()
     return DONE

@@ -11,7 +11,7 @@ import pytest
 
 from daicho.book.book import Book
 from daicho.errors import Refusal
-from daicho.write.idempotency import Answer, Request
+from daicho.write.idempotency import IdempotentRequest, StoredAnswer
 from tests.support.sample_entities import NOON, Errand, Note, Shelf, Token
 
 PROGRAMS = 120
@@ -75,11 +75,13 @@ def test_alike(shelf: Shelf, seed: int) -> None:
         together = shelf.book("together")
         given: list[str] = []
 
-        def answer(book: Book = together, program: Any = program, given: Any = given) -> Answer:
+        def answer(
+            book: Book = together, program: Any = program, given: Any = given
+        ) -> StoredAnswer:
             given.extend(ran(shelf, book, program, start))  # noqa: B023
-            return Answer(204, {}, None)
+            return StoredAnswer(204, {}, None)
 
-        together.once(Request.of(f"{seed} {number}", "POST", "/", {}, ""), answer)
+        together.once(IdempotentRequest.from_http(f"{seed} {number}", "POST", "/", {}, ""), answer)
         assert given == apart
         assert standing(shelf, "together") == standing(shelf, "apart")
         start += dt.timedelta(minutes=chance.choice([1, 1, 30, 61]))

@@ -20,9 +20,9 @@ from typer.testing import CliRunner
 from daicho.book.book import Book
 from daicho.errors import ThrottledError, UnavailableError
 from daicho.plan import Ledger
-from daicho.runtime.rate_limit import Pace
+from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage.attributes import Image, to_image
-from daicho.storage.requests import Page, Scan
+from daicho.storage.requests import ItemPage, Scan
 from daicho.storage.table import Table
 from daicho_cli.export.checkpoint import State
 from daicho_cli.export.exporter import PATIENCE_SECONDS, Exporter
@@ -182,13 +182,13 @@ def test_values_are_as_the_api_writes_them() -> None:
         deep={"pi": Decimal("3.25"), "long": Decimal("3.1415926535897932384626"), "on": True},
         _restored={"gen": 1},
     )
-    made = Lines(Chosen(), Ledger.load(), lambda: NOW)(Page((item,), 1, None, 0.5))
+    made = Lines(Chosen(), Ledger.load(), lambda: NOW)(ItemPage((item,), 1, None, 0.5))
     (found,) = [json.loads(made[1])["item"]]
     assert found["tags"] == ["a", "b"]
     assert found["deep"] == {"pi": 3.25, "long": "3.1415926535897932384626", "on": True}
     assert set(found) == {"id", "created_at", "amount", "tags", "deep"}
     raw = Lines(Chosen(raw=True), Ledger.load(), lambda: NOW)
-    assert b'{"B": "AAE="}' in raw(Page(({"b": {"B": b"\x00\x01"}},), 1, None, 0.5))[1]
+    assert b'{"B": "AAE="}' in raw(ItemPage(({"b": {"B": b"\x00\x01"}},), 1, None, 0.5))[1]
 
 
 def test_it_does_not_take_another_file_for_its_own(
@@ -224,7 +224,7 @@ class Faulty:
     def __init__(self, table: Table, fails: Callable[[int], BaseException | None]) -> None:
         self.table, self.fails, self.asked = table, fails, 0
 
-    def scan(self, scan: Scan) -> Page:
+    def scan(self, scan: Scan) -> ItemPage:
         self.asked += 1
         if error := self.fails(self.asked):
             raise error
@@ -236,7 +236,7 @@ def exporter(
 ) -> Exporter:
     state = State.open(file, {"of": "acme"}, 5, anew=False)
     lines_of = Lines(Chosen("acme", ("Song",)), Ledger.load(), lambda: NOW)
-    return Exporter(file, state, lines_of, store, most, Pace(None), sleep=sleep)
+    return Exporter(file, state, lines_of, store, most, RateLimiter(None), sleep=sleep)
 
 
 @pytest.mark.parametrize("most", [1, 4])

@@ -17,11 +17,11 @@ from mypy_boto3_dynamodb import DynamoDBClient
 from typer.testing import CliRunner
 
 from daicho.errors import TenantClosed, UnprocessedError
-from daicho.layout.tenant_items import mark_key
+from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.plan import Ledger
-from daicho.runtime.rate_limit import Pace
+from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage.attributes import Image
-from daicho.storage.requests import key_image
+from daicho.storage.requests import to_key_image
 from daicho.storage.table import Table
 from daicho_cli.load.batch_writer import Batches, interleaved
 from daicho_cli.load.checkpoint import ChangedError, State, Target
@@ -134,11 +134,11 @@ def test_rows_of_one_partition_are_spread() -> None:
 
 def test_a_rate_is_kept_by_all_writers_together() -> None:
     now, slept = [0.0], list[float]()
-    pace = Pace(100, clock=lambda: now[0], sleep=slept.append)
+    pace = RateLimiter(100, clock=lambda: now[0], sleep=slept.append)
     for _ in range(4):
         pace.wait(25)
     assert slept == [0.25, 0.5, 0.75]
-    Pace(None, sleep=slept.append).wait(1000)
+    RateLimiter(None, sleep=slept.append).wait(1000)
     assert len(slept) == 3
 
 
@@ -162,7 +162,7 @@ def loader(table: Table, file: Path, entity: Any, *, block: int = 100) -> Loader
     state_file = Target("test", table.name, "acme", entity.__name__).state_file(file)
     state = State.open(state_file, file, NOON)
     preparer = Preparer(table, Ledger.load(), "acme", entity, state)
-    return Loader(file, state_file, state, preparer, Batches(table, 1, Pace(None)), block)
+    return Loader(file, state_file, state, preparer, Batches(table, 1, RateLimiter(None)), block)
 
 
 @pytest.mark.parametrize("cut_after", range(9))
@@ -298,7 +298,7 @@ def test_what_is_copied_is_read_once(
     rows.append({"song": "s1", "id": "now"})
     state = loader(table, written(tmp_path / "d.ndjson", rows), Download).run()
     assert (state.loaded, state.rejected) == (31, 11)
-    assert len([key for key in reads if key != mark_key("acme")]) == 4
+    assert len([key for key in reads if key != build_closed_mark_key("acme")]) == 4
     found = stored(dynamodb, table_name)
     assert found["1"]["artist"] == {"S": "a1"}
     assert found["now"]["at"] == {"S": NOON}
@@ -334,13 +334,13 @@ def test_nothing_is_loaded_for_a_tenant_that_is_closed(
     daicho: Run, dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
 ) -> None:
     file = written(tmp_path / "artists.ndjson", [{"id": "1", "name": "One"}])
-    Table(dynamodb, table_name).put(key_image(mark_key("acme")))
+    Table(dynamodb, table_name).put(to_key_image(build_closed_mark_key("acme")))
     for again in ((), ("--again",)):
         result = daicho("Artist", file, *again)
         assert result.exit_code == 1
         assert "the tenant acme is closed for good" in result.output
     (mark,) = items_of(dynamodb, table_name)
-    assert mark == key_image(mark_key("acme"))
+    assert mark == to_key_image(build_closed_mark_key("acme"))
     assert [each.name for each in tmp_path.iterdir()] == [file.name]
 
 
@@ -350,7 +350,7 @@ def test_a_load_ends_when_its_tenant_is_closed(
     class Closed(Table):
         def batch_write(self, puts: Any = (), deletes: Any = (), *, patience: Any = None) -> None:
             super().batch_write(puts, deletes)
-            self.put(key_image(mark_key("acme")))
+            self.put(to_key_image(build_closed_mark_key("acme")))
 
     rows = [{"id": str(n), "name": "n"} for n in range(30)]
     file = written(tmp_path / "artists.ndjson", rows)

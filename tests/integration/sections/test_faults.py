@@ -11,9 +11,9 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.book.book import Book
 from daicho.errors import DaichoError, ThrottledError, UnansweredError
-from daicho.layout.sections import cut, sections_of
+from daicho.layout.sections import build_piece_items, split_into_sections
 from daicho.plan import Ledger
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from daicho.storage.table import Table
 from daicho.sweep import Sweep
 from domains.documents import Document
@@ -189,7 +189,7 @@ def swept(table: Table) -> None:
     def later() -> dt.datetime:
         return dt.datetime.now(dt.UTC) + dt.timedelta(hours=1)
 
-    report = Sweep(table, no_bucket, later).run(Patience.seconds(60))
+    report = Sweep(table, no_bucket, later).run(RetryBudget.for_seconds(60))
     assert (report.waiting, report.failed) == (0, 0)
 
 
@@ -203,8 +203,8 @@ def left_over(dynamodb: DynamoDBClient, table_name: str) -> int:
     found = Book(Table(dynamodb, table_name), LEDGER, "acme").find(ONE)
     if found is None:
         return len(items)
-    sections = sections_of(found.sections, "sections")
-    return len(items) - 1 - sum(len(cut("p", "e", each, "x")) for each in sections)
+    sections = split_into_sections(found.sections, "sections")
+    return len(items) - 1 - sum(len(build_piece_items("p", "e", each, "x")) for each in sections)
 
 
 def write_again(book: Book, write: Callable[[Book], None], is_done: bool) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from daicho.book.book import Book
-from daicho.declare.results import Held
+from daicho.declare.results import SectionValue
 from daicho.errors import NotFound, UnavailableError
 from daicho.layout import sections
 from daicho.plan import Ledger
@@ -87,7 +87,7 @@ class Client:
         call.value, call.version = found.sections, found.version
 
     def read_section(self, call: Call) -> None:
-        held: Held | None = self.open_book().find_section(at(call.section))
+        held: SectionValue | None = self.open_book().find_section(at(call.section))
         call.value = ABSENT if held is None else held.value
 
 
@@ -183,9 +183,9 @@ def test_a_section_is_not_missed_while_the_whole_is_replaced(
     monkeypatch.setattr(Table, "get", interrupted_get)
     monkeypatch.setattr(Table, "query", interrupted_query)
     comes_between = True
-    assert book.section(at("a")) == Held(0, 2)
+    assert book.section(at("a")) == SectionValue(0, 2)
     comes_between = True
-    assert book.put_section(at("a"), 1) == Held(1, 4)
+    assert book.put_section(at("a"), 1) == SectionValue(1, 4)
     comes_between = True
     assert book.remove_section(at("a")) == 6
     assert not comes_between
@@ -195,7 +195,7 @@ def test_without_the_check_of_the_head_it_would_not_be(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same readers, made to believe every head: the checker notices."""
-    monkeypatch.setattr(sections.Manifest, "changed_since", lambda *_: frozenset())
+    monkeypatch.setattr(sections.Manifest, "list_changed_since", lambda *_: frozenset())
     wrong = None
     for seed in range(20, 60):
         table._client.delete_item(TableName=table.name, Key=_key("acme#Document#d"))

@@ -10,10 +10,10 @@ from pydantic import JsonValue
 from daicho import Domain, Entity, Key, Split, field
 from daicho.book.book import Book
 from daicho.declare.registry import Daicho
-from daicho.declare.results import Held
+from daicho.declare.results import SectionValue
 from daicho.errors import Conflict, Invalid, NotFound, PreconditionFailed
 from daicho.plan import Ledger
-from daicho.storage.attributes import ITEM_BYTES
+from daicho.storage.attributes import MAX_ITEM_BYTES
 from daicho.storage.table import Table
 from domains.documents import Document
 from tests.support.documents import FIRST, LEDGER, at, items, sections, whole
@@ -38,13 +38,13 @@ def test_a_document_comes_back_in_the_order_of_its_sections(book: Book, table: T
 def test_a_section_is_read_changed_and_removed_alone(book: Book, table: Table) -> None:
     book.put(Document(id="d", sections=FIRST))
     before = {each["SK"]["S"]: each for each in sections(table)}
-    assert book.section(at("summary")) == Held("Nothing", 1)
-    assert book.put_section(at("summary"), "Something") == Held("Something", 2)
+    assert book.section(at("summary")) == SectionValue("Nothing", 1)
+    assert book.put_section(at("summary"), "Something") == SectionValue("Something", 2)
     after = {each["SK"]["S"]: each for each in sections(table)}
     assert sum(after[key] != before[key] for key in before) == 1
-    assert book.put_section(at("new"), 5) == Held(5, 3, new=True)
-    assert book.section(at("new")) == Held(5, 3)
-    assert book.section(at("b")) == Held(FIRST["b"], 1)
+    assert book.put_section(at("new"), 5) == SectionValue(5, 3, new=True)
+    assert book.section(at("new")) == SectionValue(5, 3)
+    assert book.section(at("b")) == SectionValue(FIRST["b"], 1)
     book.remove_section(at("b"))
     assert book.find_section(at("b")) is None
     changed = {**FIRST, "summary": "Something", "new": 5}
@@ -214,9 +214,9 @@ class Scroll(Entity):
 
 
 def test_a_head_without_room_for_another_change_is_refused(table: Table) -> None:
-    book = Book(table, Daicho(Domain("test", Scroll)).appended(Ledger()), "acme")
-    book.put(Scroll(id="s", note="x" * (ITEM_BYTES - 500), sections={"a": 0}))
-    with pytest.raises(Invalid, match=f"at most {ITEM_BYTES}") as refused:
+    book = Book(table, Daicho(Domain("test", Scroll)).append_generations(Ledger()), "acme")
+    book.put(Scroll(id="s", note="x" * (MAX_ITEM_BYTES - 500), sections={"a": 0}))
+    with pytest.raises(Invalid, match=f"at most {MAX_ITEM_BYTES}") as refused:
         for number in range(40):
             book.put_section(Scroll.split("s", section=f"section {number}"), number)
     assert refused.value.field == "note"
@@ -257,15 +257,15 @@ class Sheet(Entity):  # type: ignore[no-redef]
 
 
 def test_what_was_written_before_the_split_is_read_and_becomes_split(table: Table) -> None:
-    first = BEFORE.appended(Ledger())
+    first = BEFORE.append_generations(Ledger())
     old = Book(table, first, "acme")
     for id in ("a", "b", "c"):
         old.put(Before(id=id, cells={"x": 1, "y": [2]}))
-    second = Daicho(Domain("sheets", Sheet)).appended(first)
+    second = Daicho(Domain("sheets", Sheet)).append_generations(first)
     assert [each.number for each in second.entities["Sheet"]] == [1, 2]
     book = Book(table, second, "acme")
     assert book.get(Sheet.key("a")).cells == {"x": 1, "y": [2]}
-    assert book.section(Sheet.split("a", section="y")) == Held([2], 1)  # type: ignore[attr-defined]
+    assert book.section(Sheet.split("a", section="y")) == SectionValue([2], 1)  # type: ignore[attr-defined]
     book.put_section(Sheet.split("a", section="y"), 3)  # type: ignore[attr-defined]
     assert book.get(Sheet.key("a")).cells == {"x": 1, "y": 3}
     book.put(Sheet(id="b", cells={"z": 1}))

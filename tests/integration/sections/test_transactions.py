@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from daicho.book.book import Book
-from daicho.declare.results import Held
+from daicho.declare.results import SectionValue
 from daicho.errors import Invalid, NotFound, PreconditionFailed, Raced
 from daicho.storage.table import Table
 from daicho.write.transaction import Transaction
@@ -37,21 +37,21 @@ def test_sections_are_changed_together_in_one_transaction(book: Book, table: Tab
     book.put(Document(id="d", title="One", sections=FIRST))
     with book.transaction() as transaction:
         assert transaction.get(Document.key("d")).title == "One"
-        assert book.put_section(at("b"), {"n": 1}) == Held({"n": 1}, 2)
+        assert book.put_section(at("b"), {"n": 1}) == SectionValue({"n": 1}, 2)
         assert book.put_section(at("new 2"), 2).new
         assert book.put_section(at("new 1"), "passing").version == 4
         with pytest.raises(PreconditionFailed, match="version 4"):
             book.put_section(at("new 1"), 1, if_match=1)
-        assert book.put_section(at("new 1"), 1, if_match=4) == Held(1, 5)
+        assert book.put_section(at("new 1"), 1, if_match=4) == SectionValue(1, 5)
         assert book.remove_section(at("zero")) == 6
         with pytest.raises(NotFound):
             book.remove_section(at("zero"))
         with pytest.raises(ZeroDivisionError), book.transaction():
             book.put_section(at("summary"), "undone")
             raise ZeroDivisionError
-        assert book.section(at("b")) == Held({"n": 1}, 2)
+        assert book.section(at("b")) == SectionValue({"n": 1}, 2)
         assert book.find_section(at("zero")) is None
-        assert book.section(at("summary")) == Held("Nothing", 1)
+        assert book.section(at("summary")) == SectionValue("Nothing", 1)
     after = book.get(Document.key("d"))
     assert after.version == 6
     names = [name for name in FIRST if name != "zero"]

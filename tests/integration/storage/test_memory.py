@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.derive.contributions import Amount
-from daicho.storage.attributes import number
+from daicho.storage.attributes import parse_number
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Update
 from daicho.stream import claims
@@ -90,7 +90,7 @@ def plain(value: Any) -> Any:
     """A value with its numbers as numbers and its names in order: an item is not ordered."""
     match value:
         case {"N": str() as text}:
-            return ("N", number(text))
+            return ("N", parse_number(text))
         case {"SS": list() as members} | {"NS": list() as members}:
             return ("set", sorted(members))
         case dict():
@@ -138,30 +138,31 @@ def test_whatever_the_stream_path_asks_is_answered_alike(both: Both) -> None:
 def drawn(rng: random.Random, both: Both) -> Ask:
     """One of the requests of the stream path, with values drawn."""
     seq, last = sorted(rng.choices("123456789", k=2))
-    amount = Amount(rng.randint(-2, 2), number(rng.choice(AMOUNTS)))
-    key = slots.slot_key(TALLY, rng.choice("ab"))
+    amount = Amount(rng.randint(-2, 2), parse_number(rng.choice(AMOUNTS)))
+    key = slots.build_slot_key(TALLY, rng.choice("ab"))
     claim = Claim(seq, rng.choice(("open", "uncertain", "discarded")), "Song", 1, NOW)
     now = NOW + dt.timedelta(seconds=rng.randint(0, 3))
     returns = rng.choice(("NONE", "ALL_NEW"))
     stands = both.memory.find(key)
     stale = {**(stands or {**key_of(key)}), "rev": {"N": str(rng.randint(1, 9))}}
     slot = rng.choice((stands, stands, stale)) or stale
-    shard = claims.Shard.of(SHARD, both.memory.find(claims.shard_key(SHARD)))
+    shard = claims.ShardClaims.from_item(SHARD, both.memory.find(claims.build_shard_key(SHARD)))
     stood = rng.choice([*shard.claims.values(), claim])
     changes: list[Update] = [
-        slots.adding(key, amount, seq, last, dirty_shards=1, now=now),
-        slots.cleaning(slot),
-        slots.totalling(TALLY, amount, rng.randint(0, 2), None),
-        slots.totalling(TALLY, amount, rng.randint(0, 2), ItemKey("ranking", "0")),
-        claims.claiming(SHARD, claim),
-        claims.announcing(SHARD, seq, now),
-        claims.finishing(SHARD, stood, now),
-        claims.forgetting(SHARD, [stood]),
-        claims.unmarking(SHARD, now),
+        slots.add_delta(key, amount, seq, last, dirty_shards=1, now=now),
+        slots.clear_dirty_mark(slot),
+        slots.write_total(TALLY, amount, rng.randint(0, 2), None),
+        slots.write_total(TALLY, amount, rng.randint(0, 2), ItemKey("ranking", "0")),
+        claims.put_claim_update(SHARD, claim),
+        claims.announce_update(SHARD, seq, now),
+        claims.finish_update(SHARD, stood, now),
+        claims.expire_claims_update(SHARD, [stood]),
+        claims.unlist_shard_update(SHARD, now),
     ]
     derived = {"PK": {"S": "d"}, "SK": {"S": rng.choice("xy")}, "seq": {"S": seq}}
-    writes = slots.folding(TALLY, [slot])
+    writes = slots.fold_idle_slots(TALLY, [slot])
     asks: list[Ask] = [updating(change, returns) for change in changes]
+    redriven = slots.add_redriven_delta(key, amount, dirty_shards=1, now=now)
     asks += [
         (
             "put_item",
@@ -174,14 +175,14 @@ def drawn(rng: random.Random, both: Both) -> Ask:
         ),
         (
             "transact_write_items",
-            {"TransactItems": [{type(each).__name__: each.request()} for each in writes]},
+            {"TransactItems": [{type(each).__name__: each.to_request()} for each in writes]},
         ),
         (
             "transact_write_items",
             {
                 "TransactItems": [
-                    {"Update": without_returns(updating(claims.finishing(SHARD, stood, now)))},
-                    {"Update": slots.correcting(key, amount, dirty_shards=1, now=now).request()},
+                    {"Update": without_returns(updating(claims.finish_update(SHARD, stood, now)))},
+                    {"Update": redriven.to_request()},
                 ]
             },
         ),
@@ -388,11 +389,11 @@ def test_batches_are_done_alike(both: Both) -> None:
 
 
 def test_a_condition_on_what_is_not_there_is_refused_without_an_item(both: Both) -> None:
-    slot = {**key_of(slots.slot_key(TALLY, "z")), "rev": {"N": "1"}}
-    refused = both.ask(*updating(slots.cleaning(slot)))
+    slot = {**key_of(slots.build_slot_key(TALLY, "z")), "rev": {"N": "1"}}
+    refused = both.ask(*updating(slots.clear_dirty_mark(slot)))
     assert refused == ("ConditionalCheckFailedException", None, [])
     claim = Claim("5", "open", "Song", 1, NOW)
-    both.ask(*updating(claims.claiming(SHARD, claim)))
+    both.ask(*updating(claims.put_claim_update(SHARD, claim)))
     other = replace(claim, state="discarded")
-    refused = both.ask(*updating(claims.claiming(SHARD, other)))
+    refused = both.ask(*updating(claims.put_claim_update(SHARD, other)))
     assert refused[1]["open"] == ("N", 1)

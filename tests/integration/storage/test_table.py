@@ -19,9 +19,9 @@ from daicho.errors import (
     UnavailableError,
     UnprocessedError,
 )
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
-from daicho.storage.botocore_errors import translated
+from daicho.storage.botocore_errors import translate_errors
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Delete, Put, Query, Update
 from daicho.storage.table import Table, open_table
@@ -68,7 +68,7 @@ def test_a_transaction_does_all_or_nothing(table: Table) -> None:
         ]
     )
     standing = [{**item("a", "2"), "n": {"N": "1"}}, item("a", "3")]
-    (page,) = table.pages(Query("a"))
+    (page,) = table.query_pages(Query("a"))
     assert list(page.items) == standing
     with pytest.raises(TransactionFailedError) as failed:
         table.transact(
@@ -80,7 +80,7 @@ def test_a_transaction_does_all_or_nothing(table: Table) -> None:
         )
     assert failed.value.refused == {1: item("a", "3"), 2: None}
     assert failed.value.item == item("a", "3")
-    (page,) = table.pages(Query("a"))
+    (page,) = table.query_pages(Query("a"))
     assert list(page.items) == standing
 
 
@@ -99,7 +99,7 @@ def test_why_a_transaction_was_cancelled(codes: list[str], error: type[StoreErro
         "Error": {"Code": "TransactionCanceledException", "Message": "cancelled"},
         "CancellationReasons": reasons,
     }
-    with pytest.raises(error) as raised, translated("a transaction"):
+    with pytest.raises(error) as raised, translate_errors("a transaction"):
         raise ClientError(answer, "TransactWriteItems")
     assert type(raised.value) is error
 
@@ -113,24 +113,24 @@ def test_why_a_transaction_was_cancelled(codes: list[str], error: type[StoreErro
 )
 def test_a_transaction_in_the_way(code: str, error: type[StoreError]) -> None:
     answer: Any = {"Error": {"Code": code, "Message": "x"}}
-    with pytest.raises(error) as raised, translated("a write"):
+    with pytest.raises(error) as raised, translate_errors("a write"):
         raise ClientError(answer, "PutItem")
     assert type(raised.value) is error
 
 
 def test_what_requests_take_is_counted(table: Table) -> None:
-    metered = table.metered()
+    metered = table.query_metered()
     metered.put(item("a", "1"))
     metered.transact([Put(item("a", "2")), Put(item("a", "3"))])
     metered.get(ItemKey("a", "1"), consistent=True)
-    assert list(metered.pages(Query("a", consistent=True)))
-    assert metered.units.taken() == (2.0, 5.0)
-    assert table.units.taken() == (0.0, 0.0)
+    assert list(metered.query_pages(Query("a", consistent=True)))
+    assert metered.units.take_total() == (2.0, 5.0)
+    assert table.units.take_total() == (0.0, 0.0)
 
 
 def test_pages_follow_each_other_to_the_end(table: Table) -> None:
     table.batch_write([item("p", f"{n:03d}", pad="x") for n in range(57)])
-    pages = list(table.pages(Query("p", limit=20, consistent=True)))
+    pages = list(table.query_pages(Query("p", limit=20, consistent=True)))
     assert [page.count for page in pages] == [20, 20, 17]
     assert pages[-1].last is None
     assert [each["SK"]["S"] for page in pages for each in page.items] == [
@@ -167,14 +167,14 @@ def test_a_count_reads_no_items(table: Table) -> None:
 
 def test_bounds_that_exclude_each_other_are_refused() -> None:
     with pytest.raises(ValueError, match="prefix"):
-        Query("p", prefix="a", high="b").request()
+        Query("p", prefix="a", high="b").to_request()
 
 
 def test_batches_of_any_size(table: Table) -> None:
     keys = [ItemKey("p", f"{n}") for n in range(230)]
     table.batch_write([item(key.pk, key.sk) for key in keys])
     found = table.batch_get([*keys, keys[0], ItemKey("p", "none")], consistent=True)
-    assert set(found.whole()) == set(keys)
+    assert set(found.require_all()) == set(keys)
     table.batch_write(deletes=keys[:200])
     assert set(table.batch_get(keys).items) == set(keys[200:])
 
@@ -214,32 +214,32 @@ class Leaving:
 
 
 @pytest.fixture
-def patience() -> Iterator[Patience]:
+def patience() -> Iterator[RetryBudget]:
     """Three attempts, without waiting."""
     time = [3.0]
 
     def sleep(_: float) -> None:
         time[0] -= 1.5
 
-    yield Patience(lambda: time[0], reserve=0, sleep=sleep)
+    yield RetryBudget(lambda: time[0], reserve=0, sleep=sleep)
 
 
-def test_what_dynamodb_leaves_is_asked_for_again(patience: Patience) -> None:
+def test_what_dynamodb_leaves_is_asked_for_again(patience: RetryBudget) -> None:
     client: Any = Leaving(2)
     keys = [ItemKey("p", each) for each in "abc"]
-    assert set(Table(client, "t").batch_get(keys, patience=patience).whole()) == set(keys)
+    assert set(Table(client, "t").batch_get(keys, patience=patience).require_all()) == set(keys)
 
 
-def test_what_is_still_left_at_the_deadline_is_named(patience: Patience) -> None:
+def test_what_is_still_left_at_the_deadline_is_named(patience: RetryBudget) -> None:
     client: Any = Leaving(9)
     keys = [ItemKey("p", each) for each in "abcdef"]
     found = Table(client, "t").batch_get(keys, patience=patience)
     assert found.unprocessed == tuple(keys[3:])
     with pytest.raises(UnprocessedError):
-        found.whole()
+        found.require_all()
 
 
-def test_a_batch_write_that_stays_unfinished_raises(patience: Patience) -> None:
+def test_a_batch_write_that_stays_unfinished_raises(patience: RetryBudget) -> None:
     client: Any = Leaving(9)
     with pytest.raises(UnprocessedError) as error:
         Table(client, "t").batch_write([item("p", each) for each in "abcdef"], patience=patience)

@@ -67,7 +67,7 @@ def environ(
 
 def postings(table: Table, gram: str) -> list[str]:
     query = Query(f"acme#Song.search#1#{gram}", index="GSI2")
-    return [item["GSI2SK"]["S"] for page in table.pages(query) for item in page.items]
+    return [item["GSI2SK"]["S"] for page in table.query_pages(query) for item in page.items]
 
 
 def test_the_projector_derives_and_counts(environ: Mapping[str, str], table: Table) -> None:
@@ -78,9 +78,11 @@ def test_the_projector_derives_and_counts(environ: Mapping[str, str], table: Tab
     created = "2026-11-21T01:05:40.123456Z"
     assert postings(table, "as") == postings(table, "") == [f"{created}#1"]
     assert postings(table, "aj") == []
-    live = reader.live_amount(table, tally("Song", "count", 1, tenant="acme"))
+    live = reader.read_live_amount(table, tally("Song", "count", 1, tenant="acme"))
     assert live == Amount(0)
-    assert reader.live_amount(table, tally("Song", "length", 2, "x", tenant="acme")) == Amount(0)
+    assert reader.read_live_amount(table, tally("Song", "length", 2, "x", tenant="acme")) == Amount(
+        0
+    )
 
 
 def test_the_rollup_brings_totals_up(
@@ -90,11 +92,11 @@ def test_the_rollup_brings_totals_up(
     del given["Records"][2]
     project.build(environ, LEDGER)(given, Context())
     count = tally("Song", "count", 1, tenant="acme")
-    assert reader.rolled_up_amount(table, count) == Amount()
+    assert reader.read_rolled_up_amount(table, count) == Amount()
     capsys.readouterr()
     report = rollup.build(environ, LEDGER)({}, Context())
     assert (report["rolled"], report["failed"], report["finished"]) == (2, 0, True)
-    assert reader.rolled_up_amount(table, count, consistent=True) == Amount(1, Decimal(1))
+    assert reader.read_rolled_up_amount(table, count, consistent=True) == Amount(1, Decimal(1))
     line = json.loads(capsys.readouterr().out)
     assert line["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "Daicho"
     assert line["TalliesRolledUp"] == 2
@@ -146,7 +148,9 @@ def test_an_existing_link_is_met_on_the_bucket_too(
 ) -> None:
     handler = archive.build(environ, LEDGER)
     handler(event("expiry"), Context())
-    for item in [i for page in table.pages(Query(archive_key(), limit=9)) for i in page.items]:
+    for item in [
+        i for page in table.query_pages(Query(archive_key(), limit=9)) for i in page.items
+    ]:
         table.batch_write([{**item, "seq": {"S": "0"}}])
     handler(event("expiry"), Context())
     assert len(list(bucket.objects.all())) == 1

@@ -11,11 +11,11 @@ from moto import mock_aws
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.storage.bucket import Bucket
-from daicho.storage.item_key import key_of
+from daicho.storage.item_key import get_key
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 from daicho.stream import claims
-from daicho.stream.claims import Shard
+from daicho.stream.claims import ShardClaims
 from handlers import project, redrive
 from handlers.wiring.dependencies import Outside
 from tests.support.consistency import differences
@@ -80,13 +80,15 @@ class Deployed:
         body = self.house.objects.stored[name].body
         self._objects.put_object(Bucket="failures", Key=name, Body=body)
 
-    def shard(self, shard: str = SHARD) -> Shard:
+    def shard(self, shard: str = SHARD) -> ShardClaims:
         table = Table(self._dynamodb, self.name)
-        return Shard.of(shard, table.get(claims.shard_key(shard), consistent=True))
+        return ShardClaims.from_item(
+            shard, table.get(claims.build_shard_key(shard), consistent=True)
+        )
 
     def items(self) -> dict[Any, Any]:
         found = self._dynamodb.scan(TableName=self.name, ConsistentRead=True)["Items"]
-        return {key_of(item): item for item in found}
+        return {get_key(item): item for item in found}
 
     def objects(self) -> list[str]:
         page = self._objects.list_objects_v2(Bucket="failures")
@@ -115,11 +117,11 @@ def test_poison_is_set_aside_in_the_invocation_that_meets_it(deployed: Deployed)
     deployed.write()
     deployed.project()
     deployed.project()
-    assert [claim.seq for claim in deployed.shard().waiting] == [number(n) for n in (2, 3, 6)]
+    assert [claim.seq for claim in deployed.shard().open_claims] == [number(n) for n in (2, 3, 6)]
     assert deployed.shard().open == 3
-    assert deployed.objects() == [claims.payload_name(SHARD, number(n)) for n in (2, 3, 6)]
+    assert deployed.objects() == [claims.render_payload_name(SHARD, number(n)) for n in (2, 3, 6)]
     table = Table(deployed._dynamodb, deployed.name)
-    (page,) = table.pages(Query(claims.QUARANTINE, index="GSI2"))
+    (page,) = table.query_pages(Query(claims.QUARANTINE, index="GSI2"))
     assert [item["GSI2SK"]["S"] for item in page.items] == [SHARD]
 
 
@@ -164,7 +166,7 @@ def test_the_emulated_stream_has_one_shard_that_events_do_not_name(
     a_day(deployed.house)
     deployed.write()
     deployed.project()
-    assert len(deployed.shard("single").waiting) == 3
+    assert len(deployed.shard("single").open_claims) == 3
     deployed.house.broken.clear()
     assert deployed.redrive()["applied"] == 3
     assert differences(deployed.items()) == []

@@ -13,14 +13,14 @@ import pytest
 from moto import mock_aws
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho.archive.forget_requests import Mark, forgotten_key
+from daicho.archive.forget_requests import ForgetRequest, build_request_key
 from daicho.errors import UnansweredError
-from daicho.layout.tenant_items import mark_key
+from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.storage.item_key import ItemKey
-from daicho.stream.claims import Shard, shard_key
+from daicho.stream.claims import ShardClaims, build_shard_key
 from daicho.tenants.jobs import Job, Jobs, OvertakenError
-from daicho.tenants.lifecycle import CLOSED_SECONDS
-from daicho.tenants.tombstones import Fate, fate_of
+from daicho.tenants.lifecycle import CLOSED_CACHE_S
+from daicho.tenants.tombstones import DeletionAction, choose_action
 from tests.support.api_client import Client
 from tests.support.sample_ledger import image
 from tests.support.stream_pump import SHARD
@@ -67,7 +67,7 @@ def filled(deployment: Deployment, count: int, whole: int, chance: random.Random
 def left_of(deployment: Deployment, tenant: str) -> list[ItemKey]:
     """What there is of a tenant beside tombstones."""
     items = deployment.of(tenant).items()
-    return [key for key, item in items if fate_of(item) is not Fate.STAYS]
+    return [key for key, item in items if choose_action(item) is not DeletionAction.STAYS]
 
 
 def worked_off(deployment: Deployment, kills: Sequence[int], chance: random.Random) -> int:
@@ -93,7 +93,7 @@ def worked_off(deployment: Deployment, kills: Sequence[int], chance: random.Rand
 def zombie(deployment: Deployment, number: int) -> None:
     """A request that was let in before the tenant was closed writes now."""
     values = {"id": f"late{number}", "title": "t", "artist": "a", "released": 1, "version": 1}
-    gen = LEDGER.current("Song").number
+    gen = LEDGER.current_generation("Song").number
     deployment.table.put(image("Song", values, gen=gen, tenant=LEAVES, ledger=LEDGER))
 
 
@@ -114,7 +114,7 @@ def check_deleted(deployment: Deployment, before: Any, job: Any) -> None:
     assert [key.sk for key in deployment.everything() if key.pk == "#recount"] == [
         f"{STAYS}#+Song.x#1"
     ]
-    shard = Shard.of(SHARD, deployment.table.get(shard_key(SHARD)))
+    shard = ShardClaims.from_item(SHARD, deployment.table.get(build_shard_key(SHARD)))
     assert [each.state for each in shard.claims.values()] == ["done", "open"]
     assert (job["state"], job["phase"]) == ("succeeded", "done")
     assert job["proof"]["tombstones"] == len(tombstones)
@@ -192,7 +192,7 @@ def test_who_may_and_what_is_answered(deployment: Deployment) -> None:
     other = deployment.client(STAYS, "admin")
     assert other("GET", where).status == 404
     assert member("GET", where).status == 403
-    deployment.now += dt.timedelta(seconds=CLOSED_SECONDS + 1)
+    deployment.now += dt.timedelta(seconds=CLOSED_CACHE_S + 1)
     for method, path in (("GET", "/songs/x"), ("PUT", "/songs/x"), ("GET", "/contacts")):
         body = {"title": "t", "artist": "a", "released": 1} if method == "PUT" else None
         refused = admin(method, path, body)
@@ -219,8 +219,8 @@ def test_a_name_that_nothing_bears_any_more_may_be_opened_by_hand(deployment: De
     deployment.client(LEAVES, "admin")("DELETE", "/tenant")
     worked_off(deployment, [], random.Random(3))
     deployment.table.batch_write(deletes=deployment.of(LEAVES))  # tombstones expire
-    assert mark_key(LEAVES).pk == f"#tenant#{LEAVES}"  # as docs/tenants.md has it
-    assert deployment.table.delete(mark_key(LEAVES))
+    assert build_closed_mark_key(LEAVES).pk == f"#tenant#{LEAVES}"  # as docs/tenants.md has it
+    assert deployment.table.delete(build_closed_mark_key(LEAVES))
     deployment.now += dt.timedelta(days=5)
     good = deployment.client(LEAVES).good
     made = good("POST", "/contacts", {"name": "Mika"})
@@ -250,10 +250,10 @@ def test_what_failed_or_stalled_is_taken_up_again(deployment: Deployment) -> Non
     assert admin.good("GET", where)["state"] == "succeeded"
 
 
-def mark_of(deployment: Deployment) -> Mark | None:
+def mark_of(deployment: Deployment) -> ForgetRequest | None:
     """What there is left to forget of the archive."""
-    item = deployment.table.get(forgotten_key(LEAVES), consistent=True)
-    return Mark.of(item) if item else None
+    item = deployment.table.get(build_request_key(LEAVES), consistent=True)
+    return ForgetRequest.from_item(item) if item else None
 
 
 def test_the_archive_is_kept_unless_it_is_said(deployment: Deployment) -> None:
@@ -344,7 +344,7 @@ def test_of_two_who_work_on_one_job_one_gives_up(deployment: Deployment) -> None
     mine, other = (jobs.find(LEAVES, given["job"]) for _ in range(2))
     assert mine is not None
     assert other is not None
-    other.count(items=1)
+    other.add_counts(items=1)
     jobs.save(other)
     with pytest.raises(OvertakenError):
         jobs.save(mine)

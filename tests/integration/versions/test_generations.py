@@ -47,7 +47,9 @@ def _third() -> type[Entity]:
 LEAVES: tuple[Any, ...] = (_first(), _second(), _third())
 LEDGERS: list[Ledger] = []
 for _leaf in LEAVES:
-    LEDGERS.append(Daicho(Domain("t", _leaf)).appended(LEDGERS[-1] if LEDGERS else Ledger()))
+    LEDGERS.append(
+        Daicho(Domain("t", _leaf)).append_generations(LEDGERS[-1] if LEDGERS else Ledger())
+    )
 
 
 def test_what_was_written_before_versions_were_kept_becomes_one(kept: Kept) -> None:

@@ -10,12 +10,12 @@ import pytest
 
 from daicho import Domain, Entity, Key, Listing, Versioned, uid
 from daicho.book.book import Book
-from daicho.declare.queries import One
+from daicho.declare.queries import ItemRef
 from daicho.declare.registry import Daicho
 from daicho.errors import BadCursor, Conflict, Invalid, NotFound, PreconditionFailed
 from daicho.plan import Ledger
-from daicho.query.version_history import MOST_FORGOTTEN, contents
-from daicho.storage.item_key import key_of
+from daicho.query.version_history import MAX_FORGOTTEN, read_pointed_contents
+from daicho.storage.item_key import get_key
 from tests.support.derived_state import derive_all
 from tests.support.versioned_entities import BOTH, LEDGER, NOON, Guide, Kept, Memo, numbers
 
@@ -164,9 +164,9 @@ def test_a_deletion_takes_a_number_and_can_be_undone(kept: Kept, entity: Any) ->
 
 
 def test_history_may_be_forgotten(kept: Kept, entity: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("daicho.query.version_history.BLOCK", 4)
-    monkeypatch.setattr("daicho.query.version_history.MOST_FORGOTTEN", 8)
-    assert MOST_FORGOTTEN == 1_000
+    monkeypatch.setattr("daicho.query.version_history.BLOCK_ITEMS", 4)
+    monkeypatch.setattr("daicho.query.version_history.MAX_FORGOTTEN", 8)
+    assert MAX_FORGOTTEN == 1_000
     book = kept.book()
     revised(book, entity, 12)
     found = book.forget(entity.key("m"))
@@ -201,7 +201,7 @@ def test_lists_show_whole_items(kept: Kept) -> None:
         (id, "text 2", 2) for id in expected
     ]
     assert [each.text for each in book.page(Guide.key.all()).items] == ["text 2"] * 4
-    ones: list[One[Any]] = [Guide.key("g0"), Guide.key("g2"), Memo.key("m0")]
+    ones: list[ItemRef[Any]] = [Guide.key("g0"), Guide.key("g2"), Memo.key("m0")]
     found = [getattr(each, "text", None) for each in book.find_all(ones)]
     assert found == ["text 2", None, "text 2"]
     assert [each.id for each in book.page(Memo.search("text 2")).items] == [
@@ -237,7 +237,7 @@ def test_a_key_must_leave_room_for_its_versions(kept: Kept, way: Any) -> None:
         key = Key(id)
         versions = Versioned(way)
 
-    book = kept.book(ledger=Daicho(Domain("t", Leaf)).appended(Ledger()))
+    book = kept.book(ledger=Daicho(Domain("t", Leaf)).append_generations(Ledger()))
     long = "#" * 420  # three bytes each in the item's key, five in that of its versions
     refused: tuple[Callable[[], object], ...] = (
         lambda: book.create(Leaf(id=long)),
@@ -277,7 +277,7 @@ def test_rows_that_copy_items_tell_the_time_of_their_version(kept: Kept) -> None
         newest = Listing(copies=all)
         versions = Versioned("copy")
 
-    ledger = Daicho(Domain("t", Leaf)).appended(Ledger())
+    ledger = Daicho(Domain("t", Leaf)).append_generations(Ledger())
     book = kept.book(ledger=ledger)
     book.create(Leaf(id="m", text="one"))
     kept.tick()
@@ -292,15 +292,15 @@ def test_a_pointer_that_is_out_of_date_shows_what_is_newest(kept: Kept) -> None:
     book = kept.book()
     for id in ("m", "gone"):
         revised(book, Guide, 2, id)
-    stale = {key_of(item): item for item in kept.stands().values() if "type" in item}
+    stale = {get_key(item): item for item in kept.stands().values() if "type" in item}
     book.change(Guide.key("m"), {"text": "later"})
-    assert [item["text"] for item in contents(kept.table, LEDGER, stale).values()] == [
+    assert [item["text"] for item in read_pointed_contents(kept.table, LEDGER, stale).values()] == [
         {"S": "text 2"}, {"S": "text 2"},
     ]  # fmt: skip
     book.forget(Guide.key("m"))
     book.delete(Guide.key("gone"))
     book.forget(Guide.key("gone"))
-    (found,) = contents(kept.table, LEDGER, stale).values()
+    (found,) = read_pointed_contents(kept.table, LEDGER, stale).values()
     assert (found["text"], found["version"]) == ({"S": "later"}, {"N": "3"})
 
 
@@ -323,4 +323,4 @@ def test_time_of_the_item_and_of_its_versions(kept: Kept, entity: Any) -> None:
     assert book.change(entity.key("m"), {"text": "x"}).created_at == NOON
     first, second = reversed(book.page(entity.versions("m")).items)
     assert second.versioned_at - first.versioned_at == dt.timedelta(seconds=60)
-    assert LEDGER.current(entity.__name__).plan.versions is not None
+    assert LEDGER.current_generation(entity.__name__).plan.versions is not None

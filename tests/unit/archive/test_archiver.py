@@ -10,9 +10,9 @@ import pytest
 
 from daicho.archive.archiver import Archiver, BrokenChainError
 from daicho.errors import UnavailableError
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
-from daicho.stream.records import Batch, sequence
+from daicho.stream.records import Batch, render_sequence
 from tests.delivery.aws.memory import MemoryBucket, MemoryTable
 from tests.support.memory_archive import DAY, MIDNIGHT, PATIENCE, batch, download
 from tests.support.sample_ledger import LEDGER
@@ -48,7 +48,7 @@ def test_a_row_holds_the_item_exactly() -> None:
         "entity": "Download",
         "gen": 1,
         "deleted_at": "2026-11-21T00:00:00.000000Z",
-        "seq": sequence(LABEL, "7"),
+        "seq": render_sequence(LABEL, "7"),
         "raw": False,
         "item": {**download(7), **odd},
     }
@@ -61,7 +61,7 @@ def test_each_link_is_named_by_the_watermark_before_it() -> None:
     archive(table, bucket, batch(3))
     name = f"entity=Download/dt=2026-11-21/s_{LABEL}_{'2'.zfill(40)}.json.gz"
     assert list(bucket.objects)[1] == name
-    assert bucket.objects[name][1]["last"] == sequence(LABEL, "3")
+    assert bucket.objects[name][1]["last"] == render_sequence(LABEL, "3")
     assert bucket.objects[name][1]["rows"] == "1"
 
 
@@ -102,7 +102,7 @@ def test_what_could_not_be_archived_is_reported_lowest_first() -> None:
             raise UnavailableError(key)
 
     times = iter([300.0] * 40 + [1.0] * 40)
-    waning = Patience(lambda: next(times), reserve=20, sleep=lambda _: None)
+    waning = RetryBudget(lambda: next(times), reserve=20, sleep=lambda _: None)
     archiver = Archiver(MemoryTable(), Gone(), LEDGER)
     assert archiver.archive(batch(12, 9), waning) == "9"
 

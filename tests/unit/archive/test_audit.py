@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from daicho.archive.audit import MOST_TOLD, ROUND, TRIES, Auditor, AuditReport, Round
-from daicho.archive.verification_report import Finding
+from daicho.archive.audit import MAX_REPORTED, ROUND_KEY, TRIES, Auditor, AuditReport, AuditRound
+from daicho.archive.verification_report import VerifyFinding
 from daicho.errors import UnavailableError
-from daicho.runtime.retry import Patience
-from daicho.storage.protocols import Fetched
+from daicho.runtime.retry import RetryBudget
+from daicho.storage.protocols import FetchedObject
 from tests.support.memory_archive import DAY, MIDNIGHT, TODAY, Kept, name_after
 
 NOON = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
@@ -36,11 +36,11 @@ class Audited:
 
     def run(self, **asked: Any) -> AuditReport:
         auditor = Auditor(self.kept.table, _Slow(self), ENTITIES, now=lambda: self.now)
-        return auditor.run(Patience(lambda: self.left, reserve=20), **asked)
+        return auditor.run(RetryBudget(lambda: self.left, reserve=20), **asked)
 
     @property
-    def state(self) -> Round:
-        return Round.parse(self.kept.table.items[ROUND])
+    def state(self) -> AuditRound:
+        return AuditRound.parse(self.kept.table.items[ROUND_KEY])
 
 
 class _Slow:
@@ -48,9 +48,9 @@ class _Slow:
 
     def __init__(self, audited: Audited) -> None:
         self._audited, self._bucket = audited, audited.kept.bucket
-        self.listed = self._bucket.listed
+        self.list_objects = self._bucket.list_objects
 
-    def fetch(self, key: str) -> Fetched | None:
+    def fetch(self, key: str) -> FetchedObject | None:
         self._audited.reading()
         return self._bucket.fetch(key)
 
@@ -220,7 +220,7 @@ def test_where_nothing_is_archived_nothing_is_late() -> None:
     now = [NOON]
     auditor = Auditor(kept.table, kept.bucket, (), now=lambda: now[0])
     for _ in range(3):
-        assert auditor.run(Patience(lambda: 900.0)).age == 0
+        assert auditor.run(RetryBudget(lambda: 900.0)).age == 0
         now[0] += dt.timedelta(days=2)
 
 
@@ -235,17 +235,17 @@ def test_what_nobody_declares_is_audited_too(audited: Audited) -> None:
 
 def test_the_state_is_no_entitys_item(audited: Audited) -> None:
     audited.run()
-    item = audited.kept.table.items[ROUND]
+    item = audited.kept.table.items[ROUND_KEY]
     assert "type" not in item  # so no consumer of the stream is woken
-    assert Round.parse(item).item == item
-    assert ROUND.pk.startswith("#")  # no tenant's
+    assert AuditRound.parse(item).item == item
+    assert ROUND_KEY.pk.startswith("#")  # no tenant's
 
 
 def test_an_answer_holds_so_many_findings() -> None:
     report = AuditReport()
-    report.report.findings = [Finding("gap", f"{n}") for n in range(MOST_TOLD + 1)]
+    report.report.findings = [VerifyFinding("gap", f"{n}") for n in range(MAX_REPORTED + 1)]
     told = report.to_json()["report"]
-    assert (len(told["findings"]), told["mismatches"]) == (MOST_TOLD, MOST_TOLD + 1)
+    assert (len(told["findings"]), told["mismatches"]) == (MAX_REPORTED, MAX_REPORTED + 1)
 
 
 def test_today_is_a_day_of_utc(audited: Audited) -> None:

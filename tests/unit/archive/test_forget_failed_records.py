@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from daicho.archive.forget_failed_records import Remains, RemainsReport
+from daicho.archive.forget_failed_records import FailedRecordForgetter, FailedRecordReport
 from daicho.errors import UnavailableError
 from daicho.stream import claims
 from daicho.stream.claims import Claim
@@ -31,7 +31,7 @@ class House:
 
     def set_aside(self, number: int, tenant: str) -> str:
         """A payload; its name."""
-        name = claims.payload_name("s", seq(number))
+        name = claims.render_payload_name("s", seq(number))
         assert self.bucket.create(name, body({"shard": "s", "record": raw(number, tenant)}), {})
         return name
 
@@ -48,21 +48,21 @@ class House:
     def claim(self, number: int, state: Any) -> None:
         record: StreamRecord = batch(number).records[0]
         shard = {"announced": {"S": seq(number)}}
-        claim = Claim.of(record, state, self.now)
-        key = claims.shard_key("s")
+        claim = Claim.for_record(record, state, self.now)
+        key = claims.build_shard_key("s")
         item = {"PK": {"S": key.pk}, "SK": {"S": key.sk}, **shard, claim.name: claim.value}
         self.table.items[key] = item
 
     def done(self, name: str) -> None:
         self.bucket.move(name, f"done/{name}")
 
-    def forget(self, tenant: str = "t", *, dry_run: bool = False) -> RemainsReport:
-        remains = Remains(self.table, self.bucket, now=lambda: self.now)
+    def forget(self, tenant: str = "t", *, dry_run: bool = False) -> FailedRecordReport:
+        remains = FailedRecordForgetter(self.table, self.bucket, now=lambda: self.now)
         return remains.forget(tenant, dry_run=dry_run)
 
     def text(self) -> str:
         """Everything that any version of any object holds."""
-        found = [self.bucket.fetch(each.name, each.id) for each in self.bucket.versions("")]
+        found = [self.bucket.fetch(each.name, each.id) for each in self.bucket.list_versions("")]
         return "".join(each.body.decode() for each in found if each)
 
 

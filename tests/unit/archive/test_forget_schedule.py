@@ -11,12 +11,21 @@ from typing import Any
 import pytest
 
 from daicho.archive import forget_requests
-from daicho.archive.forget_requests import FORGOTTEN, SETTLED, Mark, forgotten_key
-from daicho.archive.forget_schedule import BROKEN_AGAIN, Due, DueReport
-from daicho.archive.forgetter import REWRITTEN_AFTER, Forgetter
+from daicho.archive.forget_requests import (
+    FORGOTTEN,
+    SETTLE_PERIOD,
+    ForgetRequest,
+    build_request_key,
+)
+from daicho.archive.forget_schedule import (
+    UNREADABLE_RETRY_INTERVAL,
+    ForgetRunReport,
+    ForgetScheduler,
+)
+from daicho.archive.forgetter import REWRITE_GRACE, Forgetter
 from daicho.errors import UnavailableError
-from daicho.runtime.retry import Patience
-from daicho.storage.protocols import Fetched, try_change
+from daicho.runtime.retry import RetryBudget
+from daicho.storage.protocols import FetchedObject, try_update
 from tests.delivery.aws.memory import MemoryBucket
 from tests.support.memory_archive import WEEK_LATER, Kept, name_after
 
@@ -45,7 +54,7 @@ class House:
     def now(self) -> dt.datetime:
         return self.kept.now
 
-    def fetch(self, key: str, version: str | None = None) -> Fetched | None:
+    def fetch(self, key: str, version: str | None = None) -> FetchedObject | None:
         self.read.append(key)
         self.reading(key)
         return self.kept.bucket.fetch(key, version)
@@ -56,11 +65,11 @@ class House:
     def forget(self, tenant: str = "t") -> None:
         Forgetter(self.kept.table, self, now=lambda: self.now).forget(tenant)
 
-    def due(self) -> Due:
-        return Due(self.kept.table, self, now=lambda: self.now)
+    def due(self) -> ForgetScheduler:
+        return ForgetScheduler(self.kept.table, self, now=lambda: self.now)
 
-    def run(self) -> DueReport:
-        patience = Patience(lambda: self.left, reserve=20, sleep=self.wait)
+    def run(self) -> ForgetRunReport:
+        patience = RetryBudget(lambda: self.left, reserve=20, sleep=self.wait)
         return self.due().run(patience)
 
     def wait(self, seconds: float) -> None:
@@ -69,10 +78,10 @@ class House:
     def later(self, hours: float) -> None:
         self.kept.now += hours * HOUR
 
-    def mark(self, tenant: str = "t") -> Mark:
-        return Mark.of(self.kept.table.items[forgotten_key(tenant)])
+    def mark(self, tenant: str = "t") -> ForgetRequest:
+        return ForgetRequest.from_item(self.kept.table.items[build_request_key(tenant)])
 
-    def hourly(self, hours: int) -> list[DueReport]:
+    def hourly(self, hours: int) -> list[ForgetRunReport]:
         """Run each hour."""
         made = []
         for _ in range(hours):
@@ -104,7 +113,7 @@ def test_younger_objects_go_by_themselves_when_their_time_has_come(house: House)
     assert house.kept.bucket.older == {}
     assert (done.waiting, done.overdue) == (0, 0)
     assert house.mark().again is None
-    assert house.kept.verify().sound
+    assert house.kept.verify().is_sound
 
 
 def test_nothing_due_is_a_query_and_no_more(house: House) -> None:
@@ -119,7 +128,7 @@ def test_what_is_archived_late_goes_too(house: House) -> None:
     house.forget()
     assert house.kept.numbers() == [4]
     house.kept.append(6)  # deleted long before; the objects are of now, so they are young
-    assert house.mark().again == house.now + SETTLED
+    assert house.mark().again == house.now + SETTLE_PERIOD
     reports = house.hourly(24 + 74)
     assert house.kept.numbers() == [4]
     assert house.mark().again is None
@@ -143,7 +152,7 @@ def test_asked_for_anew_by_the_stack_everything_is_looked_at(house: House) -> No
     later = int((house.now + 5 * HOUR).timestamp())
     house.kept.append(7, at=later)
     house.hourly(24 * 8)
-    assert try_change(house.kept.table, forget_requests.asking("t", house.now, house.now))
+    assert try_update(house.kept.table, forget_requests.request_update("t", house.now, house.now))
     house.hourly(74)
     assert (house.kept.numbers(), house.mark().again) == ([4], None)
 
@@ -152,7 +161,7 @@ def test_only_what_is_younger_than_a_clean_run_is_read(house: House) -> None:
     house.later(80)
     house.forget()
     house.read.clear()
-    assert house.mark().clean == house.now - REWRITTEN_AFTER
+    assert house.mark().clean == house.now - REWRITE_GRACE
     house.later(73)
     house.run()
     # Its own rewriting made them younger; what was not rewritten is not looked at.
@@ -210,9 +219,13 @@ def test_killed_anywhere_it_is_done_by_the_runs_behind() -> None:
 
                 return done
 
-        mortal = Due(Mortal(house.kept.table), Mortal(house.kept.bucket), now=lambda h=house: h.now)  # type: ignore[misc]
+        mortal = ForgetScheduler(
+            Mortal(house.kept.table),
+            Mortal(house.kept.bucket),
+            now=lambda h=house: h.now,  # type: ignore[misc]
+        )
         try:
-            mortal.run(Patience(lambda: 900.0))
+            mortal.run(RetryBudget(lambda: 900.0))
         except KilledError:
             house.hourly(2)
         else:
@@ -220,7 +233,7 @@ def test_killed_anywhere_it_is_done_by_the_runs_behind() -> None:
         assert house.kept.numbers() == [4]
         assert house.kept.bucket.older == {}
         assert house.mark().again is None
-        assert house.kept.verify().sound
+        assert house.kept.verify().is_sound
     assert stop > 8
 
 
@@ -249,7 +262,7 @@ def test_two_tenants_go_in_the_order_in_which_they_are_due(house: House) -> None
     house.forget("u")
     house.later(2)
     house.forget("t")
-    assert [mark.tenant for mark in house.due().waiting()] == ["u", "t"]
+    assert [mark.tenant for mark in house.due().list_waiting()] == ["u", "t"]
     house.later(72)
     done = house.run()
     assert {each.tenant for each in done.reports} == {"t", "u"}
@@ -264,11 +277,11 @@ def test_what_cannot_be_read_is_told_and_tried_each_day(house: House) -> None:
     report = house.run()
     assert list(report.broken) == [name_after(0)]
     assert report.counted["ForgettingsFailed"] == 1
-    assert house.mark().again == house.now + BROKEN_AGAIN
-    assert house.mark().clean == house.began - REWRITTEN_AFTER  # as it was
+    assert house.mark().again == house.now + UNREADABLE_RETRY_INTERVAL
+    assert house.mark().clean == house.began - REWRITE_GRACE  # as it was
     house.kept.bucket.spoil(name_after(0), body)
     spoilt = max(
-        (each for each in house.kept.bucket.versions(name_after(0)) if not each.newest),
+        (each for each in house.kept.bucket.list_versions(name_after(0)) if not each.newest),
         key=lambda each: each.modified,
     )
     house.kept.bucket.remove_versions([spoilt])  # as it is after 30 days
@@ -284,14 +297,15 @@ def test_who_was_overtaken_by_another_request_changes_nothing(house: House) -> N
     def ask(_: str) -> None:
         if next(once, False):
             house.later(1)
-            assert try_change(
-                house.kept.table, forget_requests.asking("t", house.now, house.now + SETTLED)
+            assert try_update(
+                house.kept.table,
+                forget_requests.request_update("t", house.now, house.now + SETTLE_PERIOD),
             )
 
     house.reading = ask
     report = house.run()
     assert [each.finished for each in report.reports] == [False]
-    assert house.mark().again == house.now + SETTLED
+    assert house.mark().again == house.now + SETTLE_PERIOD
     house.hourly(74)
     assert (house.kept.numbers(), house.mark().again) == ([4], None)
 
@@ -308,11 +322,11 @@ def test_two_who_go_the_same_course_do_no_harm(house: House) -> None:
     house.reading = other
     report = house.run()
     assert [each.finished for each in report.reports] == [False]
-    assert house.mark() == Mark(
+    assert house.mark() == ForgetRequest(
         "t",
         house.began,
         house.began,
-        clean=house.now - REWRITTEN_AFTER,
+        clean=house.now - REWRITE_GRACE,
     )
     assert house.kept.numbers() == [4]
 
@@ -335,7 +349,7 @@ def test_an_answer_that_was_lost_changes_nothing(house: House) -> None:
 
 def test_marks_are_no_entitys_items(house: House) -> None:
     house.forget()
-    item = house.kept.table.items[forgotten_key("t")]
+    item = house.kept.table.items[build_request_key("t")]
     assert "type" not in item  # so no consumer of the stream is woken
     assert item["PK"]["S"] == FORGOTTEN
     assert FORGOTTEN.startswith("#")  # no tenant's

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from daicho.archive.forget_schedule import Due
+from daicho.archive.forget_schedule import ForgetScheduler
 from daicho.archive.forgetter import ForgetReport, Forgetter
 from daicho.errors import UnavailableError
 from tests.support.memory_archive import Kept, name_after, side_name
@@ -37,11 +37,11 @@ def test_rows_and_old_versions_go_and_the_chain_holds(kept: Kept) -> None:
     assert (report.objects, report.rows, report.versions) == (3, 4, 3)
     assert kept.numbers() == [4]
     assert kept.bucket.older == {}
-    assert kept.verify().sound
+    assert kept.verify().is_sound
     kept.append(5)  # what comes again meets the chain as it was
     kept.append(6, tenant="u")
     assert kept.numbers() == [4, 6]
-    assert kept.verify().sound
+    assert kept.verify().is_sound
 
 
 def test_a_second_time_there_is_nothing_to_do(kept: Kept) -> None:
@@ -57,7 +57,7 @@ def test_a_dry_run_changes_nothing(kept: Kept) -> None:
     report = forget(kept, dry_run=True)
     assert (report.objects, report.rows, report.complete) == (3, 4, False)
     assert dict(kept.bucket.objects) == before
-    assert Due(kept.table, kept.bucket).waiting() == []
+    assert ForgetScheduler(kept.table, kept.bucket).list_waiting() == []
 
 
 def test_younger_objects_wait_for_their_time(kept: Kept) -> None:
@@ -108,7 +108,7 @@ def test_what_is_rewritten_by_another_meanwhile_is_read_again(kept: Kept) -> Non
     kept.bucket.replace = replace  # type: ignore[method-assign, assignment]
     assert forget(kept).complete
     assert kept.numbers() == []
-    assert kept.verify().sound
+    assert kept.verify().is_sound
 
 
 def test_stopped_anywhere_it_is_done_by_the_next_run() -> None:
@@ -147,5 +147,5 @@ def test_stopped_anywhere_it_is_done_by_the_next_run() -> None:
         assert kept.numbers() == [4]
         assert kept.bucket.older == {}
         assert side_name(3) in kept.bucket.objects
-        assert kept.verify().sound
+        assert kept.verify().is_sound
     assert stop > 8

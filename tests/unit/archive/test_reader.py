@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from daicho.archive.reader import Archive, Days, Selection
-from daicho.storage.item_key import key_of
+from daicho.archive.reader import ArchiveReader, DayRange, Selection
+from daicho.storage.item_key import get_key
 from tests.delivery.aws.memory import MemoryBucket
 from tests.support.memory_archive import (
     DAY,
@@ -36,7 +36,7 @@ def kept() -> Kept:
 
 def numbers(kept: Kept, **asked: Any) -> list[int]:
     broken: list[str] = []
-    rows = kept.archive.rows(Selection(**asked), lambda name, _: broken.append(name))
+    rows = kept.archive.read_rows(Selection(**asked), lambda name, _: broken.append(name))
     found = [int(row.seq.rsplit("#")[-1]) for row in rows]
     assert broken == []
     return found
@@ -55,8 +55,8 @@ def at(days: float) -> dt.datetime:
         ({"entities": ("Never",)}, []),
         ({"tenant": "u"}, [3]),
         ({"tenant": "nobody"}, []),
-        ({"key": key_of(download(2))}, [2]),
-        ({"key": key_of(download(2)), "entities": ("Gone",)}, []),
+        ({"key": get_key(download(2))}, [2]),
+        ({"key": get_key(download(2)), "entities": ("Gone",)}, []),
         ({"since": at(1)}, [4, 5]),
         ({"until": at(1)}, [1, 2, 3]),
         ({"since": at(0.5), "until": at(1.5)}, [4]),
@@ -98,19 +98,19 @@ def test_only_the_partitions_that_can_hold_it_are_read() -> None:
 @pytest.mark.parametrize("name", ["写し", "~~", "\U0010ffff", "dt=~", "0", ""])
 def test_an_entity_is_listed_once_whatever_lies_in_its_folder(kept: Kept, name: str) -> None:
     kept.bucket.create(f"entity=Download/{name}", b"", {})
-    found = islice(kept.archive.entities(), 5)
+    found = islice(kept.archive.list_entities(), 5)
     assert list(found) == ["Download", "Gone"]
 
 
 def test_objects_are_listed_by_entity_and_day(kept: Kept) -> None:
-    assert list(kept.archive.entities()) == ["Download", "Gone"]
-    assert [each.name for each in kept.archive.links("Download", Days.of(TOMORROW))] == [
-        name_after(0).replace("11-21", "11-22")
-    ]
-    assert list(kept.archive.links("Download", Days(WEEK_LATER.date()))) == []
+    assert list(kept.archive.list_entities()) == ["Download", "Gone"]
+    assert [
+        each.name for each in kept.archive.list_links("Download", DayRange.for_rows(TOMORROW))
+    ] == [name_after(0).replace("11-21", "11-22")]
+    assert list(kept.archive.list_links("Download", DayRange(WEEK_LATER.date()))) == []
     kept.bucket.create("entity=Download/notes.txt", b"", {})
-    assert len(list(kept.archive.links("Download"))) == 3
-    assert [each.name for each in kept.archive.stored("Download") if each.link is None] == [
+    assert len(list(kept.archive.list_links("Download"))) == 3
+    assert [each.name for each in kept.archive.list_objects("Download") if each.link is None] == [
         "entity=Download/notes.txt"
     ]
 
@@ -118,13 +118,15 @@ def test_objects_are_listed_by_entity_and_day(kept: Kept) -> None:
 def test_a_broken_object_is_named_and_passed_over(kept: Kept) -> None:
     kept.bucket.spoil(name_after(0), b"not gzip at all")
     broken: dict[str, str] = {}
-    rows = kept.archive.rows(Selection(), lambda name, error: broken.update({name: str(error)}))
+    rows = kept.archive.read_rows(
+        Selection(), lambda name, error: broken.update({name: str(error)})
+    )
     assert [int(row.seq.rsplit("#")[-1]) for row in rows] == [3, 4, 5]
     assert list(broken) == [name_after(0)]
     assert "cannot be unpacked" in broken[name_after(0)]
 
 
 def test_an_empty_archive_is_empty() -> None:
-    archive = Archive(MemoryBucket())
-    assert list(archive.entities()) == []
-    assert list(archive.rows(Selection(), lambda *_: None)) == []
+    archive = ArchiveReader(MemoryBucket())
+    assert list(archive.list_entities()) == []
+    assert list(archive.read_rows(Selection(), lambda *_: None)) == []

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from daicho.archive.chain import Chain
-from daicho.archive.chain_writer import Appender
+from daicho.archive.chain_writer import ChainWriter
 from daicho.archive.forgetter import Forgetter
 from daicho.archive.object_format import CorruptObjectError
-from daicho.archive.rearchiver import Rejoined, Rejoiner
+from daicho.archive.rearchiver import Rearchiver, RearchiveResult
 from daicho.errors import UnavailableError
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from tests.support.memory_archive import Kept, batch, name_after, side_name
 from tests.support.sample_ledger import LEDGER
 
@@ -21,21 +21,21 @@ from tests.support.sample_ledger import LEDGER
 def test_what_the_chain_has_not_passed_is_its_next_link() -> None:
     kept = Kept()
     kept.append(1)
-    assert kept.rejoin(2, 3) == Rejoined(added=2)
+    assert kept.rejoin(2, 3) == RearchiveResult(added=2)
     assert name_after(1) in kept.bucket.objects
     kept.append(4)
     assert kept.numbers() == [1, 2, 3, 4]
-    assert kept.verify().sound
+    assert kept.verify().is_sound
 
 
 def test_what_the_chain_has_passed_without_it_gets_an_object_of_its_own() -> None:
     kept = Kept()
     kept.append(1, 4)
     kept.append(6)
-    assert kept.rejoin(2, 3) == Rejoined(added=2)
+    assert kept.rejoin(2, 3) == RearchiveResult(added=2)
     assert {side_name(2), side_name(3)} < kept.bucket.objects.keys()
     assert kept.numbers() == [1, 2, 3, 4, 6]
-    assert kept.verify().sound
+    assert kept.verify().is_sound
 
 
 def test_what_was_archived_before_it_was_given_up_is_left_as_it_is() -> None:
@@ -43,7 +43,7 @@ def test_what_was_archived_before_it_was_given_up_is_left_as_it_is() -> None:
     kept.append(1, 2)
     kept.append(4)
     before = dict(kept.bucket.objects)
-    assert kept.rejoin(1, 2, 4) == Rejoined(already=3)
+    assert kept.rejoin(1, 2, 4) == RearchiveResult(already=3)
     assert dict(kept.bucket.objects) == before
 
 
@@ -62,9 +62,9 @@ def test_a_second_redrive_adds_nothing(
     first = kept.numbers()
     assert first == sorted(set(first))
     assert set(given) | set(before) <= set(first)
-    assert kept.rejoin(*given) == Rejoined(already=len(given))
+    assert kept.rejoin(*given) == RearchiveResult(already=len(given))
     assert kept.numbers() == first
-    assert kept.verify().sound
+    assert kept.verify().is_sound
 
 
 def test_a_link_that_cannot_be_read_decides_nothing() -> None:
@@ -82,9 +82,9 @@ def test_a_forgotten_tenants_record_stays_out() -> None:
     kept.grow_old()
     Forgetter(kept.table, kept.bucket, now=lambda: kept.now).forget("t")
     assert kept.numbers() == []
-    assert kept.rejoin(1, 2) == Rejoined(already=2)
+    assert kept.rejoin(1, 2) == RearchiveResult(already=2)
     assert kept.numbers() == []
-    assert kept.verify().sound
+    assert kept.verify().is_sound
 
 
 def test_killed_anywhere_it_can_be_done_again() -> None:
@@ -104,15 +104,15 @@ def test_killed_anywhere_it_can_be_done_again() -> None:
                     raise UnavailableError(name)
                 return getattr(self._real, name)
 
-        at_once = Patience(lambda: 0.0)
+        at_once = RetryBudget(lambda: 0.0)
         try:
-            Rejoiner(Fragile(kept.table), Fragile(kept.bucket), LEDGER).rejoin(
+            Rearchiver(Fragile(kept.table), Fragile(kept.bucket), LEDGER).rearchive(
                 batch(2, 3, 5), at_once
             )
         except UnavailableError:
             kept.rejoin(2, 3, 5)
             assert kept.numbers() == [1, 2, 3, 4, 5]
-            assert kept.verify().sound
+            assert kept.verify().is_sound
         else:
             break
     assert count > 5
@@ -122,19 +122,19 @@ def test_rows_that_a_late_attempt_wrote_are_accounted_for_by_the_redrive() -> No
     """1 and 2 are given up; 5 is counted, and before it is written the late attempt writes them."""
     kept = Kept()
     late = batch(5)
-    appender = Appender(kept.table, kept.bucket, LEDGER, lambda: kept.now)
-    appender._announce(Chain.of(late.records[0]), late.records)
+    appender = ChainWriter(kept.table, kept.bucket, LEDGER, lambda: kept.now)
+    appender._announce_day(Chain.from_key(late.records[0]), late.records)
     kept.append(1, 2)
     kept.append(5)
     assert kept.numbers() == [1, 2, 5]
     (finding,) = kept.verify().findings
     assert (finding.kind, finding.detail) == ("unseen", "3 rows of 1 deletions")
-    assert kept.rejoin(1, 2) == Rejoined(already=2)
+    assert kept.rejoin(1, 2) == RearchiveResult(already=2)
     report = kept.verify()
-    assert (report.sound, report.counts.there, report.counts.deletions) == (True, 2, 1)
+    assert (report.is_sound, report.counts.there, report.counts.deletions) == (True, 2, 1)
     # Twice, it is as much. And one more that nobody was handed is found as before.
-    assert kept.rejoin(1, 2) == Rejoined(already=2)
+    assert kept.rejoin(1, 2) == RearchiveResult(already=2)
     assert kept.verify().counts.there == 2
-    key = Chain.of(late.records[0]).watermark_key
+    key = Chain.from_key(late.records[0]).watermark_key
     kept.table.items[key] = {**kept.table.items[key], "seen": {"N": "0"}}
     assert kept.kinds() == ["unseen"]

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from daicho.archive.reader import Selection
-from daicho.archive.restorer import Restorer, RestoreReport, restored, storable
-from daicho.archive.row_format import Row
+from daicho.archive.restorer import Restorer, RestoreReport, build_restored_image, to_storable
+from daicho.archive.row_format import ArchivedRow
 from daicho.errors import UnansweredError
-from daicho.layout.tenant_items import mark_key
-from daicho.runtime.retry import Patience
+from daicho.layout.tenant_items import build_closed_mark_key
+from daicho.runtime.retry import RetryBudget
 from daicho.storage import item_key
-from daicho.stream.changes import RESTORED, compute_one
+from daicho.stream.changes import RESTORED_MARK, compute_record
 from daicho.stream.records import StreamRecord
 from daicho.tally import slots
 from tests.support.memory_archive import DAY, MIDNIGHT, Kept, batch, download, name_after, seq
@@ -50,7 +50,7 @@ def items(kept: Kept) -> dict[str, Any]:
 
 
 def key(number: int, tenant: str = "t") -> item_key.ItemKey:
-    return item_key.key_of(download(number, tenant))
+    return item_key.get_key(download(number, tenant))
 
 
 def test_what_is_selected_comes_back_with_a_new_expiry(kept: Kept) -> None:
@@ -62,9 +62,9 @@ def test_what_is_selected_comes_back_with_a_new_expiry(kept: Kept) -> None:
         **download(1),
         "version": {"N": "1"},
         "ttl": {"N": str(int(kept.now.timestamp()) + LIVES)},
-        RESTORED: found["t1"][RESTORED],
+        RESTORED_MARK: found["t1"][RESTORED_MARK],
     }
-    assert found["t1"][RESTORED]["M"]["seq"] == {"S": seq(1)}
+    assert found["t1"][RESTORED_MARK]["M"]["seq"] == {"S": seq(1)}
 
 
 @pytest.mark.parametrize(
@@ -173,15 +173,17 @@ class Silent:
 
 @pytest.mark.parametrize("at", range(4))
 def test_a_lost_answer_is_no_newer_item(kept: Kept, at: int) -> None:
-    patience = Patience(lambda: 100.0, reserve=0, sleep=lambda _: None)
+    patience = RetryBudget(lambda: 100.0, reserve=0, sleep=lambda _: None)
     report = restore(kept, table=Silent(kept.table, at), patience=patience)
     assert (report.restored, report.already, report.newer) == (4, 0, 0)
 
 
 def test_without_time_it_ends_and_says_where(kept: Kept) -> None:
-    report = restore(kept, table=Silent(kept.table, 2), patience=Patience(lambda: -1.0, reserve=-2))
+    report = restore(
+        kept, table=Silent(kept.table, 2), patience=RetryBudget(lambda: -1.0, reserve=-2)
+    )
     assert report.finished
-    stopped = Patience(lambda: 0.0, reserve=0)
+    stopped = RetryBudget(lambda: 0.0, reserve=0)
     report = restore(kept, patience=stopped)
     assert not report.finished
     assert report.cursor == ""
@@ -199,48 +201,53 @@ def test_the_generation_is_todays() -> None:
         "ttl": {"N": "1"},
         "version": {"N": "4"},
     }
-    row = Row("t", "Song", 1, dt.datetime(2026, 11, 21, tzinfo=dt.UTC), seq(1), raw=False, item=old)
+    row = ArchivedRow(
+        "t", "Song", 1, dt.datetime(2026, 11, 21, tzinfo=dt.UTC), seq(1), raw=False, item=old
+    )
     now = dt.datetime(2026, 11, 22, tzinfo=dt.UTC)
-    found = restored(row, LEDGER, now)
+    found = build_restored_image(row, LEDGER, now)
     assert (found["gen"], found["version"]) == ({"N": "2"}, {"N": "5"})
     assert "ttl" not in found
-    assert restored(row, OLD_LEDGER, now)["gen"] == {"N": "1"}
+    assert build_restored_image(row, OLD_LEDGER, now)["gen"] == {"N": "1"}
 
 
 def test_binary_values_are_bytes_again() -> None:
     archived = {"M": {"b": {"B": "AAE="}, "l": {"L": [{"BS": ["AA=="]}, {"N": "1.0"}]}}}
-    assert storable(archived) == {
+    assert to_storable(archived) == {
         "M": {"b": {"B": b"\x00\x01"}, "l": {"L": [{"BS": [b"\x00"]}, {"N": "1.0"}]}}
     }
 
 
 def test_what_an_expired_item_went_on_counting_is_not_counted_twice() -> None:
     (expired,) = batch(1).records
-    row = Row.of(expired, LEDGER)
-    new = restored(row, LEDGER, dt.datetime(2026, 11, 28, tzinfo=dt.UTC))
+    row = ArchivedRow.from_record(expired, LEDGER)
+    new = build_restored_image(row, LEDGER, dt.datetime(2026, 11, 28, tzinfo=dt.UTC))
 
     def deltas(old: Any, new: Any) -> dict[Any, int]:
         changed = {**vars(expired), "old": old, "new": new, "expired": False}
-        found = compute_one(StreamRecord(**changed), LEDGER).deltas
+        found = compute_record(StreamRecord(**changed), LEDGER).deltas
         return {key: amount.items for key, amount in found.items()}
 
     chart, alive = tally("Download", "chart", 1, "2026-11", "1"), tally("Download", "alive", 1, "1")
     came = deltas(None, new)
     assert came == {
-        slots.slot_key(chart, "s"): 1,
-        slots.kept_key(chart, "s"): -1,
-        slots.slot_key(alive, "s"): 1,
+        slots.build_slot_key(chart, "s"): 1,
+        slots.build_kept_key(chart, "s"): -1,
+        slots.build_slot_key(alive, "s"): 1,
     }
-    gone = {key: amount.items for key, amount in compute_one(expired, LEDGER).deltas.items()}
+    gone = {key: amount.items for key, amount in compute_record(expired, LEDGER).deltas.items()}
     assert all(gone[key] == -amount for key, amount in came.items())
     assert deltas(new, {**new, "version": {"N": "9"}}) == {}
-    assert deltas(new, None) == {slots.slot_key(chart, "s"): -1, slots.slot_key(alive, "s"): -1}
+    assert deltas(new, None) == {
+        slots.build_slot_key(chart, "s"): -1,
+        slots.build_slot_key(alive, "s"): -1,
+    }
     # Over a live item: that one is gone, and the restored one is no longer an expired one.
-    assert deltas(download(1), new) == {slots.kept_key(chart, "s"): -1}
+    assert deltas(download(1), new) == {slots.build_kept_key(chart, "s"): -1}
 
 
 def test_nothing_comes_back_of_a_tenant_that_is_closed(kept: Kept) -> None:
-    mark = mark_key("t")
+    mark = build_closed_mark_key("t")
     kept.table.items[mark] = {"PK": {"S": mark.pk}, "SK": {"S": mark.sk}}
     report = restore(kept)
     assert sorted(items(kept)) == ["u3"]

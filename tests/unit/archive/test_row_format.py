@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from daicho.archive.row_format import Row, RowError
+from daicho.archive.row_format import ArchivedRow, RowError
 from tests.support.memory_archive import batch, download
 from tests.support.sample_ledger import LEDGER
 
@@ -22,10 +22,10 @@ ODD: list[dict[str, Any]] = [
 @pytest.mark.parametrize("odd", ODD)
 def test_a_row_is_read_as_it_was_written(odd: dict[str, Any]) -> None:
     (record,) = batch(1, **odd).records
-    row = Row.of(record, LEDGER)
+    row = ArchivedRow.from_record(record, LEDGER)
     assert row.line.count(b"\n") == 1
-    assert Row.parse(row.line) == row
-    assert Row.parse(row.line).item == {**download(1), **odd}
+    assert ArchivedRow.parse(row.line) == row
+    assert ArchivedRow.parse(row.line).item == {**download(1), **odd}
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_row_is_read_as_it_was_written(odd: dict[str, Any]) -> None:
 )
 def test_what_the_model_cannot_read_is_flagged(changed: dict[str, Any], raw: bool) -> None:
     (record,) = batch(1, **changed).records
-    assert Row.of(record, LEDGER).raw is raw
+    assert ArchivedRow.from_record(record, LEDGER).raw is raw
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_what_the_model_cannot_read_is_flagged(changed: dict[str, Any], raw: boo
 )
 def test_something_else_is_no_row(line: bytes) -> None:
     with pytest.raises(RowError):
-        Row.parse(line)
+        ArchivedRow.parse(line)
 
 
 EDITED: list[dict[str, Any]] = [
@@ -81,7 +81,7 @@ EDITED: list[dict[str, Any]] = [
 @pytest.mark.parametrize("changed", EDITED, ids=str)
 def test_a_row_that_was_made_by_hand_is_none(changed: dict[str, Any]) -> None:
     (record,) = batch(1).records
-    written = json.loads(Row.of(record, LEDGER).line)
-    assert Row.parse(json.dumps(written)) == Row.of(record, LEDGER)
+    written = json.loads(ArchivedRow.from_record(record, LEDGER).line)
+    assert ArchivedRow.parse(json.dumps(written)) == ArchivedRow.from_record(record, LEDGER)
     with pytest.raises(RowError):
-        Row.parse(json.dumps({**written, **changed}))
+        ArchivedRow.parse(json.dumps({**written, **changed}))

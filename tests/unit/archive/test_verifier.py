@@ -11,8 +11,8 @@ import pytest
 
 from daicho.archive.chain import Chain
 from daicho.archive.forgetter import Forgetter
-from daicho.archive.object_format import pack
-from daicho.archive.reader import Days
+from daicho.archive.object_format import pack_rows
+from daicho.archive.reader import DayRange
 from daicho.archive.verifier import Verifier
 from tests.support.memory_archive import (
     DAY,
@@ -41,7 +41,7 @@ def test_a_sound_archive_is_counted(kept: Kept) -> None:
     kept.append(7, at=MIDNIGHT + DAY)
     kept.append(8, gen={"N": "9"})
     report = kept.verify(2)
-    assert report.sound
+    assert report.is_sound
     counts = report.counts
     assert (counts.chains, counts.objects, counts.rows, counts.sides, counts.raw) == (2, 6, 8, 1, 1)
     # The side object's deletion was behind what had been seen: nobody can say whether it was.
@@ -53,7 +53,7 @@ def test_repeats_are_counted_once(kept: Kept) -> None:
     for again in ((1, 2), (2, 4, 5), (6,), (4, 5, 6)):
         kept.append(*again)
     assert kept.verify().counts.deletions == 5
-    assert kept.verify().sound
+    assert kept.verify().is_sound
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_row_edited_by_hand_is_found(kept: Kept, metadata: dict[str, str] | No
 
 def test_a_row_taken_out_is_found_even_if_the_metadata_agrees(kept: Kept) -> None:
     first, _ = kept.archive.read(name_after(2)).rows
-    packed = pack([first], seq(5))
+    packed = pack_rows([first], seq(5))
     kept.bucket.spoil(name_after(2), packed.body, packed.metadata)
     (finding,) = kept.verify().findings
     assert (finding.kind, finding.name) == ("removed", HOME)
@@ -139,7 +139,7 @@ def test_a_deletion_that_was_handed_over_and_never_written_is_found(kept: Kept) 
     at = str(int(kept.now.timestamp()) - 60)
     kept.table.items[key] = {**seen, "seen_at": {"N": at}}
     report = kept.verify()
-    assert (report.sound, report.counts.under_way) == (True, 3)
+    assert (report.is_sound, report.counts.under_way) == (True, 3)
 
 
 def test_more_rows_than_deletions_are_found(kept: Kept) -> None:
@@ -153,7 +153,7 @@ def test_what_was_forgotten_is_no_finding(kept: Kept) -> None:
     kept.grow_old()
     Forgetter(kept.table, kept.bucket, now=lambda: kept.now).forget("t")
     report = kept.verify()
-    assert report.sound
+    assert report.is_sound
     assert (report.counts.rows, report.counts.forgotten) == (1, 6)
 
 
@@ -163,12 +163,12 @@ def test_a_chain_may_be_ahead_of_what_the_table_knows(kept: Kept) -> None:
     kept.append(7)
     seen = {name: kept.table.items[key][name] for name in ("seen", "seen_seq")}
     kept.table.items[key] = {**before, **seen}  # stopped behind the link
-    assert kept.verify().sound
+    assert kept.verify().is_sound
 
 
 def test_each_of_the_days_is_verified_and_no_other(kept: Kept) -> None:
     kept.bucket.remove(name_after(2))
     verifier = Verifier(kept.table, kept.archive, now=lambda: kept.now)
     after = TODAY + dt.timedelta(days=2)
-    assert verifier.verify(Days(TODAY, after), ["Download"]).mismatches > 0
-    assert verifier.verify(Days(TODAY + dt.timedelta(days=1), after), ["Download"]).sound
+    assert verifier.verify(DayRange(TODAY, after), ["Download"]).mismatches > 0
+    assert verifier.verify(DayRange(TODAY + dt.timedelta(days=1), after), ["Download"]).is_sound

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from daicho.archive.forgetter import Forgetter
-from daicho.archive.reader import Archive, Days
+from daicho.archive.reader import ArchiveReader, DayRange
 from daicho.archive.verification_report import VerifyReport
 from daicho.archive.verifier import Verifier
 from tests.support.memory_archive import MIDNIGHT, TODAY, WEEK_LATER, Kept
@@ -74,8 +74,8 @@ def verified(event: Event, at: int) -> tuple[VerifyReport, int]:
 
     table = Interrupted(kept.table, clock, at, happens)
     bucket = Interrupted(kept.bucket, clock, at, happens)
-    verifier = Verifier(table, Archive(bucket), now=lambda: kept.now)
-    return verifier.verify(Days.of(TODAY), ["Download"]), clock[0]
+    verifier = Verifier(table, ArchiveReader(bucket), now=lambda: kept.now)
+    return verifier.verify(DayRange.for_rows(TODAY), ["Download"]), clock[0]
 
 
 @pytest.mark.parametrize("event", [grows, begins, repeats, rejoins, forgets])

@@ -29,8 +29,8 @@ from tests.support.sample_declarations import DAY, Artist, Likes, Sale, refused
 
 def test_the_plan_says_what_is_declared() -> None:
     domain = Domain("sales", Artist, Sale, Likes)
-    ledger = Daicho(domain).appended(Ledger())
-    plan = ledger.current("Sale").plan
+    ledger = Daicho(domain).append_generations(Ledger())
+    plan = ledger.current_generation("Sale").plan
     assert plan.fields == {
         "artist": "str",
         "at": "datetime",
@@ -43,7 +43,7 @@ def test_the_plan_says_what_is_declared() -> None:
         ("open", ("created_at",)),
     ]
     assert plan.expires and plan.expires.seconds == 86_400
-    assert ledger.current("Likes").plan.key.edge
+    assert ledger.current_generation("Likes").plan.key.edge
     assert Ledger.from_json(ledger.to_json()) == ledger
     assert ledger.derived_types == ("Artist", "Sale")
     assert ledger.archived_types == ("Sale",)

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from daicho import Entity, Key, Search, field, uid
-from daicho.declare.entity import values_of
+from daicho.declare.entity import get_values
 from daicho.declare.fields import FieldSpec
 from tests.support.sample_declarations import Artist, Sale, refused
 
@@ -30,7 +30,7 @@ def test_a_class_is_its_fields_and_declarations() -> None:
 def test_an_item_validates_its_values() -> None:
     item = Artist(name="Aja")
     assert len(item.id) == 26 and item.version == 0
-    assert values_of(item) == {"id": item.id, "name": "Aja"}
+    assert get_values(item) == {"id": item.id, "name": "Aja"}
     with pytest.raises(ValidationError, match="nmae"):
         Artist(nmae="Aja")  # type: ignore[call-arg]
     with pytest.raises(ValidationError, match="256"):
@@ -52,7 +52,7 @@ def test_what_is_searched_may_be_empty_where_it_need_not_be_given_or_says_so() -
         key = Key(id)
         search = Search(name, company)
 
-    assert values_of(Person(id="p", name="")) == {"id": "p", "name": "", "company": ""}
+    assert get_values(Person(id="p", name="")) == {"id": "p", "name": "", "company": ""}
 
 
 def test_misspelt_names() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from daicho import Domain, Entity, Key, Listing, Search, each, field, ref, refs, through, uid
 from daicho.errors import DeclarationError
-from daicho.plan import EntityPlan, SearchPlan, Through
+from daicho.plan import EntityPlan, SearchPlan, ThroughPlan
 
 
 class Tag(Entity):
@@ -51,7 +51,7 @@ def test_kinds_and_steps_are_in_the_plan() -> None:
         mode="contains",
         companies=("firm",),
         phones=("phone",),
-        through=(Through("tags", "Tag", "name", "company", "tagged"),),
+        through=(ThroughPlan("tags", "Tag", "name", "company", "tagged"),),
     )
     assert Person.search.declaration.reads == ("name", "firm", "phone", "Tag.name")
     assert search_of(Person).kinds == {"text", "company", "phone"}
@@ -78,7 +78,7 @@ def test_a_single_reference_may_be_gone_through() -> None:
         search = Search(title, through(tag, Tag.name))
         of_tag = Listing(tag)
 
-    assert search_of(Song).through == (Through("tag", "Tag", "name", "company", "of_tag"),)
+    assert search_of(Song).through == (ThroughPlan("tag", "Tag", "name", "company", "of_tag"),)
 
 
 def test_what_lists_no_members_is_named() -> None:

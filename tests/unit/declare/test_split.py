@@ -21,9 +21,9 @@ from daicho import (
     uid,
 )
 from daicho.declare.compiler import compile_entity
-from daicho.declare.queries import OneSection
+from daicho.declare.queries import SectionRef
 from daicho.errors import DeclarationError
-from daicho.plan import EntityPlan, Ledger, append, locked
+from daicho.plan import EntityPlan, Ledger, append_generations, check_locked
 from domains.documents import Document
 from domains.photos import Photo
 
@@ -61,11 +61,11 @@ def test_the_plan_names_what_is_split_and_a_change_of_it_is_a_generation() -> No
     assert plan.split == "sections"
     assert EntityPlan.from_json(plan.to_json()) == plan
     assert "split" not in compile_entity(Photo).to_json()
-    ledger = append([plan], Ledger())
-    locked([plan], ledger)
+    ledger = append_generations([plan], Ledger())
+    check_locked([plan], ledger)
     whole = EntityPlan(name="Paper", fields=plan.fields, key=plan.key)
     with pytest.raises(DeclarationError, match=r"Paper\.sections changed"):
-        locked([whole], ledger)
+        check_locked([whole], ledger)
 
 
 @pytest.mark.parametrize(
@@ -86,5 +86,5 @@ def test_what_cannot_be_split_is_refused(wrong: str, message: str) -> None:
 
 
 def test_a_section_is_asked_for_by_key_and_name() -> None:
-    assert Document.split("d", section="s") == OneSection(Document, ("d",), "s")
-    assert Document.split("d", section="s").one == Document.key("d")
+    assert Document.split("d", section="s") == SectionRef(Document, ("d",), "s")
+    assert Document.split("d", section="s").item == Document.key("d")

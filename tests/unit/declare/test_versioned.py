@@ -25,7 +25,7 @@ from daicho import (
     through,
     uid,
 )
-from daicho.declare.queries import Many, One
+from daicho.declare.queries import ItemRef, ListQuery
 from daicho.declare.registry import Daicho
 from daicho.plan import EntityPlan, Ledger
 from tests.support.sample_declarations import refused
@@ -46,12 +46,17 @@ UNREAD = r"versioned by pointer, the current image holds no 'title'; use copy"
 
 
 def planned(entity: type[Entity]) -> EntityPlan:
-    return Daicho(Domain("test", entity)).appended(Ledger()).current(entity.__name__).plan
+    return (
+        Daicho(Domain("test", entity))
+        .append_generations(Ledger())
+        .current_generation(entity.__name__)
+        .plan
+    )
 
 
 def test_the_plan_says_how_versions_are_kept() -> None:
-    assert LEDGER.current("Page").plan.versions == "copy"
-    assert LEDGER.current("Guide").plan.versions == "pointer"
+    assert LEDGER.current_generation("Page").plan.versions == "copy"
+    assert LEDGER.current_generation("Guide").plan.versions == "pointer"
     assert LEDGER.pointer_types == {"Guide"}
     assert Ledger.from_json(LEDGER.to_json()) == LEDGER
     plain = planned(_without()).to_json()
@@ -60,8 +65,8 @@ def test_the_plan_says_how_versions_are_kept() -> None:
 
 
 def test_versions_are_asked_for_by_key_and_number() -> None:
-    assert Page.versions("p") == Many(Page, "versions", "versions", ("p",))
-    assert Guide.versions.at("s", "g", version=3) == One(Guide, ("s", "g"), 3)
+    assert Page.versions("p") == ListQuery(Page, "versions", "versions", ("p",))
+    assert Guide.versions.at("s", "g", version=3) == ItemRef(Guide, ("s", "g"), 3)
     with pytest.raises(TypeError, match=r"Guide\.key takes 2 values, not 1"):
         Guide.versions("s")
 
@@ -176,13 +181,13 @@ def _by_pointer() -> type[Entity]:
 
 def test_versions_may_come_later_but_not_by_pointer() -> None:
     ledgers = {
-        each: Daicho(Domain("t", each())).appended(Ledger())
+        each: Daicho(Domain("t", each())).append_generations(Ledger())
         for each in (_without, _by_copy, _by_pointer)
     }
     copied_later = Daicho(Domain("t", _by_copy()))
     with refused(r"Leaf\.versions changed without a new generation"):
-        copied_later.locked(ledgers[_without])
-    assert copied_later.appended(ledgers[_without]).current("Leaf").number == 2
+        copied_later.check_locked(ledgers[_without])
+    assert copied_later.append_generations(ledgers[_without]).current_generation("Leaf").number == 2
     for before, after in (
         (_without, _by_pointer),
         (_by_copy, _by_pointer),
@@ -190,7 +195,7 @@ def test_versions_may_come_later_but_not_by_pointer() -> None:
         (_by_pointer, _without),
     ):
         with refused(r"Leaf\.versions changed: by pointer the content of an item stands elsewhere"):
-            Daicho(Domain("t", after())).appended(ledgers[before])
+            Daicho(Domain("t", after())).append_generations(ledgers[before])
 
 
 def test_an_edge_may_be_versioned() -> None:

@@ -11,14 +11,14 @@ from tests.support.sample_tickets import TICKET, image
 
 
 def test_contributions() -> None:
-    found = contributions.contributions(
+    found = contributions.compute_contributions(
         TICKET, image(queue="q", effort=5, at="2026-11-30T23:59:59.0Z")
     )
     assert found == {
         "acme#+Ticket.count#1": Amount(1, Decimal(1)),
         "acme#+Ticket.effort#3#2026-11#q": Amount(1, Decimal(5)),
     }
-    assert contributions.contributions(TICKET, image(queue="q")) == {
+    assert contributions.compute_contributions(TICKET, image(queue="q")) == {
         "acme#+Ticket.count#1": Amount(1, Decimal(1))
     }
 

@@ -11,7 +11,7 @@ from tests.support.sample_tickets import CREATED, TICKET, image
 
 
 def test_rows() -> None:
-    found = derived_items.rows(
+    found = derived_items.compute_index_rows(
         TICKET, image(title="Aj", queue="q#1", state="open", tags={"b", "a"})
     )
     own = "acme#~Ticket#1#-"
@@ -27,15 +27,17 @@ def test_rows() -> None:
 
 
 def test_sparse_means_that_what_is_missing_is_not_listed() -> None:
-    closed = derived_items.rows(TICKET, image(queue="q", state="closed"))
-    without = derived_items.rows(TICKET, image(state="open"))
+    closed = derived_items.compute_index_rows(TICKET, image(queue="q", state="closed"))
+    without = derived_items.compute_index_rows(TICKET, image(state="open"))
     assert {key.sk for key in closed} == {key.sk for key in without} == {"search#1##"}
 
 
 def test_hot_lists_have_shards_the_others_have_not() -> None:
     sharded = replace(TICKET, searches=(replace(TICKET.searches[0], shards=4),))
-    places = {row.gsi2pk for row in derived_items.rows(sharded, image(title="Aj")).values()}
-    shard = keys.shard_of(4, "1")
+    places = {
+        row.gsi2pk for row in derived_items.compute_index_rows(sharded, image(title="Aj")).values()
+    }
+    shard = keys.compute_shard(4, "1")
     assert places == {
         f"acme#Ticket.search#1##{shard}",
         f"acme#Ticket.search#1#a#{shard}",

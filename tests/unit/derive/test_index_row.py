@@ -8,12 +8,19 @@ from typing import Any
 import pytest
 
 from daicho.derive import derived_items
-from daicho.derive.index_row import COPY, MOST_COPIED, Row, is_too_large, read, written
+from daicho.derive.index_row import (
+    COPY_ATTRIBUTE,
+    MAX_COPY_BYTES,
+    IndexRow,
+    is_too_large,
+    read_copy,
+    write_copy,
+)
 from daicho.layout import components
 from daicho.storage.attributes import Image
 from tests.support.sample_ledger import LEDGER, image
 
-ORDER = LEDGER.current("Order").plan
+ORDER = LEDGER.current_generation("Order").plan
 VALUES: dict[str, Any] = {
     "customer": "c",
     "id": "1",
@@ -24,8 +31,8 @@ VALUES: dict[str, Any] = {
 }
 
 
-def rows(values: dict[str, Any]) -> dict[str, Row]:
-    found = derived_items.rows(ORDER, image("Order", values))
+def rows(values: dict[str, Any]) -> dict[str, IndexRow]:
+    found = derived_items.compute_index_rows(ORDER, image("Order", values))
     return {key.sk: row for key, row in found.items()}
 
 
@@ -35,33 +42,36 @@ def test_only_a_change_of_what_is_copied_changes_a_row() -> None:
     assert rows({**VALUES, "note": "other"}) == before
     after = rows({**VALUES, "status": "shipped"})
     assert {name for name in after if after[name] != before[name]} == {"tagged#1#a", "tagged#1#b"}
-    assert read(after["tagged#1#a"].copy or "") == {"id": {"S": "1"}, "status": {"S": "shipped"}}
+    assert read_copy(after["tagged#1#a"].copy or "") == {
+        "id": {"S": "1"},
+        "status": {"S": "shipped"},
+    }
 
 
 def test_a_row_reads_what_it_wrote() -> None:
     for row in rows(VALUES).values():
-        assert Row.of(row.attributes) == row
-    assert COPY not in Row("a", "b").attributes
+        assert IndexRow.from_item(row.attributes) == row
+    assert COPY_ATTRIBUTE not in IndexRow("a", "b").attributes
 
 
 def test_copies_are_alike_if_what_they_hold_is() -> None:
     one: Image = {"b": {"SS": ["y", "x"]}, "a": {"N": "1"}, "ttl": {"N": "5"}, "c": {"S": "no"}}
     other: Image = {"ttl": {"N": "5"}, "a": {"N": "1"}, "b": {"SS": ["x", "y"]}}
-    copy = written(one, ("a", "b", "absent"))
-    assert copy == written(other, ("b", "a"))
-    assert read(copy or "") == other
-    assert written(one, ()) is None
+    copy = write_copy(one, ("a", "b", "absent"))
+    assert copy == write_copy(other, ("b", "a"))
+    assert read_copy(copy or "") == other
+    assert write_copy(one, ()) is None
 
 
 def test_a_copy_that_could_never_be_written_is_not_computed() -> None:
     listing = replace(ORDER.listings[1], copies=("id", "note"))
     plan = replace(ORDER, listings=(listing,))
-    fits = {**VALUES, "note": "n" * (MOST_COPIED - 50)}
-    assert len(derived_items.rows(plan, image("Order", fits))) == 2
-    for text in ("n" * MOST_COPIED, "語" * (MOST_COPIED // 3)):
+    fits = {**VALUES, "note": "n" * (MAX_COPY_BYTES - 50)}
+    assert len(derived_items.compute_index_rows(plan, image("Order", fits))) == 2
+    for text in ("n" * MAX_COPY_BYTES, "語" * (MAX_COPY_BYTES // 3)):
         with pytest.raises(
             components.UnderivableError, match=r"Order\.tagged copies over"
         ) as error:
-            derived_items.rows(plan, image("Order", {**VALUES, "note": text}))
+            derived_items.compute_index_rows(plan, image("Order", {**VALUES, "note": text}))
         assert error.value.field == "note"
-    assert not is_too_large("語" * (MOST_COPIED // 3 - 1))
+    assert not is_too_large("語" * (MAX_COPY_BYTES // 3 - 1))

@@ -15,17 +15,19 @@ from tests.support.sample_tickets import CREATED, TICKET, image
 
 def test_what_cannot_be_computed_raises() -> None:
     with pytest.raises(components.UnderivableError, match=r"Ticket\.queue is no str"):
-        contributions.contributions(TICKET, image(queue=5, effort=1, at=CREATED))
+        contributions.compute_contributions(TICKET, image(queue=5, effort=1, at=CREATED))
     with pytest.raises(ValueError, match="9 behind it"):
-        contributions.contributions(TICKET, image(queue="q", at=CREATED, effort=Decimal("1e-10")))
+        contributions.compute_contributions(
+            TICKET, image(queue="q", at=CREATED, effort=Decimal("1e-10"))
+        )
     with pytest.raises(components.UnderivableError, match="at most 400"):
-        derived_items.rows(TICKET, image(tags={str(number) for number in range(401)}))
+        derived_items.compute_index_rows(TICKET, image(tags={str(number) for number in range(401)}))
     with pytest.raises(keys.KeyTooLongError):
-        derived_items.rows(TICKET, image(state="open", queue="台" * 400))
+        derived_items.compute_index_rows(TICKET, image(state="open", queue="台" * 400))
 
 
 def test_two_large_sets_are_refused_before_they_are_multiplied() -> None:
     many = {f"{n}" for n in range(2_000)}
     image = image_of(Bag(id="b", labels=many, marks=many))
     with pytest.raises(components.UnderivableError):
-        derived_items.rows(BAG.plan, image)
+        derived_items.compute_index_rows(BAG.plan, image)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from daicho import Entity, Key, field
-from daicho.declare.entity import values_of
+from daicho.declare.entity import get_values
 from daicho.errors import Invalid
-from daicho.items.mapper import NULL, UnreadableError, item_of, values_image
+from daicho.items.mapper import NULL, UnreadableError, to_field_image, to_item
 from tests.support.item_images import NOON, Bag, Part, Thing, image_of
 
 
@@ -21,7 +21,7 @@ def test_a_field_without_a_value_is_absent_unless_that_would_mean_something_else
     assert "labels" not in image
     # Set once, and seen to be set; a default that is not what the item holds.
     assert image["name"] == image["origin"] == image["colour"] == image["others"] == NULL
-    got = item_of(Thing, image)
+    got = to_item(Thing, image)
     assert (got.due, got.labels, got.colour, got.others, got.origin) == (
         None,
         set(),
@@ -44,16 +44,16 @@ def test_values_of_all_kinds_come_back() -> None:
         parts=[Part(name="wheel", weight=Decimal("2.5"))],
         extra={"deep": [{"x": [1, 2.5, None, True, "s", {}]}]},
     )
-    got = item_of(Thing, image_of(thing))
-    assert values_of(got) == values_of(thing)
+    got = to_item(Thing, image_of(thing))
+    assert get_values(got) == get_values(thing)
     assert (got.created_at, got.version) == (NOON, 1)
 
 
 def test_decimals_inside_json_keep_their_digits() -> None:
     exact = Decimal("12345678901234567.89")
     image = image_of(Bag(id="b", prices={"a": exact, "b": 0.1, "c": [2.5, 3]}))
-    assert item_of(Bag, image).prices == {"a": exact, "b": 0.1, "c": [2.5, 3]}
-    assert isinstance(item_of(Bag, image).prices["b"], float)
+    assert to_item(Bag, image).prices == {"a": exact, "b": 0.1, "c": [2.5, 3]}
+    assert isinstance(to_item(Bag, image).prices["b"], float)
 
 
 @pytest.mark.parametrize(
@@ -95,19 +95,19 @@ def test_instants_that_leave_the_calendar_are_refused() -> None:
 
     first = dt.datetime(1, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=9)))
     with pytest.raises(Invalid) as error:
-        values_image(Meeting, {"id": "m", "at": first})
+        to_field_image(Meeting, {"id": "m", "at": first})
     assert error.value.field == "at"
 
 
 def test_names_inside_json_are_as_long_as_dynamodb_takes() -> None:
-    values_image(Bag, vars(Bag(id="b", extra={"n" * 65_535: 1})))
+    to_field_image(Bag, vars(Bag(id="b", extra={"n" * 65_535: 1})))
     for name in ("n" * 65_536, "日" * 30_000):
         with pytest.raises(Invalid) as error:
-            values_image(Bag, vars(Bag(id="b", extra={"x": {name: 1}})))
+            to_field_image(Bag, vars(Bag(id="b", extra={"x": {name: 1}})))
         assert error.value.field == "extra"
 
 
 def test_an_item_that_its_entity_cannot_read_is_no_callers_fault() -> None:
     image = image_of(Thing(id="i", owner="o")) | {"size": {"S": "large"}}
     with pytest.raises(UnreadableError, match="acme#Thing#o"):
-        item_of(Thing, image)
+        to_item(Thing, image)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from daicho.errors import Invalid
-from daicho.layout.base_item import expired
+from daicho.layout.base_item import is_expired
 from tests.support.item_images import NOON, Owner, Short, Thing, image_of
 
 
@@ -18,9 +18,9 @@ def test_what_the_library_keeps_beside_the_fields() -> None:
     assert image["type"] == {"S": "Short"}
     assert image["created_at"] == {"S": "2026-11-21T12:00:00.123456Z"}
     assert image["ttl"] == {"N": str(int(NOON.timestamp()) + 90)}
-    assert not expired(image, int(NOON.timestamp()) + 89)
-    assert expired(image, int(NOON.timestamp()) + 90)
-    assert not expired(image_of(Owner()), 10**12)
+    assert not is_expired(image, int(NOON.timestamp()) + 89)
+    assert is_expired(image, int(NOON.timestamp()) + 90)
+    assert not is_expired(image_of(Owner()), 10**12)
 
 
 @pytest.mark.parametrize(

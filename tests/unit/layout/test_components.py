@@ -10,4 +10,4 @@ from tests.support.sample_tickets import TICKET
 
 def test_a_key_part_must_be_there() -> None:
     with pytest.raises(components.UnderivableError, match=r"Ticket\.id"):
-        item_keys.base_item_key("acme", TICKET, {"id": {"S": ""}})
+        item_keys.build_base_key("acme", TICKET, {"id": {"S": ""}})

@@ -12,12 +12,14 @@ from daicho.storage.item_key import ItemKey
 
 def test_keys_of_base_items() -> None:
     order = EntityPlan("Order", {}, KeyPlan(("day",), ("id",), shards=4))
-    key = item_keys.base_item_key(
+    key = item_keys.build_base_key(
         "acme", order, attributes.to_image({"day": "2026-01-01", "id": "a#"})
     )
-    assert key == ItemKey(f"acme#Order#2026-01-01#{keys.shard_of(4, '2026-01-01', 'a#')}", "a$23")
+    assert key == ItemKey(
+        f"acme#Order#2026-01-01#{keys.compute_shard(4, '2026-01-01', 'a#')}", "a$23"
+    )
     category = EntityPlan("Category", {}, KeyPlan((), ("id",)))
-    assert item_keys.base_item_key("acme", category, attributes.to_image({"id": "7"})) == ItemKey(
+    assert item_keys.build_base_key("acme", category, attributes.to_image({"id": "7"})) == ItemKey(
         "acme#Category", "7"
     )
 
@@ -25,10 +27,10 @@ def test_keys_of_base_items() -> None:
 def test_shards_and_salt_may_be_fields() -> None:
     ballot = EntityPlan("Ballot", {}, KeyPlan(("poll",), ("voter",), "shards", "salt"))
     values = attributes.to_image({"poll": "p", "voter": "v", "shards": 8, "salt": "s"})
-    shard = keys.shard_of(8, "s", "p", "v")
-    assert item_keys.base_item_key("acme", ballot, values).pk == f"acme#Ballot#p#{shard}"
+    shard = keys.compute_shard(8, "s", "p", "v")
+    assert item_keys.build_base_key("acme", ballot, values).pk == f"acme#Ballot#p#{shard}"
     with pytest.raises(components.UnderivableError, match="number of shards"):
-        item_keys.base_item_key("acme", ballot, attributes.to_image({"poll": "p", "voter": "v"}))
+        item_keys.build_base_key("acme", ballot, attributes.to_image({"poll": "p", "voter": "v"}))
 
 
 @pytest.mark.parametrize(
@@ -41,4 +43,6 @@ def test_shards_and_salt_may_be_fields() -> None:
 )
 def test_the_base_key_is_read_off_a_derived_one(base: ItemKey) -> None:
     entity = base.pk.split("#")[1]
-    assert item_keys.base_of_derived(item_keys.derived_partition(base, entity)) == base
+    assert (
+        item_keys.parse_derived_partition(item_keys.render_derived_partition(base, entity)) == base
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from daicho.layout.object_names import name_of
+from daicho.layout.object_names import render_object_name
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
 
@@ -10,7 +10,9 @@ from daicho.storage.item_key import ItemKey
 def test_the_names_of_objects_begin_with_the_tenant_and_never_meet() -> None:
     parts = [("a/b",), ("a", "b"), ("a%2Fb",), ("a b",)]
     names = {
-        name_of(ItemKey(keys.render("acme", "Photo"), keys.render(*each)), "Photo", "image")
+        render_object_name(
+            ItemKey(keys.render("acme", "Photo"), keys.render(*each)), "Photo", "image"
+        )
         for each in parts
     }
     assert all(name.startswith("acme/Photo.image/") for name in names)

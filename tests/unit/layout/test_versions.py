@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daicho.layout import versions as laid
-from daicho.layout.versions import Standing
-from daicho.storage.item_key import ItemKey, key_of
+from daicho.layout.versions import VersionState
+from daicho.storage.item_key import ItemKey, get_key
 from tests.support.versioned_pages import LEDGER
 
 NOW = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
@@ -27,8 +27,10 @@ PAGE = {
 
 
 def test_a_version_item_has_no_type_and_no_index_keys() -> None:
-    image = laid.versioned({**PAGE, "GSI1PK": {"S": "x"}, "GSI1SK": {"S": "x"}}, 10, LATER)
-    item = laid.version_item(image, "Page")
+    image = laid.split_versioned_image(
+        {**PAGE, "GSI1PK": {"S": "x"}, "GSI1SK": {"S": "x"}}, 10, LATER
+    )
+    item = laid.build_version_item(image, "Page")
     assert (item["PK"]["S"], item["SK"]["S"]) == ("t#@Page#p#-", "0000000000000000010")
     assert set(item) == {
         "PK", "SK", "id", "title", "version", "versioned_at", "gen", "created_at",
@@ -37,19 +39,19 @@ def test_a_version_item_has_no_type_and_no_index_keys() -> None:
 
 
 def test_a_copy_holds_all_and_a_pointer_its_key_and_number() -> None:
-    image = laid.versioned(PAGE, 3, NOW)
-    copy = laid.base_item(LEDGER.current("Page").plan, image)
+    image = laid.split_versioned_image(PAGE, 3, NOW)
+    copy = laid.restore_base_item(LEDGER.current_generation("Page").plan, image)
     assert copy == {**image, "_history": {"N": "3"}}
     guide = {**image, "shelf": {"S": "s"}, "GSI1PK": {"S": "x"}, "GSI1SK": {"S": "x"}}
-    pointer = laid.base_item(LEDGER.current("Guide").plan, guide)
+    pointer = laid.restore_base_item(LEDGER.current_generation("Guide").plan, guide)
     assert set(guide) - set(pointer) == {"title", "versioned_at"}
     assert set(pointer) - set(guide) == {"_bytes"}
-    assert laid.bytes_of(pointer) > laid.bytes_of(guide)
+    assert laid.get_kept_bytes(pointer) > laid.get_kept_bytes(guide)
 
 
 @given(st.lists(st.integers(1, 10**15), min_size=1))
 def test_versions_stand_in_the_order_of_their_numbers(numbers: list[int]) -> None:
-    assert sorted(numbers) == sorted(numbers, key=laid.number_key)
+    assert sorted(numbers) == sorted(numbers, key=laid.render_version_number)
 
 
 @given(st.text(min_size=1, max_size=30), st.text(min_size=1, max_size=30))
@@ -57,7 +59,7 @@ def test_no_two_items_share_a_history(one: str, other: str) -> None:
     from daicho.storage import keys  # noqa: PLC0415
 
     places = {
-        laid.history(ItemKey(keys.render("t", "Page", *parts), sort), "Page")
+        laid.render_history_partition(ItemKey(keys.render("t", "Page", *parts), sort), "Page")
         for parts, sort in (
             ((one, other), "-"),
             ((one,), keys.render(other)),
@@ -69,13 +71,13 @@ def test_no_two_items_share_a_history(one: str, other: str) -> None:
     assert all(place.startswith("t#@Page#") for place in places)
 
 
-def standing(base: int | None, kept: int | None, newest: int | None) -> Standing:
+def standing(base: int | None, kept: int | None, newest: int | None) -> VersionState:
     item = None
     if base is not None:
         item = {**PAGE, "version": {"N": str(base)}}
         item |= {} if kept is None else {"_history": {"N": str(kept)}}
     known = None if newest is None else {"version": {"N": str(newest)}}
-    return laid.standing(item, known, by_pointer=False)
+    return laid.read_state(item, known, by_pointer=False)
 
 
 def test_a_number_is_never_given_twice() -> None:
@@ -89,22 +91,24 @@ def test_a_number_is_never_given_twice() -> None:
 
 
 def test_what_had_no_version_item_gets_one() -> None:
-    plan = LEDGER.current("Page").plan
+    plan = LEDGER.current_generation("Page").plan
     before = standing(6, 4, 4)
-    base = key_of(PAGE)
-    item = laid.unkept_item(before, base, "Page")
+    base = get_key(PAGE)
+    item = laid.build_backfill_version_item(before, base, "Page")
     assert item is not None
-    assert (item["SK"]["S"], item["title"]) == (laid.number_key(6), {"S": "Title"})
-    assert laid.unkept_item(standing(4, 4, None), base, "Page") is None
-    assert laid.unkept_item(Standing(), base, "Page") is None
-    mark = laid.mark(plan, base, before, LATER)
-    assert (mark["SK"]["S"], laid.is_mark(mark)) == (laid.number_key(7), True)
+    assert (item["SK"]["S"], item["title"]) == (laid.render_version_number(6), {"S": "Title"})
+    assert laid.build_backfill_version_item(standing(4, 4, None), base, "Page") is None
+    assert laid.build_backfill_version_item(VersionState(), base, "Page") is None
+    mark = laid.build_deletion_marker(plan, base, before, LATER)
+    assert (mark["SK"]["S"], laid.is_marker(mark)) == (laid.render_version_number(7), True)
     assert "title" not in mark
 
 
 def test_by_pointer_a_mark_is_no_item() -> None:
-    newest = laid.version_item(laid.versioned(PAGE, 2, NOW), "Page")
-    assert laid.standing(None, newest, by_pointer=True) == Standing(newest, 2)
-    mark = laid.mark(LEDGER.current("Page").plan, key_of(PAGE), Standing(newest, 2), LATER)
-    assert laid.standing(None, mark, by_pointer=True) == Standing(None, 3)
-    assert laid.standing(None, None, by_pointer=True) == Standing()
+    newest = laid.build_version_item(laid.split_versioned_image(PAGE, 2, NOW), "Page")
+    assert laid.read_state(None, newest, by_pointer=True) == VersionState(newest, 2)
+    mark = laid.build_deletion_marker(
+        LEDGER.current_generation("Page").plan, get_key(PAGE), VersionState(newest, 2), LATER
+    )
+    assert laid.read_state(None, mark, by_pointer=True) == VersionState(None, 3)
+    assert laid.read_state(None, None, by_pointer=True) == VersionState()

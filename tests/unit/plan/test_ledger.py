@@ -7,28 +7,28 @@ from dataclasses import replace
 import pytest
 
 from daicho.plan import Ledger, NewerGenerationError, UnknownEntityError
-from daicho.plan.lockfile import append
+from daicho.plan.lockfile import append_generations
 from tests.support.sample_ledger import AT_ONCE, CHART_PLAN, LEDGER, with_chart
 from tests.support.sample_plans import SONG
 
 
 def test_images_of_other_generations() -> None:
-    ledger = append([SONG], Ledger())
+    ledger = append_generations([SONG], Ledger())
     with pytest.raises(NewerGenerationError):
-        ledger.plan("Song", 2)
+        ledger.find_plan("Song", 2)
     with pytest.raises(UnknownEntityError):
-        ledger.plan("Song", 0)
+        ledger.find_plan("Song", 0)
     with pytest.raises(UnknownEntityError, match="'Album'"):
-        ledger.plan("Album", 1)
+        ledger.find_plan("Album", 1)
 
 
 def test_types_of_old_generations_still_wake_the_projector() -> None:
-    ledger = append([replace(SONG, searches=())], append([SONG], Ledger()))
+    ledger = append_generations([replace(SONG, searches=())], append_generations([SONG], Ledger()))
     assert ledger.derived_types == ("Song",)
 
 
 def test_the_newest_plan_says_when_it_is_rolled_up() -> None:
     name = ("Download", "chart", 1)
-    assert with_chart(CHART_PLAN, AT_ONCE).rolled_up_at_once == {name}
-    assert with_chart(AT_ONCE, CHART_PLAN).rolled_up_at_once == frozenset()
-    assert LEDGER.rolled_up_at_once == frozenset()
+    assert with_chart(CHART_PLAN, AT_ONCE).immediate_aggregates == {name}
+    assert with_chart(AT_ONCE, CHART_PLAN).immediate_aggregates == frozenset()
+    assert LEDGER.immediate_aggregates == frozenset()

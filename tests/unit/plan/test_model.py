@@ -9,7 +9,7 @@ import pytest
 from daicho.declare.compiler import compile_entity
 from daicho.errors import DeclarationError
 from daicho.plan import AggregatePlan, EntityPlan, Ledger, Part
-from daicho.plan.lockfile import append, locked
+from daicho.plan.lockfile import append_generations, check_locked
 from tests.support.sample_declarations import Task
 from tests.support.sample_plans import SONG
 
@@ -22,24 +22,24 @@ def test_a_plan_reads_what_it_wrote() -> None:
 
 def test_a_lock_file_from_before_rankings_had_shards_means_one() -> None:
     chart = AggregatePlan("chart", 0, "count", None, (Part("title"),), (), ranked=True)
-    ledger = append([replace(SONG, aggregates=(chart,))], Ledger())
+    ledger = append_generations([replace(SONG, aggregates=(chart,))], Ledger())
     data = ledger.to_json()
     (stored,) = data["entities"]["Song"][0]["plan"]["aggregates"]
     assert stored.pop("shards") == 1
     assert Ledger.from_json(data) == ledger
-    spread = append([replace(SONG, aggregates=(replace(chart, shards=4),))], ledger)
+    spread = append_generations([replace(SONG, aggregates=(replace(chart, shards=4),))], ledger)
     assert [each.plan.aggregates[0].since for each in spread.entities["Song"]] == [1, 2]
 
 
 def test_a_lock_file_says_only_of_others_when_they_are_rolled_up() -> None:
     chart = AggregatePlan("chart", 0, "count", None, (Part("title"),), (), ranked=True)
-    ledger = append([replace(SONG, aggregates=(chart,))], Ledger())
+    ledger = append_generations([replace(SONG, aggregates=(chart,))], Ledger())
     (stored,) = ledger.to_json()["entities"]["Song"][0]["plan"]["aggregates"]
     assert "rolled_up" not in stored
     prompt = replace(SONG, aggregates=(replace(chart, rolled_up="at once"),))
-    changed = append([prompt], ledger)
+    changed = append_generations([prompt], ledger)
     assert [each.plan.aggregates[0].since for each in changed.entities["Song"]] == [1, 1]
     assert Ledger.from_json(changed.to_json()) == changed
-    assert changed.rolled_up_at_once == {("Song", "chart", 1)}
+    assert changed.immediate_aggregates == {("Song", "chart", 1)}
     with pytest.raises(DeclarationError, match=r"Song\.chart changed without a new generation"):
-        locked([prompt], ledger)
+        check_locked([prompt], ledger)

@@ -25,14 +25,14 @@ from daicho.declare.registry import Daicho
 from daicho.derive.contributions import Amount
 from daicho.layout import item_keys
 from daicho.plan import Ledger
-from daicho.query.related_search import MOST_MERGED, NAMES_SECONDS, Reach
-from daicho.query.totals import order_of
+from daicho.query.related_search import MAX_MERGED, NAMES_CACHE_S, RelatedSearch
+from daicho.query.totals import render_order
 from daicho.search.keyword import Keyword
-from daicho.search.posting_lists import Posting
+from daicho.search.posting_lists import PostingList
 from daicho.storage import item_key
 from daicho.storage.attributes import to_image
-from daicho.storage.item_cache import Memory
-from daicho.tally.slots import total_key
+from daicho.storage.item_cache import ItemCache
+from daicho.tally.slots import build_total_key
 from tests.property.lagging import NOON, TENANT, Shelf
 
 
@@ -55,32 +55,32 @@ class Member(Entity):
     count = Aggregate(Count())
 
 
-LEDGER = Daicho(Domain("test", Team, Member)).appended(Ledger())
-PLAN = LEDGER.current("Member").plan
+LEDGER = Daicho(Domain("test", Team, Member)).append_generations(Ledger())
+PLAN = LEDGER.current_generation("Member").plan
 (SEARCH,) = PLAN.searches
 MANY = 200
 
 
-def reach_over(members: dict[str, int], everything: int) -> Reach:
+def reach_over(members: dict[str, int], everything: int) -> RelatedSearch:
     """A reach over tallies as they were rolled up last."""
     shelf = Shelf(LEDGER, random.Random(1))
     by_name = {each.name: each for each in PLAN.aggregates}
     count, of_team = by_name["count"], by_name["of_team"]
     totals: dict[str, tuple[int, dict[str, str]]] = {
-        item_keys.tally_partition(TENANT, PLAN, count, (), ()): (everything, {})
+        item_keys.render_tally_partition(TENANT, PLAN, count, (), ()): (everything, {})
     }
     for team, number in members.items():
-        tally = item_keys.tally_partition(TENANT, PLAN, of_team, (), (team,))
+        tally = item_keys.render_tally_partition(TENANT, PLAN, of_team, (), (team,))
         ranked = {
-            "GSI3PK": item_keys.ranking_partition(TENANT, PLAN, of_team, (), (team,)),
-            "GSI3SK": order_of(Amount(number), (team,)),
+            "GSI3PK": item_keys.render_ranking_partition(TENANT, PLAN, of_team, (), (team,)),
+            "GSI3SK": render_order(Amount(number), (team,)),
         }
         totals[tally] = (number, ranked)
     for tally, (number, ranked) in totals.items():
-        key = total_key(tally)
+        key = build_total_key(tally)
         image = to_image({"PK": key.pk, "SK": key.sk, "items": number, "total": number, **ranked})
         shelf.items[key] = image
-    return Reach(shelf, LEDGER, TENANT, 0)
+    return RelatedSearch(shelf, LEDGER, TENANT, 0)
 
 
 @pytest.mark.parametrize(
@@ -95,24 +95,24 @@ def reach_over(members: dict[str, int], everything: int) -> Reach:
 def test_many_small_categories_are_merged(each_has: int, everything: int, walked: bool) -> None:
     teams = {f"t{number}": each_has for number in range(MANY)}
     reach = reach_over(teams, everything)
-    found = reach.streams(PLAN, SEARCH.through[0], frozenset(teams), 100)
+    found = reach.build_cursors(PLAN, SEARCH.through[0], frozenset(teams), 100)
     assert (found is None) is walked
 
 
 def test_many_that_nearly_all_are_in_are_not_merged() -> None:
     teams = {f"t{number}": 1_000 for number in range(MANY + 100)}
     reach = reach_over(teams, 310_000)
-    assert reach.streams(PLAN, SEARCH.through[0], frozenset(teams), 100) is None
+    assert reach.build_cursors(PLAN, SEARCH.through[0], frozenset(teams), 100) is None
     assert reach.units > 0
 
 
 def test_few_are_merged_and_cost_no_question() -> None:
-    teams = {f"t{number}": 1_000 for number in range(MOST_MERGED)}
+    teams = {f"t{number}": 1_000 for number in range(MAX_MERGED)}
     reach = reach_over(teams, 64_000)
-    found = reach.streams(PLAN, SEARCH.through[0], frozenset(teams), 1)
+    found = reach.build_cursors(PLAN, SEARCH.through[0], frozenset(teams), 1)
     assert found is not None
-    assert all(isinstance(stream, Posting) for stream in found)
-    assert len(found) == MOST_MERGED
+    assert all(isinstance(stream, PostingList) for stream in found)
+    assert len(found) == MAX_MERGED
     assert reach.units == 0
 
 
@@ -122,27 +122,27 @@ def test_names_are_matched_as_values_are() -> None:
     assert isinstance(shelf, Shelf)
     for id, name in (("a", "Very Important"), ("b", "ＶＩＰ"), ("c", "vip two"), ("d", "Other")):
         shelf.write(Team(id=id, name=name), NOON)
-    (found,) = reach.reached(SEARCH, Keyword.parse("vip two", SEARCH.kinds))
+    (found,) = reach.matching_ids(SEARCH, Keyword.parse("vip two", SEARCH.kinds))
     assert found.found == (frozenset("c"), frozenset("bc"), frozenset("c"))
-    assert reach.reached(SEARCH, Keyword.parse("")) == ()
+    assert reach.matching_ids(SEARCH, Keyword.parse("")) == ()
 
 
 def test_names_are_remembered_for_two_seconds_where_requests_share_a_memory() -> None:
     now = [NOON]
-    memory = Memory(lambda: now[0])
+    memory = ItemCache(lambda: now[0])
     shelf = Shelf(LEDGER, random.Random(1))
 
     def teams(keyword: str) -> tuple[frozenset[str], float]:
-        reach = Reach(shelf, LEDGER, TENANT, 0, memory)
-        (found,) = reach.reached(SEARCH, Keyword.parse(keyword, SEARCH.kinds))
+        reach = RelatedSearch(shelf, LEDGER, TENANT, 0, memory)
+        (found,) = reach.matching_ids(SEARCH, Keyword.parse(keyword, SEARCH.kinds))
         return found.found[0], reach.units
 
     shelf.write(Team(id="a", name="Blue"), NOON)
     assert teams("blue") == (frozenset("a"), 1.0)
     shelf.write(Team(id="a", name="Green"), NOON)  # by another instance
-    now[0] += dt.timedelta(seconds=NAMES_SECONDS * 0.9)
+    now[0] += dt.timedelta(seconds=NAMES_CACHE_S * 0.9)
     assert teams("blue") == (frozenset("a"), 0.0)
-    now[0] += dt.timedelta(seconds=NAMES_SECONDS * 0.1)
+    now[0] += dt.timedelta(seconds=NAMES_CACHE_S * 0.1)
     assert teams("blue") == (frozenset(), 1.0)
     assert teams("green") == (frozenset("a"), 0.0)
     shelf.write(Team(id="b", name="Greenish"), NOON)

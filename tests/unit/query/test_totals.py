@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from daicho import Entity
-from daicho.query.totals import Figures, Group
-from daicho.runtime.retry import Patience
+from daicho.query.totals import TallyGroup, Totals
+from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
 from daicho.tally import slots
-from daicho.tally.reader import live_amount
+from daicho.tally.reader import read_live_amount
 from daicho.tally.rollup import Rollup
 from tests.delivery.aws.memory import MemoryBucket, MemoryTable
 from tests.support.item_images import HIGHEST, LEDGER, PAYMENT, Payment, image_of
 from tests.support.stream_events import event
 
-AMPLE = Patience.seconds(3_600)
+AMPLE = RetryBudget.for_seconds(3_600)
 
 
 def projected(table: MemoryTable, *items: Entity) -> None:
@@ -36,18 +36,18 @@ def test_a_sum_beyond_a_scores_width_stands_at_the_top() -> None:
     )
     report = Rollup(table, LEDGER, dirty_shards=1).run(AMPLE)
     assert (report.rolled, report.failed) == (3, 0)
-    figures = Figures(table, LEDGER, "t")
-    group = Group("t", PAYMENT.plan, PAYMENT.plan.aggregates[0], ())
-    tally = group.tally(("rich",))
-    total = table.get(slots.total_key(tally))
-    assert slots.amount_of(total).total == 2 * HIGHEST
+    figures = Totals(table, LEDGER, "t")
+    group = TallyGroup("t", PAYMENT.plan, PAYMENT.plan.aggregates[0], ())
+    tally = group.render_tally(("rich",))
+    total = table.get(slots.build_total_key(tally))
+    assert slots.read_amount(total).total == 2 * HIGHEST
     amounts = {"rich": 2 * HIGHEST, "other": 5, "poor": -2 * HIGHEST}
     placed = [item for item in table.items.values() if "GSI3SK" in item]
     placed.sort(key=lambda item: item["GSI3SK"]["S"])
     assert [keys.parse(item["GSI3SK"]["S"])[1] for item in placed] == list(amounts)
     for payer, amount in amounts.items():
-        live = live_amount(table, group.tally((payer,)))
-        assert figures.score(group, (payer,), live, ranked=False).total == amount
+        live = read_live_amount(table, group.render_tally((payer,)))
+        assert figures.read_score(group, (payer,), live, ranked=False).total == amount
 
 
 def test_a_member_is_never_ahead_of_itself() -> None:
@@ -55,10 +55,10 @@ def test_a_member_is_never_ahead_of_itself() -> None:
     payments = [Payment(id=str(n), payer="a", amount=10) for n in range(3)]
     projected(table, *payments, Payment(id="9", payer="b", amount=1))
     Rollup(table, LEDGER, dirty_shards=1).run(AMPLE)
-    tally = Group("t", PAYMENT.plan, PAYMENT.plan.aggregates[0], ())
-    slot = slots.slot_key(tally.tally(("a",)), "s")
+    tally = TallyGroup("t", PAYMENT.plan, PAYMENT.plan.aggregates[0], ())
+    slot = slots.build_slot_key(tally.render_tally(("a",)), "s")
     table.items[slot] = {**table.items[slot], "items": {"N": "2"}, "total": {"N": "20"}}
-    figures = Figures(table, LEDGER, "t")
+    figures = Totals(table, LEDGER, "t")
     for payer, rank in (("a", 1), ("b", 2)):
-        live = live_amount(table, tally.tally((payer,)))
-        assert figures.score(tally, (payer,), live, ranked=True).rank == rank
+        live = read_live_amount(table, tally.render_tally((payer,)))
+        assert figures.read_score(tally, (payer,), live, ranked=True).rank == rank

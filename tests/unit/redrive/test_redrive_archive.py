@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from daicho.archive.archiver import Archiver
-from daicho.archive.rearchiver import Rejoiner
+from daicho.archive.rearchiver import Rearchiver
 from daicho.errors import UnavailableError
 from daicho.storage.bucket import Bucket
 from daicho.stream.records import Batch
@@ -30,7 +30,7 @@ def expired(kept: Kept) -> House:
         made.delete(download(number))
     for record in made.records:
         record["userIdentity"] = TTL
-    made.archive = Rejoiner(kept.table, kept.bucket, LEDGER)
+    made.archive = Rearchiver(kept.table, kept.bucket, LEDGER)
     return made
 
 
@@ -99,11 +99,11 @@ def test_a_bucket_that_does_not_answer_ends_the_call_and_nothing_is_put_away(
             raise UnavailableError(key)
 
     name = expired.discard(0, 2, "archive")
-    expired.archive = Rejoiner(kept.table, Down(kept.bucket._client, "bucket"), LEDGER)
+    expired.archive = Rearchiver(kept.table, Down(kept.bucket._client, "bucket"), LEDGER)
     report = expired.redrive()
     assert not report.finished
     assert name in expired.objects.stored
-    expired.archive = Rejoiner(kept.table, kept.bucket, LEDGER)
+    expired.archive = Rearchiver(kept.table, kept.bucket, LEDGER)
     assert drive(expired)[-1].finished
     assert numbers(kept) == [0, 1]
 

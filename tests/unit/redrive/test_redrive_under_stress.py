@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from daicho.redrive import applier
-from daicho.redrive.report import Report
+from daicho.redrive.report import RedriveReport
 from daicho.stream import claims, recount_list
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
@@ -55,7 +55,7 @@ def test_a_record_of_many_groups_is_recounted(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More slots than one transaction takes, and more marks than one takes."""
-    monkeypatch.setattr(applier, "MOST_WRITES", 2)
+    monkeypatch.setattr(applier, "MAX_TRANSACTION_WRITES", 2)
     a_day(house)
     house.project()
     house.broken.clear()
@@ -71,7 +71,7 @@ def test_a_record_of_many_groups_is_recounted(
 def test_the_recount_list_names_no_more_numbers_than_it_has_room_for(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recount_list, "MOST_NUMBERS", 1)
+    monkeypatch.setattr(recount_list, "MAX_NUMBERS", 1)
     for place in range(3):
         house.put(song(place, "ab"))
     house.project(2, 3)
@@ -82,7 +82,7 @@ def test_the_recount_list_names_no_more_numbers_than_it_has_room_for(
 
 
 def test_a_shard_full_of_done_claims_says_so(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claims, "MOST_DONE", 1)
+    monkeypatch.setattr(claims, "MAX_DONE_CLAIMS", 1)
     a_day(house)
     house.project()
     house.broken.clear()
@@ -101,8 +101,8 @@ def test_what_cannot_become_done_takes_no_room_from_the_projector(
     house: House, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More was given up than a shard item holds done claims of, and then a record is poison."""
-    monkeypatch.setattr(claims, "MOST_DONE", 2)
-    monkeypatch.setattr(claims, "MOST_OPEN", 3)
+    monkeypatch.setattr(claims, "MAX_DONE_CLAIMS", 2)
+    monkeypatch.setattr(claims, "MAX_OPEN_CLAIMS", 3)
     for place in range(8):
         house.put(song(place, "ab"))
         house.discard(place, place + 1)
@@ -129,7 +129,7 @@ def test_room_is_made_of_what_lies_nowhere_only(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A batch of which one record fails still says of the other only by its claim that it is."""
-    monkeypatch.setattr(claims, "MOST_DONE", 2)
+    monkeypatch.setattr(claims, "MAX_DONE_CLAIMS", 2)
     for place in range(4):
         house.put(song(place, "ab"))
     house.broken = {1}
@@ -148,7 +148,7 @@ def test_room_is_made_of_what_lies_nowhere_only(
 def test_an_object_that_tells_nothing_keeps_every_claim(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(claims, "MOST_DONE", 1)
+    monkeypatch.setattr(claims, "MAX_DONE_CLAIMS", 1)
     for place in range(2):
         house.put(song(place, "ab"))
         stray = house.discard(place, place + 1)
@@ -177,13 +177,13 @@ def test_done_claims_go_after_72_hours_and_the_mark_at_once(house: House) -> Non
     house.project()
     house.broken = {6}
     drive(house)
-    assert "GSI2PK" in (house.dynamo.find(claims.shard_key(SHARD)) or {})
+    assert "GSI2PK" in (house.dynamo.find(claims.build_shard_key(SHARD)) or {})
     house.now += dt.timedelta(hours=73)
     drive(house)
     assert house.states == ["open"]
     house.broken.clear()
     drive(house)
-    item = house.dynamo.find(claims.shard_key(SHARD)) or {}
+    item = house.dynamo.find(claims.build_shard_key(SHARD)) or {}
     assert "GSI2PK" not in item
     assert item["ttl"]["N"] == str(int((house.now + dt.timedelta(days=30)).timestamp()))
     assert all(name.startswith("done/quarantine/") for name in house.objects.stored)
@@ -261,9 +261,9 @@ def test_two_at_once_apply_each_record_once(
     """At each operation of one, another runs from its start to its end."""
     for at in range(1, 400):
         house = mended(story, monkeypatch)
-        other: list[Report] = []
+        other: list[RedriveReport] = []
 
-        def beside(house: House = house, other: list[Report] = other) -> None:
+        def beside(house: House = house, other: list[RedriveReport] = other) -> None:
             other.append(house.redrive())
 
         one = house.redrive(turns=Turns(at, beside))

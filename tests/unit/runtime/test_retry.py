@@ -5,40 +5,40 @@ from __future__ import annotations
 import pytest
 
 from daicho.errors import RefusedError
-from daicho.runtime.retry import LONGEST_PAUSE, Patience, carry_out, mapper
+from daicho.runtime.retry import MAX_PAUSE_S, RetryBudget, make_mapper, retry_all
 from tests.support.invocation_time import Time
 
 
-def patience(left: list[float], slept: list[float]) -> Patience:
+def patience(left: list[float], slept: list[float]) -> RetryBudget:
     def sleep(seconds: float) -> None:
         slept.append(seconds)
         left[0] -= seconds
 
-    return Patience(lambda: left[0], reserve=10, sleep=sleep, random=lambda: 1.0)
+    return RetryBudget(lambda: left[0], reserve=10, sleep=sleep, random=lambda: 1.0)
 
 
 def test_pauses_grow_to_a_limit_and_end_at_the_reserve() -> None:
     left, slept = [40.0], list[float]()
-    attempts = list(patience(left, slept).attempts())
+    attempts = list(patience(left, slept).count_attempts())
     assert attempts == list(range(1, len(slept) + 2))
     assert slept[:3] == [0.05, 0.1, 0.2]
-    assert max(slept) == LONGEST_PAUSE
+    assert max(slept) == MAX_PAUSE_S
     assert left[0] == 10
 
 
 def test_one_attempt_there_is_always() -> None:
-    assert list(patience([1.0], []).attempts()) == [1]
+    assert list(patience([1.0], []).count_attempts()) == [1]
 
 
 def test_sleeping_out_leaves_the_reserve() -> None:
     left = [300.0]
-    patience(left, []).sleep_out()
+    patience(left, []).sleep_until_deadline()
     assert left == [10]
 
 
 def test_seconds_run_out() -> None:
-    assert Patience.seconds(10).lasts
-    assert not Patience.seconds(0).lasts
+    assert RetryBudget.for_seconds(10).has_time_left
+    assert not RetryBudget.for_seconds(0).has_time_left
 
 
 def test_a_bug_is_raised_and_not_retried() -> None:
@@ -49,5 +49,5 @@ def test_a_bug_is_raised_and_not_retried() -> None:
         raise RefusedError("never")
 
     with pytest.raises(RefusedError):
-        carry_out([1], refused, Time().patience, mapper(2))
+        retry_all([1], refused, Time().patience, make_mapper(2))
     assert len(attempts) == 1

@@ -13,28 +13,28 @@ from daicho.search.grams import (
     INSIDE_STEPS_WITH_DIGITS,
     KANA_STEPS,
     STEPS,
+    GramSteps,
     Probe,
-    Steps,
-    forms,
+    compute_forms,
 )
 from daicho.search.keyword import Keyword
-from daicho.search.variants import readings
+from daicho.search.variants import compute_readings
 
-PREFIX = Steps("prefix", STEPS, DIGIT_STEPS, KANA_STEPS)
-INSIDE = Steps("contains", INSIDE_STEPS_WITH_DIGITS, INSIDE_DIGIT_STEPS)
+PREFIX = GramSteps("prefix", STEPS, DIGIT_STEPS, KANA_STEPS)
+INSIDE = GramSteps("contains", INSIDE_STEPS_WITH_DIGITS, INSIDE_DIGIT_STEPS)
 
 
 def test_a_form_for_each_word_without_spaces() -> None:
-    assert forms("led zeppelin iv", "prefix") == ["ledzeppeliniv", "zeppeliniv", "iv"]
-    assert len(forms("x" * 200, "prefix")[0]) == 64
+    assert compute_forms("led zeppelin iv", "prefix") == ["ledzeppeliniv", "zeppeliniv", "iv"]
+    assert len(compute_forms("x" * 200, "prefix")[0]) == 64
 
 
 def test_what_contains_the_keyword_has_a_form_for_each_code_point() -> None:
-    assert forms("ab cd", "contains") == ["abcd", "bcd", "cd", "d"]
+    assert compute_forms("ab cd", "contains") == ["abcd", "bcd", "cd", "d"]
 
 
 def test_behind_a_gram_stands_what_a_keyword_may_go_on_with_before_the_next_one() -> None:
-    assert PREFIX.postings(["ajabaxyz ba"]) == {
+    assert PREFIX.compute_postings(["ajabaxyz ba"]) == {
         ("", ""),
         ("a", ""),
         ("aj", ""),
@@ -47,81 +47,83 @@ def test_behind_a_gram_stands_what_a_keyword_may_go_on_with_before_the_next_one(
 
 
 def test_inside_values_the_whole_value_stands_behind_the_longest_grams() -> None:
-    assert Steps("contains", INSIDE_STEPS).postings(["ab c"]) == {
+    assert GramSteps("contains", INSIDE_STEPS).compute_postings(["ab c"]) == {
         ("", ""), ("a", ""), ("ab", "abc"), ("b", ""), ("bc", "abc"), ("c", ""),
     }  # fmt: skip
-    assert Steps("contains", (1,)).postings(["ab", "xaby"]) == {
+    assert GramSteps("contains", (1,)).compute_postings(["ab", "xaby"]) == {
         ("", ""), ("a", "xaby"), ("b", "xaby"), ("x", "xaby"), ("y", "xaby"),
     }  # fmt: skip
 
 
 def test_a_long_value_stands_there_as_far_as_keywords_reach() -> None:
     value = "".join(chr(0x4E00 + place) for place in range(200))
-    for gram, behind in INSIDE.postings([value]):
+    for gram, behind in INSIDE.compute_postings([value]):
         if len(gram) == 3:
             place = value.index(gram)
             assert behind == value[max(0, place - 63) : place + 64]
 
 
 def test_a_form_that_another_starts_with_needs_no_postings() -> None:
-    assert PREFIX.postings(["abcdef", "ab"]) == PREFIX.postings(["abcdef"])
+    assert PREFIX.compute_postings(["abcdef", "ab"]) == PREFIX.compute_postings(["abcdef"])
 
 
 def test_digits_and_kana_have_more_steps() -> None:
-    assert {gram for gram, *_ in PREFIX.postings(["09012345678"])} == {
+    assert {gram for gram, *_ in PREFIX.compute_postings(["09012345678"])} == {
         "", "09", "090", "0901", "09012", "090123", "09012345",
     }  # fmt: skip
-    assert ("クリエ", "") in PREFIX.postings(["クリエイト"])
-    assert ("クリエイトス", "テ") in PREFIX.postings(["クリエイトステム"])
-    assert ("0123", "01234") in INSIDE.postings(["01234"])
-    assert ("012", "") in INSIDE.postings(["01234"])
+    assert ("クリエ", "") in PREFIX.compute_postings(["クリエイト"])
+    assert ("クリエイトス", "テ") in PREFIX.compute_postings(["クリエイトステム"])
+    assert ("0123", "01234") in INSIDE.compute_postings(["01234"])
+    assert ("012", "") in INSIDE.compute_postings(["01234"])
 
 
 def test_the_list_of_all_phone_numbers_is_spread_over_their_second_digits() -> None:
-    found = PREFIX.probes("0")
+    found = PREFIX.compute_probes("0")
     assert len(found) == 11
     assert (Probe("0"),) in found
     assert (Probe("07"),) in found
-    assert ("0", "") in PREFIX.postings(["0"])
-    assert ("0", "") in PREFIX.postings(["0x"])
-    assert Steps("prefix", (1, 3)).probes("0") == [(Probe("0"),)]
+    assert ("0", "") in PREFIX.compute_postings(["0"])
+    assert ("0", "") in PREFIX.compute_postings(["0x"])
+    assert GramSteps("prefix", (1, 3)).compute_probes("0") == [(Probe("0"),)]
 
 
 def test_what_hardly_goes_on_otherwise_comes_through_the_shorter_gram() -> None:
-    found = PREFIX.postings(["株式会社 東京商事"])
+    found = PREFIX.compute_postings(["株式会社 東京商事"])
     assert ("株", "式会社") in found
     assert not any(gram in ("株式", "株式会") for gram, *_ in found)
-    assert PREFIX.probes("株式会社") == [(Probe("株", "式会社"),)]
-    assert PREFIX.probes("有限会") == [(Probe("有", "限会"),)]
-    assert INSIDE.probes("式会") == [(Probe("式", "式会", inside=True),)]
-    assert ("式", "株式会社東") in INSIDE.postings(["株式会社 東"])
+    assert PREFIX.compute_probes("株式会社") == [(Probe("株", "式会社"),)]
+    assert PREFIX.compute_probes("有限会") == [(Probe("有", "限会"),)]
+    assert INSIDE.compute_probes("式会") == [(Probe("式", "式会", inside=True),)]
+    assert ("式", "株式会社東") in INSIDE.compute_postings(["株式会社 東"])
 
 
 def test_what_follows_a_designator_bears_its_mark() -> None:
-    found = PREFIX.postings(readings("株式会社東京商事", "company"))
+    found = PREFIX.compute_postings(compute_readings("株式会社東京商事", "company"))
     assert {("東", "", "株"), ("東京", "", "株"), ("東京商", "事", "株")} < found
-    assert PREFIX.probes("株式会社東京商") == [
+    assert PREFIX.compute_probes("株式会社東京商") == [
         (Probe("株式会社東", "京商"), Probe("東京商", "", "株"))
     ]
-    assert PREFIX.probes("株式会社東") == [(Probe("株式会社東"),)]
+    assert PREFIX.compute_probes("株式会社東") == [(Probe("株式会社東"),)]
     # As part of a word of its own it is found too: only the item tells what it is.
-    assert ("東京", "", "株") in PREFIX.postings(readings("株式会社東京商事", "text"))
+    assert ("東京", "", "株") in PREFIX.compute_postings(
+        compute_readings("株式会社東京商事", "text")
+    )
 
 
 def test_inside_values_some_of_all_grams_are_asked_the_distinctive_ones() -> None:
-    (found,) = INSIDE.probes("株式会社東京商事")
+    (found,) = INSIDE.compute_probes("株式会社東京商事")
     assert [probe.gram for probe in found] == ["会社東", "社東京", "東京商", "京商事"]
     assert all(probe.inside and probe.rest == "株式会社東京商事" for probe in found)
-    assert len(INSIDE.probes("東京産業銀行渡辺商事")[0]) == 4
-    assert [probe.gram for probe in INSIDE.probes("09012345678")[0]] == ["0901", "5678"]
-    assert [probe.gram for probe in INSIDE.probes("123a")[0]] == ["23a"]
-    assert INSIDE.probes("123") == [(Probe("123"),)]
+    assert len(INSIDE.compute_probes("東京産業銀行渡辺商事")[0]) == 4
+    assert [probe.gram for probe in INSIDE.compute_probes("09012345678")[0]] == ["0901", "5678"]
+    assert [probe.gram for probe in INSIDE.compute_probes("123a")[0]] == ["23a"]
+    assert INSIDE.compute_probes("123") == [(Probe("123"),)]
 
 
 @pytest.mark.parametrize(
-    "steps", [PREFIX, INSIDE, Steps("prefix", (1, 3)), Steps("contains", (1,))]
+    "steps", [PREFIX, INSIDE, GramSteps("prefix", (1, 3)), GramSteps("contains", (1,))]
 )
-def test_every_list_of_a_keyword_holds_what_begins_with_it(steps: Steps) -> None:
+def test_every_list_of_a_keyword_holds_what_begins_with_it(steps: GramSteps) -> None:
     """Of all alternatives each, and nothing else but by the words inside a text."""
     draw = random.Random(7)
     parts = (
@@ -140,13 +142,13 @@ def test_every_list_of_a_keyword_holds_what_begins_with_it(steps: Steps) -> None
     found = 0
     for _ in range(3_000):
         reading = "".join(draw.choices(parts, k=draw.randint(1, 5)))
-        text = reading if steps.mode == "contains" else forms(reading, "prefix")[0]
+        text = reading if steps.mode == "contains" else compute_forms(reading, "prefix")[0]
         start = draw.randrange(len(text)) if steps.mode == "contains" else 0
         keyword = text[start : start + draw.randint(1, len(text) - start)]
         postings = {
-            (gram, rest, *(mark or [""])) for gram, rest, *mark in steps.postings([reading])
+            (gram, rest, *(mark or [""])) for gram, rest, *mark in steps.compute_postings([reading])
         }
-        probes = steps.probes(keyword)
+        probes = steps.compute_probes(keyword)
         rows = [
             [
                 any(
@@ -165,9 +167,9 @@ def test_every_list_of_a_keyword_holds_what_begins_with_it(steps: Steps) -> None
 
 
 def test_probes_take_the_longest_gram_and_leave_the_rest() -> None:
-    assert PREFIX.probes("zeppelini") == [(Probe("zeppelin", "i"),)]
-    assert PREFIX.probes("zepp") == [(Probe("zep", "p"),)]
+    assert PREFIX.compute_probes("zeppelini") == [(Probe("zeppelin", "i"),)]
+    assert PREFIX.compute_probes("zepp") == [(Probe("zep", "p"),)]
     whole, *words = Keyword.parse("led zep").terms
-    assert whole.probes(PREFIX) == [(Probe("ledze", "p"),)]
-    assert [word.probes(PREFIX) for word in words] == [[(Probe("led"),)], [(Probe("zep"),)]]
+    assert whole.compute_probes(PREFIX) == [(Probe("ledze", "p"),)]
+    assert [word.compute_probes(PREFIX) for word in words] == [[(Probe("led"),)], [(Probe("zep"),)]]
     assert Keyword.parse("\u3000").terms == ()

@@ -2,9 +2,9 @@
 
 import pytest
 
-from daicho.search.grams import Mode, forms
+from daicho.search.grams import Mode, compute_forms
 from daicho.search.keyword import Keyword
-from daicho.search.variants import KINDS, Kind, meanings, readings
+from daicho.search.variants import KINDS, Kind, compute_meanings, compute_readings
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from daicho.search.variants import KINDS, Kind, meanings, readings
 def test_a_company_is_read_with_its_designator_and_without(
     value: str, read: tuple[str, ...]
 ) -> None:
-    assert readings(value, "company") == read
+    assert compute_readings(value, "company") == read
 
 
 @pytest.mark.parametrize(
@@ -49,12 +49,12 @@ def test_a_company_is_read_with_its_designator_and_without(
     ],
 )
 def test_a_phone_number_is_its_digits_as_dialled_at_home(value: str) -> None:
-    assert readings(value, "phone") == ("0312345678",)
+    assert compute_readings(value, "phone") == ("0312345678",)
 
 
 def test_numbers_of_other_countries_keep_their_code() -> None:
-    assert readings("+1 650 253 0000", "phone") == ("16502530000",)
-    assert readings("unknown", "phone") == ()
+    assert compute_readings("+1 650 253 0000", "phone") == ("16502530000",)
+    assert compute_readings("unknown", "phone") == ()
 
 
 @pytest.mark.parametrize(
@@ -73,14 +73,14 @@ def test_numbers_of_other_countries_keep_their_code() -> None:
     ],
 )
 def test_what_a_keyword_may_mean(keyword: str, meant: set[str]) -> None:
-    assert set(meanings(keyword, KINDS)) == meant
+    assert set(compute_meanings(keyword, KINDS)) == meant
 
 
 def test_a_keyword_means_only_what_the_kinds_of_values_can() -> None:
-    assert meanings("c.", ["text"]) == ("c.",)
-    assert meanings("c.", ["text", "company"]) == ("c.", "c")
-    assert meanings("3.14", ["company"]) == ("3.14",)
-    assert meanings("3.14", ["phone"]) == ("3.14", "314")
+    assert compute_meanings("c.", ["text"]) == ("c.",)
+    assert compute_meanings("c.", ["text", "company"]) == ("c.", "c")
+    assert compute_meanings("3.14", ["company"]) == ("3.14",)
+    assert compute_meanings("3.14", ["phone"]) == ("3.14", "314")
 
 
 NAMED: list[tuple[str, Kind, str]] = [
@@ -105,7 +105,7 @@ NAMED: list[tuple[str, Kind, str]] = [
 @pytest.mark.parametrize(("value", "kind", "typed"), NAMED)
 @pytest.mark.parametrize("mode", ["prefix", "contains"])
 def test_every_keystroke_finds_it(value: str, kind: Kind, typed: str, mode: Mode) -> None:
-    found = [form for text in readings(value, kind) for form in forms(text, mode)]
+    found = [form for text in compute_readings(value, kind) for form in compute_forms(text, mode)]
     for end in range(1, len(typed) + 1):
         if typed[:end] not in ("(", "+", "+8"):  # nothing can know what these begin
             assert Keyword.parse(typed[:end]).matches(found), typed[:end]

@@ -29,7 +29,7 @@ def test_what_is_written_is_read_back(value: Any) -> None:
 
 
 def test_numbers_are_never_rounded() -> None:
-    assert attributes.number("1e100") == Decimal("1e100")
+    assert attributes.parse_number("1e100") == Decimal("1e100")
     assert attributes.from_value({"N": "9" * 38}) == int("9" * 38)
     assert attributes.to_value(0.1) == {"N": "0.1"}
     with pytest.raises(ValueError, match="38 digits"):
@@ -50,14 +50,14 @@ def test_absent_is_how_dynamodb_says_none_and_the_empty_set() -> None:
 
 def test_a_number_with_a_fraction_is_no_integer() -> None:
     with pytest.raises(ValueError, match="whole"):
-        attributes.integer({"n": {"N": "1.5"}}, "n")
+        attributes.get_integer({"n": {"N": "1.5"}}, "n")
 
 
 def test_sizes_count_names_and_bytes() -> None:
-    assert attributes.size_of({"PK": {"S": "台"}}) == 2 + 3
-    assert attributes.size_of({"n": {"N": "12345"}}) >= 1 + 3
+    assert attributes.measure_image({"PK": {"S": "台"}}) == 2 + 3
+    assert attributes.measure_image({"n": {"N": "12345"}}) >= 1 + 3
     nested = {"m": {"M": {"k": {"L": [{"BOOL": True}, {"NULL": True}]}}}}
-    assert attributes.size_of(nested) >= 1 + 3 + 1 + 3 + 2
+    assert attributes.measure_image(nested) >= 1 + 3 + 1 + 3 + 2
 
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, b"bytes"])

@@ -24,7 +24,7 @@ def test_an_object_is_created_once(bucket: Bucket) -> None:
     assert bucket.create("a", b"1", {"last": "1"})
     assert not bucket.create("a", b"2", {"last": "2"})
     assert bucket.read("a") == b"1"
-    assert bucket.metadata("a") == {"last": "1"}
+    assert bucket.get_metadata("a") == {"last": "1"}
     assert bucket.read("b") is None
 
 
@@ -33,9 +33,9 @@ def test_names_come_in_order_page_after_page(bucket: Bucket) -> None:
     for name in reversed(names):
         bucket.create(name, b"", {})
     bucket.create("q", b"", {})
-    assert list(bucket.names("p/")) == names
-    assert list(bucket.names("p/", behind="p/2497")) == names[2_498:]
-    assert list(bucket.names("r")) == []
+    assert list(bucket.list_names("p/")) == names
+    assert list(bucket.list_names("p/", behind="p/2497")) == names[2_498:]
+    assert list(bucket.list_names("r")) == []
 
 
 def test_a_moved_object_has_one_name_and_moving_it_again_does_nothing(
@@ -64,7 +64,7 @@ def test_versions_are_listed_read_and_removed(objects: Objects, bucket: Bucket) 
     bucket.create("a", b"1", {})
     objects.put_object(Key="a", Body=b"2")
     bucket.create("b", b"3", {})
-    new, old, other = bucket.versions("")
+    new, old, other = bucket.list_versions("")
     assert [(each.name, each.newest) for each in (new, old, other)] == [
         ("a", True),
         ("a", False),
@@ -74,13 +74,16 @@ def test_versions_are_listed_read_and_removed(objects: Objects, bucket: Bucket) 
     assert found is not None
     assert found.body == b"1"
     bucket.remove_versions([old])
-    assert [each.id for each in bucket.versions("a")] == [new.id]
+    assert [each.id for each in bucket.list_versions("a")] == [new.id]
     assert bucket.fetch("a", old.id) is None
-    assert [each.name for each in bucket.versions("", behind="a")] == ["b"]
+    assert [each.name for each in bucket.list_versions("", behind="a")] == ["b"]
 
 
 def test_objects_are_listed_with_their_sizes(bucket: Bucket) -> None:
     for name in ("a/1", "a/2", "b/1"):
         bucket.create(name, name.encode() * 2, {})
-    assert [(each.name, each.size) for each in bucket.listed("a/")] == [("a/1", 6), ("a/2", 6)]
-    assert [each.name for each in bucket.listed("", behind="a/1", most=1)] == ["a/2", "b/1"]
+    assert [(each.name, each.size) for each in bucket.list_objects("a/")] == [
+        ("a/1", 6),
+        ("a/2", 6),
+    ]
+    assert [each.name for each in bucket.list_objects("", behind="a/1", most=1)] == ["a/2", "b/1"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from daicho.storage.capacity import Metered, Units
+from daicho.storage.capacity import CapacityUnits, MeteredResult
 
 
 class Client:
@@ -23,19 +23,21 @@ class Client:
 
 
 def test_reads_and_writes_are_counted_apart_and_begin_anew() -> None:
-    units = Units()
+    units = CapacityUnits()
     client = Client({"TableName": "t", "CapacityUnits": 1.5})
-    metered = Metered(client, units)
+    metered = MeteredResult(client, units)
     metered.query(TableName="t")
     metered.get_item(TableName="t")
     metered.update_item(TableName="t")
     assert client.asked[0] == {"TableName": "t", "ReturnConsumedCapacity": "TOTAL"}
-    assert units.taken() == (3.0, 1.5)
-    assert units.taken() == (0.0, 0.0)
+    assert units.take_total() == (3.0, 1.5)
+    assert units.take_total() == (0.0, 0.0)
 
 
 def test_a_transaction_says_its_units_by_table_and_some_answers_say_none() -> None:
-    units = Units()
-    Metered(Client([{"CapacityUnits": 4.0}, {"CapacityUnits": 2.0}]), units).transact_write_items()
-    Metered(Client(None), units).put_item()
-    assert units.taken() == (0.0, 6.0)
+    units = CapacityUnits()
+    MeteredResult(
+        Client([{"CapacityUnits": 4.0}, {"CapacityUnits": 2.0}]), units
+    ).transact_write_items()
+    MeteredResult(Client(None), units).put_item()
+    assert units.take_total() == (0.0, 6.0)

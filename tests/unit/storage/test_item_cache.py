@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 from daicho.storage.attributes import Image
-from daicho.storage.item_cache import Memory
+from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import ItemKey
 
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
@@ -32,7 +32,7 @@ class Shop:
 
 def test_it_is_read_once_in_its_time() -> None:
     shop = Shop()
-    memory = Memory(shop.clock)
+    memory = ItemCache(shop.clock)
     old = shop.image
     assert memory.get(KEY, 2, shop.read) == old
     shop.image = {"n": {"N": "2"}}
@@ -44,7 +44,7 @@ def test_it_is_read_once_in_its_time() -> None:
 
 def test_who_wants_it_fresh_reads_it() -> None:
     shop = Shop()
-    memory = Memory(shop.clock)
+    memory = ItemCache(shop.clock)
     for expected in (1, 2, 3):
         memory.get(KEY, 0, shop.read)
         assert shop.reads == expected
@@ -52,7 +52,7 @@ def test_who_wants_it_fresh_reads_it() -> None:
 
 def test_a_clock_that_was_set_back_makes_nothing_last() -> None:
     shop = Shop()
-    memory = Memory(shop.clock)
+    memory = ItemCache(shop.clock)
     memory.get(KEY, 2, shop.read)
     shop.tick(-3600)
     memory.get(KEY, 2, shop.read)
@@ -61,7 +61,7 @@ def test_a_clock_that_was_set_back_makes_nothing_last() -> None:
 
 def test_its_age_is_counted_from_when_it_was_asked_for() -> None:
     shop = Shop()
-    memory = Memory(shop.clock)
+    memory = ItemCache(shop.clock)
 
     def slowly() -> Image | None:
         image = shop.read()
@@ -75,7 +75,7 @@ def test_its_age_is_counted_from_when_it_was_asked_for() -> None:
 
 def test_that_there_is_none_is_remembered_only_if_asked_for() -> None:
     shop = Shop()
-    memory = Memory(shop.clock)
+    memory = ItemCache(shop.clock)
     shop.image = None
     assert memory.get(KEY, 2, shop.read) is memory.get(KEY, 2, shop.read) is None
     assert shop.reads == 2
@@ -86,7 +86,7 @@ def test_that_there_is_none_is_remembered_only_if_asked_for() -> None:
 
 def test_what_is_gone_is_not_remembered_as_it_was() -> None:
     shop = Shop()
-    memory = Memory(shop.clock)
+    memory = ItemCache(shop.clock)
     memory.get(KEY, 2, shop.read)
     shop.image = None
     shop.tick(2)
@@ -97,7 +97,7 @@ def test_what_is_gone_is_not_remembered_as_it_was() -> None:
 
 def test_what_was_forgotten_is_read_anew() -> None:
     shop = Shop()
-    memory = Memory(shop.clock)
+    memory = ItemCache(shop.clock)
     memory.get(KEY, 2, shop.read)
     memory.forget(KEY)
     memory.forget(KEY)
@@ -107,7 +107,7 @@ def test_what_was_forgotten_is_read_anew() -> None:
 
 def test_the_oldest_makes_room() -> None:
     shop = Shop()
-    memory = Memory(shop.clock, most=2)
+    memory = ItemCache(shop.clock, most=2)
     for place in (1, 2, 3, 3):
         memory.get(ItemKey("p", str(place)), 2, shop.read)
     assert shop.reads == 3
@@ -120,7 +120,7 @@ def test_the_oldest_makes_room() -> None:
 def test_large_items_make_room_too() -> None:
     shop = Shop()
     shop.image = {"text": {"S": "x" * 400}}
-    memory = Memory(shop.clock, most_bytes=1_000)
+    memory = ItemCache(shop.clock, most_bytes=1_000)
     for place in (1, 2, 3):
         memory.get(ItemKey("p", str(place)), 2, shop.read)
     for place, reads in ((3, 3), (2, 3), (1, 4)):

@@ -18,23 +18,26 @@ def test_no_value_reaches_another_tenants_partition() -> None:
 
 
 def test_numbers_are_as_wide_as_each_other() -> None:
-    assert keys.text_of(2) < keys.text_of(10) < keys.text_of(1977)
-    assert keys.text_of(-10) < keys.text_of(-2) < keys.text_of(0)
+    assert keys.render_scalar(2) < keys.render_scalar(10) < keys.render_scalar(1977)
+    assert keys.render_scalar(-10) < keys.render_scalar(-2) < keys.render_scalar(0)
 
 
 def test_instants_are_utc_at_fixed_width() -> None:
     tokyo = dt.timezone(dt.timedelta(hours=9))
-    assert keys.text_of(dt.datetime(2026, 11, 21, 9, tzinfo=tokyo)) == "2026-11-21T00:00:00.000000Z"
-    assert len(keys.text_of(dt.datetime(33, 1, 1, tzinfo=dt.UTC))) == 27
+    assert (
+        keys.render_scalar(dt.datetime(2026, 11, 21, 9, tzinfo=tokyo))
+        == "2026-11-21T00:00:00.000000Z"
+    )
+    assert len(keys.render_scalar(dt.datetime(33, 1, 1, tzinfo=dt.UTC))) == 27
     with pytest.raises(ValueError, match="time zone"):
-        keys.text_of(dt.datetime(2026, 11, 21))  # noqa: DTZ001
+        keys.render_scalar(dt.datetime(2026, 11, 21))  # noqa: DTZ001
 
 
 def test_what_has_no_place_in_a_key_is_refused() -> None:
     with pytest.raises(ValueError, match="19 digits"):
-        keys.text_of(10**19)
+        keys.render_scalar(10**19)
     with pytest.raises(TypeError, match="Decimal"):
-        keys.text_of(Decimal("1.5"))
+        keys.render_scalar(Decimal("1.5"))
 
 
 def test_scores_sort_highest_first_and_exactly() -> None:
@@ -48,10 +51,10 @@ def test_scores_sort_highest_first_and_exactly() -> None:
         -1,
         -100,
     ]
-    rendered = [keys.inverted_score(total) for total in totals]
+    rendered = [keys.render_inverted_score(total) for total in totals]
     assert rendered == sorted(rendered)
     with pytest.raises(ValueError, match="9 places"):
-        keys.inverted_score(Decimal("0.0000000001"))
+        keys.render_inverted_score(Decimal("0.0000000001"))
 
 
 def test_lengths_are_bytes_not_characters() -> None:
@@ -64,5 +67,5 @@ def test_lengths_are_bytes_not_characters() -> None:
 
 def test_a_calculated_suffix_is_the_same_on_every_machine() -> None:
     # Pinned: another value would lose every ballot that is stored.
-    assert keys.shard_of(8, "salt", "poll", "voter") == 1
-    assert {keys.shard_of(8, str(number)) for number in range(200)} == set(range(8))
+    assert keys.compute_shard(8, "salt", "poll", "voter") == 1
+    assert {keys.compute_shard(8, str(number)) for number in range(200)} == set(range(8))

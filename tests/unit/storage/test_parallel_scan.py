@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from daicho.errors import RefusedError, ThrottledError, UnansweredError
-from daicho.runtime.rate_limit import Pace
-from daicho.runtime.retry import Patience
+from daicho.runtime.rate_limit import RateLimiter
+from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
-from daicho.storage.parallel_scan import ITEMS_AT_FIRST, ParallelScan, Round, Segments
-from daicho.storage.requests import Page, Scan
+from daicho.storage.parallel_scan import FIRST_PAGE_ITEMS, ParallelScan, ScanRound, ScanSegments
+from daicho.storage.requests import ItemPage, Scan
 
 PAGE = 10
 
@@ -33,7 +33,7 @@ class Store:
         self.sizes, self.fails = sizes, fails
         self.asked: list[Scan] = []
 
-    def scan(self, scan: Scan) -> Page:
+    def scan(self, scan: Scan) -> ItemPage:
         self.asked.append(scan)
         if error := self.fails(len(self.asked)):
             raise error
@@ -41,7 +41,7 @@ class Store:
         end = min(begin + (scan.limit or PAGE), self.sizes[scan.segment])
         items = tuple(key(scan.segment, place) for place in range(begin, end))
         last = items[-1] if end < self.sizes[scan.segment] else None
-        return Page(items, len(items), last, len(items) / 2, len(items))
+        return ItemPage(items, len(items), last, len(items) / 2, len(items))
 
 
 class Time:
@@ -55,8 +55,8 @@ class Time:
         self.slept.append(seconds)
         self.now += seconds
 
-    def patience(self, seconds: float = 1e9) -> Patience:
-        return Patience(lambda: seconds - self.now, 0, self.sleep, lambda: 0.5)
+    def patience(self, seconds: float = 1e9) -> RetryBudget:
+        return RetryBudget(lambda: seconds - self.now, 0, self.sleep, lambda: 0.5)
 
 
 def scanning(store: Store, **more: Any) -> ParallelScan[tuple[Image, ...]]:
@@ -68,9 +68,9 @@ def everything(sizes: list[int]) -> list[Image]:
 
 
 def collect(
-    scan: ParallelScan[tuple[Image, ...]], segments: Segments, patience: Patience
-) -> tuple[list[Image], list[Round[tuple[Image, ...]]]]:
-    rounds: list[Round[tuple[Image, ...]]] = []
+    scan: ParallelScan[tuple[Image, ...]], segments: ScanSegments, patience: RetryBudget
+) -> tuple[list[Image], list[ScanRound[tuple[Image, ...]]]]:
+    rounds: list[ScanRound[tuple[Image, ...]]] = []
     scan.run(segments, patience, rounds.append)
     return [item for each in rounds for page in each.made for item in page], rounds
 
@@ -82,7 +82,7 @@ def in_order(items: list[Image]) -> list[Image]:
 @pytest.mark.parametrize("most", [1, 3, 16])
 def test_every_item_comes_once(most: int) -> None:
     sizes = [0, 35, 10, 1, 99]
-    segments = Segments.of(len(sizes))
+    segments = ScanSegments.start(len(sizes))
     found, rounds = collect(scanning(Store(sizes), most=most), segments, Time().patience())
     assert in_order(found) == everything(sizes)
     assert segments.finished
@@ -96,7 +96,7 @@ def test_segments_are_added_one_by_one_and_halved_when_throttled() -> None:
     time = Time()
     rounds: list[int] = []
     scanning(store, most=30).run(
-        Segments.of(40), time.patience(), lambda each: rounds.append(each.at_once)
+        ScanSegments.start(40), time.patience(), lambda each: rounds.append(each.at_once)
     )
     assert rounds[:7] == [3, 4, 5, 2, 3, 4, 5]
     assert len(time.slept) == 1
@@ -105,7 +105,7 @@ def test_segments_are_added_one_by_one_and_halved_when_throttled() -> None:
 def test_what_is_throttled_is_waited_for_longer_each_time_and_comes_again() -> None:
     store = Store([30], lambda n: ThrottledError("slow") if n <= 4 else None)
     time = Time()
-    found, _ = collect(scanning(store), Segments.of(1), time.patience())
+    found, _ = collect(scanning(store), ScanSegments.start(1), time.patience())
     assert time.slept == [0.025, 0.05, 0.1, 0.2]
     assert in_order(found) == everything([30])
 
@@ -114,7 +114,7 @@ def test_a_lost_answer_is_no_reason_to_slow_down() -> None:
     store = Store([1000] * 9, lambda n: UnansweredError("lost") if n == 3 else None)
     rounds: list[int] = []
     scanning(store, most=9).run(
-        Segments.of(9), Time().patience(), lambda each: rounds.append(each.at_once)
+        ScanSegments.start(9), Time().patience(), lambda each: rounds.append(each.at_once)
     )
     assert rounds[:3] == [3, 3, 4]
 
@@ -123,25 +123,25 @@ def test_work_that_fails_gets_its_page_again() -> None:
     failures = iter([True, False, True])
     seen: list[Image] = []
 
-    def work(page: Page) -> int:
+    def work(page: ItemPage) -> int:
         if next(failures, False):
             raise ThrottledError("batch write")
         seen.extend(page.items)
         return len(page.items)
 
     scan = ParallelScan(Store([25, 5]), Scan(), work, most=1)
-    assert scan.run(Segments.of(2), Time().patience(), lambda _: None)
+    assert scan.run(ScanSegments.start(2), Time().patience(), lambda _: None)
     assert seen == everything([25, 5])
 
 
 def test_no_patience_no_round_and_the_next_run_goes_on() -> None:
     sizes = [35, 12]
     store = Store(sizes, lambda n: ThrottledError("slow") if n > 2 else None)
-    time, segments = Time(), Segments.of(2)
+    time, segments = Time(), ScanSegments.start(2)
     found, _ = collect(scanning(store), segments, time.patience(seconds=3))
     assert not segments.finished
     assert time.now >= 3
-    kept = Segments.from_json(json.loads(json.dumps(segments.to_json())))
+    kept = ScanSegments.from_json(json.loads(json.dumps(segments.to_json())))
     rest, _ = collect(scanning(Store(sizes)), kept, Time().patience())
     assert in_order(found + rest) == everything(sizes)
 
@@ -149,7 +149,7 @@ def test_no_patience_no_round_and_the_next_run_goes_on() -> None:
 def test_a_refusal_ends_it() -> None:
     store = Store([35], lambda _: RefusedError("no"))
     with pytest.raises(RefusedError):
-        scanning(store).run(Segments.of(1), Time().patience(), lambda _: None)
+        scanning(store).run(ScanSegments.start(1), Time().patience(), lambda _: None)
 
 
 @pytest.mark.parametrize("rate", [1.0, 7.0, 300.0])
@@ -157,12 +157,14 @@ def test_a_refusal_ends_it() -> None:
 def test_the_rate_is_kept(rate: float, most: int) -> None:
     sizes = [400] * 6
     time, store = Time(), Store(sizes)
-    pace = Pace(rate, lambda: time.now, time.sleep)
-    found, _ = collect(scanning(store, most=most, pace=pace), Segments.of(6), time.patience())
+    pace = RateLimiter(rate, lambda: time.now, time.sleep)
+    found, _ = collect(
+        scanning(store, most=most, pace=pace), ScanSegments.start(6), time.patience()
+    )
     units = len(found) / 2
     # The last round is waited for by nobody, and the first goes at once.
-    assert units / rate - 2 * (ITEMS_AT_FIRST * most / rate + 1) <= time.now <= units / rate
-    assert store.asked[0].limit == ITEMS_AT_FIRST
+    assert units / rate - 2 * (FIRST_PAGE_ITEMS * most / rate + 1) <= time.now <= units / rate
+    assert store.asked[0].limit == FIRST_PAGE_ITEMS
     # What is left of a segment may be less, never more than a second's share, but for one item.
     assert all((each.limit or 0) / 2 <= max(rate, 0.5) for each in store.asked[most:])
 
@@ -172,9 +174,13 @@ def test_a_page_is_bounded_whatever_the_rate(rate: float | None) -> None:
     sizes = [40] * 3
     time, store = Time(), Store(sizes)
     scan: ParallelScan[tuple[Image, ...]] = ParallelScan(
-        store, Scan(limit=8), lambda page: page.items, 2, Pace(rate, lambda: time.now, time.sleep)
+        store,
+        Scan(limit=8),
+        lambda page: page.items,
+        2,
+        RateLimiter(rate, lambda: time.now, time.sleep),
     )
-    found, _ = collect(scan, Segments.of(3), time.patience())
+    found, _ = collect(scan, ScanSegments.start(3), time.patience())
     assert in_order(found) == everything(sizes)
     assert all(each.limit is not None and each.limit <= 8 for each in store.asked)
 
@@ -185,17 +191,17 @@ class Killed(BaseException):
 
 def lived_through(sizes: list[int], chance: random.Random) -> list[Image]:
     """What a scan finds that is killed after some rounds, again and again."""
-    kept, found = Segments.of(len(sizes)).to_json(), list[Image]()
-    while not (segments := Segments.from_json(kept)).finished:
+    kept, found = ScanSegments.start(len(sizes)).to_json(), list[Image]()
+    while not (segments := ScanSegments.from_json(kept)).finished:
         lives = iter(range(chance.randrange(4)))
         store = Store(sizes, lambda _: ThrottledError("") if chance.random() < 0.2 else None)
-        rounds: list[Round[tuple[Image, ...]]] = []
+        rounds: list[ScanRound[tuple[Image, ...]]] = []
 
         def done(
-            each: Round[tuple[Image, ...]],
+            each: ScanRound[tuple[Image, ...]],
             lives: Any = lives,
             rounds: Any = rounds,
-            segments: Segments = segments,
+            segments: ScanSegments = segments,
         ) -> None:
             nonlocal kept
             if next(lives, None) is None:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from daicho.runtime.retry import RESERVE
+from daicho.runtime.retry import END_RESERVE_S
 from daicho.storage.bucket import open_bucket
 from daicho.storage.table import open_table
 from handlers import project
@@ -36,4 +36,4 @@ def test_the_last_call_of_a_batch_ends_before_its_invocation_does() -> None:
     outside = Outside(table=timed(open_table), bucket=timed(open_bucket))
     project.build(environ, LEDGER, outside)
     assert len(longest) == 2
-    assert max(longest) <= RESERVE
+    assert max(longest) <= END_RESERVE_S

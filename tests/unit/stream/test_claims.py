@@ -9,12 +9,12 @@ import pytest
 from daicho.errors import ConditionFailedError
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
-from daicho.storage.protocols import change_item
+from daicho.storage.protocols import apply_update
 from daicho.storage.requests import Update
 from daicho.storage.table import Table
 from daicho.stream import claims
-from daicho.stream.claims import Claim, Shard, State
-from daicho.stream.records import sequence
+from daicho.stream.claims import Claim, ShardClaims, State
+from daicho.stream.records import render_sequence
 from tests.delivery.aws.dynamo import Dynamo
 
 NOW = dt.datetime(2026, 11, 21, 1, 5, 40, tzinfo=dt.UTC)
@@ -23,7 +23,7 @@ SHARD = "shardId-1"
 
 
 def claim(number: int, state: State = "open", at: dt.datetime = NOW) -> Claim:
-    return Claim(sequence(LABEL, str(number)), state, "So#ng", 3, at)
+    return Claim(render_sequence(LABEL, str(number)), state, "So#ng", 3, at)
 
 
 class House:
@@ -32,9 +32,9 @@ class House:
     def __init__(self) -> None:
         self.table = Table(Dynamo(lambda: NOW), "daicho")  # type: ignore[arg-type]
 
-    def change(self, change: Update) -> Shard:
-        image = change_item(self.table, change, "ALL_NEW")
-        return Shard.of(SHARD, image)
+    def change(self, change: Update) -> ShardClaims:
+        image = apply_update(self.table, change, "ALL_NEW")
+        return ShardClaims.from_item(SHARD, image)
 
     def refused(self, change: Update) -> bool:
         try:
@@ -45,7 +45,7 @@ class House:
 
     @property
     def item(self) -> Image:
-        found = self.table.get(claims.shard_key(SHARD), consistent=True)
+        found = self.table.get(claims.build_shard_key(SHARD), consistent=True)
         assert found is not None
         return found
 
@@ -58,90 +58,92 @@ def test_a_claim_is_read_as_it_was_written(state: State) -> None:
 
 def test_a_claim_is_short() -> None:
     """An item of 400 KB must hold as many as may be."""
-    longest = Claim(sequence(LABEL, "9" * 40), "uncertain", "E" * 64, 99_999, NOW)
+    longest = Claim(render_sequence(LABEL, "9" * 40), "uncertain", "E" * 64, 99_999, NOW)
     done = Claim(longest.seq, "done", "", 0, NOW)
-    sizes = [attributes.size_of({each.name: each.value}) for each in (longest, done)]
-    whole = sizes[0] * claims.MOST_OPEN + sizes[1] * claims.MOST_DONE
-    assert whole < attributes.ITEM_BYTES
+    sizes = [attributes.measure_image({each.name: each.value}) for each in (longest, done)]
+    whole = sizes[0] * claims.MAX_OPEN_CLAIMS + sizes[1] * claims.MAX_DONE_CLAIMS
+    assert whole < attributes.MAX_ITEM_BYTES
 
 
 def test_a_claim_is_put_once_whatever_its_state() -> None:
     house = House()
-    assert house.change(claims.claiming(SHARD, claim(7))).open == 1
+    assert house.change(claims.put_claim_update(SHARD, claim(7))).open == 1
     states: tuple[State, ...] = ("open", "uncertain", "discarded")
-    assert all(house.refused(claims.claiming(SHARD, claim(7, state))) for state in states)
-    assert house.change(claims.claiming(SHARD, claim(5, "uncertain"))).open == 2
-    found = Shard.of(SHARD, house.item)
-    assert found.waiting == (claim(5, "uncertain"), claim(7))
+    assert all(house.refused(claims.put_claim_update(SHARD, claim(7, state))) for state in states)
+    assert house.change(claims.put_claim_update(SHARD, claim(5, "uncertain"))).open == 2
+    found = ShardClaims.from_item(SHARD, house.item)
+    assert found.open_claims == (claim(5, "uncertain"), claim(7))
 
 
 def test_an_open_claim_is_good_only_before_the_record_is_announced() -> None:
     house = House()
-    house.change(claims.announcing(SHARD, claim(7).seq, NOW))
-    assert house.refused(claims.claiming(SHARD, claim(7)))
-    assert house.refused(claims.claiming(SHARD, claim(6)))
-    house.change(claims.claiming(SHARD, claim(8)))
-    house.change(claims.claiming(SHARD, claim(7, "uncertain")))
+    house.change(claims.announce_update(SHARD, claim(7).seq, NOW))
+    assert house.refused(claims.put_claim_update(SHARD, claim(7)))
+    assert house.refused(claims.put_claim_update(SHARD, claim(6)))
+    house.change(claims.put_claim_update(SHARD, claim(8)))
+    house.change(claims.put_claim_update(SHARD, claim(7, "uncertain")))
 
 
 def test_what_is_announced_never_sinks() -> None:
     house = House()
-    house.change(claims.announcing(SHARD, claim(100).seq, NOW))
-    assert house.refused(claims.announcing(SHARD, claim(99).seq, NOW))
-    assert house.refused(claims.announcing(SHARD, claim(100).seq, NOW))
-    assert house.change(claims.announcing(SHARD, claim(101).seq, NOW)).announced == claim(101).seq
+    house.change(claims.announce_update(SHARD, claim(100).seq, NOW))
+    assert house.refused(claims.announce_update(SHARD, claim(99).seq, NOW))
+    assert house.refused(claims.announce_update(SHARD, claim(100).seq, NOW))
+    assert (
+        house.change(claims.announce_update(SHARD, claim(101).seq, NOW)).announced == claim(101).seq
+    )
 
 
 def test_the_item_expires_only_while_no_claim_is_open() -> None:
     house = House()
     in_30_days = {"N": str(int((NOW + dt.timedelta(days=30)).timestamp()))}
-    house.change(claims.announcing(SHARD, claim(1).seq, NOW))
+    house.change(claims.announce_update(SHARD, claim(1).seq, NOW))
     assert house.item["ttl"] == in_30_days
-    house.change(claims.claiming(SHARD, claim(2)))
-    house.change(claims.announcing(SHARD, claim(3).seq, NOW))
+    house.change(claims.put_claim_update(SHARD, claim(2)))
+    house.change(claims.announce_update(SHARD, claim(3).seq, NOW))
     assert house.item["ttl"] == {"N": str(claims.NEVER)}
     assert house.item["GSI2PK"] == {"S": "#quarantine"}
-    assert house.refused(claims.unmarking(SHARD, NOW))
-    house.change(claims.finishing(SHARD, claim(2), NOW))
-    house.change(claims.unmarking(SHARD, NOW))
+    assert house.refused(claims.unlist_shard_update(SHARD, NOW))
+    house.change(claims.finish_update(SHARD, claim(2), NOW))
+    house.change(claims.unlist_shard_update(SHARD, NOW))
     assert house.item["ttl"] == in_30_days
     assert "GSI2PK" not in house.item
-    assert house.refused(claims.unmarking(SHARD, NOW))
+    assert house.refused(claims.unlist_shard_update(SHARD, NOW))
 
 
 def test_a_claim_is_done_once_and_only_as_read() -> None:
     house = House()
-    house.change(claims.claiming(SHARD, claim(2)))
-    assert house.refused(claims.finishing(SHARD, claim(2, "uncertain"), NOW))
-    found = house.change(claims.finishing(SHARD, claim(2), NOW))
-    assert (found.open, found.waiting) == (0, ())
-    assert house.refused(claims.finishing(SHARD, claim(2), NOW))
-    assert house.refused(claims.claiming(SHARD, claim(2)))
+    house.change(claims.put_claim_update(SHARD, claim(2)))
+    assert house.refused(claims.finish_update(SHARD, claim(2, "uncertain"), NOW))
+    found = house.change(claims.finish_update(SHARD, claim(2), NOW))
+    assert (found.open, found.open_claims) == (0, ())
+    assert house.refused(claims.finish_update(SHARD, claim(2), NOW))
+    assert house.refused(claims.put_claim_update(SHARD, claim(2)))
 
 
 def test_done_claims_stay_for_72_hours() -> None:
     house = House()
     for number in range(4):
-        house.change(claims.claiming(SHARD, claim(number)))
+        house.change(claims.put_claim_update(SHARD, claim(number)))
     for number in range(3):
-        house.change(claims.finishing(SHARD, claim(number), NOW + dt.timedelta(hours=number)))
-    found = Shard.of(SHARD, house.item)
-    assert found.forgotten(NOW + dt.timedelta(hours=71)) == ()
-    old = found.forgotten(NOW + dt.timedelta(hours=73))
+        house.change(claims.finish_update(SHARD, claim(number), NOW + dt.timedelta(hours=number)))
+    found = ShardClaims.from_item(SHARD, house.item)
+    assert found.list_expired(NOW + dt.timedelta(hours=71)) == ()
+    old = found.list_expired(NOW + dt.timedelta(hours=73))
     assert [each.seq for each in old] == [claim(0).seq, claim(1).seq]
-    left = house.change(claims.forgetting(SHARD, old))
+    left = house.change(claims.expire_claims_update(SHARD, old))
     assert sorted(left.claims) == [claim(2).seq, claim(3).seq]
     assert house.item["done"] == {"N": "1"}
-    assert house.refused(claims.forgetting(SHARD, old))
+    assert house.refused(claims.expire_claims_update(SHARD, old))
 
 
 def test_no_more_are_put_than_a_shard_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claims, "MOST_OPEN", 2)
-    monkeypatch.setattr(claims, "MOST_DONE", 1)
+    monkeypatch.setattr(claims, "MAX_OPEN_CLAIMS", 2)
+    monkeypatch.setattr(claims, "MAX_DONE_CLAIMS", 1)
     house = House()
     for number in range(2):
-        house.change(claims.claiming(SHARD, claim(number)))
-    assert house.refused(claims.claiming(SHARD, claim(2)))
-    house.change(claims.finishing(SHARD, claim(0), NOW))
-    house.change(claims.claiming(SHARD, claim(2)))
-    assert house.refused(claims.finishing(SHARD, claim(1), NOW))
+        house.change(claims.put_claim_update(SHARD, claim(number)))
+    assert house.refused(claims.put_claim_update(SHARD, claim(2)))
+    house.change(claims.finish_update(SHARD, claim(0), NOW))
+    house.change(claims.put_claim_update(SHARD, claim(2)))
+    assert house.refused(claims.finish_update(SHARD, claim(1), NOW))

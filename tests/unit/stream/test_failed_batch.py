@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from daicho.stream.failed_batch import parted
+from daicho.stream.failed_batch import split_by_tenant
 
 
 def record(tenant: str) -> dict[str, Any]:
@@ -26,23 +26,23 @@ def batch(*tenants: str, as_text: bool) -> bytes:
 
 @pytest.mark.parametrize("as_text", [True, False])
 def test_of_a_batch_the_tenants_records_are_cut_out(as_text: bool) -> None:
-    found = parted(batch("t", "u", "t2", "t", as_text=as_text), "t")
+    found = split_by_tenant(batch("t", "u", "t2", "t", as_text=as_text), "t")
     assert (found.shard, len(found.records)) == ("s", 2)
     assert found.rest == batch("u", "t2", as_text=as_text)
-    assert parted(batch("t", "t", as_text=as_text), "t").rest is None
+    assert split_by_tenant(batch("t", "t", as_text=as_text), "t").rest is None
     others = batch("u", "t2", as_text=as_text)
-    assert parted(others, "t") == parted(others, "v")
-    assert parted(others, "t").rest == others
+    assert split_by_tenant(others, "t") == split_by_tenant(others, "v")
+    assert split_by_tenant(others, "t").rest == others
 
 
 def test_a_quarantined_record_goes_whole() -> None:
     body = json.dumps({"shard": "s", "record": record("t")}).encode()
-    assert parted(body, "t").rest is None
-    assert parted(body, "t").shard == "s"
-    assert parted(body, "u").records == ()
+    assert split_by_tenant(body, "t").rest is None
+    assert split_by_tenant(body, "t").shard == "s"
+    assert split_by_tenant(body, "u").records == ()
 
 
 @pytest.mark.parametrize("body", [b"", b"\xff", b"[]", b"{}", b'{"payload": "x"}', b'"t#Song"'])
 def test_what_is_something_else_is_left_alone(body: bytes) -> None:
-    assert parted(body, "t").records == ()
-    assert parted(body, "t").rest == body
+    assert split_by_tenant(body, "t").records == ()
+    assert split_by_tenant(body, "t").rest == body

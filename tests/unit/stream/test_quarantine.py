@@ -14,12 +14,12 @@ from daicho.plan import Ledger
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import change_item
+from daicho.storage.protocols import apply_update
 from daicho.storage.table import Table
 from daicho.stream import claims
-from daicho.stream.claims import Claim, Shard
+from daicho.stream.claims import Claim, ShardClaims
 from daicho.stream.projector import Projector
-from daicho.stream.quarantine import LONGEST_MESSAGE, described
+from daicho.stream.quarantine import MAX_MESSAGE_CHARACTERS, describe_error
 from daicho.stream.records import Batch
 from tests.delivery.aws.dynamo import Dynamo
 from tests.delivery.aws.objects import Objects
@@ -30,7 +30,7 @@ from tests.support.stream_events import Change, batch
 
 POISON: Image = {**song("c", "2"), "name": {"N": "1"}}
 GOOD, OTHER = song("b"), song("d", "3")
-SHARD_ITEM = claims.shard_key("s")
+SHARD_ITEM = claims.build_shard_key("s")
 
 
 class House:
@@ -67,8 +67,8 @@ class House:
             raise ThrottledError(f"{method} {about}")
 
     @property
-    def shard(self) -> Shard:
-        return Shard.of("s", self.dynamo.find(SHARD_ITEM))
+    def shard(self) -> ShardClaims:
+        return ShardClaims.from_item("s", self.dynamo.find(SHARD_ITEM))
 
     @property
     def written(self) -> set[ItemKey]:
@@ -108,7 +108,7 @@ def test_a_poison_record_delays_nobody_and_is_kept_whole() -> None:
     assert house.states() == {"2": "open"}
     assert house.shard.announced == seq(3)["S"]
     (name,) = house.objects.stored
-    assert name == claims.payload_name("s", seq(2)["S"])
+    assert name == claims.render_payload_name("s", seq(2)["S"])
     payload = json.loads(house.objects.stored[name].body)
     assert payload["record"] == given.records[1].raw
     assert (payload["shard"], payload["at"]) == ("s", "2026-11-21T00:00:00.000000Z")
@@ -136,8 +136,8 @@ def test_what_somebody_announced_is_claimed_as_uncertain() -> None:
 @pytest.mark.parametrize("state", ["open", "uncertain", "discarded", "done"])
 def test_a_record_with_a_claim_of_any_state_is_left_out(state: Any) -> None:
     house = House()
-    change = claims.claiming("s", Claim(seq(2)["S"], state, "Song", 1, NOW))
-    change_item(house.table, change)
+    change = claims.put_claim_update("s", Claim(seq(2)["S"], state, "Song", 1, NOW))
+    apply_update(house.table, change)
     claimed = song("x", "2")
     assert house.project(changes(GOOD, claimed, OTHER)) is None
     slot = house.dynamo.find(COUNT)
@@ -192,7 +192,7 @@ def test_no_more_is_announced_than_lies_before_a_newer_generation() -> None:
 
 def test_a_full_shard_waits_for_a_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rule 18: what lies before is finished, and the record is reported when time is up."""
-    monkeypatch.setattr(claims, "MOST_OPEN", 1)
+    monkeypatch.setattr(claims, "MAX_OPEN_CLAIMS", 1)
     house = House()
     another: Image = {**POISON, "PK": {"S": "t#Song#9"}}
     assert house.project(changes(POISON, GOOD, another, OTHER)) == "3"
@@ -214,7 +214,7 @@ def test_claims_wait_out_throttles() -> None:
 
 def test_an_error_that_names_all_that_it_met_is_cut() -> None:
     """Else the answer of a redrive that met many of them would be larger than an answer may be."""
-    assert described(ValueError("x" * 400_000)) == {
+    assert describe_error(ValueError("x" * 400_000)) == {
         "type": "ValueError",
-        "message": "x" * LONGEST_MESSAGE,
+        "message": "x" * MAX_MESSAGE_CHARACTERS,
     }

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from daicho.storage.item_key import ItemKey
-from daicho.stream.records import SINGLE_SHARD, Batch, EventError, sequence
+from daicho.stream.records import SINGLE_SHARD, Batch, EventError, render_sequence
 
 EVENTS = Path(__file__).parents[2] / "events"
 
@@ -94,8 +94,8 @@ def test_a_change_without_its_new_image_is_not_taken_for_a_removal(name: str, im
 
 
 def test_numbers_compare_by_value_within_a_stream_and_by_stream_first() -> None:
-    assert sequence("2026-01-01", "99") < sequence("2026-01-01", "100")
-    assert sequence("2026-01-01", "100") < sequence("2026-01-02", "1")
+    assert render_sequence("2026-01-01", "99") < render_sequence("2026-01-01", "100")
+    assert render_sequence("2026-01-01", "100") < render_sequence("2026-01-02", "1")
 
 
 def test_the_mark_of_an_item_that_was_renewed_says_nothing() -> None:

@@ -12,19 +12,19 @@ from typing import Any
 import pytest
 
 from daicho.stream import time_limit
-from daicho.stream.time_limit import TooLongError, within
+from daicho.stream.time_limit import TooLongError, limit_time
 from tests.support.endless_work import compute_for_ever
 
 
 def test_a_machine_that_stands_still_makes_no_poison() -> None:
-    assert within(0.02, lambda: time.sleep(0.2)) is None
+    assert limit_time(0.02, lambda: time.sleep(0.2)) is None
 
 
 def test_a_deadline_leaves_no_timer_behind() -> None:
     with pytest.raises(TooLongError):
-        within(0.01, compute_for_ever)
+        limit_time(0.01, compute_for_ever)
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
-    assert within(5, lambda: 1) == 1
+    assert limit_time(5, lambda: 1) == 1
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
 
 
@@ -51,7 +51,7 @@ def test_when_the_time_is_up_as_the_work_ends_there_is_a_result_or_an_error_but_
         traced = sys.gettrace()
         sys.settrace(trace)
         try:
-            results.append(within(60, lambda: step))
+            results.append(limit_time(60, lambda: step))
         except TooLongError:
             errors.append(step)
         finally:
@@ -77,7 +77,7 @@ def test_other_threads_have_no_deadline() -> None:
         time.sleep(0.01)
         return 1
 
-    thread = threading.Thread(target=lambda: passed.append(within(0.001, work)))
+    thread = threading.Thread(target=lambda: passed.append(limit_time(0.001, work)))
     thread.start()
     thread.join()
     assert passed == [1]

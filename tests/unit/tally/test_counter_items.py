@@ -23,17 +23,17 @@ from daicho.tally import counter_items
 def test_a_name_is_read_back_from_head_and_slot(
     name: counter_items.CounterName, number: int
 ) -> None:
-    if "." in name.entity or "." in name.counter or name.entity[0] == counter_items.MARK:
+    if "." in name.entity or "." in name.counter or name.entity[0] == counter_items.CLEANED_MARK:
         return
-    for partition in (name.head.pk, name.slot(number)):
+    for partition in (name.head_key.pk, name.render_slot_key(number)):
         assert counter_items.CounterName.parse(partition) == name
-        assert counter_items.is_fast(partition)
-    assert counter_items.slot_number(name.slot(number)) == number
+        assert counter_items.is_counter_partition(partition)
+    assert counter_items.parse_slot_number(name.render_slot_key(number)) == number
 
 
 @pytest.mark.parametrize("other", ["t#+Song.count#1#a", "t#Song#4", "t#~Song#4#-", "#dirty#3", "t"])
 def test_no_other_partition_is_a_fast_counters(other: str) -> None:
-    assert not counter_items.is_fast(other)
+    assert not counter_items.is_counter_partition(other)
     with pytest.raises(ValueError):
         counter_items.CounterName.parse(other)
 
@@ -61,4 +61,4 @@ def test_no_other_partition_is_a_fast_counters(other: str) -> None:
 def test_how_many_slots_there_are_to_be(
     known: int, counted: int, throttled: int, seconds: float, expected: int
 ) -> None:
-    assert counter_items.grown(known, counted, throttled, seconds) == expected
+    assert counter_items.grow_slots(known, counted, throttled, seconds) == expected

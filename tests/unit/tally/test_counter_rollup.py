@@ -21,13 +21,13 @@ from daicho.plan import (
     Part,
     UnknownEntityError,
 )
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import Page, Query
+from daicho.storage.requests import ItemPage, Query
 from daicho.tally import counter_items, counter_rollup, counter_slots, reader, slots
-from daicho.tally.rollup import Rollup, ranking_place
+from daicho.tally.rollup import Rollup, build_ranking_attributes
 from tests.support.fast_counters import (
     AMPLE,
     LEDGER,
@@ -48,14 +48,14 @@ def test_a_vote_between_reading_and_cleaning_keeps_its_mark() -> None:
     add(table, "a", lambda: 0.0)
 
     def vote(key: ItemKey) -> None:
-        if key == NAME.head:
+        if key == NAME.head_key:
             table.after = lambda key: None
             add(table, "a", lambda: 0.0)
 
     table.after = vote
     roll_up(table)
     assert total(table, "a") == 1
-    assert "GSI2PK" in table.items[counter_items.slot_key(NAME, 0, ("a",))]
+    assert "GSI2PK" in table.items[counter_items.build_slot_key(NAME, 0, ("a",))]
     roll_up(table, seconds=120)
     assert total(table, "a") == 2
     assert roll_up(table) is None
@@ -68,7 +68,7 @@ def test_a_rollup_that_was_overtaken_takes_nothing_back(at: str) -> None:
     add(table, "a", lambda: 0.0)
 
     def overtake(key: ItemKey) -> None:
-        if (key == NAME.head) == (at == "head"):
+        if (key == NAME.head_key) == (at == "head"):
             table.before = lambda key: None
             add(table, "a", lambda: 0.0)
             roll_up(table, seconds=61)
@@ -86,11 +86,11 @@ def test_a_rollup_that_was_overtaken_measures_from_the_other_on() -> None:
     table, clock = Table(), [NOW]
     add(table, "a", lambda: 0.0)
     roll_up(table, seconds=0)
-    slot = counter_items.slot_key(NAME, 0, ("a",))
+    slot = counter_items.build_slot_key(NAME, 0, ("a",))
 
     def come(votes: int) -> None:
         more = {"items": {"N": str(votes)}, "GSI2PK": {"S": "#dirty#0"}}
-        table.items[slot] = {**table.items[slot], **more, "GSI2SK": {"S": keys.instant(NOW)}}
+        table.items[slot] = {**table.items[slot], **more, "GSI2SK": {"S": keys.render_instant(NOW)}}
 
     def overtake(_key: ItemKey) -> None:
         table.before = lambda key: None
@@ -102,8 +102,10 @@ def test_a_rollup_that_was_overtaken_measures_from_the_other_on() -> None:
     come(5_000)
     clock[0] = NOW + dt.timedelta(seconds=5)
     table.before = overtake
-    counter_rollup.roll_up(table, LEDGER, slot.pk, lambda: clock[0], ranking_place, AMPLE)
-    assert counter_items.slots_said(head(table)) == 8
+    counter_rollup.roll_up_counter(
+        table, LEDGER, slot.pk, lambda: clock[0], build_ranking_attributes, AMPLE
+    )
+    assert counter_items.read_slot_count(head(table)) == 8
     assert total(table, "a") == 20_000
 
 
@@ -137,12 +139,12 @@ def test_a_rollup_that_others_always_overtake_gives_up() -> None:
     add(table, "a", lambda: 0.0)
 
     def raise_the_head(key: ItemKey) -> None:
-        if key == NAME.head:
-            rev = slots.revision_of(head(table)) + 1
-            table.items[NAME.head] = {**head(table), "rev": {"N": str(rev)}}
+        if key == NAME.head_key:
+            rev = slots.read_revision(head(table)) + 1
+            table.items[NAME.head_key] = {**head(table), "rev": {"N": str(rev)}}
 
     table.before = raise_the_head
-    assert roll_up(table) == counter_items.Reading(0, ())
+    assert roll_up(table) == counter_items.CounterReading(0, ())
     assert total(table, "a") == 1
 
 
@@ -167,9 +169,9 @@ def test_what_counts_no_groups_has_one_figure() -> None:
             table, name, (), slots=4, dirty_shards=4, now=NOW, random=random.Random(2).random
         )
     assert roll_up(table, ledger=Ledger({"Like": (Generation(2, plan),)}))
-    tally = item_keys.tally_partition("t", plan, views.tally, ("x",), ())
-    assert reader.rolled_up_amount(table, tally) == Amount(3, 3)  # type: ignore[arg-type]
-    assert "GSI3PK" not in table.items[slots.total_key(tally)]
+    tally = item_keys.render_tally_partition("t", plan, views.tally, ("x",), ())
+    assert reader.read_rolled_up_amount(table, tally) == Amount(3, 3)  # type: ignore[arg-type]
+    assert "GSI3PK" not in table.items[slots.build_total_key(tally)]
 
 
 def test_the_rollup_finds_it_once_a_run_however_many_marks_it_has() -> None:
@@ -178,10 +180,10 @@ def test_the_rollup_finds_it_once_a_run_however_many_marks_it_has() -> None:
         add(table, "a", chance.random)
     assert len({item["GSI2PK"]["S"] for item in table.items.values()}) == 1
     report = Rollup(table, LEDGER, dirty_shards=4, now=lambda: NOW).run(
-        Patience(lambda: 60.0, reserve=1)
+        RetryBudget(lambda: 60.0, reserve=1)
     )
     assert (report.rolled, report.failed, report.slots_read) == (1, 0, 8)
-    assert report.oldest_mark == keys.instant(NOW)
+    assert report.oldest_mark == keys.render_instant(NOW)
     assert total(table, "a") == 100
 
 
@@ -198,8 +200,8 @@ class Slow(Table):
         self.left -= 0.05
         super().update(key, update, **named)
 
-    def pages(self, query: Query) -> Iterator[Page]:
-        for page in super().pages(query):
+    def query_pages(self, query: Query) -> Iterator[ItemPage]:
+        for page in super().query_pages(query):
             self.left -= 0.05
             yield page
 
@@ -210,7 +212,7 @@ def test_a_counter_of_many_slots_keeps_no_other_waiting() -> None:
     wide = [(NAME, number, (str(by),), 0) for number in range(100) for by in range(15)]
     other = counter_items.CounterName("u", "Like", "likes", 1, ("x",))
     for name, number, by, later in [*wide, (other, 0, ("y",), 1)]:
-        change = counter_items.adding(
+        change = counter_items.add_vote(
             name,
             number,
             by,
@@ -222,7 +224,7 @@ def test_a_counter_of_many_slots_keeps_no_other_waiting() -> None:
         table.update(change.key, change.update, names=change.names, values=change.values)
     table.left = 60.0
     rollup = Rollup(table, LEDGER, dirty_shards=1, now=lambda: NOW)
-    report = rollup.run(Patience(lambda: table.left, reserve=15))
+    report = rollup.run(RetryBudget(lambda: table.left, reserve=15))
     assert (report.rolled, report.failed, report.finished) == (2, 0, True)
     assert table.left > 15
     assert total(table, "14") == 100
@@ -231,7 +233,7 @@ def test_a_counter_of_many_slots_keeps_no_other_waiting() -> None:
     while any("GSI2PK" in item for item in table.items.values()):
         table.left = 60.0
         before = len(marks)
-        rollup.run(Patience(lambda: table.left, reserve=15))
+        rollup.run(RetryBudget(lambda: table.left, reserve=15))
         marks = [item for item in table.items.values() if "GSI2PK" in item]
         assert len(marks) < before
 
@@ -242,13 +244,13 @@ def test_a_counter_whose_totals_are_not_all_written_keeps_its_marks() -> None:
         add(table, by, lambda: 0.0)
     left = iter([30.0, 1.0])
     with pytest.raises(UnavailableError):
-        counter_rollup.roll_up(
+        counter_rollup.roll_up_counter(
             table,
             LEDGER,
-            NAME.slot(0),
+            NAME.render_slot_key(0),
             lambda: NOW,
-            ranking_place,
-            Patience(lambda: next(left), reserve=1),
+            build_ranking_attributes,
+            RetryBudget(lambda: next(left), reserve=1),
         )
     assert (total(table, "a"), total(table, "b")) == (1, 0)
     roll_up(table)
@@ -260,35 +262,35 @@ def test_slots_that_run_hot_become_more_and_nothing_is_lost() -> None:
     for _ in range(100):
         add(table, "a", chance.random)
     roll_up(table)
-    assert counter_items.slots_said(head(table)) == 8
-    key = counter_items.slot_key(NAME, 3, ("a",))
+    assert counter_items.read_slot_count(head(table)) == 8
+    key = counter_items.build_slot_key(NAME, 3, ("a",))
     # 6,000 a second, without adding each.
     more = {**table.items[key], "items": {"N": "360000"}, "GSI2PK": {"S": "#dirty#0"}}
-    table.items[key] = {**more, "GSI2SK": {"S": keys.instant(NOW)}}
+    table.items[key] = {**more, "GSI2SK": {"S": keys.render_instant(NOW)}}
     before = sum(votes(table).values())
     roll_up(table, seconds=120)
-    assert counter_items.slots_said(head(table)) == 12
+    assert counter_items.read_slot_count(head(table)) == 12
     for _ in range(200):
         add(table, "a", chance.random, known=12)  # a writer that knows
         add(table, "a", chance.random, known=8)  # and one that does not yet
-    assert {counter_items.slot_number(key.pk) for key in table.items if key.sk == "a"} == set(
+    assert {counter_items.parse_slot_number(key.pk) for key in table.items if key.sk == "a"} == set(
         range(12)
     )
     assert votes(table) == {("a",): before + 400}
     roll_up(table, seconds=180)
     assert total(table, "a") == before + 400
-    assert counter_items.slots_said(head(table)) == 12
+    assert counter_items.read_slot_count(head(table)) == 12
 
 
 def test_throttles_are_counted_once() -> None:
     table = Table()
     table.before = lambda key: None
-    change = counter_items.adding(
+    change = counter_items.add_vote(
         NAME, 1, ("a",), known_slots=8, throttled=2, dirty_shards=4, now=NOW
     )
     table.update(change.key, change.update, names=change.names, values=change.values)
     roll_up(table)
-    assert counter_items.slots_said(head(table)) == 16
+    assert counter_items.read_slot_count(head(table)) == 16
     add(table, "a", lambda: 0.0, known=16)
     roll_up(table, seconds=120)
-    assert counter_items.slots_said(head(table)) == 16
+    assert counter_items.read_slot_count(head(table)) == 16

@@ -19,7 +19,7 @@ def test_votes_land_in_all_slots_and_the_totals_are_theirs() -> None:
     table, chance = Table(), random.Random(1)
     for number in range(400):
         add(table, "ab"[number % 4 == 0], chance.random)
-    assert {counter_items.slot_number(key.pk) for key in table.items} == set(range(8))
+    assert {counter_items.parse_slot_number(key.pk) for key in table.items} == set(range(8))
     assert votes(table) == {("a",): 300, ("b",): 100}
     assert roll_up(table)
     assert (total(table, "a"), total(table, "b")) == (300, 100)
@@ -35,14 +35,14 @@ def test_votes_land_in_all_slots_and_the_totals_are_theirs() -> None:
 def test_only_the_first_vote_after_a_rollup_marks_a_slot() -> None:
     table = Table()
     add(table, "a", lambda: 0.0)
-    mark = table.items[counter_items.slot_key(NAME, 0, ("a",))]["GSI2SK"]
+    mark = table.items[counter_items.build_slot_key(NAME, 0, ("a",))]["GSI2SK"]
     counter_slots.add(
         table, NAME, ("a",), slots=8, dirty_shards=4,
         now=NOW + dt.timedelta(seconds=5), random=lambda: 0.0,
     )  # fmt: skip
-    assert table.items[counter_items.slot_key(NAME, 0, ("a",))]["GSI2SK"] == mark
+    assert table.items[counter_items.build_slot_key(NAME, 0, ("a",))]["GSI2SK"] == mark
     roll_up(table)
-    assert "GSI2PK" not in table.items[counter_items.slot_key(NAME, 0, ("a",))]
+    assert "GSI2PK" not in table.items[counter_items.build_slot_key(NAME, 0, ("a",))]
 
 
 def test_of_a_lost_answer_nobody_knows_and_nobody_asks_again() -> None:
@@ -78,7 +78,7 @@ def test_a_throttled_vote_goes_to_another_slot_and_says_so_there() -> None:
     tried: list[int] = []
 
     def throttle(key: ItemKey) -> None:
-        tried.append(counter_items.slot_number(key.pk))
+        tried.append(counter_items.parse_slot_number(key.pk))
         if len(tried) <= 2:
             raise ThrottledError("slow down")
 
@@ -113,7 +113,7 @@ def test_only_a_throttle_that_more_slots_would_help_is_told(reasons: list[str], 
     assert (found.votes, found.throttled) == ({("a",): 1}, told)
     table.before = lambda key: None
     roll_up(table)
-    assert counter_items.slots_said(head(table)) == (16 if told else 8)
+    assert counter_items.read_slot_count(head(table)) == (16 if told else 8)
 
 
 def test_throttled_everywhere_it_is_not_counted() -> None:
@@ -121,7 +121,7 @@ def test_throttled_everywhere_it_is_not_counted() -> None:
     tried: list[int] = []
 
     def throttle(key: ItemKey) -> None:
-        tried.append(counter_items.slot_number(key.pk))
+        tried.append(counter_items.parse_slot_number(key.pk))
         raise ThrottledError("slow down")
 
     table.before = throttle
@@ -142,7 +142,7 @@ def test_each_slot_that_was_not_tried_has_its_chance(
     draw.shuffle(tried)
     left = known - len(tried)
     found = [
-        counter_slots._drawn(known, tried, lambda part=part: part / left)  # type: ignore[misc]
+        counter_slots._draw_slots(known, tried, lambda part=part: part / left)  # type: ignore[misc]
         for part in range(left)
     ]
     assert found == sorted(set(range(known)) - set(tried))
@@ -151,9 +151,9 @@ def test_each_slot_that_was_not_tried_has_its_chance(
 def test_without_a_head_the_slots_say_how_many_there_are() -> None:
     table = Table()
     add(table, "a", lambda: 0.99, known=300)
-    assert {counter_items.slot_number(key.pk) for key in table.items} == {297}
+    assert {counter_items.parse_slot_number(key.pk) for key in table.items} == {297}
     assert votes(table) == {}  # who knows of no slot finds none
     found = roll_up(table)
     assert found and (found.slots, found.votes) == (300, {("a",): 1})
-    assert counter_items.slots_said(head(table)) == 300
+    assert counter_items.read_slot_count(head(table)) == 300
     assert votes(table) == {("a",): 1}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from daicho.storage.item_key import ItemKey
-from daicho.tally.dirty_shards import MOST, remembered
+from daicho.tally.dirty_shards import MAX_REMEMBERED, remember_shards
 from tests.delivery.aws.memory import MemoryTable
 
 
@@ -14,12 +14,12 @@ def test_of_two_rollups_that_were_told_differently_the_table_remembers_the_more(
         raced = False
 
         def update(self, key: ItemKey, update: str, **named: Any) -> None:
-            if key == MOST and not self.raced:
+            if key == MAX_REMEMBERED and not self.raced:
                 self.raced = True
-                assert remembered(self, 8) == 8
+                assert remember_shards(self, 8) == 8
             super().update(key, update, **named)
 
     for told, found in ((2, 8), (9, 9)):
         table = Racing()
-        assert remembered(table, told) == found
-        assert remembered(table, 1) == found
+        assert remember_shards(table, told) == found
+        assert remember_shards(table, 1) == found

@@ -9,12 +9,12 @@ import pytest
 
 from daicho.errors import ThrottledError
 from daicho.plan import Ledger
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from daicho.storage.item_key import ItemKey
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
 from daicho.tally import reader, slots
-from daicho.tally.immediate_rollup import MOST_SECONDS, AtOnce
+from daicho.tally.immediate_rollup import MAX_SECONDS, ImmediateRollup
 from tests.delivery.aws.memory import MemoryBucket, MemoryTable
 from tests.support.sample_ledger import AT_ONCE, LEDGER, image, tally, with_chart
 from tests.support.stream_events import raw_record
@@ -36,27 +36,27 @@ def project(
 ) -> str | None:
     ledger = ledger or with_chart(AT_ONCE)
     projector = Projector(table, MemoryBucket(), ledger, dirty_shards=1)
-    return projector.project(batch, Patience(lambda: seconds, reserve=20))
+    return projector.project(batch, RetryBudget(lambda: seconds, reserve=20))
 
 
 def total(table: MemoryTable, name: str) -> int:
-    return reader.rolled_up_amount(table, name).items
+    return reader.read_rolled_up_amount(table, name).items
 
 
 def test_total_and_ranking_stand_right_after_the_batch() -> None:
     table = MemoryTable()
     assert project(table, downloads("a", 1, 2)) is None
     assert project(table, downloads("b", 3)) is None
-    assert total(table, CHART) == reader.live_amount(table, CHART).items == 3
-    item = table.items[slots.total_key(CHART)]
+    assert total(table, CHART) == reader.read_live_amount(table, CHART).items == 3
+    item = table.items[slots.build_total_key(CHART)]
     assert item["GSI3PK"] == {"S": "t#Download.chart#1#2026-11"}
-    assert slots.total_key(ALIVE) not in table.items
+    assert slots.build_total_key(ALIVE) not in table.items
 
 
 def test_a_batch_that_comes_again_finds_a_total_that_was_left_behind() -> None:
     table = MemoryTable()
     project(table, downloads("a", 1), LEDGER)
-    assert slots.total_key(CHART) not in table.items
+    assert slots.build_total_key(CHART) not in table.items
     project(table, downloads("a", 1))
     assert total(table, CHART) == 1
 
@@ -64,7 +64,7 @@ def test_a_batch_that_comes_again_finds_a_total_that_was_left_behind() -> None:
 def test_marks_stay_for_the_scheduled_rollup() -> None:
     table = MemoryTable()
     project(table, downloads("a", 1))
-    assert "GSI2PK" in table.items[slots.slot_key(CHART, "a")]
+    assert "GSI2PK" in table.items[slots.build_slot_key(CHART, "a")]
 
 
 class Noting(MemoryTable):
@@ -78,9 +78,9 @@ class Noting(MemoryTable):
         self.done.append(("get", key.pk))
         return super().get(key, consistent=consistent)
 
-    def pages(self, query: Any) -> Any:
+    def query_pages(self, query: Any) -> Any:
         self.done.append(("query", query.partition))
-        return super().pages(query)
+        return super().query_pages(query)
 
     def update(self, key: ItemKey, update: str, **named: Any) -> Any:
         self.done.append(("update", key.pk))
@@ -107,12 +107,12 @@ class Failing(MemoryTable):
         self._fail("get")
         return super().get(key, consistent=consistent)
 
-    def pages(self, query: Any) -> Any:
+    def query_pages(self, query: Any) -> Any:
         self._fail("pages")
-        return super().pages(query)
+        return super().query_pages(query)
 
     def update(self, key: ItemKey, update: str, **named: Any) -> Any:
-        if key.sk == slots.TOTAL:
+        if key.sk == slots.TOTAL_SORT_KEY:
             self._fail("update")
         return super().update(key, update, **named)
 
@@ -130,8 +130,8 @@ def test_a_rollup_that_fails_does_not_fail_the_batch(
     with caplog.at_level(logging.WARNING):
         assert project(table, downloads("a", 1, 2)) is None
     assert [each.__dict__["tally"] for each in caplog.records] == [CHART]
-    assert slots.total_key(CHART) not in table.items
-    slot = table.items[slots.slot_key(CHART, "a")]
+    assert slots.build_total_key(CHART) not in table.items
+    slot = table.items[slots.build_slot_key(CHART, "a")]
     assert (slot["items"], "GSI2PK" in slot) == ({"N": "2"}, True)
 
 
@@ -141,8 +141,8 @@ def test_two_batches_at_once_both_are_in_the_total() -> None:
 
         coming: Batch | None = downloads("b", 5, 6)
 
-        def pages(self, query: Any) -> Any:
-            found = list(super().pages(query))
+        def query_pages(self, query: Any) -> Any:
+            found = list(super().query_pages(query))
             if (batch := self.coming) is not None:
                 self.coming = None
                 assert project(self, batch) is None
@@ -151,13 +151,13 @@ def test_two_batches_at_once_both_are_in_the_total() -> None:
     table = Overtaken()
     assert project(table, downloads("a", 1)) is None
     assert total(table, CHART) == 3
-    assert table.items[slots.total_key(CHART)]["rev"] == {"N": "2"}
+    assert table.items[slots.build_total_key(CHART)]["rev"] == {"N": "2"}
 
 
 def test_without_time_there_is_no_rollup() -> None:
     table = Noting()
-    totals = AtOnce(table, with_chart(AT_ONCE))
-    totals.roll_up([CHART], Patience(lambda: 20.0, reserve=20))
+    totals = ImmediateRollup(table, with_chart(AT_ONCE))
+    totals.roll_up_tallies([CHART], RetryBudget(lambda: 20.0, reserve=20))
     assert table.done == []
 
 
@@ -166,11 +166,13 @@ def test_it_ends_in_the_midst_when_its_seconds_are_over() -> None:
 
     class Slow(Noting):
         def get(self, key: ItemKey, *, consistent: bool = False) -> Any:
-            left[0] -= MOST_SECONDS
+            left[0] -= MAX_SECONDS
             return super().get(key, consistent=consistent)
 
     table = Slow()
     other = tally("Download", "chart", 1, "2026-11", "2")
-    AtOnce(table, with_chart(AT_ONCE)).roll_up([CHART, other], Patience(lambda: left[0], 20))
+    ImmediateRollup(table, with_chart(AT_ONCE)).roll_up_tallies(
+        [CHART, other], RetryBudget(lambda: left[0], 20)
+    )
     assert table.done == [("get", CHART)]
-    assert left == [100.0 - MOST_SECONDS]
+    assert left == [100.0 - MAX_SECONDS]

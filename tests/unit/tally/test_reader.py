@@ -11,7 +11,7 @@ from daicho.tally import slots
 from tests.delivery.aws.memory import MemoryTable
 from tests.support.tally_slots import COUNT, live
 
-TOTAL = slots.total_key(COUNT)
+TOTAL = slots.build_total_key(COUNT)
 
 
 def test_a_total_that_never_stands_still_is_not_read_live() -> None:

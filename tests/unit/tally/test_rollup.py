@@ -7,13 +7,13 @@ from typing import Any
 
 from daicho.derive.contributions import Amount
 from daicho.errors import ThrottledError
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import change_item
+from daicho.storage.protocols import apply_update
 from daicho.tally import reader, slots
-from daicho.tally.rollup import Report, Rollup
+from daicho.tally.rollup import Rollup, RollupReport
 from tests.delivery.aws.memory import MemoryTable
 from tests.support.sample_ledger import LEDGER, tally
 from tests.support.tally_slots import AMPLE, COUNT, NOW, count
@@ -21,12 +21,12 @@ from tests.support.tally_slots import AMPLE, COUNT, NOW, count
 CHART = tally("Download", "chart", 1, "2026-11", "1")
 
 
-def rollup(table: Any) -> Report:
+def rollup(table: Any) -> RollupReport:
     return Rollup(table, LEDGER, dirty_shards=4, now=lambda: NOW).run(AMPLE)
 
 
 def total(table: MemoryTable, name: str) -> Image:
-    return table.items[slots.total_key(name)]
+    return table.items[slots.build_total_key(name)]
 
 
 def dirty(table: MemoryTable) -> list[ItemKey]:
@@ -35,21 +35,21 @@ def dirty(table: MemoryTable) -> list[ItemKey]:
 
 def test_a_total_is_the_sum_of_all_slots_and_leaves_no_mark() -> None:
     table = MemoryTable()
-    count(table, slots.slot_key(CHART, "s0"), 2)
-    count(table, slots.slot_key(CHART, "s1"), 3)
-    count(table, slots.kept_key(CHART, "s1"), 4)
-    assert rollup(table) == Report(1, 0, 3, keys.instant(NOW))
-    assert reader.rolled_up_amount(table, CHART) == Amount(9, Decimal(9))
-    assert reader.live_amount(table, CHART) == Amount(9, Decimal(9))
+    count(table, slots.build_slot_key(CHART, "s0"), 2)
+    count(table, slots.build_slot_key(CHART, "s1"), 3)
+    count(table, slots.build_kept_key(CHART, "s1"), 4)
+    assert rollup(table) == RollupReport(1, 0, 3, keys.render_instant(NOW))
+    assert reader.read_rolled_up_amount(table, CHART) == Amount(9, Decimal(9))
+    assert reader.read_live_amount(table, CHART) == Amount(9, Decimal(9))
     assert dirty(table) == []
-    assert rollup(table) == Report()
+    assert rollup(table) == RollupReport()
 
 
 def test_a_ranked_total_has_its_place_highest_first_and_ties_by_member() -> None:
     table = MemoryTable()
     for song, amount in (("b", 2), ("a", 2), ("c", 10)):
         name = tally("Download", "chart", 1, "2026-11", song)
-        count(table, slots.slot_key(name, "s"), amount)
+        count(table, slots.build_slot_key(name, "s"), amount)
     rollup(table)
     placed = [item for item in table.items.values() if "GSI3PK" in item]
     assert {item["GSI3PK"]["S"] for item in placed} == {"t#Download.chart#1#2026-11"}
@@ -59,19 +59,19 @@ def test_a_ranked_total_has_its_place_highest_first_and_ties_by_member() -> None
 
 def test_what_has_no_members_left_is_not_ranked() -> None:
     table = MemoryTable()
-    key = slots.slot_key(CHART, "s")
+    key = slots.build_slot_key(CHART, "s")
     count(table, key, 1, 1)
     rollup(table)
     assert "GSI3PK" in total(table, CHART)
     count(table, key, -1, 2)
     rollup(table)
     assert "GSI3PK" not in total(table, CHART)
-    assert reader.rolled_up_amount(table, CHART) == Amount()
+    assert reader.read_rolled_up_amount(table, CHART) == Amount()
 
 
 def test_what_is_not_ranked_has_no_place() -> None:
     table = MemoryTable()
-    count(table, slots.slot_key(COUNT, "s"), 1)
+    count(table, slots.build_slot_key(COUNT, "s"), 1)
     rollup(table)
     assert "GSI3PK" not in total(table, COUNT)
 
@@ -82,36 +82,36 @@ def test_a_slot_that_moved_meanwhile_keeps_its_mark() -> None:
 
         def update(self, key: ItemKey, update: str, **named: Any) -> None:
             super().update(key, update, **named)
-            if key.sk == slots.TOTAL and not self.moved:
+            if key.sk == slots.TOTAL_SORT_KEY and not self.moved:
                 self.moved = True
-                count(self, slots.slot_key(COUNT, "s0"), 1, 2)
+                count(self, slots.build_slot_key(COUNT, "s0"), 1, 2)
 
     table = Moving()
-    count(table, slots.slot_key(COUNT, "s0"), 1)
-    count(table, slots.slot_key(COUNT, "s1"), 1)
+    count(table, slots.build_slot_key(COUNT, "s0"), 1)
+    count(table, slots.build_slot_key(COUNT, "s1"), 1)
     rollup(table)
-    assert dirty(table) == [slots.slot_key(COUNT, "s0")]
-    assert reader.rolled_up_amount(table, COUNT).items == 2
+    assert dirty(table) == [slots.build_slot_key(COUNT, "s0")]
+    assert reader.read_rolled_up_amount(table, COUNT).items == 2
     rollup(table)
-    assert (dirty(table), reader.rolled_up_amount(table, COUNT).items) == ([], 3)
+    assert (dirty(table), reader.read_rolled_up_amount(table, COUNT).items) == ([], 3)
 
 
 def test_a_total_that_another_rollup_wrote_meanwhile_is_not_overwritten() -> None:
     class Racing(MemoryTable):
         raced = False
 
-        def pages(self, query: Any) -> Any:
-            found = list(super().pages(query))
+        def query_pages(self, query: Any) -> Any:
+            found = list(super().query_pages(query))
             if query.partition == COUNT and not self.raced:
                 self.raced = True
-                count(self, slots.slot_key(COUNT, "s"), 1, 2)
+                count(self, slots.build_slot_key(COUNT, "s"), 1, 2)
                 rollup(self)
             return iter(found)
 
     table = Racing()
-    count(table, slots.slot_key(COUNT, "s"), 1)
+    count(table, slots.build_slot_key(COUNT, "s"), 1)
     rollup(table)
-    assert reader.rolled_up_amount(table, COUNT).items == 2
+    assert reader.read_rolled_up_amount(table, COUNT).items == 2
     assert dirty(table) == []
 
 
@@ -125,35 +125,35 @@ def test_one_tally_that_fails_stops_no_other() -> None:
     table = Throttling()
     unknown = tally("Song", "gone", 1)
     for name in (CHART, unknown, COUNT):
-        count(table, slots.slot_key(name, "s"), 1)
+        count(table, slots.build_slot_key(name, "s"), 1)
     report = rollup(table)
     assert (report.rolled, report.failed) == (1, 2)
-    assert reader.rolled_up_amount(table, COUNT).items == 1
+    assert reader.read_rolled_up_amount(table, COUNT).items == 1
     assert {key.pk for key in dirty(table)} == {CHART, unknown}
 
 
 def test_what_there_is_no_time_for_stays_dirty() -> None:
     table = MemoryTable()
-    count(table, slots.slot_key(COUNT, "s"), 1)
-    report = Rollup(table, LEDGER, dirty_shards=4).run(Patience(lambda: 1.0, reserve=2))
+    count(table, slots.build_slot_key(COUNT, "s"), 1)
+    report = Rollup(table, LEDGER, dirty_shards=4).run(RetryBudget(lambda: 1.0, reserve=2))
     assert not report.finished
     assert len(dirty(table)) == 1
 
 
 def test_the_age_of_the_oldest_mark() -> None:
     table = MemoryTable()
-    count(table, slots.slot_key(COUNT, "s"), 1, minutes=-5)
-    count(table, slots.slot_key(CHART, "s"), 1, minutes=-1)
-    count(table, slots.slot_key(COUNT, "s"), 1, 2)  # the mark stays the first one's
+    count(table, slots.build_slot_key(COUNT, "s"), 1, minutes=-5)
+    count(table, slots.build_slot_key(CHART, "s"), 1, minutes=-1)
+    count(table, slots.build_slot_key(COUNT, "s"), 1, 2)  # the mark stays the first one's
     assert rollup(table).age_of_oldest_mark(NOW) == 300
-    assert Report().age_of_oldest_mark(NOW) == 0
+    assert RollupReport().age_of_oldest_mark(NOW) == 0
 
 
 def test_threads_roll_up_what_one_does() -> None:
     table = MemoryTable()
     for song in "abcdefgh":
         name = tally("Download", "chart", 1, "2026-11", song)
-        count(table, slots.slot_key(name, "s"), 1)
+        count(table, slots.build_slot_key(name, "s"), 1)
     assert Rollup(table, LEDGER, dirty_shards=4, threads=4).run(AMPLE).rolled == 8
 
 
@@ -162,10 +162,10 @@ def many(table: MemoryTable, shards: int, seq: str) -> None:
     for song in range(20 * shards):
         name = tally("Download", "chart", 1, "2026-11", str(song))
         one = Amount(1, Decimal(1))
-        key = slots.slot_key(name, "s")
-        change_item(table, slots.adding(key, one, seq, seq, dirty_shards=shards, now=NOW))
+        key = slots.build_slot_key(name, "s")
+        apply_update(table, slots.add_delta(key, one, seq, seq, dirty_shards=shards, now=NOW))
     marked = {item["GSI2PK"]["S"] for item in table.items.values() if "GSI2PK" in item}
-    assert marked == {slots.dirty_partition(number) for number in range(shards)}
+    assert marked == {slots.render_dirty_partition(number) for number in range(shards)}
 
 
 def rolled_up_by(table: MemoryTable, dirty_shards: int) -> int:

@@ -11,17 +11,17 @@ import pytest
 from daicho.errors import TransactionFailedError
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import Page, Query, Write
+from daicho.storage.requests import ItemPage, Query, Write
 from daicho.tally import dirty_shards, reader, slots
-from daicho.tally.rollup import Report, Rollup
+from daicho.tally.rollup import Rollup, RollupReport
 from tests.delivery.aws.memory import MemoryTable
 from tests.support.sample_ledger import LEDGER, tally
 from tests.support.tally_slots import AMPLE, COUNT, NOW, count, live
 
-LATER = NOW + slots.IDLE
-OLD, NEW = slots.slot_key(COUNT, "old"), slots.slot_key(COUNT, "new")
-KEPT = slots.kept_key(COUNT, "old")
-TOTAL = slots.total_key(COUNT)
+LATER = NOW + slots.IDLE_SLOT_AGE
+OLD, NEW = slots.build_slot_key(COUNT, "old"), slots.build_slot_key(COUNT, "new")
+KEPT = slots.build_kept_key(COUNT, "old")
+TOTAL = slots.build_total_key(COUNT)
 
 
 class Table(MemoryTable):
@@ -43,8 +43,8 @@ class Table(MemoryTable):
         self._reach("after the total is read")
         return found
 
-    def pages(self, query: Query) -> Iterator[Page]:
-        found = list(super().pages(query))
+    def query_pages(self, query: Query) -> Iterator[ItemPage]:
+        found = list(super().query_pages(query))
         if query.index is None:
             self._reach("after the slots are read")
         return iter(found)
@@ -70,12 +70,12 @@ PLACES = (
 )
 
 
-def rollup(table: MemoryTable, now: dt.datetime = LATER) -> Report:
+def rollup(table: MemoryTable, now: dt.datetime = LATER) -> RollupReport:
     return Rollup(table, LEDGER, dirty_shards=4, now=lambda: now).run(AMPLE)
 
 
 def rolled_up(table: MemoryTable) -> int:
-    return reader.rolled_up_amount(table, COUNT).items
+    return reader.read_rolled_up_amount(table, COUNT).items
 
 
 def idle(table: MemoryTable) -> None:
@@ -91,7 +91,7 @@ def test_an_idle_slot_goes_into_the_base_at_the_tallys_next_rollup() -> None:
     idle(table)
     report = rollup(table)
     assert (report.rolled, report.slots_read, report.slots_folded) == (1, 3, 2)
-    assert set(table.items) == {NEW, TOTAL, dirty_shards.MOST}
+    assert set(table.items) == {NEW, TOTAL, dirty_shards.MAX_REMEMBERED}
     total = table.items[TOTAL]
     assert {name: total[name]["N"] for name in total if "_" in name} == {
         "base_items": "5",
@@ -111,10 +111,10 @@ def test_a_slot_is_folded_once_more_after_it_was_counted_in_again() -> None:
     rollup(table)
     count(table, OLD, -3, 5, LATER)
     rollup(table)
-    again = LATER + slots.IDLE
+    again = LATER + slots.IDLE_SLOT_AGE
     count(table, NEW, 1, 6, again)
     assert rollup(table, again).slots_folded == 1
-    assert set(table.items) == {NEW, TOTAL, dirty_shards.MOST}
+    assert set(table.items) == {NEW, TOTAL, dirty_shards.MAX_REMEMBERED}
     assert rolled_up(table) == live(table) == 11
 
 
@@ -133,7 +133,7 @@ def test_a_slot_that_does_not_say_when_it_was_counted_in_stays() -> None:
     idle(table)
     table.items[OLD] = {name: value for name, value in table.items[OLD].items() if name != "at"}
     rollup(table)
-    assert set(table.items) == {OLD, NEW, TOTAL, dirty_shards.MOST}
+    assert set(table.items) == {OLD, NEW, TOTAL, dirty_shards.MAX_REMEMBERED}
 
 
 def test_what_there_are_many_of_goes_in_several_transactions() -> None:
@@ -146,7 +146,7 @@ def test_what_there_are_many_of_goes_in_several_transactions() -> None:
 
     table = Counting()
     for shard in range(150):
-        count(table, slots.slot_key(COUNT, f"s{shard:03d}"), 1, 1, NOW)
+        count(table, slots.build_slot_key(COUNT, f"s{shard:03d}"), 1, 1, NOW)
     rollup(table, NOW)
     count(table, NEW, 1, 2, LATER)
     assert rollup(table).slots_folded == 150
@@ -216,9 +216,9 @@ def test_a_slot_that_was_folded_and_has_come_as_far_again_is_not_as_read() -> No
     rollup(table)
     count(table, OLD, 100, 9, LATER)
     rollup(table)
-    assert slots.revision_of(table.items[OLD]) == slots.revision_of(as_read)
+    assert slots.read_revision(table.items[OLD]) == slots.read_revision(as_read)
     with pytest.raises(TransactionFailedError) as failed:
-        table.transact(slots.folding(COUNT, [as_read]))
+        table.transact(slots.fold_idle_slots(COUNT, [as_read]))
     assert set(failed.value.refused) == {0}
     assert live(table) == 113
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from daicho.storage.attributes import Image, to_image
-from daicho.stream.records import sequence
-from daicho.tenants.tombstones import FENCED, Fate, fate_of, tombstone
+from daicho.stream.records import render_sequence
+from daicho.tenants.tombstones import FENCED, DeletionAction, build_tombstone, choose_action
 
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
 LATER = int((NOW + dt.timedelta(hours=72)).timestamp())
@@ -22,39 +22,42 @@ def item(pk: str, sk: str = "-", **values: Any) -> Image:
 @pytest.mark.parametrize(
     ("stands", "fate"),
     [
-        (item("t#Song#1", type="Song", version=1), Fate.GOES),
-        (item("t#Message#1", type="Message", ttl=1), Fate.GOES),
-        (item("t#Song#1"), Fate.GOES),
-        (item("t"), Fate.GOES),
+        (item("t#Song#1", type="Song", version=1), DeletionAction.GOES),
+        (item("t#Message#1", type="Message", ttl=1), DeletionAction.GOES),
+        (item("t#Song#1"), DeletionAction.GOES),
+        (item("t"), DeletionAction.GOES),
         # What stands beside the entities and is nobody's but the API's.
-        (item("t#~request#key", ttl=1, body="…"), Fate.GOES),
-        (item("t#~Document#1#-", "a", type="~section"), Fate.GOES),
-        (item("t#*Ballot.likes#1#p#3", "ann", items=1), Fate.GOES),
+        (item("t#~request#key", ttl=1, body="…"), DeletionAction.GOES),
+        (item("t#~Document#1#-", "a", type="~section"), DeletionAction.GOES),
+        (item("t#*Ballot.likes#1#p#3", "ann", items=1), DeletionAction.GOES),
         # What the stream path writes.
-        (item("t#~Song#1#-", "x", seq="s", GSI2PK="p", GSI2SK="q"), Fate.FENCED),
-        (item("t#~Song#1#-", "x", seq="s", ttl=1, GSI2PK="p", GSI2SK="q"), Fate.FENCED),
-        (item("t#+Song.count#1", "slot#s", seq="s", rev=1, items=0, total=0), Fate.FENCED),
-        (item("t#+Song.count#1", "total", rev=1, items=0, total=0, ttl=1), Fate.FENCED),
-        (item("t#*Ballot.likes#1#p#head", "head", rev=4), Fate.FENCED),
-        (item("t#~Song#1#-", "x", seq="s", ttl=1), Fate.STAYS),
-        (item("t#+Song.count#1", "slot#s", seq=FENCED, rev=2, ttl=1), Fate.STAYS),
+        (item("t#~Song#1#-", "x", seq="s", GSI2PK="p", GSI2SK="q"), DeletionAction.FENCED),
+        (item("t#~Song#1#-", "x", seq="s", ttl=1, GSI2PK="p", GSI2SK="q"), DeletionAction.FENCED),
+        (
+            item("t#+Song.count#1", "slot#s", seq="s", rev=1, items=0, total=0),
+            DeletionAction.FENCED,
+        ),
+        (item("t#+Song.count#1", "total", rev=1, items=0, total=0, ttl=1), DeletionAction.FENCED),
+        (item("t#*Ballot.likes#1#p#head", "head", rev=4), DeletionAction.FENCED),
+        (item("t#~Song#1#-", "x", seq="s", ttl=1), DeletionAction.STAYS),
+        (item("t#+Song.count#1", "slot#s", seq=FENCED, rev=2, ttl=1), DeletionAction.STAYS),
     ],
 )
-def test_each_kind_has_its_fate(stands: Image, fate: Fate) -> None:
-    assert fate_of(stands) is fate
+def test_each_kind_has_its_fate(stands: Image, fate: DeletionAction) -> None:
+    assert choose_action(stands) is fate
 
 
 def test_a_tombstone_is_behind_every_number_and_only_over_what_was_read() -> None:
-    row = tombstone(item("t#~Song#1#-", "x", seq="s", GSI2PK="p", GSI2SK="q"), NOW)
+    row = build_tombstone(item("t#~Song#1#-", "x", seq="s", GSI2PK="p", GSI2SK="q"), NOW)
     assert row.item == item("t#~Song#1#-", "x", seq=FENCED, ttl=LATER)
     assert (row.condition, row.values) == ("seq = :read", {":read": {"S": "s"}})
-    assert fate_of(row.item) is Fate.STAYS
+    assert choose_action(row.item) is DeletionAction.STAYS
     for label in ("2026-11-21T00:00:00.000", "9999-12-31T23:59:59.999"):
-        assert sequence(label, "9" * 40) < FENCED
+        assert render_sequence(label, "9" * 40) < FENCED
 
-    slot = tombstone(item("t#+Song.count#1", "slot#s", seq="s", rev=7, items=1, total=1), NOW)
+    slot = build_tombstone(item("t#+Song.count#1", "slot#s", seq="s", rev=7, items=1, total=1), NOW)
     assert slot.item == item("t#+Song.count#1", "slot#s", seq=FENCED, rev=8, ttl=LATER)
     assert (slot.condition, slot.values) == ("rev = :read", {":read": {"N": "7"}})
-    never = tombstone(item("t#+Song.count#1", "slot#s", seq="s"), NOW)
+    never = build_tombstone(item("t#+Song.count#1", "slot#s", seq="s"), NOW)
     assert never.condition == "attribute_not_exists(rev)"
     assert never.item["rev"] == {"N": "1"}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from daicho import Domain
-from daicho.declare.queries import Many
+from daicho.declare.queries import ListQuery
 from daicho.errors import (
     BadCursor,
     Invalid,
@@ -31,7 +31,7 @@ from tests.support.sample_domain import Category, Contact, FakeBook, Link, Order
         ("/contacts?firms=true", Contact.firms()),
         ("/categories", Category.key.all()),
         ("/categories/c%231/contacts", Contact.in_category("c#1")),
-        ("/orders?date=2026-11-21", Many(Order, "partition", "key", (None,))),
+        ("/orders?date=2026-11-21", ListQuery(Order, "partition", "key", (None,))),
         ("/contacts/ann/orders", Order.of_customer("ann")),
         ("/customers/ann/orders?open=true", Order.open("ann")),
         ("/orders/o/contacts", Link.key.inverse("o")),
@@ -98,7 +98,7 @@ class Other(FakeBook):
             raise PreconditionFailed("other")
         return super().change(one, changes, if_match=if_match)
 
-    untouched = True
+    has_no_writes = True
 
 
 def test_of_two_who_change_a_set_one_comes_after_the_other() -> None:

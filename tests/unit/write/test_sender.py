@@ -14,8 +14,8 @@ from daicho.errors import (
     TransactionFailedError,
     UnansweredError,
 )
-from daicho.runtime.retry import Patience
-from daicho.storage.item_cache import Memory
+from daicho.runtime.retry import RetryBudget
+from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import ConditionCheck, Delete, Put, Write
 from daicho.storage.table import Table
@@ -52,16 +52,16 @@ def in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
         nonlocal now
         now += seconds
 
-    def of(seconds: float) -> Patience:
+    def of(seconds: float) -> RetryBudget:
         until = now + seconds
-        return Patience(lambda: until - now, reserve=0, sleep=pause)
+        return RetryBudget(lambda: until - now, reserve=0, sleep=pause)
 
-    monkeypatch.setattr(Patience, "seconds", of)
+    monkeypatch.setattr(RetryBudget, "for_seconds", of)
 
 
 def sender(store: Store) -> Sender:
     now = NOON + dt.timedelta(seconds=1)
-    memory = Memory(lambda: now)
+    memory = ItemCache(lambda: now)
     memory.get(KEY, 10, lambda: ITEM)
     return Sender(cast(Table, store), memory)
 
@@ -79,12 +79,12 @@ def test_it_is_sent_again_until_the_other_is_through() -> None:
     store = Store(ContendedError("x"), ContendedError("x"))
     sent = sender(store)
     sent.send([Put(ITEM), Delete(KEY)])
-    assert (len(store.asked), sent.sent) == (3, 1)
+    assert (len(store.asked), sent.attempted) == (3, 1)
     store = Store(*[ContendedError("x")] * 1_000)
     sent = sender(store)
     with pytest.raises(Raced):
         sent.send([Put(ITEM)])
-    assert sent.sent == 0
+    assert sent.attempted == 0
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_what_may_have_been_done_is_known(
     found = sender(Store(error))
     with pytest.raises(raised) as failed:
         found.send([Put(ITEM)])
-    assert found.sent == sent
+    assert found.attempted == sent
     if isinstance(failed.value, TransactionFailedError):
         assert failed.value.refused == {0: ITEM}
     # Whatever became of it, what was known of the item is known no more.

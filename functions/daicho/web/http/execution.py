@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from daicho.errors import Raced
-from daicho.runtime.retry import Patience
+from daicho.runtime.retry import RetryBudget
 from daicho.web.http.operation import Reply
-from daicho.write.idempotency import Answer, Request
+from daicho.write.idempotency import IdempotentRequest, StoredAnswer
 
 if TYPE_CHECKING:
     from daicho.book.book import Book
@@ -20,7 +20,7 @@ RACING_SECONDS = 3.0
 def done(
     open_book: Callable[[], Book],
     answer: Callable[[Book], Reply],
-    asked: Request | None,
+    asked: IdempotentRequest | None,
     finish: Callable[[Book, Reply], Reply] = lambda _, reply: reply,
 ) -> Reply:
     """The reply of a request; ``asked`` is what it is done once as.
@@ -33,22 +33,22 @@ def done(
     Raises:
         Raced: others were faster, again and again.
     """
-    for _ in Patience.seconds(RACING_SECONDS).attempts():
+    for _ in RetryBudget.for_seconds(RACING_SECONDS).count_attempts():
         book = open_book()
         try:
             reply = answer(book) if asked is None else _once(book, answer, asked)
         except Raced:
-            if not book.untouched:
+            if not book.has_no_writes:
                 raise
         else:
             return finish(book, reply)
     raise Raced("others were faster, again and again; try again")
 
 
-def _once(book: Book, answer: Callable[[Book], Reply], asked: Request) -> Reply:
-    def given() -> Answer:
+def _once(book: Book, answer: Callable[[Book], Reply], asked: IdempotentRequest) -> Reply:
+    def given() -> StoredAnswer:
         reply = answer(book)
-        return Answer(reply.status, reply.headers, reply.body)
+        return StoredAnswer(reply.status, reply.headers, reply.body)
 
     found = book.once(asked, given)
     return Reply(found.status, found.body, found.headers)

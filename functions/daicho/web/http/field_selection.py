@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from daicho.declare.entity import Entity
-from daicho.items.projection import names_of
+from daicho.items.projection import list_field_names
 from daicho.web.http.operation import Call, Parameter
 
 FIELDS = "fields"
@@ -18,7 +18,7 @@ FIELDS = "fields"
 @cache
 def parameter(entity: type[Entity]) -> Parameter:
     """The parameter that names fields of an entity; 422 for one that it does not have."""
-    known = names_of(entity)
+    known = list_field_names(entity)
 
     def check(text: str) -> str:
         for name in text.split(","):

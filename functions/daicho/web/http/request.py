@@ -13,7 +13,7 @@ from urllib.parse import unquote_plus
 
 from daicho.storage.keys import TENANT
 from daicho.web.http.problems import HttpError
-from daicho.write.idempotency import Request
+from daicho.write.idempotency import IdempotentRequest
 
 MOST_BODY_BYTES = 6 * 1024 * 1024
 """Of a body, whatever it is for: Lambda is handed no more. An operation may take less."""
@@ -112,10 +112,10 @@ class Incoming:
         groups = str(self.claims.get("cognito:groups", "")).strip("[]").replace(",", " ").split()
         return frozenset(filter(None, (*groups, self.claims.get("custom:role"))))
 
-    def under(self, key: str) -> Request:
+    def under(self, key: str) -> IdempotentRequest:
         """The request as it is known under an Idempotency-Key."""
         path = str(self.event.get("rawPath", ""))
-        return Request.of(key, self.method, path, self.query, self.body)
+        return IdempotentRequest.from_http(key, self.method, path, self.query, self.body)
 
     def check(self) -> None:
         """Refuse what no operation could read.

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from daicho.declare.entity import Entity
-from daicho.declare.queries import Many, One
+from daicho.declare.queries import ItemRef, ListQuery
 from daicho.web.http import field_selection
 from daicho.web.http.operation import VARIABLE, Call, Reply, variables_of
 from daicho.web.http.preconditions import IF_NONE_MATCH, etag_of, matches_any
@@ -25,7 +25,7 @@ def item(call: Call, found: Entity) -> Reply:
     return replace(reply, page=([found], None))
 
 
-def one(call: Call, question: One[Any]) -> Reply:
+def one(call: Call, question: ItemRef[Any]) -> Reply:
     """One item that is asked for; of ``?fields=`` only those."""
     names = field_selection.asked(call)
     if not names:
@@ -49,7 +49,7 @@ def written(found: Entity, *, location: str | None = None, created: bool | None 
     return Reply(201 if new else 200, models.text_of(found), headers, page=([found], None))
 
 
-def items(call: Call, *questions: Many[Entity]) -> Reply:
+def items(call: Call, *questions: ListQuery[Entity]) -> Reply:
     """A page of a list."""
     limit, cursor, names = call.values["limit"], call.values["cursor"], field_selection.asked(call)
     if names:

@@ -51,7 +51,7 @@ def openapi(daicho: Daicho, ledger: Ledger, *, server: str = "") -> dict[str, An
     Raises:
         DeclarationError: the declarations are not those of the ledger.
     """
-    daicho.locked(ledger)
+    daicho.check_locked(ledger)
     served = [*operations(daicho), *administration()]
     return described(served, server=server, examples=daicho.examples)
 

@@ -19,14 +19,14 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from daicho.declare.aggregates import Aggregate
-from daicho.declare.domain import Answer, Domain, Resource
+from daicho.declare.domain import Domain, MountedDeclaration, Resource
 from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec
 from daicho.declare.keys import Edge
 from daicho.declare.listings import Listing
 from daicho.declare.registry import Daicho
 from daicho.declare.searches import Search
-from daicho.declare.stored_objects import objects_of
+from daicho.declare.stored_objects import list_object_fields
 from daicho.errors import DeclarationError
 from daicho.web.http.operation import Operation, shape_of, variables_of
 from daicho.web.http.preconditions import IDEMPOTENCY_KEY
@@ -48,7 +48,7 @@ def operations(daicho: Daicho) -> list[Operation]:
     for domain in daicho.domains:
         mounting.mount(domain)
     shown = _besides(daicho)
-    located = [Objects(entity) for entity in daicho.entities if objects_of(entity)]
+    located = [Objects(entity) for entity in daicho.entities if list_object_fields(entity)]
     for each in mounting.found.values():
         for besides in shown:
             besides.show(each)
@@ -202,7 +202,7 @@ class _Mounting:
         return f"{home.collection}/{{{reference.name}}}"
 
 
-def _answered(tag: str, answer: Answer) -> Operation:
+def _answered(tag: str, answer: MountedDeclaration) -> Operation:
     path, _, query = answer.path.partition("?")
     asked = tuple(name for name, _ in parse_qsl(query, keep_blank_values=True))
     mounted = Mounted(answer.declaration, (*variables_of(path), *asked), answer.window)

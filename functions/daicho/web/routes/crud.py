@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from daicho.declare.domain import Resource, count_of_all
+from daicho.declare.domain import Resource, find_total_count
 from daicho.declare.entity import Entity
-from daicho.declare.queries import Figure, One
+from daicho.declare.queries import ItemRef, TotalQuery
 from daicho.errors import Conflict, PreconditionFailed, Raced
 from daicho.web.http import responses
 from daicho.web.http.operation import Answerer, Call, Reply
@@ -17,11 +17,11 @@ from daicho.web.schema import models
 
 def post(resource: Resource) -> Answerer:
     """Create an item whose id is made."""
-    entity, count = resource.entity, count_of_all(resource.entity)
+    entity, count = resource.entity, find_total_count(resource.entity)
 
     def answer(call: Call) -> Reply:
         if resource.most is not None and count is not None:
-            there = call.book.read(Figure(entity, count, (), ()), live=True).items
+            there = call.book.read(TotalQuery(entity, count, (), ()), live=True).items
             if there >= resource.most:
                 said = f"a tenant has at most {resource.most:,} of {entity.__name__}"
                 raise Conflict(f"{said}: delete one first")
@@ -78,7 +78,7 @@ def join(resource: Resource, name: str, variable: str) -> Answerer:
 
     def answer(call: Call) -> Reply:
         member: str = call.values[variable]
-        call.book.get(One(target, (member,)))
+        call.book.get(ItemRef(target, (member,)))
         return _changed_set(resource.entity, name, call, lambda members: members | {member})
 
     return answer
@@ -120,12 +120,12 @@ def _item(entity: type[Entity], call: Call) -> Entity:
     return entity(**named, **(models.given(call.body) if call.body else {}))
 
 
-def one_of(entity: type[Entity], values: Mapping[str, Any]) -> One[Entity]:
+def one_of(entity: type[Entity], values: Mapping[str, Any]) -> ItemRef[Entity]:
     """The item that a path and a query name."""
-    return One(entity, tuple(values[name] for name in models.key_names(entity)))
+    return ItemRef(entity, tuple(values[name] for name in models.key_names(entity)))
 
 
-def known_version(call: Call, one: One[Entity]) -> int | None:
+def known_version(call: Call, one: ItemRef[Entity]) -> int | None:
     """The version that If-Match asks for, None without one.
 
     Raises:

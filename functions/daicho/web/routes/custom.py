@@ -21,7 +21,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from daicho.declare.domain import Resource, Route
 from daicho.declare.entity import Entity
-from daicho.declare.results import Counted
+from daicho.declare.results import VoteResult
 from daicho.errors import DeclarationError
 from daicho.web.http import responses
 from daicho.web.http.operation import (
@@ -70,7 +70,7 @@ def operation(tag: str, route: Route, homes: Homes) -> Operation:
     )
     status = 204 if returns is None else 201 if _creates(route, returns) else 200
     also = {200, 201} if route.method == "PUT" and _entities(returns) else set()
-    also |= {202} if Counted in _kinds(returns) else set()
+    also |= {202} if VoteResult in _kinds(returns) else set()
     return Operation(
         route.method,
         path,
@@ -198,7 +198,7 @@ def _entities(returns: Any) -> list[type[Entity]]:
 
 def _status_of(found: object) -> int:
     """202 says that it may or may not be done: RFC 9110, section 15.3.3."""
-    return 202 if isinstance(found, Counted) and found.counted == "unknown" else 200
+    return 202 if isinstance(found, VoteResult) and found.counted == "unknown" else 200
 
 
 def _page_item(returns: Any) -> Any:

@@ -10,16 +10,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 
-from daicho.declare.aggregates import Count, Tally, TallyOf
+from daicho.declare.aggregates import Count, TallyDeclaration, TallyQueries
 from daicho.declare.domain import Window
 from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec
-from daicho.declare.keys import EdgeOf, KeyOf
-from daicho.declare.listings import Listing, ListingOf
+from daicho.declare.keys import EdgeQueries, KeyQueries
+from daicho.declare.listings import Listing, ListingQueries
 from daicho.declare.parts import PartSpec
-from daicho.declare.queries import Many, One
+from daicho.declare.queries import ItemRef, ListQuery
 from daicho.declare.results import Score
-from daicho.declare.searches import Search, SearchOf
+from daicho.declare.searches import Search, SearchQueries
 from daicho.errors import DeclarationError
 from daicho.web.http import field_selection, responses
 from daicho.web.http.operation import Call, Choice, Parameter, Reply
@@ -50,7 +50,7 @@ class Mounted:
         """
         owner = asked.__self__ if isinstance(asked, MethodType) else asked
         way = asked.__name__ if isinstance(asked, MethodType) else ""
-        if not isinstance(owner, TallyOf | KeyOf | ListingOf | SearchOf):
+        if not isinstance(owner, TallyQueries | KeyQueries | ListingQueries | SearchQueries):
             raise DeclarationError(f"{asked!r} is no declaration: domain.answer(path, Song.titled)")
         self.owner, self.way, self.asked = owner, way, asked
         self.entity: type[Entity] = owner.entity
@@ -71,32 +71,32 @@ class Mounted:
         """The values that it is asked with, in order."""
         owner = self.owner
         match owner, self.way:
-            case SearchOf(), "":
+            case SearchQueries(), "":
                 search = owner.declaration
                 name = search.reads[0] if len(search.reads) == 1 else "q"
                 described = f"{_sought(search)}."
                 keyword = Annotated[str, Field(max_length=LONGEST_KEYWORD)]
                 return (Parameter(name, keyword, described),)
-            case ListingOf(), "":
+            case ListingQueries(), "":
                 return _parts(self.entity, owner.declaration.partition)
-            case TallyOf(), "":
+            case TallyQueries(), "":
                 declared = owner.declaration
                 return _parts(self.entity, (*declared.within, *declared.by))
-            case TallyOf(), "top":
+            case TallyQueries(), "top":
                 if not owner.declaration.ranked:
                     raise DeclarationError(f"{owner.declaration} is not ranked: it has no top")
                 return _parts(self.entity, owner.declaration.within)
-            case EdgeOf(), "inverse":
+            case EdgeQueries(), "inverse":
                 return _fields(self.entity, (owner.declaration.parts[1].name,))
-            case KeyOf(), "all":
+            case KeyQueries(), "all":
                 names = models.key_names(self.entity)[: owner.declaration.partition]
                 return _fields(self.entity, names)
-            case KeyOf(), "under":
+            case KeyQueries(), "under":
                 given = key_prefix.named(owner, self.names)
                 rest = models.key_names(self.entity)[len(given) :]
                 more = (key_prefix.parameter(rest),) if key_prefix.UNDER in self.names else ()
                 return (*_fields(self.entity, given), *more)
-            case KeyOf(), "":
+            case KeyQueries(), "":
                 return _fields(self.entity, models.key_names(self.entity))
         raise DeclarationError(f"{self.name} cannot be asked over HTTP")
 
@@ -108,21 +108,21 @@ class Mounted:
         if self.way == "under":
             return f"List {entity} under {named.replace('under', 'the beginning of a key')}"
         match self.owner, self.way:
-            case SearchOf(), _:
+            case SearchQueries(), _:
                 sought = _sought(self.owner.declaration)
                 return f"Find {entity} by {sought[0].lower()}{sought[1:]}"
-            case ListingOf(), _:
+            case ListingQueries(), _:
                 declared = self.owner.declaration
                 names = " and ".join(each.name for each in declared.order)
                 order = f"by {names}" if names else "newest first"
                 flagged = f", {declared.name}" if self.flag else ""
                 return f"List {entity} of a {named}{flagged}, {order}"
-            case TallyOf(), "top":
+            case TallyQueries(), "top":
                 return f"Rank {_listed([p.field for p in self.owner.declaration.by])} of a {named}"
-            case TallyOf(), _:
+            case TallyQueries(), _:
                 verb = "Count" if isinstance(self.owner.declaration.measure, Count) else "Sum up"
                 return f"{verb} {entity} of a {named}"
-            case KeyOf(), "":
+            case KeyQueries(), "":
                 return f"Show one {entity}"
         return f"List {entity} of a {named}"
 
@@ -138,11 +138,11 @@ class Mounted:
     def returns(self) -> Any:
         """The model of the answer."""
         match self.owner, self.way:
-            case TallyOf(), "":
+            case TallyQueries(), "":
                 return _score_model(self.owner.declaration)
-            case TallyOf(), _:
+            case TallyQueries(), _:
                 return models.page_of(_score_model(self.owner.declaration))
-            case KeyOf(), "":
+            case KeyQueries(), "":
                 return models.reading(self.entity)
         return models.page_of(models.reading(self.entity))
 
@@ -157,15 +157,15 @@ class Mounted:
         )
         asked_by = tuple(each for each in self.parameters if each.name not in inside)
         optional: tuple[Parameter, ...] = PAGING
-        if isinstance(self.owner, TallyOf):
+        if isinstance(self.owner, TallyQueries):
             optional = (*PAGING, LIVE) if self.way else (LIVE,)
-        elif isinstance(self.owner, KeyOf) and not self.way:
+        elif isinstance(self.owner, KeyQueries) and not self.way:
             optional = (field_selection.parameter(self.entity),)
         elif self.window:
             optional = (*PAGING, time_window.parameter(self.window))
-        if isinstance(self.owner, ListingOf) and self.owner.declaration.has_copies:
+        if isinstance(self.owner, ListingQueries) and self.owner.declaration.has_copies:
             optional = (*optional, field_selection.parameter(self.entity))
-        searches = isinstance(self.owner, SearchOf)
+        searches = isinstance(self.owner, SearchQueries)
         required = (*asked_by, *flags)
         return Choice(
             self.name, self.said, self._answer(), self.returns, required, optional, searches
@@ -175,7 +175,7 @@ class Mounted:
         names = tuple(each.name for each in self.parameters)
         asked: Any = self.asked
         declared = self.owner.declaration
-        if isinstance(declared, Tally):
+        if isinstance(declared, TallyDeclaration):
             if self.way:
                 return _ranking(asked, names, declared)
             return _figure(asked, names, declared)
@@ -186,8 +186,8 @@ class Mounted:
                 values = key_prefix.checked(
                     self.owner, [*values[:-1], *key_prefix.components(values[-1])]
                 )
-            question: One[Any] | Many[Any] = asked(*values)
-            if isinstance(question, One):
+            question: ItemRef[Any] | ListQuery[Any] = asked(*values)
+            if isinstance(question, ItemRef):
                 return responses.one(call, question)
             return responses.items(call, time_window.within(call, self.window, question))
 
@@ -242,7 +242,9 @@ def only(value: str) -> Any:
     return Literal[value]
 
 
-def _ranking(asked: Any, names: tuple[str, ...], declared: Tally) -> Callable[[Call], Reply]:
+def _ranking(
+    asked: Any, names: tuple[str, ...], declared: TallyDeclaration
+) -> Callable[[Call], Reply]:
     def answer(call: Call) -> Reply:
         values = call.values
         question = asked(*(values[name] for name in names))
@@ -257,7 +259,9 @@ def _ranking(asked: Any, names: tuple[str, ...], declared: Tally) -> Callable[[C
     return answer
 
 
-def _figure(asked: Any, names: tuple[str, ...], declared: Tally) -> Callable[[Call], Reply]:
+def _figure(
+    asked: Any, names: tuple[str, ...], declared: TallyDeclaration
+) -> Callable[[Call], Reply]:
     def answer(call: Call) -> Reply:
         question = asked(*(call.values[name] for name in names))
         score = call.book.read(question, live=call.values["live"], ranked=declared.ranked)
@@ -267,7 +271,7 @@ def _figure(asked: Any, names: tuple[str, ...], declared: Tally) -> Callable[[Ca
     return answer
 
 
-def score_values(declared: Tally, score: Score, *, ranked: bool) -> dict[str, Any]:
+def score_values(declared: TallyDeclaration, score: Score, *, ranked: bool) -> dict[str, Any]:
     """A score by the names of what it is grouped by: song, count, rank; or total."""
     names = [part_name(part) for part in declared.by]
     found: dict[str, Any] = dict(zip(names, score.by, strict=False))
@@ -284,12 +288,12 @@ def score_values(declared: Tally, score: Score, *, ranked: bool) -> dict[str, An
 
 
 @cache
-def _sums_decimals(declared: Tally) -> bool:
+def _sums_decimals(declared: TallyDeclaration) -> bool:
     measure = declared.measure
     return not isinstance(measure, Count) and measure.field.kind == "decimal"
 
 
-def _score_model(declared: Tally) -> type[BaseModel]:
+def _score_model(declared: TallyDeclaration) -> type[BaseModel]:
     fields: dict[str, Any] = {part_name(part): (str, ...) for part in declared.by}
     fields["count"] = (int, ...)
     if not isinstance(declared.measure, Count):

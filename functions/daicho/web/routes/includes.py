@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, TypeAdapter, create_model
 
-from daicho.declare.domain import Beside
+from daicho.declare.domain import Include
 from daicho.declare.entity import Entity
 from daicho.errors import DeclarationError
 from daicho.web.http import responses
@@ -27,7 +27,7 @@ INCLUDE = "include"
 class Besides:
     """All that is shown beside the rows of one entity."""
 
-    def __init__(self, entity: type[Entity], besides: Sequence[Beside]) -> None:
+    def __init__(self, entity: type[Entity], besides: Sequence[Include]) -> None:
         self.entity, self.besides = entity, besides
         self._adapters = {each.name: _adapter(each) for each in besides}
         self._page = models.page_of(self._row())
@@ -93,7 +93,7 @@ def _include(names: Sequence[str]) -> tuple[Parameter, ...]:
     return (Parameter(INCLUDE, listed, f"What else to show beside each item: {', '.join(names)}."),)
 
 
-def _value_type(beside: Beside) -> Any:
+def _value_type(beside: Include) -> Any:
     """The type of one item's value: of ``list[X]``, X."""
     hints = typing.get_type_hints(beside.function, include_extras=True)
     (inner,) = typing.get_args(hints.get("return")) or (None,)
@@ -108,7 +108,7 @@ def _entity_of(value_type: Any) -> type[Entity] | None:
     return inner if isinstance(inner, type) and issubclass(inner, Entity) else None
 
 
-def _adapter(beside: Beside) -> TypeAdapter[Any] | None:
+def _adapter(beside: Include) -> TypeAdapter[Any] | None:
     """What writes the values as JSON; None for lists of items."""
     value_type = _value_type(beside)
     return None if _entity_of(value_type) else TypeAdapter(value_type)

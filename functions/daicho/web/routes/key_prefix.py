@@ -10,7 +10,7 @@ import re
 from typing import Any
 from urllib.parse import unquote
 
-from daicho.declare.keys import KeyOf
+from daicho.declare.keys import KeyQueries
 from daicho.errors import DeclarationError, Refusal, refuse
 from daicho.web.http.operation import Parameter
 
@@ -43,7 +43,7 @@ def components(text: str) -> list[str]:
     return found
 
 
-def named(asked: KeyOf[Any, *tuple[Any, ...]], names: tuple[str, ...]) -> tuple[str, ...]:
+def named(asked: KeyQueries[Any, *tuple[Any, ...]], names: tuple[str, ...]) -> tuple[str, ...]:
     """The fields of a key that a path and its query name, which must be its first ones.
 
     Raises:

@@ -15,9 +15,9 @@ from typing import Any
 
 from pydantic import BaseModel, Field, create_model
 
-from daicho.declare.entity import Entity, stored
-from daicho.declare.queries import One
-from daicho.declare.stored_objects import Place, objects_of
+from daicho.declare.entity import Entity, restore_item
+from daicho.declare.queries import ItemRef
+from daicho.declare.stored_objects import SignedRequest, list_object_fields
 from daicho.web.http.operation import Call, Choice, Operation, Parameter, Reply
 from daicho.web.http.problems import HttpError
 from daicho.web.schema import models
@@ -62,7 +62,7 @@ class Objects:
     def __init__(self, entity: type[Entity]) -> None:
         self.entity = entity
         one = models.reading(entity)
-        fields: dict[str, Any] = dict.fromkeys(objects_of(entity), (Located, ...))
+        fields: dict[str, Any] = dict.fromkeys(list_object_fields(entity), (Located, ...))
         located = create_model(
             f"{entity.__name__}Located", __base__=one, __doc__=one.__doc__, **fields
         )
@@ -104,24 +104,24 @@ class Objects:
         return replace(choice, finish=finish, returns=returns, optional=optional)
 
     def _locate(self, call: Call, item: Entity, shown: dict[str, Any], *, uploads: bool) -> None:
-        for name in objects_of(self.entity):
-            place = call.book.download(item, name)
+        for name in list_object_fields(self.entity):
+            place = call.book.sign_download(item, name)
             shown[name] |= {"url": place.url, "expires_at": _plain(place)["expires_at"]}
             if uploads:
-                shown[name]["upload"] = _plain(call.book.upload(item, name))
+                shown[name]["upload"] = _plain(call.book.sign_upload(item, name))
 
     def _kept(self, document: Mapping[str, Any]) -> Entity:
         """The item that a kept reply shows."""
         fields = {name: value for name, value in document.items() if name in self.entity.fields_}
         created = dt.datetime.fromisoformat(document["created_at"])
-        return stored(self.entity, fields, created, document["version"])
+        return restore_item(self.entity, fields, created, document["version"])
 
     def _stands(self, call: Call, item: Entity) -> bool:
         names = models.key_names(self.entity)
-        one = One(self.entity, tuple(getattr(item, name) for name in names))
+        one = ItemRef(self.entity, tuple(getattr(item, name) for name in names))
         return call.book.find(one) is not None
 
 
-def _plain(place: Place) -> Mapping[str, Any]:
+def _plain(place: SignedRequest) -> Mapping[str, Any]:
     plain: dict[str, Any] = json.loads(Upload(**vars(place)).model_dump_json())
     return plain

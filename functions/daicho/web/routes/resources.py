@@ -11,7 +11,7 @@ from pydantic import Field
 from daicho.declare.domain import Resource
 from daicho.declare.entity import Entity
 from daicho.declare.fields import MISSING
-from daicho.declare.split import split_of
+from daicho.declare.split import find_split_field
 from daicho.errors import DeclarationError
 from daicho.web.http import field_selection
 from daicho.web.http.operation import (
@@ -134,7 +134,7 @@ def _post(tag: str, resource: Resource, in_paths: Collection[str]) -> Operation:
 
 
 def _most_bytes(entity: type[Entity]) -> int:
-    return MOST_BODY_BYTES if split_of(entity) is None else MOST_SPLIT_BYTES
+    return MOST_BODY_BYTES if find_split_field(entity) is None else MOST_SPLIT_BYTES
 
 
 def _members(tag: str, resource: Resource) -> Iterator[Operation]:

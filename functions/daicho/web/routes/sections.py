@@ -13,9 +13,9 @@ from pydantic import Field, RootModel
 
 from daicho.declare.domain import Resource
 from daicho.declare.entity import Entity
-from daicho.declare.queries import OneSection
-from daicho.declare.results import Held
-from daicho.declare.split import split_of
+from daicho.declare.queries import SectionRef
+from daicho.declare.results import SectionValue
+from daicho.declare.split import find_split_field
 from daicho.errors import DeclarationError
 from daicho.web.http import responses
 from daicho.web.http.operation import (
@@ -41,7 +41,7 @@ def operations(tag: str, resource: Resource, inside: tuple[Parameter, ...]) -> I
     Raises:
         DeclarationError: the item's path has a variable of that name.
     """
-    held = split_of(resource.entity)
+    held = find_split_field(resource.entity)
     if held is None:
         return
     if VARIABLE in variables_of(resource.path):
@@ -83,9 +83,9 @@ def _value_of(entity: type[Entity], field: str) -> type[RootModel[Any]]:
     return made
 
 
-def _asked(entity: type[Entity], call: Call) -> OneSection[Entity]:
+def _asked(entity: type[Entity], call: Call) -> SectionRef[Entity]:
     parts = tuple(call.values[name] for name in models.key_names(entity))
-    return OneSection(entity, parts, call.values[VARIABLE])
+    return SectionRef(entity, parts, call.values[VARIABLE])
 
 
 def _get(entity: type[Entity]) -> Answerer:
@@ -133,11 +133,11 @@ def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _tag(held: Held) -> str:
+def _tag(held: SectionValue) -> str:
     return f'"{held.version}"'
 
 
-def _known_version(call: Call, asked: OneSection[Entity]) -> int | None:
+def _known_version(call: Call, asked: SectionRef[Entity]) -> int | None:
     """The version that If-Match asks for, None without one.
 
     Raises:

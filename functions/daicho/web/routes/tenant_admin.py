@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from daicho.layout.tombstone import TOMBSTONE
+from daicho.layout.tombstone import TOMBSTONE_RETENTION
 from daicho.tenants.jobs import Archive, Job
 from daicho.web.http.operation import Call, Choice, Operation, Parameter, Reply
 
 if TYPE_CHECKING:
-    from daicho.tenants.lifecycle import Desk
+    from daicho.tenants.lifecycle import TenantAdmin
 
 ARCHIVE = Parameter(
     "archive",
@@ -128,11 +128,11 @@ def _delete(call: Call) -> Reply:
 
 
 def _show(call: Call) -> Reply:
-    return Reply(200, view(_desk(call).job(call.values["id"])).model_dump_json())
+    return Reply(200, view(_desk(call).get_job(call.values["id"])).model_dump_json())
 
 
-def _desk(call: Call) -> Desk:
-    return cast("Desk", call.book)
+def _desk(call: Call) -> TenantAdmin:
+    return cast("TenantAdmin", call.book)
 
 
 def view(job: Job) -> JobView:
@@ -168,7 +168,7 @@ def _proof(job: Job) -> Proof:
         ended=ended,
         looked_at=_count(job.seen, "looked_at"),
         tombstones=_count(job.seen, "tombstones"),
-        tombstones_expire=ended + TOMBSTONE,
+        tombstones_expire=ended + TOMBSTONE_RETENTION,
     )
 
 

@@ -10,9 +10,9 @@ from annotated_types import Ge, Le
 from daicho.declare.domain import Window
 from daicho.declare.entity import E
 from daicho.declare.fields import FieldSpec, created_at
-from daicho.declare.keys import KeyOf
-from daicho.declare.listings import ListingOf
-from daicho.declare.queries import Many
+from daicho.declare.keys import KeyQueries
+from daicho.declare.listings import ListingQueries
+from daicho.declare.queries import ListQuery
 from daicho.errors import DeclarationError
 from daicho.web.http.operation import Call, Parameter
 from daicho.web.schema.wire_types import in_text, limited
@@ -38,15 +38,15 @@ def check(owner: Any, way: str, path: str, window: Window) -> None:
         raise DeclarationError(f"{path}: a window is in {units}, not {window!r}")
     order: FieldSpec | None = None
     match owner:
-        case ListingOf():
+        case ListingQueries():
             order = (owner.declaration.order or (created_at,))[0]
-        case KeyOf() if way == "all":
+        case KeyQueries() if way == "all":
             order = next(iter(owner.declaration.parts[owner.declaration.partition :]), None)
     if order is None or order.kind != "datetime":
         raise DeclarationError(f"{path}: {owner.declaration} is not ordered by an instant")
 
 
-def within(call: Call, window: Window | None, question: Many[E]) -> Many[E]:
+def within(call: Call, window: Window | None, question: ListQuery[E]) -> ListQuery[E]:
     """The question, of the last minutes if a request says how many."""
     number: int | None = call.values.get(window) if window else None
     return question if number is None else question.last(dt.timedelta(**{str(window): number}))

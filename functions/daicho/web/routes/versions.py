@@ -10,7 +10,7 @@ from annotated_types import Ge, Le
 from pydantic import BaseModel
 
 from daicho.declare.domain import Resource
-from daicho.declare.queries import Many, One
+from daicho.declare.queries import ItemRef, ListQuery
 from daicho.web.http import field_selection, responses
 from daicho.web.http.operation import Answerer, Call, Choice, Operation, Parameter, Reply
 from daicho.web.http.paging import PAGING
@@ -73,7 +73,7 @@ def operations(
 def _listed(resource: Resource) -> Answerer:
     def answer(call: Call) -> Reply:
         one = crud.one_of(resource.entity, call.values)
-        return responses.items(call, Many(one.entity, "versions", "versions", one.parts))
+        return responses.items(call, ListQuery(one.entity, "versions", "versions", one.parts))
 
     return answer
 
@@ -99,6 +99,6 @@ def _forgotten(resource: Resource) -> Answerer:
     return answer
 
 
-def _numbered(resource: Resource, call: Call) -> One[Any]:
+def _numbered(resource: Resource, call: Call) -> ItemRef[Any]:
     one = crud.one_of(resource.entity, call.values)
-    return One(one.entity, one.parts, call.values[NUMBER.name])
+    return ItemRef(one.entity, one.parts, call.values[NUMBER.name])

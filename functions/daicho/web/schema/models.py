@@ -13,10 +13,10 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
-from daicho.declare.entity import Entity, values_of
+from daicho.declare.entity import Entity, get_values
 from daicho.declare.fields import MISSING, FieldSpec
 from daicho.declare.keys import Key
-from daicho.declare.split import split_of
+from daicho.declare.split import find_split_field
 from daicho.items.projection import View
 from daicho.web.schema.wire_types import (
     ADDRESSABLE,
@@ -69,7 +69,7 @@ def change(entity: type[Entity], in_paths: Collection[str] = ()) -> type[BaseMod
     fields: dict[str, Any] = {
         each: (_written(entity, each, in_paths), Field(default=None))
         for each, spec in _writable(entity, fixed).items()
-        if not spec.frozen and spec is not split_of(entity)
+        if not spec.frozen and spec is not find_split_field(entity)
     }
     return create_model(f"{entity.__name__}Change", __config__=STRICT, **fields)
 
@@ -82,7 +82,7 @@ def reading(entity: type[Entity]) -> type[BaseModel]:
         for name, spec in entity.fields_.items()
         if not spec.hidden
     }
-    held = split_of(entity)
+    held = find_split_field(entity)
     if held is not None:
         shown_whole = Field(default=None, description="Where one item is asked for, not in lists.")
         fields[held.name] = (held.annotation, shown_whole)
@@ -102,11 +102,11 @@ def page_of(model: type[BaseModel]) -> type[BaseModel]:
 
 def text_of(item: Entity) -> str:
     """An item as JSON."""
-    entity, held = type(item), split_of(type(item))
+    entity, held = type(item), find_split_field(type(item))
     left_out = held.name if held is not None else None
     values: dict[str, Any] = {
         name: sorted(value) if isinstance(value, set | frozenset) else value
-        for name, value in values_of(item).items()
+        for name, value in get_values(item).items()
         if not entity.fields_[name].hidden and not (value is None and name == left_out)
     }
     values |= {"created_at": item.created_at, "version": item.version}
@@ -138,7 +138,7 @@ def parameter_type(entity: type[Entity], name: str) -> Any:
 
 def _written(entity: type[Entity], name: str, in_paths: Collection[str]) -> Any:
     """The type of a field in a body. What would have no address is refused."""
-    typed, held = _typed(entity, name, in_json), split_of(entity)
+    typed, held = _typed(entity, name, in_json), find_split_field(entity)
     if held is not None and name == held.name:
         return Annotated[typed, AfterValidator(addressable_names)]
     return Annotated[typed, ADDRESSABLE] if name in in_paths else typed

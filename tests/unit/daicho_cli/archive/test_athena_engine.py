@@ -57,7 +57,7 @@ class Engine:
             'seq VARCHAR, raw BOOLEAN, item VARCHAR, entity VARCHAR, dt VARCHAR, "$path" VARCHAR)'
         )
         engine.execute("CREATE MACRO json_extract_scalar(j, p) AS json_extract_string(j, p)")
-        for each in self.kept.archive.links("Download"):
+        for each in self.kept.archive.list_links("Download"):
             for row in self.kept.archive.read(each.name).rows:
                 line = json.loads(row.line)
                 path = f"s3://b/{each.name}"

@@ -57,15 +57,15 @@ def test_what_is_chosen_comes_back(
 
 def test_a_live_item_is_not_overwritten_unless_told(made: Commanded) -> None:
     live = {**download(2), "song": {"S": "1"}, "at": {"S": "now"}, "ttl": {"N": "32503680000"}}
-    made.kept.table.items[item_key.key_of(live)] = live
+    made.kept.table.items[item_key.get_key(live)] = live
     result = made.run("restore", "--apply", "--tenant", "t")
     assert result.exit_code == 1
     assert "1 left alone: a live item stands there (--over-newer)" in result.stdout
-    assert made.kept.table.items[item_key.key_of(live)] == live
+    assert made.kept.table.items[item_key.get_key(live)] == live
     told = made.run("restore", "--apply", "--tenant", "t", "--over-newer")
     assert told.exit_code == 0
     assert "1 of them over a live item" in told.stdout
-    assert made.kept.table.items[item_key.key_of(live)]["at"] == download(2)["at"]
+    assert made.kept.table.items[item_key.get_key(live)]["at"] == download(2)["at"]
 
 
 def test_an_object_that_is_corrupt_is_named_and_the_rest_comes_back(made: Commanded) -> None:
@@ -109,7 +109,7 @@ def test_a_bucket_that_does_not_answer_is_said(
     def gone(*_: Any, **__: Any) -> Any:
         raise UnavailableError("list: no answer")
 
-    monkeypatch.setattr(made.kept.bucket, "listed", gone)
+    monkeypatch.setattr(made.kept.bucket, "list_objects", gone)
     result = made.run("restore", "--tenant", "t")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "could not run: list: no answer" in result.stderr

@@ -28,7 +28,7 @@ def test_every_route_of_the_api_is_among_the_access_patterns() -> None:
 
 def test_each_kind_of_question_says_index_key_and_reads() -> None:
     daicho = Daicho(domain)
-    page = access_patterns(daicho, daicho.appended(Ledger()))
+    page = access_patterns(daicho, daicho.append_generations(Ledger()))
     rows = {line.split("`")[1]: line for line in page.splitlines() if line.startswith("| `")}
     wanted = {
         "GET /rooms/{room}/shelves": "| table | PK `t#Shelf#{room}#{shard}`, merged over 3 shards",

@@ -13,7 +13,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from typer.testing import CliRunner
 
-from daicho.redrive.redrive import MOST_RECOUNTS
+from daicho.redrive.redrive import MAX_RECOUNTS
 from daicho_cli.main import app
 
 NOTHING: dict[str, Any] = {
@@ -179,7 +179,7 @@ def test_what_could_not_be_decided_is_named_and_is_not_done(run: Run) -> None:
 
 
 def test_a_list_of_recounts_that_may_be_cut_says_so(run: Run) -> None:
-    _, result = run("--list", answers=({**NOTHING, "recount": [RECOUNT] * MOST_RECOUNTS},))
+    _, result = run("--list", answers=({**NOTHING, "recount": [RECOUNT] * MAX_RECOUNTS},))
     assert result.stdout.endswith("left: 500 or more tallies to recount\n")
 
 

@@ -98,7 +98,7 @@ def test_two_queries_must_be_told_apart() -> None:
     domain.resource("/twice/{id}", Twice, "GET")
     with pytest.raises(DeclarationError, match=r"nothing tells Twice\.two from Twice\.one"):
         routes(domain)
-    domain.answer("/named/{name}", Twice.two)
+    domain.mount("/named/{name}", Twice.two)
     assert {"GET /twice", "GET /named/{name}"} <= set(routes(domain))
 
 
@@ -128,8 +128,8 @@ def test_a_search_below_a_variable_needs_a_place() -> None:
     domain.resource("/contacts/{of}/deep/{id}", Deep, "GET")
     with pytest.raises(DeclarationError, match=r"Deep\.search spans more than"):
         routes(domain)
-    domain.answer("/deep", Deep.search)
-    domain.answer("/deep/count", Deep.count)
+    domain.mount("/deep", Deep.search)
+    domain.mount("/deep/count", Deep.count)
     assert routes(domain)["GET /deep"] == ["?text="]
 
 

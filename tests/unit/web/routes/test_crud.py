@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from daicho import Book, Domain
-from daicho.declare.queries import Figure
+from daicho.declare.queries import TotalQuery
 from daicho.declare.registry import Daicho
 from daicho.errors import Conflict
 from daicho.web.http.operation import Call
@@ -31,5 +31,5 @@ def test_post_is_refused_while_there_are_so_many(most: int | None, taken: bool) 
     else:
         with pytest.raises(Conflict, match="at most 7 of Label: delete one first"):
             answer(call)
-        assert book.asked == [Figure(Label, "count", (), ()), {"live": True}]
+        assert book.asked == [TotalQuery(Label, "count", (), ()), {"live": True}]
         assert book.items == {}

@@ -11,7 +11,7 @@ from tests.support.sample_domain import Order, routes
 
 def test_only_declarations_are_answered() -> None:
     domain = Domain("orders", Order)
-    domain.answer("/x", Order.of_customer("ann"))
+    domain.mount("/x", Order.of_customer("ann"))
     with pytest.raises(DeclarationError, match="is no declaration"):
         routes(domain)
 
@@ -26,6 +26,6 @@ def test_a_top_of_what_is_not_ranked() -> None:
 
     domain = Domain("sales", Sale)
     domain.resource("/sales/{id}", Sale, "POST")
-    domain.answer("/top", Sale.sold.top)
+    domain.mount("/top", Sale.sold.top)
     with pytest.raises(DeclarationError, match=r"Sale\.sold is not ranked: it has no top"):
         routes(domain)

@@ -38,11 +38,11 @@ def domain() -> Domain:
     def newest(book: Book, limit: int, cursor: str | None) -> Page[Story]:
         return book.page(Story.key.all(), limit=limit, cursor=cursor)
 
-    @made.beside(Story)
+    @made.include(Story)
     def length(book: Book, stories: list[Story]) -> list[int]:
         return [len(story.id) for story in stories]
 
-    @made.beside(Story, optional=True)
+    @made.include(Story, optional=True)
     def others(book: Book, stories: list[Story]) -> list[list[Author]]:
         authors = book.page(Author.key.all()).items
         return [[author for author in authors if author.id != each.author] for each in stories]
@@ -99,7 +99,7 @@ def test_the_rows_are_described() -> None:
 def test_it_gives_a_value_for_each_row() -> None:
     made = domain()
 
-    @made.beside(Author)
+    @made.include(Author)
     def count(book: Book, authors: list[Author]) -> int:
         return len(authors)
 

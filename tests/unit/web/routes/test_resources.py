@@ -26,6 +26,6 @@ def test_a_path_names_fields_of_the_key() -> None:
 
 def test_an_answer_takes_what_its_path_names() -> None:
     domain = Domain("orders", Order)
-    domain.answer("/orders-of/{client}", Order.of_customer)
+    domain.mount("/orders-of/{client}", Order.of_customer)
     with pytest.raises(DeclarationError, match=r"client is nothing that Order\.of_customer takes"):
         routes(domain)

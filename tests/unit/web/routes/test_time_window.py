@@ -19,7 +19,7 @@ from tests.support.shelves_and_events import Event, Shelf, served
 )
 def test_a_window_is_over_what_is_ordered_by_an_instant(declaration: Any, query: str) -> None:
     domain = Domain("toys", Event)
-    domain.answer(f"/events/{{source}}{query}", declaration, window="hours")
+    domain.mount(f"/events/{{source}}{query}", declaration, window="hours")
     (operation,) = operations(Daicho(domain))
     assert "hours" in operation.parameters
 
