@@ -8,14 +8,14 @@ import domains
 from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
 from daicho.plan import Ledger
-from daicho.web.routes.builder import operations
+from daicho.web.routes.builder import build_operations
 from infra.settings import Settings
 from infra.stack import DaichoStack
 
 try:
     daicho = Daicho.discover(domains)
     ledger = daicho.check_locked(Ledger.load())
-    operations(daicho)  # a route that cannot be mounted would take the API down with it
+    build_operations(daicho)  # a route that cannot be mounted would take the API down with it
 except DeclarationError as error:
     sys.exit(f"not deployed: {error}")
 

@@ -35,7 +35,7 @@ from daicho.storage import attributes, keys
 from daicho.storage.table import Table
 from daicho.tally import slots
 from handlers import project, rollup
-from handlers.wiring.dependencies import Outside
+from handlers.wiring.dependencies import Dependencies
 from tests.support.dynoxide import client, create_table, serving
 from tests.support.stream_pump import Context, environment
 
@@ -97,10 +97,10 @@ class Counting:
         self.client = client(self.endpoint)
         self.name = create_table(self.client)
         self.table = Table(self.client, self.name).query_metered()
-        outside = Outside(table=lambda *_, **__: self.table, now=lambda: self.now)
+        outside = Dependencies(table=lambda *_, **__: self.table, now=lambda: self.now)
         settings = environment(self.name, DIRTY_SHARDS="16")
         self._project = project.build(settings, LEDGER, outside)
-        self._rollup = rollup.build(settings, LEDGER, Outside(now=lambda: self.now))
+        self._rollup = rollup.build(settings, LEDGER, Dependencies(now=lambda: self.now))
 
     def project(self, songs: Iterable[str], shard: int) -> float:
         """Count plays of songs, as one batch of a stream shard; gives write units."""

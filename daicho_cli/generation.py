@@ -8,7 +8,7 @@ import typer
 
 from daicho.plan import LOCK_FILE, Ledger
 from daicho.plan.lockfile import write_lock_file
-from daicho_cli.project import discovered, ledger
+from daicho_cli.project import discover_project, load_ledger
 
 
 def generation(
@@ -24,11 +24,11 @@ def generation(
     ] = False,
 ) -> None:
     """Append what changed to functions/generations.json, the lock file of all declarations."""
-    from daicho.web.routes.builder import operations  # noqa: PLC0415  # Powertools takes half a second
+    from daicho.web.routes.builder import build_operations  # noqa: PLC0415  # Powertools takes half a second
 
-    before = Ledger() if unreleased else ledger()
-    daicho = discovered()
-    operations(daicho)  # what cannot be mounted is said here, and not by a deployed function
+    before = Ledger() if unreleased else load_ledger()
+    daicho = discover_project()
+    build_operations(daicho)  # what cannot be mounted is said here, and not by a deployed function
     after = daicho.append_generations(before)
     changed = [
         f"{name} {generations[-1].number}"

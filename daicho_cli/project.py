@@ -14,12 +14,12 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 
 
-def discovered() -> Daicho:
+def discover_project() -> Daicho:
     """All domains of the project."""
     return Daicho.discover(domains)
 
 
-def ledger() -> Ledger:
+def load_ledger() -> Ledger:
     """The generations in the lock file; none if there is no such file yet."""
     return Ledger.load() if LOCK_FILE.exists() else Ledger()
 

@@ -13,8 +13,8 @@ from constructs import Construct
 
 from infra import grants
 from infra.auth import Auth
-from infra.functions import RETENTION, Foundation, PythonFunction
-from infra.nag_suppressions import acknowledge
+from infra.functions import RETENTION, PythonFunction, SharedResources
+from infra.nag_suppressions import suppress_finding
 from infra.settings import Settings
 
 OPEN = ("/docs", "/openapi.json", "/problems", "/problems/{name}")
@@ -40,7 +40,7 @@ class Api(Construct):
     """Routing within the function; whoever has no token gets no further than the gateway."""
 
     def __init__(
-        self, scope: Construct, id: str, *, auth: Auth, machine: str, foundation: Foundation
+        self, scope: Construct, id: str, *, auth: Auth, machine: str, foundation: SharedResources
     ) -> None:
         """Create the function, the API, and its stage; ``machine`` works its jobs off."""
         super().__init__(scope, id)
@@ -89,7 +89,7 @@ class Api(Construct):
             integration=integration,
             authorizer=apigateway.HttpNoneAuthorizer(),
         )
-        acknowledge(
+        suppress_finding(
             route,
             rule="APIG4",
             reason="The API's description holds no tenant's data, and has to be readable "

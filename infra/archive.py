@@ -8,8 +8,8 @@ from constructs import Construct
 from daicho.plan import Ledger
 from infra import grants
 from infra.filters import archive_filters
-from infra.functions import Foundation, PythonFunction
-from infra.stream_consumer import TIMEOUT, consume
+from infra.functions import PythonFunction, SharedResources
+from infra.stream_consumer import TIMEOUT, add_stream_consumer
 
 # Each batch becomes one object for each entity, and objects are read whole: the largest batch
 # that Lambda forms, and as long to fill it as the stage allows. Nobody waits for an archive.
@@ -20,7 +20,7 @@ class Archive(Construct):
     """The other consumer."""
 
     def __init__(
-        self, scope: Construct, id: str, *, ledger: Ledger, foundation: Foundation
+        self, scope: Construct, id: str, *, ledger: Ledger, foundation: SharedResources
     ) -> None:
         """Create the function and its mapping."""
         super().__init__(scope, id)
@@ -37,7 +37,7 @@ class Archive(Construct):
                 "EMULATED_STREAM": str(settings.emulated_stream).lower(),
             },
         )
-        consume(
+        add_stream_consumer(
             self,
             function=self.python,
             foundation=foundation,

@@ -6,7 +6,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_cognito as cognito
 from constructs import Construct
 
-from infra.nag_suppressions import acknowledge
+from infra.nag_suppressions import suppress_finding
 from infra.settings import Settings
 
 ADMIN = "admin"
@@ -65,12 +65,12 @@ class Auth(Construct):
             .with_custom_attributes("tenant"),
             write_attributes=cognito.ClientAttributes().with_standard_attributes(email=True),
         )
-        acknowledge(
+        suppress_finding(
             self.pool,
             rule="COG2",
             reason="Programs sign in too, and have no second factor; people may set up one.",
         )
-        acknowledge(
+        suppress_finding(
             self.pool,
             rule="COG8",
             reason="The plan with threat protection is paid for each user; a choice of the "

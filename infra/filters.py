@@ -24,7 +24,9 @@ def project_filters(types: Sequence[str]) -> list[str]:
 
     Derived items carry no ``type``, so the projector's own writes never wake it.
     """
-    return _patterns([{"dynamodb": {image: _typed(types)}} for image in ("NewImage", "OldImage")])
+    return _render_patterns(
+        [{"dynamodb": {image: _match_types(types)}} for image in ("NewImage", "OldImage")]
+    )
 
 
 def archive_filters(types: Sequence[str], *, emulated: bool) -> list[str]:
@@ -32,21 +34,21 @@ def archive_filters(types: Sequence[str], *, emulated: bool) -> list[str]:
 
     ``emulated``: the local AWS tells no one who deleted, so its TTL process marks the old image.
     """
-    old: dict[str, Any] = _typed(types)
+    old: dict[str, Any] = _match_types(types)
     if emulated:
         marked = {**old, "_ttl_expired": {"N": [{"exists": True}]}}
-        return _patterns([{"eventName": ["REMOVE"], "dynamodb": {"OldImage": marked}}])
+        return _render_patterns([{"eventName": ["REMOVE"], "dynamodb": {"OldImage": marked}}])
     by_dynamodb = {"type": ["Service"], "principalId": ["dynamodb.amazonaws.com"]}
-    return _patterns(
+    return _render_patterns(
         [{"eventName": ["REMOVE"], "userIdentity": by_dynamodb, "dynamodb": {"OldImage": old}}]
     )
 
 
-def _typed(types: Sequence[str]) -> dict[str, Any]:
+def _match_types(types: Sequence[str]) -> dict[str, Any]:
     return {"type": {"S": list(types or NOTHING)}}
 
 
-def _patterns(patterns: list[dict[str, Any]]) -> list[str]:
+def _render_patterns(patterns: list[dict[str, Any]]) -> list[str]:
     texts = [json.dumps(each, separators=(",", ":"), ensure_ascii=False) for each in patterns]
     longest = max(len(text) for text in texts)
     if longest > PATTERN_CHARACTERS:

@@ -14,7 +14,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from infra import grants
-from infra.nag_suppressions import acknowledge
+from infra.nag_suppressions import suppress_finding
 from infra.settings import ROOT, Settings, SettingsError
 
 ARM = lambda_.Architecture.ARM_64
@@ -28,7 +28,7 @@ NOT_CODE = ["**/__pycache__", "**/*.pyc", "**/.*_cache"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Foundation:
+class SharedResources:
     """What all functions stand on: the stage, their code, and the stores that they work on.
 
     ``layer``: the dependencies. At stage local there is none: each worker of the local AWS would
@@ -53,14 +53,14 @@ class Foundation:
         return arn
 
 
-def function_code() -> lambda_.Code:
+def bundle_functions() -> lambda_.Code:
     """The code of all functions, without what Python and its tools leave behind."""
     return lambda_.Code.from_asset(
         str(ROOT / "functions"), exclude=NOT_CODE, ignore_mode=IgnoreMode.GLOB
     )
 
 
-def dependency_layer(scope: Construct, *, settings: Settings) -> lambda_.LayerVersion | None:
+def build_layer(scope: Construct, *, settings: Settings) -> lambda_.LayerVersion | None:
     """The layer, from where it is built; none at a stage without.
 
     Raises:
@@ -89,7 +89,7 @@ class PythonFunction(Construct):
         id: str,
         *,
         name: str,
-        foundation: Foundation,
+        foundation: SharedResources,
         granted: grants.Grants,
         timeout: Duration,
         environment: dict[str, str] | None = None,
@@ -139,7 +139,7 @@ class PythonFunction(Construct):
                 **(environment or {}),
             },
         )
-        acknowledge(
+        suppress_finding(
             self._role,
             rule="IAM5[Resource::*]",
             reason="X-Ray's PutTraceSegments and PutTelemetryRecords know no resources"
@@ -198,8 +198,8 @@ class PythonFunction(Construct):
         self, actions: tuple[str, ...], bucket: s3.Bucket, pattern: str, *, reason: str
     ) -> None:
         self._allow("s3", actions, bucket.arn_for_objects(pattern))
-        resource = f"<{Stack.of(self).get_logical_id(_resource(bucket))}.Arn>/{pattern}"
-        acknowledge(self._role, rule=f"IAM5[Resource::{resource}]", reason=reason)
+        resource = f"<{Stack.of(self).get_logical_id(_render_resource(bucket))}.Arn>/{pattern}"
+        suppress_finding(self._role, rule=f"IAM5[Resource::{resource}]", reason=reason)
 
     def allow(self, service: str, actions: tuple[str, ...], resource: str) -> None:
         """Grant actions on one resource, beside those of ``granted``."""
@@ -213,7 +213,7 @@ class PythonFunction(Construct):
         )
 
 
-def _resource(bucket: s3.Bucket) -> CfnElement:
+def _render_resource(bucket: s3.Bucket) -> CfnElement:
     resource = bucket.node.default_child
     if not isinstance(resource, CfnElement):
         raise TypeError(f"{bucket.node.path} is no bucket of this stack")

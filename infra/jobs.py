@@ -12,8 +12,8 @@ from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
 from infra import grants
-from infra.functions import RETENTION, Foundation, PythonFunction
-from infra.nag_suppressions import acknowledge
+from infra.functions import RETENTION, PythonFunction, SharedResources
+from infra.nag_suppressions import suppress_finding
 
 # All that Lambda gives: an execution takes 25,000 events, some nine a step, so 2,700 steps.
 TIMEOUT = Duration.minutes(15)
@@ -31,7 +31,7 @@ RETRY = {
 class Jobs(Construct):
     """What works a job off. The function knows how far it is; the machine only goes on."""
 
-    def __init__(self, scope: Construct, id: str, *, foundation: Foundation) -> None:
+    def __init__(self, scope: Construct, id: str, *, foundation: SharedResources) -> None:
         """Create the function and the state machine."""
         super().__init__(scope, id)
         settings = foundation.settings
@@ -61,7 +61,9 @@ class Jobs(Construct):
             self,
             "Machine",
             role_arn=self._role(function, settings.stage).role_arn,
-            definition_string=Stack.of(self).to_json_string(definition(function.function_arn)),
+            definition_string=Stack.of(self).to_json_string(
+                build_definition(function.function_arn)
+            ),
             logging_configuration=stepfunctions.CfnStateMachine.LoggingConfigurationProperty(
                 destinations=[
                     stepfunctions.CfnStateMachine.LogDestinationProperty(
@@ -95,7 +97,7 @@ class Jobs(Construct):
             )
         )
         self.role.add_to_policy(iam.PolicyStatement(actions=[*grants.MACHINE], resources=["*"]))
-        acknowledge(
+        suppress_finding(
             self.role,
             rule="IAM5[Resource::*]",
             reason="Neither X-Ray's actions nor those that deliver a state machine's log to "
@@ -103,7 +105,7 @@ class Jobs(Construct):
         )
         return self.role
 
-    def _log_group(self, foundation: Foundation) -> logs.LogGroup:
+    def _log_group(self, foundation: SharedResources) -> logs.LogGroup:
         settings = foundation.settings
         return logs.LogGroup(
             self,
@@ -114,7 +116,7 @@ class Jobs(Construct):
         )
 
 
-def definition(function: str) -> dict[str, Any]:
+def build_definition(function: str) -> dict[str, Any]:
     """The machine in the Amazon States Language; its input names a tenant and a job.
 
     A step that fails is repeated; one that goes on failing is written down in the job.
@@ -125,7 +127,7 @@ def definition(function: str) -> dict[str, Any]:
         "StartAt": "Step",
         "States": {
             "Step": {
-                **_calling(function, job),
+                **_build_call(function, job),
                 "ResultSelector": {"done.$": "$.Payload.done", "wait.$": "$.Payload.wait"},
                 "ResultPath": "$.said",
                 "Retry": [RETRY],
@@ -144,7 +146,7 @@ def definition(function: str) -> dict[str, Any]:
             },
             "Settle": {"Type": "Wait", "SecondsPath": "$.said.wait", "Next": "Step"},
             "GiveUp": {
-                **_calling(function, {**job, "failed.$": "$.failed"}),
+                **_build_call(function, {**job, "failed.$": "$.failed"}),
                 "ResultPath": None,
                 "Retry": [RETRY],
                 "Next": "Failed",
@@ -159,7 +161,7 @@ def definition(function: str) -> dict[str, Any]:
     }
 
 
-def _calling(function: str, payload: dict[str, str]) -> dict[str, Any]:
+def _build_call(function: str, payload: dict[str, str]) -> dict[str, Any]:
     return {
         "Type": "Task",
         "Resource": f"arn:{Aws.PARTITION}:states:::lambda:invoke",

@@ -8,7 +8,7 @@ from constructs import Construct
 from infra.settings import Settings
 
 
-def customer_key(scope: Construct, *, settings: Settings) -> kms.Key | None:
+def build_key(scope: Construct, *, settings: Settings) -> kms.Key | None:
     """One key for the table and the buckets, rotated yearly; ``None`` leaves it to AWS."""
     if not settings.customer_managed_key:
         return None

@@ -4,7 +4,7 @@ from aws_cdk import Acknowledgment, Validations
 from constructs import IConstruct
 
 
-def acknowledge(construct: IConstruct, *, rule: str, reason: str) -> None:
+def suppress_finding(construct: IConstruct, *, rule: str, reason: str) -> None:
     """Acknowledge one finding, and only that one.
 
     ``rule`` is the rule's short name, with the finding in brackets where a rule has several:

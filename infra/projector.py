@@ -8,8 +8,8 @@ from constructs import Construct
 from daicho.plan import Ledger
 from infra import grants
 from infra.filters import project_filters
-from infra.functions import Foundation, PythonFunction
-from infra.stream_consumer import TIMEOUT, consume
+from infra.functions import PythonFunction, SharedResources
+from infra.stream_consumer import TIMEOUT, add_stream_consumer
 
 # A batch is folded, so a large one is cheap: the writes grow with the groups, not the records.
 # 1,000 records are about 2 MB of the 6 MB that an invocation takes, and even 20 writes for each
@@ -23,7 +23,7 @@ class Projector(Construct):
     """One of the two consumers that a stream shard allows."""
 
     def __init__(
-        self, scope: Construct, id: str, *, ledger: Ledger, foundation: Foundation
+        self, scope: Construct, id: str, *, ledger: Ledger, foundation: SharedResources
     ) -> None:
         """Create the function and its mapping."""
         super().__init__(scope, id)
@@ -42,7 +42,7 @@ class Projector(Construct):
                 **({"FAULTS": str(settings.faults)} if settings.faults else {}),
             },
         )
-        consume(
+        add_stream_consumer(
             self,
             function=self.python,
             foundation=foundation,

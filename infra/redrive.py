@@ -7,7 +7,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra import grants
-from infra.functions import Foundation, PythonFunction
+from infra.functions import PythonFunction, SharedResources
 
 # All that Lambda gives. An invocation stops by itself when little of it is left, says that it is
 # not finished, and is called again.
@@ -26,7 +26,7 @@ class Redrive(Construct):
         scope: Construct,
         id: str,
         *,
-        foundation: Foundation,
+        foundation: SharedResources,
         projector: lambda_.Function,
         archiver: lambda_.Function,
     ) -> None:

@@ -16,27 +16,27 @@ from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
 from infra import grants
-from infra.functions import Foundation, PythonFunction
+from infra.functions import PythonFunction, SharedResources
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recurring:
+class ScheduledFunctionProps:
     """One of them. ``environment``: what it is told beside its table."""
 
     name: str
     rate: Duration
     timeout: Duration
     granted: grants.Grants
-    environment: Callable[[Foundation], dict[str, str]]
+    environment: Callable[[SharedResources], dict[str, str]]
 
 
-def _archive(foundation: Foundation) -> dict[str, str]:
+def _archive(foundation: SharedResources) -> dict[str, str]:
     return {"ARCHIVE_BUCKET": foundation.archive.bucket_name}
 
 
 RECURRING = (
     # What is dirty becomes totals.
-    Recurring(
+    ScheduledFunctionProps(
         name="rollup",
         rate=Duration.minutes(1),
         timeout=Duration.seconds(60),
@@ -46,7 +46,7 @@ RECURRING = (
     # The archive of the last days is verified once a day, by as many runs as that takes. The
     # others find it done, and say what it has found: nothing waits a day for a run that was lost.
     # Somebody may call it for the day's round anew: ``{"again": true}``.
-    Recurring(
+    ScheduledFunctionProps(
         name="audit",
         rate=Duration.hours(1),
         timeout=Duration.minutes(15),
@@ -54,7 +54,7 @@ RECURRING = (
         environment=_archive,
     ),
     # What is due of tenants that are forgotten; mostly there is nothing, and that takes a read.
-    Recurring(
+    ScheduledFunctionProps(
         name="forget",
         rate=Duration.hours(1),
         timeout=Duration.minutes(15),
@@ -62,7 +62,7 @@ RECURRING = (
         environment=_archive,
     ),
     # What requests that ended half-way have left behind goes; mostly there is nothing either.
-    Recurring(
+    ScheduledFunctionProps(
         name="sweep",
         rate=Duration.minutes(5),
         timeout=Duration.seconds(120),
@@ -72,11 +72,16 @@ RECURRING = (
 )
 
 
-class Scheduled(Construct):
+class ScheduledFunction(Construct):
     """A function, and the schedule that starts it."""
 
     def __init__(
-        self, scope: Construct, id: str, *, recurring: Recurring, foundation: Foundation
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        recurring: ScheduledFunctionProps,
+        foundation: SharedResources,
     ) -> None:
         """Create both."""
         super().__init__(scope, id)
@@ -90,13 +95,13 @@ class Scheduled(Construct):
             timeout=recurring.timeout,
             environment=recurring.environment(foundation),
         )
-        schedule(self, python=self.python, name=name, rate=recurring.rate)
+        add_schedule(self, python=self.python, name=name, rate=recurring.rate)
 
 
 LATE = Duration.seconds(60)
 
 
-def schedule(
+def add_schedule(
     scope: Construct, *, python: PythonFunction, name: str, rate: Duration
 ) -> scheduler.CfnSchedule:
     """Run ``python`` at a rate. A run that fails or is late is not repeated: the next one is near.
@@ -123,7 +128,7 @@ def schedule(
         scope,
         "Schedule",
         description=f"Daicho {stage}: {name}",
-        schedule_expression=_expression(rate),
+        schedule_expression=_render_expression(rate),
         flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
         target=scheduler.CfnSchedule.TargetProperty(
             arn=function.function_arn,
@@ -138,6 +143,6 @@ def schedule(
     return made
 
 
-def _expression(rate: Duration) -> str:
+def _render_expression(rate: Duration) -> str:
     minutes = int(rate.to_minutes())
     return "rate(1 minute)" if minutes == 1 else f"rate({minutes} minutes)"

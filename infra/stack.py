@@ -12,13 +12,13 @@ from infra.archive import Archive
 from infra.archive_catalog import ArchiveCatalog
 from infra.auth import Auth
 from infra.buckets import Buckets
-from infra.functions import Foundation, dependency_layer, function_code
+from infra.functions import SharedResources, build_layer, bundle_functions
 from infra.jobs import Jobs
-from infra.key import customer_key
+from infra.key import build_key
 from infra.observability import Observability
 from infra.projector import Projector
 from infra.redrive import Redrive
-from infra.scheduled_function import RECURRING, Scheduled
+from infra.scheduled_function import RECURRING, ScheduledFunction
 from infra.settings import Settings
 from infra.table import LedgerTable
 
@@ -35,13 +35,13 @@ class DaichoStack(Stack):
             description="Daicho: one DynamoDB table, and everything derived from it kept exact",
             termination_protection=settings.deletion_protection,
         )
-        key = customer_key(self, settings=settings)
+        key = build_key(self, settings=settings)
         table = LedgerTable(self, "Table", settings=settings, key=key).table
         buckets = Buckets(self, "Buckets", settings=settings, key=key)
-        foundation = Foundation(
+        foundation = SharedResources(
             settings=settings,
-            code=function_code(),
-            layer=dependency_layer(self, settings=settings),
+            code=bundle_functions(),
+            layer=build_layer(self, settings=settings),
             table=table,
             archive=buckets.archive,
             failures=buckets.failures,
@@ -55,7 +55,7 @@ class DaichoStack(Stack):
         projector = Projector(self, "Projector", ledger=ledger, foundation=foundation)
         archive = Archive(self, "Archive", ledger=ledger, foundation=foundation)
         scheduled = {
-            each.name: Scheduled(
+            each.name: ScheduledFunction(
                 self, each.name.capitalize(), recurring=each, foundation=foundation
             ).python.function
             for each in RECURRING

@@ -8,7 +8,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from infra.functions import Foundation, PythonFunction
+from infra.functions import PythonFunction, SharedResources
 
 # EXACTNESS in numbers. An invocation retries failing I/O itself for up to its timeout, so 300
 # retries outlast a day; a record is discarded, with its payload, before the stream's 24 hours
@@ -22,11 +22,11 @@ MAXIMUM_AGE = Duration.hours(22)
 TUMBLING_WINDOW = Duration.minutes(15)
 
 
-def consume(
+def add_stream_consumer(
     scope: Construct,
     *,
     function: PythonFunction,
-    foundation: Foundation,
+    foundation: SharedResources,
     patterns: Sequence[str],
     batch_size: int,
     gather: Duration,

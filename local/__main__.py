@@ -11,7 +11,7 @@ from botocore.exceptions import EndpointConnectionError
 from local import lifecycle, ttl_process
 from local import logs as logged
 from local.demo import loader
-from local.instance import Place, Trouble
+from local.instance import LocalError, LocalInstance
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="The local AWS.")
 
@@ -25,25 +25,25 @@ def up(
     ] = None,
 ) -> None:
     """Start the local AWS, deploy, load demo data."""
-    lifecycle.up(Place.find(), _say, with_demo=demo_data, faults=faults)
+    lifecycle.up(LocalInstance.find(), _say, with_demo=demo_data, faults=faults)
 
 
 @app.command()
 def down() -> None:
     """Stop the local AWS; data and undelivered stream records stay."""
-    lifecycle.down(Place.find(), _say)
+    lifecycle.down(LocalInstance.find(), _say)
 
 
 @app.command()
 def reset() -> None:
     """Stop the local AWS and forget its data."""
-    lifecycle.reset(Place.find(), _say)
+    lifecycle.reset(LocalInstance.find(), _say)
 
 
 @app.command()
 def status() -> None:
     """Say what runs, and where."""
-    lifecycle.status(Place.find(), _say)
+    lifecycle.status(LocalInstance.find(), _say)
 
 
 @app.command()
@@ -51,14 +51,14 @@ def logs(
     lines: Annotated[int, typer.Option(min=1, help="How many of the newest.")] = logged.NEWEST,
 ) -> None:
     """Print what the functions logged."""
-    for line in logged.newest(Place.find(), lines):
+    for line in logged.read_newest(LocalInstance.find(), lines):
         _say(line)
 
 
 @app.command(name="demo-data")
 def demo_data() -> None:
     """Load the demo data; doing it twice changes nothing."""
-    place = Place.find()
+    place = LocalInstance.find()
     loaded = loader.load(place, place.stack(), _say)
     _say(f"{loaded} items are new; the others were there.")
 
@@ -74,7 +74,7 @@ def expire(
     ] = None,
 ) -> None:
     """Play DynamoDB's TTL process: once, for ever, or ahead of time."""
-    place = Place.find()
+    place = LocalInstance.find()
     if days:
         for day, deleted in enumerate(ttl_process.play_place(place, days, entity or ()), 1):
             if deleted:
@@ -93,7 +93,7 @@ def main() -> None:
     """Run a command; trouble becomes one message."""
     try:
         app()
-    except Trouble as trouble:
+    except LocalError as trouble:
         typer.echo(f"daicho: {trouble}", err=True)
         sys.exit(1)
     except EndpointConnectionError:

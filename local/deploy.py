@@ -7,14 +7,14 @@ import subprocess
 
 from botocore.exceptions import ClientError
 
-from local.instance import ACCOUNT, PROGRAMS, REGION, ROOT, Place, Trouble
-from local.process import tail
+from local.instance import ACCOUNT, PROGRAMS, REGION, ROOT, LocalError, LocalInstance
+from local.process import read_tail
 
 STACK = "Daicho-local"
 CDK = ROOT / "node_modules/.bin/cdk"
 
 
-def bootstrap(place: Place) -> None:
+def bootstrap(place: LocalInstance) -> None:
     """Run ``cdk bootstrap``, unless its stack is there."""
     if _has_stack(place, "CDKToolkit"):
         return
@@ -22,7 +22,7 @@ def bootstrap(place: Place) -> None:
     _cdk(place, "bootstrap", "-a", "", f"aws://{ACCOUNT}/{REGION}")
 
 
-def deploy(place: Place, faults: float | None = None) -> dict[str, str]:
+def deploy(place: LocalInstance, faults: float | None = None) -> dict[str, str]:
     """Run ``cdk deploy`` for the stage local; what it puts out.
 
     ``faults``: the share of the projector's writes that are to fail on purpose.
@@ -43,7 +43,7 @@ def deploy(place: Place, faults: float | None = None) -> dict[str, str]:
     return outputs
 
 
-def _has_stack(place: Place, name: str) -> bool:
+def _has_stack(place: LocalInstance, name: str) -> bool:
     client = place.session().client("cloudformation", endpoint_url=place.endpoint)
     try:
         stacks = client.describe_stacks(StackName=name)["Stacks"]
@@ -52,9 +52,9 @@ def _has_stack(place: Place, name: str) -> bool:
     return any(stack["StackStatus"].endswith("_COMPLETE") for stack in stacks)
 
 
-def _cdk(place: Place, command: str, *arguments: str) -> None:
+def _cdk(place: LocalInstance, command: str, *arguments: str) -> None:
     if not CDK.exists():
-        raise Trouble(f"the CDK command line is not installed at {CDK}; start this by make up")
+        raise LocalError(f"the CDK command line is not installed at {CDK}; start this by make up")
     place.logs.mkdir(parents=True, exist_ok=True)
     log = place.logs / f"cdk-{command}.log"
     with log.open("wb") as out:
@@ -68,4 +68,4 @@ def _cdk(place: Place, command: str, *arguments: str) -> None:
             check=False,
         )
     if done.returncode != 0:
-        raise Trouble(f"cdk {command} failed; its last lines ({log}):\n{tail(log)}")
+        raise LocalError(f"cdk {command} failed; its last lines ({log}):\n{read_tail(log)}")

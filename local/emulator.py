@@ -21,7 +21,7 @@ KEPT = "daicho_stream"
 Scope = tuple[str, str, str]
 
 
-def positions(mappings: dict[Scope, Any], read: dict[Scope, int]) -> dict[Scope, int]:
+def read_positions(mappings: dict[Scope, Any], read: dict[Scope, int]) -> dict[Scope, int]:
     """The lowest position that any mapping of a table has reached, by account, region, table."""
     lowest: dict[Scope, int] = {}
     for (account, region, uuid), mapping in mappings.items():
@@ -34,7 +34,7 @@ def positions(mappings: dict[Scope, Any], read: dict[Scope, int]) -> dict[Scope,
     return lowest
 
 
-def pending(
+def list_pending(
     records: dict[Scope, list[Any]], trimmed: dict[Scope, int], lowest: dict[Scope, int]
 ) -> dict[Scope, tuple[int, list[Any]]]:
     """What is not yet delivered of each table: the position at which it begins, and the records."""
@@ -57,10 +57,10 @@ def keep_stream(dynamodb: Any, functions: Any) -> None:
     def get_state() -> dict[str, Any]:
         # The table first: a record without its item would derive what does not exist.
         state = save()
-        lowest = positions(
+        lowest = read_positions(
             dict(functions._esms._data), dict(functions._dynamodb_stream_positions._data)
         )
-        left = pending(
+        left = list_pending(
             dict(dynamodb._stream_records._data), dict(dynamodb._stream_trimmed._data), lowest
         )
         state[KEPT] = [[*table, at, records] for table, (at, records) in left.items()]

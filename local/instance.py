@@ -26,28 +26,28 @@ CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 _AWS_FILES = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
 
 
-class Trouble(Exception):
+class LocalError(Exception):
     """Something that the user must know, in a sentence."""
 
 
 @dataclass(frozen=True)
-class Place:
+class LocalInstance:
     """One copy of the local AWS."""
 
     folder: Path
     port: int
 
     @classmethod
-    def find(cls, environ: Mapping[str, str] = os.environ) -> Place:
+    def find(cls, environ: Mapping[str, str] = os.environ) -> LocalInstance:
         """The copy that ``DAICHO_LOCAL`` and ``PORT`` name; its last port, if none is named."""
         folder = Path(environ.get("DAICHO_LOCAL") or PROGRAMS).expanduser().absolute()
         given = environ.get("PORT") or _last_port(folder)
         try:
             port = int(given)
         except ValueError:
-            raise Trouble(f"PORT is {given!r}; it must be a number") from None
+            raise LocalError(f"PORT is {given!r}; it must be a number") from None
         if not 1024 <= port <= 65535:
-            raise Trouble(f"PORT is {port}; it must lie between 1024 and 65535")
+            raise LocalError(f"PORT is {port}; it must lie between 1024 and 65535")
         return cls(folder, port)
 
     @property
@@ -111,7 +111,7 @@ class Place:
         try:
             found: dict[str, Any] = json.loads(self.stack_file.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise Trouble(f"there is no {self.stack_file}; run make up first") from None
+            raise LocalError(f"there is no {self.stack_file}; run make up first") from None
         return found
 
     def write_stack(self, stack: Mapping[str, Any]) -> None:

@@ -12,27 +12,29 @@ from pathlib import Path
 
 from local.demo import loader
 from local.deploy import bootstrap, deploy
-from local.instance import REGION, ROOT, Place
+from local.instance import REGION, ROOT, LocalInstance
 from local.process import Background
-from local.server import alone, ministack, start, stop
-from local.users import admins, tokens
+from local.server import find_program, lock_instance, start, stop
+from local.users import list_admins, make_tokens
 
 FUNCTION = "FunctionName"
 """How the outputs end that name functions."""
 SECONDS_BETWEEN_SWEEPS = 3
 SECONDS_TO_END_A_SWEEP = 60
-Say = Callable[[str], None]
+Printer = Callable[[str], None]
 
 
-def ttl_player(place: Place) -> Background:
+def ttl_player(place: LocalInstance) -> Background:
     """The process that plays DynamoDB's TTL."""
     return Background("expiry", place.logs, f"local expire --every {SECONDS_BETWEEN_SWEEPS}")
 
 
-def up(place: Place, say: Say, *, with_demo: bool = True, faults: float | None = None) -> None:
+def up(
+    place: LocalInstance, say: Printer, *, with_demo: bool = True, faults: float | None = None
+) -> None:
     """Start, deploy, and load; every step is left out, or costs little, if it is done."""
-    with alone(place):
-        if ministack(place).ended_by_itself:
+    with lock_instance(place):
+        if find_program(place).ended_by_itself:
             say("  The local AWS ended without make down: what it had not written down is lost.")
             say("  If something is odd now: make reset, then make up.")
         with _step(say, f"the local AWS on port {place.port}"):
@@ -47,10 +49,10 @@ def up(place: Place, say: Say, *, with_demo: bool = True, faults: float | None =
         if with_demo:
             with _step(say, "demo data"):
                 loader.load(place, place.stack(), say)
-    say(goodbye(place))
+    say(print_goodbye(place))
 
 
-def describe(place: Place, outputs: dict[str, str]) -> dict[str, object]:
+def describe(place: LocalInstance, outputs: dict[str, str]) -> dict[str, object]:
     """The content of the stack file."""
     functions = {
         output.removesuffix(FUNCTION).lower(): name
@@ -59,8 +61,8 @@ def describe(place: Place, outputs: dict[str, str]) -> dict[str, object]:
     }
     return {
         "url": place.url,
-        "tokens": tokens(place, outputs["UserPoolId"], outputs["UserPoolClientId"]),
-        "admins": admins(place, outputs["UserPoolId"], outputs["UserPoolClientId"]),
+        "tokens": make_tokens(place, outputs["UserPoolId"], outputs["UserPoolClientId"]),
+        "admins": list_admins(place, outputs["UserPoolId"], outputs["UserPoolClientId"]),
         "table": outputs["TableName"],
         "bucket": outputs["ArchiveBucketName"],
         "archive_database": outputs["ArchiveDatabaseName"],
@@ -75,11 +77,11 @@ def describe(place: Place, outputs: dict[str, str]) -> dict[str, object]:
     }
 
 
-def down(place: Place, say: Say) -> None:
+def down(place: LocalInstance, say: Printer) -> None:
     """Stop everything; what is stored, and what is not yet delivered, stays."""
-    with alone(place):
+    with lock_instance(place):
         ttl_player(place).stop(SECONDS_TO_END_A_SWEEP)
-        if ministack(place).pid is None:
+        if find_program(place).pid is None:
             say("The local AWS does not run.")
             return
         with _step(say, "stopping the local AWS"):
@@ -87,9 +89,9 @@ def down(place: Place, say: Say) -> None:
     say("Stopped. Data and undelivered stream records stay: make up goes on from here.")
 
 
-def reset(place: Place, say: Say) -> None:
+def reset(place: LocalInstance, say: Printer) -> None:
     """Stop everything and forget the data; what was installed stays."""
-    with alone(place):
+    with lock_instance(place):
         ttl_player(place).stop(SECONDS_TO_END_A_SWEEP)
         stop(place)
         for folder in (place.data, place.logs, place.folder / "cdk.out"):
@@ -99,9 +101,9 @@ def reset(place: Place, say: Say) -> None:
     say(f"Everything stored in {place.folder} is gone.")
 
 
-def status(place: Place, say: Say) -> None:
+def status(place: LocalInstance, say: Printer) -> None:
     """Say what runs, and where."""
-    pid = ministack(place).pid
+    pid = find_program(place).pid
     say(f"folder     {place.folder}")
     say(f"local AWS  {f'{place.endpoint} (process {pid})' if pid else 'stopped'}")
     player = ttl_player(place).pid
@@ -110,11 +112,11 @@ def status(place: Place, say: Say) -> None:
         say(f"API        {place.stack()['url']}")
 
 
-def goodbye(place: Place) -> str:
+def print_goodbye(place: LocalInstance) -> str:
     """What `make up` ends with: lines that work when pasted."""
     stack = place.stack()
     tenant, other = list(stack["tokens"])[:2]
-    file = _seen_from_here(place.stack_file)
+    file = _render_relative(place.stack_file)
     read = f"""import json; print(json.load(open("{file}"))["tokens"]["{other}"])"""
     bearer = '-H "Authorization: Bearer $TOKEN"'
     calls = "\n".join(f'  curl -s {bearer} "$URL{path}"' for path in loader.CALLS)
@@ -128,18 +130,18 @@ Daicho is up. Paste:
 
 That was {tenant}; {other} sees none of it:
 
-  TOKEN=$({_seen_from_here(Path(sys.executable))} -c '{read}')
+  TOKEN=$({_render_relative(Path(sys.executable))} -c '{read}')
 
 In {file}: both tokens (good for a day), the table, the bucket.
 In a browser: {stack["url"]}/docs
 To stop: make down"""
 
 
-def _seen_from_here(path: Path) -> Path:
+def _render_relative(path: Path) -> Path:
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
-def _start_ttl_player(place: Place) -> None:
+def _start_ttl_player(place: LocalInstance) -> None:
     player = ttl_player(place)
     # Started anew each time: the table's name may have changed, and so may its code.
     player.stop(SECONDS_TO_END_A_SWEEP)
@@ -156,7 +158,7 @@ def _start_ttl_player(place: Place) -> None:
 
 
 @contextmanager
-def _step(say: Say, what: str) -> Iterator[None]:
+def _step(say: Printer, what: str) -> Iterator[None]:
     began = time.monotonic()
     yield
     say(f"  {what} … {time.monotonic() - began:.1f} s")

@@ -6,36 +6,36 @@ import datetime as dt
 import re
 from collections.abc import Iterator
 
-from local.instance import REGION, Place
+from local.instance import REGION, LocalInstance
 
 NEWEST = 200
 _FUNCTION = re.compile(r"/(?:Projector)?(\w+?)(?:Function)?Logs[0-9A-F]{8}$")
 _OF_LAMBDA = ("START RequestId:", "END RequestId:", "REPORT RequestId:")
 
 
-def newest(place: Place, lines: int = NEWEST) -> list[str]:
+def read_newest(place: LocalInstance, lines: int = NEWEST) -> list[str]:
     """The newest lines of all functions, oldest first: time, function, text."""
     # Within a millisecond they stay as they were written.
-    found = sorted(_events(place), key=lambda event: event[0])[-lines:]
-    return [f"{_time(at)}  {function:8} {text}" for at, function, text in found]
+    found = sorted(_read_events(place), key=lambda event: event[0])[-lines:]
+    return [f"{_format_time(at)}  {function:8} {text}" for at, function, text in found]
 
 
-def _events(place: Place) -> Iterator[tuple[int, str, str]]:
+def _read_events(place: LocalInstance) -> Iterator[tuple[int, str, str]]:
     client = place.session().client("logs", endpoint_url=place.endpoint, region_name=REGION)
     groups = client.get_paginator("describe_log_groups").paginate()
     for group in (each["logGroupName"] for page in groups for each in page["logGroups"]):
         pages = client.get_paginator("filter_log_events").paginate(logGroupName=group)
         for event in (each for page in pages for each in page["events"]):
             if not event["message"].startswith(_OF_LAMBDA):
-                yield event["timestamp"], function_of(group), event["message"].rstrip()
+                yield event["timestamp"], parse_function(group), event["message"].rstrip()
     client.close()
 
 
-def function_of(group: str) -> str:
+def parse_function(group: str) -> str:
     """The function of a log group, as the stack file calls it; other groups by their last part."""
     found = _FUNCTION.search(group)
     return found[1].lower() if found else group.rpartition("/")[2]
 
 
-def _time(milliseconds: int) -> str:
+def _format_time(milliseconds: int) -> str:
     return dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC).strftime("%H:%M:%S")

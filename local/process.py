@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from local.instance import Trouble
+from local.instance import LocalError
 
 LINES_TO_SHOW = 15
 SECONDS_TO_SHOW = 2
@@ -40,7 +40,7 @@ class Background:
             pid = int(self._pid_file.read_text(encoding="ascii"))
         except (FileNotFoundError, ValueError):
             return None
-        return pid if self.mark in command_of(pid) else None
+        return pid if self.mark in read_command(pid) else None
 
     @property
     def ended_by_itself(self) -> bool:
@@ -82,23 +82,23 @@ class Background:
             return False
         os.kill(pid, signal.SIGTERM)
         until = time.monotonic() + seconds
-        while self.mark in command_of(pid):
+        while self.mark in read_command(pid):
             if time.monotonic() > until:
-                raise Trouble(f"{self.name} (process {pid}) does not end; see {self.log}")
+                raise LocalError(f"{self.name} (process {pid}) does not end; see {self.log}")
             time.sleep(0.1)
         self._pid_file.unlink(missing_ok=True)
         return True
 
     def last_words(self) -> str:
         """The end of its log."""
-        return tail(self.log)
+        return read_tail(self.log)
 
     @property
     def _pid_file(self) -> Path:
         return self.folder / f"{self.name}.pid"
 
 
-def command_of(pid: int) -> str:
+def read_command(pid: int) -> str:
     """The command line of a process; empty if there is none, or it has ended."""
     with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)  # a child that has ended stays listed until it is asked after
@@ -115,7 +115,7 @@ def command_of(pid: int) -> str:
     return shown.stdout
 
 
-def tail(log: Path, lines: int = LINES_TO_SHOW) -> str:
+def read_tail(log: Path, lines: int = LINES_TO_SHOW) -> str:
     """The last lines of a log file."""
     try:
         return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])

@@ -13,7 +13,7 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
-from local.instance import PROGRAMS, REGION, Place, Trouble
+from local.instance import PROGRAMS, REGION, LocalError, LocalInstance
 from local.process import Background
 
 SECONDS_TO_START = 60
@@ -21,13 +21,13 @@ SECONDS_TO_STOP = 120
 PROGRAM = Path(__file__).with_name("emulator.py")
 
 
-def ministack(place: Place) -> Background:
+def find_program(place: LocalInstance) -> Background:
     """MiniStack's process."""
     return Background("ministack", place.logs, f"{PROGRAM} {place.folder}")
 
 
 @contextlib.contextmanager
-def alone(place: Place) -> Iterator[None]:
+def lock_instance(place: LocalInstance) -> Iterator[None]:
     """Hold the folder, so that two commands do not start, stop or deploy at once.
 
     Raises:
@@ -38,21 +38,21 @@ def alone(place: Place) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Trouble(f"another command is at work in {place.folder}") from None
+            raise LocalError(f"another command is at work in {place.folder}") from None
         yield
 
 
-def start(place: Place) -> bool:
+def start(place: LocalInstance) -> bool:
     """Start MiniStack unless it runs; True if it was started.
 
     Raises:
         Trouble: the port is taken, it runs on another port, or it does not come up.
     """
-    process = ministack(place)
+    process = find_program(place)
     if process.pid is not None:
         running = int((place.folder / "port").read_text(encoding="ascii"))
         if running != place.port:
-            raise Trouble(
+            raise LocalError(
                 f"it runs on port {running} already; to move it: make down, then "
                 f"PORT={place.port} make up"
             )
@@ -61,7 +61,7 @@ def start(place: Place) -> bool:
     _check_port(place.port)
     python = PROGRAMS / "ministack/bin/python"
     if not python.exists():
-        raise Trouble(f"MiniStack is not installed at {python}; start it by make up")
+        raise LocalError(f"MiniStack is not installed at {python}; start it by make up")
     for folder in ("state", "s3", "tmp"):
         (place.data / folder).mkdir(parents=True, exist_ok=True)
     (place.folder / "port").write_text(str(place.port), encoding="ascii")
@@ -70,12 +70,12 @@ def start(place: Place) -> bool:
     return True
 
 
-def stop(place: Place) -> bool:
+def stop(place: LocalInstance) -> bool:
     """Stop MiniStack cleanly, so that it writes down its state; True if it ran."""
-    return ministack(place).stop(SECONDS_TO_STOP)
+    return find_program(place).stop(SECONDS_TO_STOP)
 
 
-def healthy(place: Place) -> bool:
+def is_healthy(place: LocalInstance) -> bool:
     """Whether MiniStack answers."""
     try:
         with urllib.request.urlopen(  # noqa: S310 - a fixed http address of this machine
@@ -86,7 +86,7 @@ def healthy(place: Place) -> bool:
         return False
 
 
-def _settings(place: Place) -> dict[str, str]:
+def _settings(place: LocalInstance) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     return {
         **kept,
@@ -114,17 +114,17 @@ def _check_port(port: int) -> None:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:
-            raise Trouble(
+            raise LocalError(
                 f"port {port} is taken by another program; choose another: "
                 f"PORT={port + 34 if port < 65000 else 4600} make up"
             ) from None
 
 
-def _wait_until_healthy(place: Place, process: Background) -> None:
+def _wait_until_healthy(place: LocalInstance, process: Background) -> None:
     until = time.monotonic() + SECONDS_TO_START
-    while not healthy(place):
+    while not is_healthy(place):
         if process.pid is None:
-            raise Trouble(f"MiniStack ended at its start:\n{process.last_words()}")
+            raise LocalError(f"MiniStack ended at its start:\n{process.last_words()}")
         if time.monotonic() > until:
-            raise Trouble(f"MiniStack does not answer on port {place.port}; see {process.log}")
+            raise LocalError(f"MiniStack does not answer on port {place.port}; see {process.log}")
         time.sleep(0.1)

@@ -16,7 +16,7 @@ import time
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
-from local.instance import Place
+from local.instance import LocalInstance
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -29,17 +29,17 @@ goes into it, however large the table is."""
 FAILURES = 100
 
 
-def sweep(dynamodb: DynamoDBClient, table: str, now: float | None = None) -> int:
+def delete_expired(dynamodb: DynamoDBClient, table: str, now: float | None = None) -> int:
     """Expire every item whose ``ttl`` is past, whatever its kind; how many were deleted.
 
     ``now``: as if it was then, in epoch seconds; the deletions bear that time.
     """
     moment = int(time.time() if now is None else now)
-    found = _expired(dynamodb, table, moment)
+    found = _list_expired(dynamodb, table, moment)
     return sum(_expire(dynamodb, table, item, None if now is None else moment) for item in found)
 
 
-def play(
+def run_process(
     dynamodb: DynamoDBClient,
     table: str,
     days: int,
@@ -55,7 +55,7 @@ def play(
     began = int(time.time() if now is None else now)
     for day in range(1, days + 1):
         moment = began + day * DAY
-        found = _expired(dynamodb, table, moment)
+        found = _list_expired(dynamodb, table, moment)
         chosen = (
             item
             for item in found
@@ -64,24 +64,24 @@ def play(
         yield sum(_expire(dynamodb, table, item, moment) for item in chosen)
 
 
-def sweep_place(place: Place) -> int:
+def sweep_place(place: LocalInstance) -> int:
     """One sweep over the deployed table."""
-    return sweep(_client(place), place.stack()["table"])
+    return delete_expired(_open_client(place), place.stack()["table"])
 
 
-def play_place(place: Place, days: int, entities: Collection[str] = ()) -> Iterator[int]:
+def play_place(place: LocalInstance, days: int, entities: Collection[str] = ()) -> Iterator[int]:
     """`play` over the deployed table."""
-    return play(_client(place), place.stack()["table"], days, entities)
+    return run_process(_open_client(place), place.stack()["table"], days, entities)
 
 
-def run(place: Place, every: float) -> None:
+def run(place: LocalInstance, every: float) -> None:
     """Sweep until the local AWS has not answered for a while; a single failure is nothing."""
-    dynamodb, table = _client(place), place.stack()["table"]
+    dynamodb, table = _open_client(place), place.stack()["table"]
     failures = 0
     while failures < FAILURES:
         began = time.monotonic()
         try:
-            deleted = sweep(dynamodb, table)
+            deleted = delete_expired(dynamodb, table)
         except Exception as error:  # nobody watches: say it and go on
             failures += 1
             print(f"{type(error).__name__}: {error}", flush=True)  # noqa: T201 - its log file
@@ -92,11 +92,11 @@ def run(place: Place, every: float) -> None:
         time.sleep(max(every, REST * (time.monotonic() - began)))
 
 
-def _client(place: Place) -> DynamoDBClient:
+def _open_client(place: LocalInstance) -> DynamoDBClient:
     return place.session().client("dynamodb", endpoint_url=place.endpoint)
 
 
-def _expired(dynamodb: DynamoDBClient, table: str, now: int) -> Iterator[dict[str, Any]]:
+def _list_expired(dynamodb: DynamoDBClient, table: str, now: int) -> Iterator[dict[str, Any]]:
     pages = dynamodb.get_paginator("scan").paginate(
         TableName=table,
         ProjectionExpression="PK, SK, #ttl, #type",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from local.instance import Place
+from local.instance import LocalInstance
 
 if TYPE_CHECKING:
     from mypy_boto3_cognito_idp import CognitoIdentityProviderClient
@@ -15,19 +15,19 @@ ADMIN = "admin"
 PASSWORD = "Only-on-this-laptop-1"  # noqa: S105 - it opens nothing but the local AWS
 
 
-def tokens(place: Place, pool: str, client_id: str) -> dict[str, str]:
+def make_tokens(place: LocalInstance, pool: str, client_id: str) -> dict[str, str]:
     """An ID token of each demo tenant; its user is created if it is not there."""
     cognito = place.session().client("cognito-idp", endpoint_url=place.endpoint)
-    return {tenant: token(cognito, pool, client_id, tenant) for tenant in TENANTS}
+    return {tenant: make_token(cognito, pool, client_id, tenant) for tenant in TENANTS}
 
 
-def admins(place: Place, pool: str, client_id: str) -> dict[str, str]:
+def list_admins(place: LocalInstance, pool: str, client_id: str) -> dict[str, str]:
     """An ID token of an administrator of each demo tenant, who may delete it."""
     cognito = place.session().client("cognito-idp", endpoint_url=place.endpoint)
-    return {tenant: token(cognito, pool, client_id, tenant, ADMIN) for tenant in TENANTS}
+    return {tenant: make_token(cognito, pool, client_id, tenant, ADMIN) for tenant in TENANTS}
 
 
-def token(
+def make_token(
     cognito: CognitoIdentityProviderClient,
     pool: str,
     client_id: str,

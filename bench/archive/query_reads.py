@@ -25,7 +25,7 @@ from daicho.archive.verifier import Verifier
 from daicho.plan import Ledger
 from daicho.runtime.retry import RetryBudget
 from daicho.stream.records import Batch
-from daicho_cli.archive.session import Metered
+from daicho_cli.archive.session import MeteredBucket
 from tests.delivery.aws.memory import MemoryBucket, MemoryTable
 
 ROWS = 100_000
@@ -134,7 +134,7 @@ def measure(ledger: Ledger) -> bool:
     filled.verify()
     rows, sound = [], True
     for what, selection in selections(filled).items():
-        metered = Metered(filled.bucket)
+        metered = MeteredBucket(filled.bucket)
         found = sum(1 for _ in ArchiveReader(metered).read_rows(selection, _broken))
         read = metered.touched
         sound &= read.partitions == needed(filled, selection) and found == wanted(filled, selection)

@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 
-from daicho_cli.archive.query_result import Answer, QueryError
-from daicho_cli.archive.sql import Statement, literal
+from daicho_cli.archive.query_result import QueryError, QueryResult
+from daicho_cli.archive.sql import Statement, render_literal
 from daicho_cli.aws.stacks import Stack
 
 if TYPE_CHECKING:
     from mypy_boto3_athena import AthenaClient
 
 PAUSE = 0.5
-MOST_SECONDS = 30 * 60
+MAX_SECONDS = 30 * 60
 """Athena ends a query by itself after so long."""
-MOST_PASSED_OVER = 20
+MAX_SKIPPED = 20
 _ADDRESS = re.compile(r"s3://[^\s,;'\"()\]]+\.json\.gz")
 
 
 @dataclass
-class Athena:
+class AthenaEngine:
     """A workgroup, and the database and table that it asks."""
 
     client: AthenaClient
@@ -35,7 +35,7 @@ class Athena:
     sleep: Callable[[float], None] = time.sleep
 
     @classmethod
-    def of(cls, stack: Stack) -> Athena:
+    def open(cls, stack: Stack) -> AthenaEngine:
         """The stack's.
 
         Raises:
@@ -51,7 +51,7 @@ class Athena:
         self,
         statement: Callable[[Sequence[str]], Statement],
         broken: Callable[[str, str], None],
-    ) -> tuple[Answer, int]:
+    ) -> tuple[QueryResult, int]:
         """Run a statement; gives the answer, and how many bytes Athena has scanned.
 
         An object that Athena breaks off at is told to ``broken`` by its name and why, and the
@@ -68,10 +68,10 @@ class Athena:
             id, state = self._run(asked)
             scanned += state.get("Statistics", {}).get("DataScannedInBytes", 0)
             if state["Status"]["State"] == "SUCCEEDED":
-                return self._results(id), scanned
+                return self._read_results(id), scanned
             why = state["Status"].get("StateChangeReason", "it does not say why")
             found = _ADDRESS.search(why)
-            if found is None or found[0] in without or len(without) == MOST_PASSED_OVER:
+            if found is None or found[0] in without or len(without) == MAX_SKIPPED:
                 raise QueryError(f"Athena broke off: {why}")
             without.append(found[0])
             broken(found[0].split("/", 3)[-1], why)
@@ -79,7 +79,7 @@ class Athena:
     def _run(self, statement: Statement) -> tuple[str, dict[str, Any]]:
         more: dict[str, Any] = {}
         if statement.parameters:
-            more["ExecutionParameters"] = [literal(each) for each in statement.parameters]
+            more["ExecutionParameters"] = [render_literal(each) for each in statement.parameters]
         id = self.client.start_query_execution(
             QueryString=statement.sql,
             QueryExecutionContext={"Database": self.database},
@@ -88,7 +88,7 @@ class Athena:
         )["QueryExecutionId"]
         waited = 0.0
         try:
-            while waited < MOST_SECONDS:
+            while waited < MAX_SECONDS:
                 state: Any = self.client.get_query_execution(QueryExecutionId=id)["QueryExecution"]
                 if state["Status"]["State"] in {"SUCCEEDED", "FAILED", "CANCELLED"}:
                     return id, state
@@ -97,15 +97,15 @@ class Athena:
         except BaseException:  # also when the caller breaks it off
             self.client.stop_query_execution(QueryExecutionId=id)
             raise
-        raise QueryError(f"Athena has not answered for {MOST_SECONDS} seconds (query {id})")
+        raise QueryError(f"Athena has not answered for {MAX_SECONDS} seconds (query {id})")
 
-    def _results(self, id: str) -> Answer:
+    def _read_results(self, id: str) -> QueryResult:
         pages = self.client.get_paginator("get_query_results").paginate(QueryExecutionId=id)
-        rows = _rows(pages)
-        return Answer([str(each) for each in next(rows, [])], rows)
+        rows = _parse_rows(pages)
+        return QueryResult([str(each) for each in next(rows, [])], rows)
 
 
-def _rows(pages: Any) -> Iterator[list[Any]]:
+def _parse_rows(pages: Any) -> Iterator[list[Any]]:
     """Rows of text; the first holds the columns' names. A value that is NULL is None."""
     for page in pages:
         for row in page["ResultSet"]["Rows"]:

@@ -61,12 +61,12 @@ class State:
         self.file.unlink(missing_ok=True)
 
 
-def summed(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+def sum_counts(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     """The counts of two calls together; of what is no number, both."""
-    return {name: _both(before.get(name), value) for name, value in now.items()}
+    return {name: _add_counts(before.get(name), value) for name, value in now.items()}
 
 
-def _both(before: Any, now: Any) -> Any:
+def _add_counts(before: Any, now: Any) -> Any:
     match before, now:
         case None, _:
             return now

@@ -16,7 +16,7 @@ from typing import Any
 import duckdb
 
 from daicho.archive.row_format import ArchivedRow
-from daicho_cli.archive.query_result import Answer, QueryError
+from daicho_cli.archive.query_result import QueryError, QueryResult
 from daicho_cli.archive.sql import ROWS
 
 _COLUMNS = (
@@ -29,7 +29,7 @@ _AT_ONCE = 1_000
 
 
 @contextmanager
-def answering(rows: Iterable[ArchivedRow], sql: str) -> Iterator[Answer]:
+def open_engine(rows: Iterable[ArchivedRow], sql: str) -> Iterator[QueryResult]:
     """Answer a statement over rows; they lie in a file of the caller's own meanwhile.
 
     Raises:
@@ -38,11 +38,11 @@ def answering(rows: Iterable[ArchivedRow], sql: str) -> Iterator[Answer]:
     with TemporaryDirectory(prefix="daicho-archive-") as folder:
         lines = Path(folder) / "rows.ndjson"
         with lines.open("wb") as file:
-            file.writelines(_line(row) for row in rows)
+            file.writelines(_parse_line(row) for row in rows)
         asked = duckdb.connect(":memory:", config={"temp_directory": folder})
         try:
             _load(asked, lines)
-            yield _asked(asked, sql)
+            yield _build_statement(asked, sql)
         except duckdb.Error as error:
             raise QueryError(str(error)) from error
         finally:
@@ -62,21 +62,21 @@ def _load(asked: duckdb.DuckDBPyConnection, lines: Path) -> None:
     asked.execute("SET lock_configuration = true")
 
 
-def _asked(asked: duckdb.DuckDBPyConnection, sql: str) -> Answer:
+def _build_statement(asked: duckdb.DuckDBPyConnection, sql: str) -> QueryResult:
     statements = asked.extract_statements(sql)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise QueryError("one SELECT at a time")
     found = asked.execute(statements[0])
     columns = [column[0] for column in found.description or ()]
-    return Answer(columns, _rows(found))
+    return QueryResult(columns, _fetch_rows(found))
 
 
-def _rows(found: duckdb.DuckDBPyConnection) -> Iterator[Sequence[Any]]:
+def _fetch_rows(found: duckdb.DuckDBPyConnection) -> Iterator[Sequence[Any]]:
     while some := found.fetchmany(_AT_ONCE):
         yield from some
 
 
-def _line(row: ArchivedRow) -> bytes:
+def _parse_line(row: ArchivedRow) -> bytes:
     """A row as DuckDB takes it: it knows no half characters, and no numbers beyond 64 bits."""
     line = row.line
     big = row.gen is not None and len(str(row.gen)) > _MOST_DIGITS

@@ -16,7 +16,7 @@ from daicho.archive.forgetter import ForgetReport, Forgetter
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.keys import TENANT
-from daicho_cli.archive.checkpoint import State, summed
+from daicho_cli.archive.checkpoint import State, sum_counts
 from daicho_cli.archive.options import (
     LOCAL,
     Apply,
@@ -26,7 +26,14 @@ from daicho_cli.archive.options import (
     Stage,
     StateFile,
 )
-from daicho_cli.archive.session import FOUND, SOUND, Opened, ending, progress, said
+from daicho_cli.archive.session import (
+    FOUND,
+    SOUND,
+    ArchiveSession,
+    end_on_errors,
+    print_message,
+    show_progress,
+)
 
 _SUMMED = ("objects", "rows", "versions", "younger", "younger_rows", "broken")
 SECONDS = 24 * 3600.0
@@ -55,19 +62,19 @@ def forget(  # the command's options
     tenant is left, or of a dry run: nothing was there. 1: something is, and it says what. 2: it
     could not run.
     """
-    with ending("forget"):
+    with end_on_errors("forget"):
         if due == (tenant is not None):
             raise OptionError("say whom: --tenant, or --due")
         if due and state is not None:
             raise OptionError("--state goes with --tenant: what is due is remembered in the table")
         if tenant is not None and not TENANT.fullmatch(tenant):
             raise OptionError(f"--tenant {tenant!r}: a-z, 0-9 and -, at most 63 characters")
-        opened = Opened.find(stage, stack)
-        now, waiting = opened.now(), _due(opened).list_waiting() if due else []
+        opened = ArchiveSession.find(stage, stack)
+        now, waiting = opened.now(), _report_due(opened).list_waiting() if due else []
         if tenant is not None:
-            reports = [_forgotten(opened, tenant, apply, state)]
+            reports = [_forget_now(opened, tenant, apply, state)]
         else:
-            reports = [_gone_on(opened, each, apply) for each in waiting if each.is_due(now)]
+            reports = [_resume(opened, each, apply) for each in waiting if each.is_due(now)]
         if as_json:
             typer.echo(json.dumps(reports if due else reports[0], indent=2, ensure_ascii=False))
         else:
@@ -78,17 +85,17 @@ def forget(  # the command's options
                     typer.echo(f"{each.tenant}: not before {keys.render_instant(each.again)}")
             if due and not waiting:
                 typer.echo("nothing waits")
-        said(f"read: {opened.touched}")
+        print_message(f"read: {opened.touched}")
     raise typer.Exit(FOUND if any(_is_left(each) for each in reports) else SOUND)
 
 
-def _due(opened: Opened) -> ForgetScheduler:
+def _report_due(opened: ArchiveSession) -> ForgetScheduler:
     return ForgetScheduler(opened.table, opened.metered, now=opened.now)
 
 
-def _looked_for(opened: Opened, tenant: str) -> Report:
+def _look_for(opened: ArchiveSession, tenant: str) -> Report:
     """What there is of a tenant."""
-    with progress(opened, f"looking for {tenant}"):
+    with show_progress(opened, f"looking for {tenant}"):
         found = Forgetter(opened.table, opened.metered, now=opened.now).forget(tenant, dry_run=True)
         failures = FailedRecordForgetter(opened.table, opened.failures, now=opened.now).forget(
             tenant, dry_run=True
@@ -96,13 +103,13 @@ def _looked_for(opened: Opened, tenant: str) -> Report:
     return {**found.to_json(), "failures": failures.to_json()}
 
 
-def _gone_on(opened: Opened, mark: ForgetRequest, apply: bool) -> Report:
+def _resume(opened: ArchiveSession, mark: ForgetRequest, apply: bool) -> Report:
     """Do what is due of a tenant: what the stack does each hour, and the failure bucket."""
     if not apply:
-        return _looked_for(opened, mark.tenant)
+        return _look_for(opened, mark.tenant)
     report = ForgetReport(mark.tenant)
-    with progress(opened, f"forgetting {mark.tenant}"):
-        _due(opened).resume(mark, RetryBudget.for_seconds(SECONDS), report)
+    with show_progress(opened, f"forgetting {mark.tenant}"):
+        _report_due(opened).resume(mark, RetryBudget.for_seconds(SECONDS), report)
         failures = FailedRecordForgetter(opened.table, opened.failures, now=opened.now).forget(
             mark.tenant
         )
@@ -110,21 +117,21 @@ def _gone_on(opened: Opened, mark: ForgetRequest, apply: bool) -> Report:
     return {**done, "complete": report.complete and failures.complete}
 
 
-def _forgotten(opened: Opened, tenant: str, apply: bool, file: Path | None) -> Report:
+def _forget_now(opened: ArchiveSession, tenant: str, apply: bool, file: Path | None) -> Report:
     if not apply:
-        return _looked_for(opened, tenant)
+        return _look_for(opened, tenant)
     asked = {"bucket": opened.bucket.name, "endpoint": opened.stack.endpoint, "tenant": tenant}
     state = State.open(file, "forget", asked)
     if state.cursor:
-        said(f"going on behind {state.cursor}, as {state.file} says")
+        print_message(f"going on behind {state.cursor}, as {state.file} says")
     again = state.done.get("again_at")
 
     def whole(report: ForgetReport) -> Report:
         now = report.to_json()
-        both = summed(state.done, {name: now[name] for name in _SUMMED})
+        both = sum_counts(state.done, {name: now[name] for name in _SUMMED})
         return {**both, "again_at": now["again_at"]}
 
-    with progress(opened, f"forgetting {tenant}"):
+    with show_progress(opened, f"forgetting {tenant}"):
         report = Forgetter(opened.table, opened.metered, now=opened.now).forget(
             tenant,
             resume=state.cursor,

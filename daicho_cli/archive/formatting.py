@@ -16,7 +16,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from daicho_cli.archive.query_result import Answer
+from daicho_cli.archive.query_result import QueryResult
 
 Output = Literal["table", "json", "csv"]
 HEAD = ("deleted_at", "tenant", "entity", "pk", "sk")
@@ -28,29 +28,29 @@ _OURS = frozenset({"PK", "SK", "GSI1PK", "GSI1SK", "type", "gen", "ttl", "_resto
 _WIDEST = 60
 
 
-def printed(answer: Answer, output: Output) -> int:
+def format_answer(answer: QueryResult, output: Output) -> int:
     """Print an answer; gives how many rows it had."""
     match output:
         case "json":
-            return _json(answer)
+            return _format_json(answer)
         case "csv":
-            return _csv(answer)
+            return _format_csv(answer)
         case "table":
-            return _table(answer)
+            return _format_table(answer)
 
 
-def items(answer: Answer, fields: Sequence[str]) -> Answer:
+def format_items(answer: QueryResult, fields: Sequence[str]) -> QueryResult:
     """Whole rows as a person reads them: a column for each field, and one for all else."""
-    rows = (_flat(row, fields) for row in records(answer))
-    return Answer([*HEAD, *fields, MORE], rows)
+    rows = (_flatten(row, fields) for row in format_records(answer))
+    return QueryResult([*HEAD, *fields, MORE], rows)
 
 
-def whole(answer: Answer) -> Answer:
+def format_rows(answer: QueryResult) -> QueryResult:
     """Whole rows as JSON shows them: the item as one value."""
-    return Answer(RECORD, (list(each.values()) for each in records(answer)))
+    return QueryResult(RECORD, (list(each.values()) for each in format_records(answer)))
 
 
-def readable(answer: Answer, none: list[str]) -> Answer:
+def format_readable(answer: QueryResult, none: list[str]) -> QueryResult:
     """Whole rows without those of lines that are no JSON, of which ``none`` hears.
 
     To Athena such a line is a row of nulls.
@@ -64,22 +64,24 @@ def readable(answer: Answer, none: list[str]) -> Answer:
             else:
                 yield row
 
-    return Answer(answer.columns, rows())
+    return QueryResult(answer.columns, rows())
 
 
-def records(answer: Answer) -> Iterator[dict[str, Any]]:
+def format_records(answer: QueryResult) -> Iterator[dict[str, Any]]:
     """Whole rows as JSON values: what an archived line holds, the item as plain values."""
     for row in answer.rows:
         found = dict(zip(answer.columns, row, strict=True))
         item = json.loads(found["item"])
-        values = {name: plain(value) for name, value in sorted(item.items()) if name not in _OURS}
+        values = {
+            name: to_plain(value) for name, value in sorted(item.items()) if name not in _OURS
+        }
         gen = found["gen"]
         yield {
             "deleted_at": found["deleted_at"],
             "tenant": found["tenant"],
             "entity": found["entity"],
-            "pk": plain(item.get("PK")),
-            "sk": plain(item.get("SK")),
+            "pk": to_plain(item.get("PK")),
+            "sk": to_plain(item.get("SK")),
             "gen": None if gen is None else int(gen),
             "seq": found["seq"],
             "raw": found["raw"] in (True, "true"),
@@ -87,13 +89,13 @@ def records(answer: Answer) -> Iterator[dict[str, Any]]:
         }
 
 
-def _flat(record: Mapping[str, Any], fields: Sequence[str]) -> list[Any]:
+def _flatten(record: Mapping[str, Any], fields: Sequence[str]) -> list[Any]:
     item = record["item"]
     more = {name: value for name, value in item.items() if name not in fields}
     return [*(record[name] for name in HEAD), *(item.get(name) for name in fields), more or None]
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """An attribute value as a JSON value; what is none stays as it was stored.
 
     Sets become sorted lists, binary values stay base64. A number that JSON's readers would round
@@ -108,22 +110,22 @@ def plain(value: Any) -> Any:
         case "NULL", _:
             return None
         case "N", str():
-            return _number(content)
+            return _format_number(content)
         case "M", Mapping():
-            return {name: plain(each) for name, each in content.items()}
+            return {name: to_plain(each) for name, each in content.items()}
         case "L", list():
-            return [plain(each) for each in content]
+            return [to_plain(each) for each in content]
         case (("SS" | "BS"), list()):
             return sorted(content)
         case "NS", list():
             return sorted(
-                (_number(each) for each in content), key=lambda each: (str(type(each)), each)
+                (_format_number(each) for each in content), key=lambda each: (str(type(each)), each)
             )
         case _:
             return value
 
 
-def _number(text: str) -> int | float | str:
+def _format_number(text: str) -> int | float | str:
     try:
         exact = Decimal(text)
         if exact == exact.to_integral_value() and abs(exact) < 10**38:
@@ -134,33 +136,33 @@ def _number(text: str) -> int | float | str:
         return text
 
 
-def _json(answer: Answer) -> int:
+def _format_json(answer: QueryResult) -> int:
     """An array, a row a line: it can be read as it comes, and as a whole."""
     count = 0
     for row in answer.rows:
         line = dict(zip(answer.columns, row, strict=True))
-        sys.stdout.write(("[\n" if not count else ",\n") + _text(line))
+        sys.stdout.write(("[\n" if not count else ",\n") + _format_text(line))
         count += 1
     sys.stdout.write("\n]\n" if count else "[]\n")
     return count
 
 
-def _csv(answer: Answer) -> int:
+def _format_csv(answer: QueryResult) -> int:
     out = csv.writer(sys.stdout, lineterminator="\n")
     out.writerow(answer.columns)
     count = 0
     for row in answer.rows:
-        out.writerow([_cell(each) for each in row])
+        out.writerow([_format_cell(each) for each in row])
         count += 1
     return count
 
 
-def _table(answer: Answer) -> int:
+def _format_table(answer: QueryResult) -> int:
     """A table of the columns that hold anything; a person does not look at keys.
 
     Where the terminal is too narrow for it, a block a row.
     """
-    rows = [[_cell(each).translate(_CONTROLS) for each in row] for row in answer.rows]
+    rows = [[_format_cell(each).translate(_CONTROLS) for each in row] for row in answer.rows]
     if not rows:
         return 0
     shown = [
@@ -172,14 +174,14 @@ def _table(answer: Answer) -> int:
     # As it is: brackets in a value are no markup, and control characters no commands.
     texts = [[Text(row[place]) for place in shown] for row in rows]
     console = Console()
-    table = _as_table(names, texts)
-    fits = _widths(names, texts) <= console.width
-    for each in [table] if fits else _as_blocks(names, texts):
+    table = _draw_table(names, texts)
+    fits = _measure_columns(names, texts) <= console.width
+    for each in [table] if fits else _draw_blocks(names, texts):
         console.print(each)
     return len(rows)
 
 
-def _as_table(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> Table:
+def _draw_table(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> Table:
     table = Table()
     for name in names:
         table.add_column(name, overflow="fold", max_width=_WIDEST)
@@ -188,20 +190,20 @@ def _as_table(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> Table:
     return table
 
 
-def _widths(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> int:
+def _measure_columns(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> int:
     """How wide a table is in which no value is folded that is not wider than `_WIDEST`."""
     widths = [
-        max(Text(name).cell_len, *(min(_widest_line(row[place]), _WIDEST) for row in rows))
+        max(Text(name).cell_len, *(min(_measure_line(row[place]), _WIDEST) for row in rows))
         for place, name in enumerate(names)
     ]
     return sum(widths) + 3 * len(widths) + 1
 
 
-def _widest_line(text: Text) -> int:
+def _measure_line(text: Text) -> int:
     return max((line.cell_len for line in text.split(allow_blank=True)), default=0)
 
 
-def _as_blocks(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> Iterator[Rule | Table]:
+def _draw_blocks(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> Iterator[Rule | Table]:
     """A row under the other, a value a line; what is empty is left out."""
     for number, row in enumerate(rows, 1):
         yield Rule(str(number), align="left", style="dim")
@@ -214,7 +216,7 @@ def _as_blocks(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> Iterator
         yield block
 
 
-def limited(answer: Answer, limit: int | None, more: list[bool]) -> Answer:
+def limit_rows(answer: QueryResult, limit: int | None, more: list[bool]) -> QueryResult:
     """The first rows; ``more`` hears whether there were others."""
     if limit is None:
         return answer
@@ -223,10 +225,10 @@ def limited(answer: Answer, limit: int | None, more: list[bool]) -> Answer:
         yield from islice(answer.rows, limit)
         more.append(next(answer.rows, None) is not None)
 
-    return Answer(answer.columns, rows())
+    return QueryResult(answer.columns, rows())
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     match value:
         case None:
             return ""
@@ -235,19 +237,23 @@ def _cell(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case Mapping() | list():
-            return _text(value)
+            return _format_text(value)
         case _:
             return str(value)
 
 
-def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=_spelt).encode(errors="replace").decode()
+def _format_text(value: Any) -> str:
+    return (
+        json.dumps(value, ensure_ascii=False, default=_format_controls)
+        .encode(errors="replace")
+        .decode()
+    )
 
 
-def _spelt(value: Any) -> Any:
+def _format_controls(value: Any) -> Any:
     """What JSON has no word for."""
     if isinstance(value, Decimal):
-        return _number(str(value))
+        return _format_number(str(value))
     if isinstance(value, dt.date | dt.datetime | dt.time):
         return value.isoformat()
     if isinstance(value, bytes):

@@ -67,7 +67,7 @@ class OptionError(Exception):
     """Options that say nothing that could be meant."""
 
 
-def selected(
+def parse_selection(
     ledger: Ledger,
     *,
     entities: Sequence[str] | None,
@@ -81,22 +81,22 @@ def selected(
     Raises:
         OptionError: says which option is wrong, and how.
     """
-    names = named(ledger, entities)
+    names = parse_entities(ledger, entities)
     if tenant is not None and not TENANT.fullmatch(tenant):
         raise OptionError(f"--tenant {tenant!r}: a-z, 0-9 and -, at most 63 characters")
-    begin = _bound(since, "--since")
-    end = _bound(until, "--until", whole=True)
+    begin = _parse_bound(since, "--since")
+    end = _parse_bound(until, "--until", whole=True)
     if begin and end and begin >= end:
         raise OptionError(f"--since {since} is not before --until {until}")
     item = None
     if key:
         if tenant is None or len(names) != 1:
             raise OptionError("--key needs --tenant and one --entity")
-        item = item_key(ledger, names[0], tenant, key)
+        item = parse_item_key(ledger, names[0], tenant, key)
     return Selection(names, tenant, item, begin, end)
 
 
-def named(ledger: Ledger, entities: Sequence[str] | None) -> tuple[str, ...]:
+def parse_entities(ledger: Ledger, entities: Sequence[str] | None) -> tuple[str, ...]:
     """The entities by name, each once.
 
     Raises:
@@ -110,7 +110,7 @@ def named(ledger: Ledger, entities: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(entities or ()))
 
 
-def moment(text: str | None, option: str, *, whole: bool = False) -> dt.datetime | None:
+def parse_moment(text: str | None, option: str, *, whole: bool = False) -> dt.datetime | None:
     """A time (UTC), or a day: its begin, or, if it is meant ``whole``, its end.
 
     Raises:
@@ -132,7 +132,7 @@ def moment(text: str | None, option: str, *, whole: bool = False) -> dt.datetime
     raise OptionError(f"{option} {text!r} names no time zone: end it with Z or +09:00")
 
 
-def in_reach(day: dt.date, option: str) -> None:
+def clamp_to_retention(day: dt.date, option: str) -> None:
     """Check that a day is one that can be reckoned with.
 
     Raises:
@@ -142,21 +142,21 @@ def in_reach(day: dt.date, option: str) -> None:
         raise OptionError(f"{option} {day}: from {YEARS[0]} to {YEARS[-1]}")
 
 
-def _bound(text: str | None, option: str, *, whole: bool = False) -> dt.datetime | None:
-    found = moment(text, option, whole=whole)
+def _parse_bound(text: str | None, option: str, *, whole: bool = False) -> dt.datetime | None:
+    found = parse_moment(text, option, whole=whole)
     if found is not None:
-        in_reach(found, option)
+        clamp_to_retention(found, option)
     return found
 
 
-def item_key(ledger: Ledger, entity: str, tenant: str, parts: Sequence[str]) -> ItemKey:
+def parse_item_key(ledger: Ledger, entity: str, tenant: str, parts: Sequence[str]) -> ItemKey:
     """An item's key from the fields that make it up.
 
     Raises:
         OptionError: a field is missing, unknown, or of another kind.
     """
     plan = ledger.current_generation(entity).plan
-    wanted = fields_of(plan)
+    wanted = list_fields(plan)
     given: dict[str, str] = {}
     for part in parts:
         name, equals, value = part.partition("=")
@@ -174,7 +174,7 @@ def item_key(ledger: Ledger, entity: str, tenant: str, parts: Sequence[str]) -> 
         raise OptionError(f"--key of {entity}: {error}") from error
 
 
-def fields_of(plan: EntityPlan) -> tuple[str, ...]:
+def list_fields(plan: EntityPlan) -> tuple[str, ...]:
     """The fields that an entity's key is made of."""
     key = plan.key
     more = (each for each in (key.shards, key.salt) if isinstance(each, str) and each)
@@ -188,7 +188,7 @@ def _read(kind: str, text: str) -> object:
         case "date":
             return dt.date.fromisoformat(text)
         case "datetime":
-            return moment(text, "--key")
+            return parse_moment(text, "--key")
         case "bool":
             return {"true": True, "false": False}[text]
         case _:

@@ -11,7 +11,7 @@ import typer
 from daicho.archive.object_format import CorruptObjectError
 from daicho.archive.reader import Selection
 from daicho_cli.archive import duckdb_engine, formatting, options
-from daicho_cli.archive.athena_engine import Athena
+from daicho_cli.archive.athena_engine import AthenaEngine
 from daicho_cli.archive.formatting import Output
 from daicho_cli.archive.options import (
     LOCAL,
@@ -24,9 +24,16 @@ from daicho_cli.archive.options import (
     Tenant,
     Until,
 )
-from daicho_cli.archive.query_result import Answer
-from daicho_cli.archive.session import FOUND, SOUND, Opened, ending, progress, said
-from daicho_cli.archive.sql import Statement, over, whole_rows
+from daicho_cli.archive.query_result import QueryResult
+from daicho_cli.archive.session import (
+    FOUND,
+    SOUND,
+    ArchiveSession,
+    end_on_errors,
+    print_message,
+    show_progress,
+)
+from daicho_cli.archive.sql import Statement, select_rows, select_statement
 
 Engine = Literal["athena", "duckdb"]
 TABLE_ROWS = 100
@@ -63,9 +70,9 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
     bytes it were stands on stderr, beside the answer. An object that cannot be read is named and
     passed over. Exit code 0: all was read. 1: an object was passed over. 2: it could not run.
     """
-    with ending("query"):
-        opened = Opened.find(stage, stack)
-        selection = options.selected(
+    with end_on_errors("query"):
+        opened = ArchiveSession.find(stage, stack)
+        selection = options.parse_selection(
             opened.ledger, entities=entity, tenant=tenant, key=key, since=since, until=until
         )
         entities = sorted(selection.folders or opened.archive.list_entities())
@@ -74,65 +81,71 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
         if engine == "athena" and opened.stack.is_local:
             raise OptionError("--engine athena: the local AWS's takes no parameters")
         most = TABLE_ROWS if limit is None and output == "table" and sql is None else limit
-        asked = whole_rows(None if most is None else most + 1) if sql is None else _one(sql)
+        asked = (
+            select_rows(None if most is None else most + 1) if sql is None else _run_statement(sql)
+        )
         broken: list[str] = []
         more: list[bool] = []
         lines: list[str] = []
-        with _answering(opened, engine, selection, entities, asked, broken) as found:
-            answer = found if sql is not None else formatting.readable(found, lines)
+        with _choose_engine(opened, engine, selection, entities, asked, broken) as found:
+            answer = found if sql is not None else formatting.format_readable(found, lines)
             if sql is None and output == "json":
-                answer = formatting.whole(answer)
+                answer = formatting.format_rows(answer)
             elif sql is None:
-                answer = formatting.items(answer, opened.fields(entities))
-            rows = formatting.printed(formatting.limited(answer, most, more), output)
+                answer = formatting.format_items(answer, opened.list_fields(entities))
+            rows = formatting.format_answer(formatting.limit_rows(answer, most, more), output)
     cut = f" (there are more: --limit {most} is over)" if any(more) else ""
-    said(f"{rows:,} rows{cut}")
+    print_message(f"{rows:,} rows{cut}")
     if lines:
-        said(f"{len(lines):,} lines are no rows: daicho archive verify names their objects")
+        print_message(
+            f"{len(lines):,} lines are no rows: daicho archive verify names their objects"
+        )
     raise typer.Exit(FOUND if broken or lines else SOUND)
 
 
 @contextmanager
-def _answering(
-    opened: Opened,
+def _choose_engine(
+    opened: ArchiveSession,
     engine: Engine,
     selection: Selection,
     entities: Sequence[str],
     sql: str,
     broken: list[str],
-) -> Iterator[Answer]:
+) -> Iterator[QueryResult]:
     """Answer by one of the engines; what was touched is said, and what cannot be read."""
 
     def named(name: str, why: object) -> None:
         broken.append(name)
-        said(f"passed over: {name}: {why}")
+        print_message(f"passed over: {name}: {why}")
 
     def corrupt(name: str, error: CorruptObjectError) -> None:
         named(name, error)
 
     if engine == "athena" and entities:
-        athena = Athena.of(opened.stack)
+        athena = AthenaEngine.open(opened.stack)
         wanted = list(opened.archive.list_selected(selection))
         partitions = {each.name.rpartition("/")[0] for each in wanted}
 
         def made(without: Sequence[str]) -> Statement:
-            return over(sql, (athena.database, athena.table), selection, entities, without)
+            return select_statement(
+                sql, (athena.database, athena.table), selection, entities, without
+            )
 
         answer, scanned = athena.answer(made, named)
-        said(
+        print_message(
             f"Athena scanned {scanned:,} bytes of {len(wanted):,} objects in "
             f"{len(partitions):,} partitions"
         )
         yield answer
         return
     with ExitStack() as kept:
-        with progress(opened, "reading the archive"):
+        with show_progress(opened, "reading the archive"):
             rows = opened.archive.read_rows(selection, corrupt)
-            answer = kept.enter_context(duckdb_engine.answering(rows, sql))
-        said(f"DuckDB: {opened.touched}, checked and read")
+            answer = kept.enter_context(duckdb_engine.open_engine(rows, sql))
+        print_message(f"DuckDB: {opened.touched}, checked and read")
         yield answer
 
 
-def _one(sql: str) -> str:
+def _run_statement(sql: str) -> str:
     """The caller's statement, without the sign that ends it."""
     return sql.strip().rstrip(";").strip()

@@ -12,7 +12,7 @@ class QueryError(Exception):
 
 
 @dataclass(frozen=True)
-class Answer:
+class QueryResult:
     """Columns by name, and rows of as many values; the rows come as they are read."""
 
     columns: Sequence[str]

@@ -15,7 +15,7 @@ from daicho.archive.reader import Selection
 from daicho.archive.restorer import Restorer, RestoreReport
 from daicho.storage import keys
 from daicho_cli.archive import options
-from daicho_cli.archive.checkpoint import State, summed
+from daicho_cli.archive.checkpoint import State, sum_counts
 from daicho_cli.archive.options import (
     LOCAL,
     Apply,
@@ -30,7 +30,15 @@ from daicho_cli.archive.options import (
     Tenant,
     Until,
 )
-from daicho_cli.archive.session import COULD_NOT_RUN, FOUND, SOUND, Opened, ending, progress, said
+from daicho_cli.archive.session import (
+    COULD_NOT_RUN,
+    FOUND,
+    SOUND,
+    ArchiveSession,
+    end_on_errors,
+    print_message,
+    show_progress,
+)
 
 SHOWN = 20
 _SUMMED = (
@@ -67,41 +75,41 @@ def restore(  # noqa: PLR0913, PLR0917  # the command's options
     unless --over-newer. A second time does no harm, and one that was cut off goes on. Exit code
     0: all that was chosen is back. 1: something is not, and it says what. 2: it could not run.
     """
-    with ending("restore"):
+    with end_on_errors("restore"):
         if not (tenant or since or until):
             raise OptionError("say what: --tenant, --since, --until, or --key with its tenant")
-        opened = Opened.find(stage, stack)
-        selection = options.selected(
+        opened = ArchiveSession.find(stage, stack)
+        selection = options.parse_selection(
             opened.ledger, entities=entity, tenant=tenant, key=key, since=since, until=until
         )
-        report = _restored(opened, selection, apply, over_newer, state)
+        report = _restore_all(opened, selection, apply, over_newer, state)
         if as_json:
             typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
         else:
             _show(report)
-        said(f"read: {opened.touched}")
+        print_message(f"read: {opened.touched}")
     if not report["finished"]:
         raise typer.Exit(COULD_NOT_RUN)
     raise typer.Exit(SOUND if report["complete"] else FOUND)
 
 
-def _restored(
-    opened: Opened, selection: Selection, apply: bool, over_newer: bool, file: Path | None
+def _restore_all(
+    opened: ArchiveSession, selection: Selection, apply: bool, over_newer: bool, file: Path | None
 ) -> dict[str, Any]:
     restorer = Restorer(opened.table, opened.archive, opened.ledger, now=opened.now)
     total = sum(1 for _ in opened.archive.list_selected(selection))
     if not apply:
-        with progress(opened, "looking", 2 * total):
+        with show_progress(opened, "looking", 2 * total):
             return restorer.restore(selection, over_newer=over_newer).to_json()
-    state = State.open(file, "restore", _asked(opened, selection, over_newer))
+    state = State.open(file, "restore", _build_question(opened, selection, over_newer))
     if state.cursor:
-        said(f"going on behind {state.cursor}, as {state.file} says")
+        print_message(f"going on behind {state.cursor}, as {state.file} says")
 
     def whole(report: RestoreReport) -> dict[str, Any]:
         now = report.to_json()
-        return summed(state.done, {name: now[name] for name in _SUMMED})
+        return sum_counts(state.done, {name: now[name] for name in _SUMMED})
 
-    with progress(opened, "restoring", 2 * total):
+    with show_progress(opened, "restoring", 2 * total):
         report = restorer.restore(
             selection,
             dry_run=False,
@@ -116,7 +124,9 @@ def _restored(
     return {**found, "complete": report.finished and not left}
 
 
-def _asked(opened: Opened, selection: Selection, over_newer: bool) -> dict[str, Any]:
+def _build_question(
+    opened: ArchiveSession, selection: Selection, over_newer: bool
+) -> dict[str, Any]:
     """What makes a call the same call."""
     key, since, until = selection.key, selection.since, selection.until
     return {

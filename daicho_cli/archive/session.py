@@ -31,7 +31,7 @@ from daicho_cli.archive.checkpoint import StateError
 from daicho_cli.archive.options import OptionError
 from daicho_cli.archive.query_result import QueryError
 from daicho_cli.aws.stacks import Stack, StackError
-from daicho_cli.project import discovered
+from daicho_cli.project import discover_project
 
 SOUND, FOUND, COULD_NOT_RUN, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: all is well; something is left, or wrong, and it was said; it could not run; it was
@@ -39,7 +39,7 @@ broken off by who called it."""
 
 
 @dataclass
-class Touched:
+class AccessCounts:
     """What was read of the bucket: whole objects, and listings."""
 
     objects: int = 0
@@ -62,12 +62,12 @@ class Touched:
 
 
 @dataclass
-class Metered:
+class MeteredBucket:
     """A bucket of which each reading is counted, and told."""
 
     bucket: Bucket
-    touched: Touched = field(default_factory=Touched)
-    tell: Callable[[Touched], None] = lambda _: None
+    touched: AccessCounts = field(default_factory=AccessCounts)
+    tell: Callable[[AccessCounts], None] = lambda _: None
 
     def list_objects(
         self, prefix: str, *, behind: str = "", most: int = 1000
@@ -103,7 +103,7 @@ class Metered:
 
 
 @dataclass(frozen=True)
-class Opened:
+class ArchiveSession:
     """What the commands work on."""
 
     stack: Stack
@@ -111,12 +111,12 @@ class Opened:
     table: Table
     bucket: Bucket
     failures: Bucket
-    metered: Metered
-    declared: Callable[[], Daicho] = discovered
+    metered: MeteredBucket
+    declared: Callable[[], Daicho] = discover_project
     now: Callable[[], dt.datetime] = utc_now
 
     @classmethod
-    def find(cls, stage: str | None, stack_file: Path) -> Opened:
+    def find(cls, stage: str | None, stack_file: Path) -> ArchiveSession:
         """Of a stage; without one of the local stack.
 
         Raises:
@@ -129,9 +129,9 @@ class Opened:
         bucket = open_bucket(stack["ArchiveBucketName"], **patient, **place)
         table = open_table(stack["TableName"], **patient, **place)
         failures = open_bucket(stack["FailureBucketName"], **patient, **place)
-        return cls(stack, Ledger.load(), table, bucket, failures, Metered(bucket))
+        return cls(stack, Ledger.load(), table, bucket, failures, MeteredBucket(bucket))
 
-    def fields(self, entities: Sequence[str]) -> list[str]:
+    def list_fields(self, entities: Sequence[str]) -> list[str]:
         """The fields that entities have today, in order of declaration, and when they were made."""
         known = {each.__name__: each for each in self.declared().entities}
         found = (known[each].fields_ for each in entities if each in known)
@@ -143,13 +143,13 @@ class Opened:
         return ArchiveReader(self.metered)
 
     @property
-    def touched(self) -> Touched:
+    def touched(self) -> AccessCounts:
         """What was read of it so far."""
         return self.metered.touched
 
 
 @contextmanager
-def ending(command: str) -> Iterator[None]:
+def end_on_errors(command: str) -> Iterator[None]:
     """What keeps a command from running ends it with a sentence and its exit code."""
     try:
         yield
@@ -169,13 +169,13 @@ def end(message: str, code: int = COULD_NOT_RUN) -> NoReturn:
     raise typer.Exit(code)
 
 
-def said(text: str) -> None:
+def print_message(text: str) -> None:
     """Say something that is not the answer itself: on stderr."""
     typer.echo(text, err=True)
 
 
 @contextmanager
-def progress(opened: Opened, what: str, total: int | None = None) -> Iterator[None]:
+def show_progress(opened: ArchiveSession, what: str, total: int | None = None) -> Iterator[None]:
     """A bar over the objects that are read; nothing where nobody looks."""
     columns = (
         TextColumn("{task.description}"),
@@ -189,7 +189,7 @@ def progress(opened: Opened, what: str, total: int | None = None) -> Iterator[No
         task = bar.add_task(what, total=total, touched="")
         before = opened.touched.objects
 
-        def tell(touched: Touched) -> None:
+        def tell(touched: AccessCounts) -> None:
             bar.update(task, completed=touched.objects - before, touched=str(touched))
 
         opened.metered.tell = tell

@@ -30,13 +30,13 @@ class Statement:
     parameters: tuple[str, ...] = ()
 
 
-def whole_rows(limit: int | None) -> str:
+def select_rows(limit: int | None) -> str:
     """The statement of a query without one: rows as they are, in order of deletion."""
     most = "" if limit is None else f" LIMIT {limit:d}"
     return f"SELECT {', '.join(COLUMNS)} FROM {ROWS} ORDER BY deleted_at, seq{most}"  # noqa: S608
 
 
-def over(
+def select_statement(
     sql: str,
     table: tuple[str, str],
     selection: Selection,
@@ -48,9 +48,9 @@ def over(
     ``entities``: their partitions alone are read. ``without``: addresses of objects that are
     passed over, as they cannot be read.
     """
-    where, parameters = _condition(selection, entities, without)
+    where, parameters = _render_condition(selection, entities, without)
     # dt comes along: to group by the day of deletion costs nothing.
-    columns, home = ", ".join((*COLUMNS, "dt")), ".".join(map(_name, table))
+    columns, home = ", ".join((*COLUMNS, "dt")), ".".join(map(_render_name, table))
     selected = f"SELECT {columns} FROM {home} WHERE {where}"  # noqa: S608 - values are parameters
     common = f"{ROWS} AS ({selected})"
     if found := _RECURSIVE.match(sql):
@@ -63,7 +63,7 @@ def over(
     return Statement(whole, parameters)
 
 
-def _condition(
+def _render_condition(
     selection: Selection, entities: Sequence[str], without: Sequence[str]
 ) -> tuple[str, tuple[str, ...]]:
     days = selection.days
@@ -89,10 +89,10 @@ def _condition(
     return " AND ".join(conditions), tuple(each for some in values for each in some)
 
 
-def _name(name: str) -> str:
+def _render_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def literal(value: str) -> str:
+def render_literal(value: str) -> str:
     """A text as Athena takes an execution parameter: a literal, whatever the text holds."""
     return "'" + value.replace("'", "''") + "'"

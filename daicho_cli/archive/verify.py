@@ -16,10 +16,17 @@ from daicho.archive.verification_report import KINDS, VerifyReport
 from daicho.archive.verifier import Verifier
 from daicho_cli.archive import options
 from daicho_cli.archive.options import LOCAL, Entities, OptionError, StackFile, Stage
-from daicho_cli.archive.session import FOUND, SOUND, Opened, ending, progress, said
+from daicho_cli.archive.session import (
+    FOUND,
+    SOUND,
+    ArchiveSession,
+    end_on_errors,
+    print_message,
+    show_progress,
+)
 
 DAYS = 3
-MOST_DAYS = 3660
+MAX_DAYS = 3660
 SHOWN = 200
 
 
@@ -42,15 +49,15 @@ def verify(  # the command's options
     that were edited, doubled or put elsewhere, and deletions that are in no object. Exit code 0:
     all is sound. 1: something was found; the table says where. 2: it could not run.
     """
-    with ending("verify"):
-        opened = Opened.find(stage, stack)
-        days = _days(since, until, opened.now().date())
-        names = options.named(opened.ledger, entity)
+    with end_on_errors("verify"):
+        opened = ArchiveSession.find(stage, stack)
+        days = _parse_days(since, until, opened.now().date())
+        names = options.parse_entities(opened.ledger, entity)
         if not names:
             # Also what was archived under an entity that the declarations do not know any more.
             names = tuple(sorted({*opened.ledger.archived_types, *opened.archive.list_entities()}))
-        total = sum(1 for _ in opened.archive.list_selected(_within(names, days)))
-        with progress(opened, "verifying", total):
+        total = sum(1 for _ in opened.archive.list_selected(_check_range(names, days)))
+        with show_progress(opened, "verifying", total):
             verifier = Verifier(opened.table, opened.archive, now=opened.now)
             report = verifier.verify(days, names)
     if as_json:
@@ -58,36 +65,36 @@ def verify(  # the command's options
         typer.echo(json.dumps({**period, **report.to_json()}, indent=2, ensure_ascii=False))
     else:
         _show(report, days)
-    said(f"read: {opened.touched}")
+    print_message(f"read: {opened.touched}")
     raise typer.Exit(SOUND if report.is_sound else FOUND)
 
 
-def _days(since: str | None, until: str | None, today: dt.date) -> DayRange:
+def _parse_days(since: str | None, until: str | None, today: dt.date) -> DayRange:
     """The days that are meant: from the first to the last, both whole."""
-    first, last = _day(since, "--since"), _day(until, "--until")
+    first, last = _parse_day(since, "--since"), _parse_day(until, "--until")
     if last is None:
         last = max(today, first or today)
     if first is None:
         first = last - dt.timedelta(days=DAYS - 1)
     if first > last:
         raise OptionError(f"--since {first} is behind --until {last}")
-    if (last - first).days >= MOST_DAYS:
-        raise OptionError(f"{first} to {last} are over {MOST_DAYS} days: verify them by parts")
+    if (last - first).days >= MAX_DAYS:
+        raise OptionError(f"{first} to {last} are over {MAX_DAYS} days: verify them by parts")
     return DayRange(first, last)
 
 
-def _day(text: str | None, option: str) -> dt.date | None:
+def _parse_day(text: str | None, option: str) -> dt.date | None:
     if text is None:
         return None
     try:
         day = dt.date.fromisoformat(text)
     except ValueError as error:
         raise OptionError(f"{option} {text!r} is no day: 2026-11-21") from error
-    options.in_reach(day, option)
+    options.clamp_to_retention(day, option)
     return day
 
 
-def _within(entities: tuple[str, ...], days: DayRange) -> Selection:
+def _check_range(entities: tuple[str, ...], days: DayRange) -> Selection:
     """The partitions that are verified."""
     begin = dt.datetime.combine(days.first, dt.time(), dt.UTC)
     end = dt.datetime.combine(days.last, dt.time(), dt.UTC) + dt.timedelta(days=1)

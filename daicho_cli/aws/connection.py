@@ -9,7 +9,7 @@ from pathlib import Path
 from botocore.exceptions import BotoCoreError
 
 from daicho.storage.table import Table, open_table
-from daicho_cli.aws.stacks import StackError, local_stack
+from daicho_cli.aws.stacks import StackError, read_local_stack
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Connection:
         """
         if table is not None:
             return cls(table, endpoint)
-        stack = local_stack(stack_file, instead="--table")
+        stack = read_local_stack(stack_file, instead="--table")
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
             os.environ.setdefault(name, "test")  # the local AWS takes any
         try:

@@ -11,9 +11,9 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from daicho_cli.aws.stacks import StackError, local_stack, outputs_of
+from daicho_cli.aws.stacks import StackError, read_local_stack, read_outputs
 
-SECONDS_A_CALL = 910
+SECONDS_PER_CALL = 910
 """More than a function may take. A call that seems lost is not repeated: it may still run."""
 
 
@@ -22,14 +22,14 @@ class CallError(Exception):
 
 
 @dataclass(frozen=True)
-class Invoked:
+class LambdaInvoker:
     """A function that is called and waited for."""
 
     client: Any
     name: str
 
     @classmethod
-    def find(cls, function: str, stage: str | None, stack_file: Path) -> Invoked:
+    def find(cls, function: str, stage: str | None, stack_file: Path) -> LambdaInvoker:
         """The function ``function`` of a stage, by the outputs of its stack.
 
         Without a stage it is the local stack's, as the file says that `make up` wrote.
@@ -39,16 +39,16 @@ class Invoked:
             ClientError, BotoCoreError: AWS does not say.
         """
         if stage is not None:
-            return cls(boto3.client("lambda", config=_patient()), _output(stage, function))
+            return cls(boto3.client("lambda", config=_make_config()), _get_output(stage, function))
         try:
-            stack = local_stack(stack_file)
+            stack = read_local_stack(stack_file)
         except StackError as error:
             raise CallError(str(error)) from error
         name = stack.get("functions", {}).get(function.lower())
         if name is None:
             raise CallError(f"{stack_file} knows no function {function.lower()}: make up once more")
         session = boto3.Session("test", "test", region_name=stack["region"])
-        client = session.client("lambda", endpoint_url=stack["endpoint"], config=_patient())
+        client = session.client("lambda", endpoint_url=stack["endpoint"], config=_make_config())
         return cls(client, name)
 
     def __call__(self, event: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,15 +66,15 @@ class Invoked:
         return said
 
 
-def _output(stage: str, function: str) -> str:
-    outputs = outputs_of(stage)
+def _get_output(stage: str, function: str) -> str:
+    outputs = read_outputs(stage)
     try:
         return outputs[f"{function}FunctionName"]
     except KeyError:
         raise CallError(f"the stack Daicho-{stage} has no function {function.lower()}") from None
 
 
-def _patient() -> Config:
+def _make_config() -> Config:
     return Config(
-        read_timeout=SECONDS_A_CALL, tcp_keepalive=True, retries={"total_max_attempts": 1}
+        read_timeout=SECONDS_PER_CALL, tcp_keepalive=True, retries={"total_max_attempts": 1}
     )

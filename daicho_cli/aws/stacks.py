@@ -20,7 +20,7 @@ class StackError(Exception):
     """There is no such stack, or it lacks something."""
 
 
-def outputs_of(stage: str) -> dict[str, str]:
+def read_outputs(stage: str) -> dict[str, str]:
     """The outputs of a stage's stack, by name.
 
     Raises:
@@ -30,7 +30,7 @@ def outputs_of(stage: str) -> dict[str, str]:
     return {each["OutputKey"]: each["OutputValue"] for each in found.get("Outputs", ())}
 
 
-def local_stack(file: Path, *, instead: str = "--stage") -> dict[str, Any]:
+def read_local_stack(file: Path, *, instead: str = "--stage") -> dict[str, Any]:
     """What `make up` wrote; ``instead`` is what a command takes where there is none.
 
     Raises:
@@ -65,8 +65,8 @@ class Stack:
             ClientError, BotoCoreError: AWS does not say.
         """
         if stage is not None:
-            return cls(f"Daicho-{stage}", outputs_of(stage))
-        found = local_stack(file)
+            return cls(f"Daicho-{stage}", read_outputs(stage))
+        found = read_local_stack(file)
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
             os.environ.setdefault(name, "test")  # the local AWS takes any
         try:

@@ -29,7 +29,7 @@ class State:
     finished: bool = False
 
     @staticmethod
-    def beside(output: Path) -> Path:
+    def locate(output: Path) -> Path:
         """The state's file."""
         return output.with_name(f"{output.name}.export.json")
 
@@ -40,7 +40,7 @@ class State:
         Raises:
             ChangedError: the output is of something else, or not what an earlier run left.
         """
-        path = cls.beside(output)
+        path = cls.locate(output)
         if anew or not (path.exists() or output.exists()):
             return cls(asked, ScanSegments.start(segments))
         if not path.exists():
@@ -57,7 +57,7 @@ class State:
 
     def save(self, output: Path) -> None:
         """Write it down; a crash leaves the one before."""
-        path = self.beside(output)
+        path = self.locate(output)
         draft = path.with_name(f"{path.name}.draft")
         content = {"form": FORM, **vars(self), "segments": self.segments.to_json()}
         draft.write_text(json.dumps(content) + "\n", encoding="utf-8")

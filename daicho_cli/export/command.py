@@ -21,9 +21,9 @@ from daicho.storage.parallel_scan import ScanRound
 from daicho_cli.aws.connection import Connection
 from daicho_cli.aws.stacks import STACK_FILE, StackError
 from daicho_cli.export.checkpoint import ChangedError, State
-from daicho_cli.export.exporter import Exporter, Made
-from daicho_cli.export.item_lines import Chosen, Lines
-from daicho_cli.project import discovered, ledger
+from daicho_cli.export.exporter import ExportedPage, Exporter
+from daicho_cli.export.item_lines import ExportSelection, LineMaker
+from daicho_cli.project import discover_project, load_ledger
 
 INTERRUPTED = 130
 
@@ -69,16 +69,18 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
     doubled. What is written while it runs may be in it or not: it is no snapshot.
     """
     if replica and consistent:
-        _exit("an index is never strongly consistent: --replica or --consistent, not both")
+        _exit_process("an index is never strongly consistent: --replica or --consistent, not both")
     source = "Replica" if replica else None
-    chosen = Chosen(tenant, _entities(entity or []), raw, consistent, source)
+    chosen = ExportSelection(tenant, _parse_entities(entity or []), raw, consistent, source)
     if tenant is not None and not TENANT.fullmatch(tenant):
-        _exit(f"{tenant!r} is no tenant that a token could name: a-z, 0-9 and -, at most 63")
+        _exit_process(
+            f"{tenant!r} is no tenant that a token could name: a-z, 0-9 and -, at most 63"
+        )
     try:
         connection = Connection.find(table, endpoint, stack)
         opened = connection.open(at_once, attempts=1)  # the scan itself repeats, and adapts
     except StackError as error:
-        _exit(str(error))
+        _exit_process(str(error))
     asked = {
         "endpoint": connection.endpoint or "aws",
         "table": connection.table,
@@ -90,26 +92,28 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
     try:
         state = State.open(file, asked, segments, anew=again)
     except ChangedError as error:
-        _exit(f"{error}; --again begins anew, and overwrites it")
+        _exit_process(f"{error}; --again begins anew, and overwrites it")
     if state.finished:
         typer.echo(f"{file} was exported before: {state.items:,} items. --again does it once more.")
         return
-    known = ledger()
+    known = load_ledger()
     pointed = partial(read_pointed_contents, opened, known)
-    joined = partial(_joined, SectionReader(opened))
-    lines = Lines(chosen, known, lambda: int(utc_now().timestamp()), pointed, joined)
+    joined = partial(_join_names, SectionReader(opened))
+    lines = LineMaker(chosen, known, lambda: int(utc_now().timestamp()), pointed, joined)
     exporter = Exporter(file, state, lines, opened, at_once, RateLimiter(rate))
     try:
         _run(exporter)
     except (OSError, StoreError) as error:
-        _exit(f"{error}\nStopped after {state.items:,} items. The same command goes on from there.")
+        _exit_process(
+            f"{error}\nStopped after {state.items:,} items. The same command goes on from there."
+        )
     except KeyboardInterrupt:
         typer.echo("\nStopped. The same command goes on from here.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     typer.echo(f"{file}: {state.items:,} items of {state.scanned:,}, {state.units:,.1f} read units")
 
 
-def _joined(reader: SectionReader, head: Image, entity: str) -> dict[str, Any] | None:
+def _join_names(reader: SectionReader, head: Image, entity: str) -> dict[str, Any] | None:
     """The sections of a document, which stand in items of their own."""
     found = reader.read_document(head, entity)
     return found.get_values() if isinstance(found, SectionsRead) else None
@@ -130,7 +134,7 @@ def _run(exporter: Exporter) -> None:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(exporter.output.name, total=whole, items=0, units=0.0, at_once=0)
 
-        def progress(state: State, found: ScanRound[Made]) -> None:
+        def progress(state: State, found: ScanRound[ExportedPage]) -> None:
             ended = whole - len(state.segments.starts)
             bar.update(
                 task, completed=ended, items=state.items, units=state.units, at_once=found.at_once
@@ -139,14 +143,14 @@ def _run(exporter: Exporter) -> None:
         exporter.run(progress)
 
 
-def _entities(names: list[str]) -> tuple[str, ...]:
-    known = sorted(each.__name__ for each in discovered().entities)
+def _parse_entities(names: list[str]) -> tuple[str, ...]:
+    known = sorted(each.__name__ for each in discover_project().entities)
     for name in names:
         if name not in known:
-            _exit(f"no entity is called {name}; there are {', '.join(known)}")
+            _exit_process(f"no entity is called {name}; there are {', '.join(known)}")
     return tuple(sorted(set(names)))
 
 
-def _exit(message: str) -> NoReturn:
+def _exit_process(message: str) -> NoReturn:
     typer.echo(message, err=True)
     raise typer.Exit(1)

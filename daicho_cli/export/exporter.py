@@ -14,12 +14,12 @@ from daicho.runtime.retry import RetryBudget
 from daicho.storage.parallel_scan import ParallelScan, ScanRound
 from daicho.storage.protocols import ScansItems
 from daicho_cli.export.checkpoint import State
-from daicho_cli.export.item_lines import Lines
+from daicho_cli.export.item_lines import LineMaker
 
-PATIENCE_SECONDS = 120.0
+RETRY_S = 120.0
 """For so long the table may not answer at all."""
-Made = tuple[int, bytes]
-Progress = Callable[[State, ScanRound[Made]], None]
+ExportedPage = tuple[int, bytes]
+Progress = Callable[[State, ScanRound[ExportedPage]], None]
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Exporter:
 
     output: Path
     state: State
-    lines: Lines
+    lines: LineMaker
     store: ScansItems
     most: int = 8
     pace: RateLimiter = field(default_factory=lambda: RateLimiter(None))
@@ -53,7 +53,7 @@ class Exporter:
         with self.output.open("ab") as file:
             file.truncate(state.end)
 
-            def done(found: ScanRound[Made]) -> None:
+            def done(found: ScanRound[ExportedPage]) -> None:
                 nonlocal answered
                 if found.made:
                     answered = self.clock()
@@ -69,11 +69,11 @@ class Exporter:
                 progress(state, found)
 
             def remaining() -> float:
-                return answered + PATIENCE_SECONDS - self.clock()
+                return answered + RETRY_S - self.clock()
 
             patience = RetryBudget(remaining, reserve=0, sleep=self.sleep)
             if not scan.run(state.segments, patience, done):
-                raise UnavailableError(f"no answer for {PATIENCE_SECONDS:.0f} s")
+                raise UnavailableError(f"no answer for {RETRY_S:.0f} s")
         state.finished = True
         state.save(self.output)
         return state

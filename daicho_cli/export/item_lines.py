@@ -22,7 +22,7 @@ _OURS = ("PK", "SK", "type", "version", "gen", "ttl")
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ExportSelection:
     """What of the table is exported. ``tenant`` None is all; ``entities`` empty is all.
 
     ``index``: read from there instead.
@@ -60,14 +60,14 @@ class Chosen:
 
 
 @dataclass(frozen=True)
-class Lines:
+class LineMaker:
     """Makes lines of pages. ``now``: epoch seconds, past which an item has expired.
 
     ``pointed`` finds the content of items that only point at it, in place of those; ``joined`` the
     sections of an item that is split, None if it is gone.
     """
 
-    chosen: Chosen
+    chosen: ExportSelection
     ledger: Ledger
     now: Callable[[], int]
     pointed: Callable[[Mapping[ItemKey, Image]], Mapping[ItemKey, Image]] = dict
@@ -82,21 +82,21 @@ class Lines:
             living = {get_key(item): item for item in page.items if not is_expired(item, now)}
             # A version has no type, and a place of its own.
             values = [
-                self._plain({**living[key], **item, "PK": living[key]["PK"]})
+                self._to_line({**living[key], **item, "PK": living[key]["PK"]})
                 for key, item in self.pointed(living).items()
             ]
-        texts = (json.dumps(each, ensure_ascii=False, default=_binary) for each in values)
+        texts = (json.dumps(each, ensure_ascii=False, default=_encode_binary) for each in values)
         return len(values), "".join(f"{text}\n" for text in texts).encode(errors="surrogatepass")
 
-    def _plain(self, item: Image) -> dict[str, Any]:
+    def _to_line(self, item: Image) -> dict[str, Any]:
         entity = item["type"]["S"]
-        kinds = self._kinds(entity)
+        kinds = self._read_kinds(entity)
         fields = {
-            name: _value(attributes.from_value(value), kinds.get(name, ""))
+            name: _to_value(attributes.from_value(value), kinds.get(name, ""))
             for name, value in item.items()
             if name not in (*_OURS, MANIFEST) and not name.startswith(("GSI", "_"))
         }
-        if MANIFEST in item and (split := self._split(entity)):
+        if MANIFEST in item and (split := self._to_split_line(entity)):
             fields[split] = self.joined(item, entity)
         return {
             "tenant": keys.parse(item["PK"]["S"])[0],
@@ -105,7 +105,7 @@ class Lines:
             "item": fields,
         }
 
-    def _split(self, entity: str) -> str | None:
+    def _to_split_line(self, entity: str) -> str | None:
         """The field of an entity that is split."""
         return (
             self.ledger.current_generation(entity).plan.split
@@ -113,22 +113,22 @@ class Lines:
             else None
         )
 
-    def _kinds(self, entity: str) -> Mapping[str, str]:
+    def _read_kinds(self, entity: str) -> Mapping[str, str]:
         try:
             return self.ledger.current_generation(entity).plan.fields
         except UnknownEntityError:
             return {}  # of an entity that is not declared any more
 
 
-def _value(value: Any, kind: str) -> Any:
+def _to_value(value: Any, kind: str) -> Any:
     """As the API writes it: exact decimals as text, sets in order."""
     match value:
         case set():
             return sorted(value)
         case dict():
-            return {name: _value(each, "") for name, each in value.items()}
+            return {name: _to_value(each, "") for name, each in value.items()}
         case list():
-            return [_value(each, "") for each in value]
+            return [_to_value(each, "") for each in value]
         case Decimal() | int() if kind == "decimal" and not isinstance(value, bool):
             return str(value)
         case Decimal():
@@ -137,7 +137,7 @@ def _value(value: Any, kind: str) -> Any:
     return value
 
 
-def _binary(value: object) -> str:
+def _encode_binary(value: object) -> str:
     if isinstance(value, bytes | bytearray):
         return base64.b64encode(value).decode()
     raise TypeError(f"{type(value).__name__} in an item")

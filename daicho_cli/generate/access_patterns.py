@@ -22,9 +22,9 @@ from daicho.plan import (
     SearchPlan,
 )
 from daicho.storage.item_key import ItemKey
-from daicho_cli.generate.line_counts import README, sized
-from daicho_cli.generate.route_queries import asked_by
-from daicho_cli.project import DOCS, discovered, ledger, write_or_check
+from daicho_cli.generate.line_counts import README, update_sizes
+from daicho_cli.generate.route_queries import list_queries
+from daicho_cli.project import DOCS, discover_project, load_ledger, write_or_check
 
 HEAD = """# Access patterns
 
@@ -60,17 +60,17 @@ def docs(
     ] = DOCS / "access-patterns.md",
 ) -> None:
     """Write the table of access patterns, and how many lines each system is in the README's."""
-    text = access_patterns(discovered(), ledger())
+    text = render_access_patterns(discover_project(), load_ledger())
     write_or_check(path, text, check=check, make="make docs")
-    shown = sized(README.read_text(encoding="utf-8"))
+    shown = update_sizes(README.read_text(encoding="utf-8"))
     write_or_check(README, shown, check=check, make="make docs")
 
 
-def access_patterns(daicho: Daicho, known: Ledger) -> str:
+def render_access_patterns(daicho: Daicho, known: Ledger) -> str:
     """The page as Markdown."""
     # Powertools takes half a second.
-    from daicho.web.routes.builder import operations  # noqa: PLC0415
-    from daicho.web.routes.tenant_admin import administration  # noqa: PLC0415
+    from daicho.web.routes.builder import build_operations  # noqa: PLC0415
+    from daicho.web.routes.tenant_admin import build_admin_operations  # noqa: PLC0415
 
     functions = {
         f"{domain.name}.{route.function.__name__}": route.function
@@ -78,41 +78,41 @@ def access_patterns(daicho: Daicho, known: Ledger) -> str:
         for route in domain.routes
     }
     sections: dict[str, list[Row]] = {domain.name: [] for domain in daicho.domains}
-    for operation in operations(daicho):
+    for operation in build_operations(daicho):
         for choice in operation.choices:
             needed = sorted(choice.required, key=lambda each: each.name)
             asked = "&".join(f"{each.name}={each.only}" for each in needed)
             route = f"`{operation.method} {operation.path}{'?' + asked if asked else ''}`"
             function = functions.get(choice.name)
             if function is None:
-                row: Row = (f"`{choice.name}`", *_described(choice.name, daicho, known))
+                row: Row = (f"`{choice.name}`", *_describe_entity(choice.name, daicho, known))
             else:
-                row = _row_of(function, daicho, known)
+                row = _find_row(function, daicho, known)
             sections.setdefault(operation.tag, []).append((route, *row))
-    for operation in administration():
+    for operation in build_admin_operations():
         for choice in operation.choices:
             route = f"`{operation.method} {operation.path}`"
-            said = f"{choice.said} (role `{operation.role}`): `{choice.name}`"
+            said = f"{choice.summary} (role `{operation.role}`): `{choice.name}`"
             key, reads = ADMINISTERED[choice.name]
             row = (route, said, "table", f"PK `{key.pk}`, SK `{key.sk}`", reads)
             sections.setdefault(operation.tag, []).append(row)
     pages = [HEAD]
     for name, rows in sections.items():
-        pages.append(f"## {name.capitalize()}\n\n" + "\n".join(_table(rows)) + "\n")
+        pages.append(f"## {name.capitalize()}\n\n" + "\n".join(_render_table(rows)) + "\n")
     return "\n".join(pages)
 
 
-def _row_of(function: Callable[..., Any], daicho: Daicho, known: Ledger) -> tuple[str, ...]:
+def _find_row(function: Callable[..., Any], daicho: Daicho, known: Ledger) -> tuple[str, ...]:
     """A domain's function: what it is for, and each declaration that it asks."""
     said = (inspect.getdoc(function) or "").split("\n")[0].rstrip(".")
-    names = asked_by(function)
-    described = [_described(name, daicho, known) for name in names]
+    names = list_queries(function)
+    described = [_describe_entity(name, daicho, known) for name in names]
     cells = ("<br>".join(column) for column in zip(*described, strict=True))
     asked = ", ".join(f"`{name}`" for name in names)
     return (": ".join(filter(None, [said, asked])), *cells)
 
 
-def _described(name: str, daicho: Daicho, known: Ledger) -> tuple[str, str, str]:
+def _describe_entity(name: str, daicho: Daicho, known: Ledger) -> tuple[str, str, str]:
     entity, _, rest = name.partition(".")
     specs = daicho.get_entity(entity).fields_.values()
     copies = {str(spec.target) for spec in specs if spec.role == "copied"}
@@ -120,7 +120,7 @@ def _described(name: str, daicho: Daicho, known: Ledger) -> tuple[str, str, str]
     return _Described(known.current_generation(entity).plan, len(copies), checked).row(rest)
 
 
-def _table(rows: list[Row]) -> Iterator[str]:
+def _render_table(rows: list[Row]) -> Iterator[str]:
     for cells in (COLUMNS, ("---",) * len(COLUMNS), *rows):
         yield f"| {' | '.join(cells)} |"
 
@@ -224,7 +224,7 @@ class _Described:
             f"GSI2PK `{self._parts(self._head(listing), listing.partition)}"
             f"{'#{shard}' if spread else ''}`{only}, by {order} descending"
             f"{f', merged over {listing.shards} shards' if spread else ''}",
-            f"2 a page for the keys, ½ an item{_copied(listing)}",
+            f"2 a page for the keys, ½ an item{_render_copies(listing)}",
         )
 
     def _ranking(self, aggregate: AggregatePlan) -> tuple[str, str, str]:
@@ -287,7 +287,7 @@ class _Described:
                 return "1, then one conditional write"
 
 
-def _copied(listing: ListingPlan) -> str:
+def _render_copies(listing: ListingPlan) -> str:
     """What a listing's rows show by themselves."""
     if "version" in listing.copies:
         return "; or ½ for 4 KB of rows"

@@ -12,16 +12,16 @@ _ROW = re.compile(r"^(\| .*\]\((functions/domains/\w+\.py)\)) (?:\| [\d +]+ )?\|
 _FILE = re.compile(r"\((functions/domains/\w+\.py)\)")
 
 
-def sized(text: str, root: Path = ROOT) -> str:
+def update_sizes(text: str, root: Path = ROOT) -> str:
     """The page with the lines of its domain files in the last column of their rows."""
 
     def row(found: re.Match[str]) -> str:
-        sizes = [str(lines_of(root / name)) for name in _FILE.findall(found[1])]
+        sizes = [str(count_lines(root / name)) for name in _FILE.findall(found[1])]
         return f"{found[1]} | {' + '.join(sizes)} |"
 
     return _ROW.sub(row, text)
 
 
-def lines_of(path: Path) -> int:
+def count_lines(path: Path) -> int:
     """How many lines a file has."""
     return len(path.read_text(encoding="utf-8").splitlines())

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from daicho_cli.project import DOCS, discovered, ledger, write_or_check
+from daicho_cli.project import DOCS, discover_project, load_ledger, write_or_check
 
 
 def openapi(
@@ -20,8 +20,8 @@ def openapi(
     ] = DOCS / "openapi.json",
 ) -> None:
     """Write the OpenAPI description of all routes."""
-    from daicho.web.openapi.document import openapi as described  # noqa: PLC0415  # half a second
+    from daicho.web.openapi.document import describe_api as described  # noqa: PLC0415  # half a second
 
-    found = described(discovered(), ledger())
+    found = described(discover_project(), load_ledger())
     text = json.dumps(found, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
     write_or_check(path, text, check=check, make="make openapi")

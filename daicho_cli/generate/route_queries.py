@@ -13,7 +13,7 @@ from daicho.declare.entity import EntityMeta
 WAYS = ("all", "inverse", "top", "under")
 
 
-def asked_by(function: Callable[..., Any]) -> list[str]:
+def list_queries(function: Callable[..., Any]) -> list[str]:
     """The declarations that a function names, itself or through functions of its package.
 
     ``Artist.named``, ``Track.key.all``; an item of an entity that it makes is ``Song.write``.

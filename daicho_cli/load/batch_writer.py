@@ -17,11 +17,11 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import get_key
 from daicho.storage.table import MAX_BATCH_WRITES, Table
 
-PATIENCE_SECONDS = 60.0
+RETRY_S = 60.0
 _NOTHING: Image = {}
 
 
-def interleaved(items: Iterable[Image]) -> list[Image]:
+def interleave_by_partition(items: Iterable[Image]) -> list[Image]:
     """The first item of every partition, then the second of every one, and so on.
 
     An item that comes twice is written once, as it came last.
@@ -35,7 +35,7 @@ def interleaved(items: Iterable[Image]) -> list[Image]:
 
 
 @dataclass
-class Batches:
+class BatchWriter:
     """Writes blocks of items with several writers at once."""
 
     table: Table
@@ -50,18 +50,18 @@ class Batches:
         """
         with ThreadPoolExecutor(self.writers) as pool:
             try:
-                yield from pool.map(self._write, chunks(interleaved(items)))
+                yield from pool.map(self._write, split_into_batches(interleave_by_partition(items)))
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
 
     def _write(self, batch: list[Image]) -> int:
         self.pace.wait(len(batch))
-        self.table.batch_write(batch, patience=RetryBudget.for_seconds(PATIENCE_SECONDS))
+        self.table.batch_write(batch, patience=RetryBudget.for_seconds(RETRY_S))
         return len(batch)
 
 
-def chunks(items: Iterable[Image]) -> Iterator[list[Image]]:
+def split_into_batches(items: Iterable[Image]) -> Iterator[list[Image]]:
     """Batches of the size that BatchWriteItem takes."""
     each = iter(items)
     while some := list(islice(each, MAX_BATCH_WRITES)):

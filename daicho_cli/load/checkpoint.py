@@ -17,7 +17,7 @@ class ChangedError(Exception):
 
 
 @dataclass(frozen=True)
-class Target:
+class LoadTarget:
     """What a file is loaded as, and where to."""
 
     endpoint: str
@@ -25,7 +25,7 @@ class Target:
     tenant: str
     entity: str
 
-    def state_file(self, source: Path) -> Path:
+    def render_state_path(self, source: Path) -> Path:
         """Each target has a state of its own, so a file may be loaded to several."""
         text = json.dumps(dataclasses.astuple(self))
         digest = hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
@@ -57,7 +57,7 @@ class State:
         Raises:
             ChangedError: the file has changed since.
         """
-        digest = digest_of(source)
+        digest = compute_digest(source)
         if anew or not path.exists():
             return cls(secrets.token_hex(16), now, digest)
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -76,7 +76,7 @@ class State:
         draft.replace(path)
 
 
-def digest_of(path: Path) -> str:
+def compute_digest(path: Path) -> str:
     """A digest of a file's whole content."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "blake2b").hexdigest()[:32]

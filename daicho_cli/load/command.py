@@ -19,12 +19,12 @@ from daicho.storage import keys
 from daicho.storage.keys import TENANT
 from daicho_cli.aws.connection import Connection
 from daicho_cli.aws.stacks import STACK_FILE, StackError
-from daicho_cli.load.batch_writer import Batches
-from daicho_cli.load.checkpoint import ChangedError, State, Target
-from daicho_cli.load.loader import Loader, rejected_of
-from daicho_cli.load.row_preparer import Preparer
+from daicho_cli.load.batch_writer import BatchWriter
+from daicho_cli.load.checkpoint import ChangedError, LoadTarget, State
+from daicho_cli.load.loader import Loader, read_rejected
+from daicho_cli.load.row_preparer import RowPreparer
 from daicho_cli.load.row_reader import is_array
-from daicho_cli.project import discovered
+from daicho_cli.project import discover_project
 
 SHOWN_REJECTS = 10
 
@@ -52,33 +52,41 @@ def load(  # noqa: PLR0913, PLR0917  # the command's options
     it is called again. Rows that the entity refuses are put aside in FILE.rejected.ndjson, the
     rest is loaded; the exit code is then 3.
     """
-    kind = _entity(entity)
+    kind = _get_entity(entity)
     _check_tenant(tenant)
     if kind.versioned_ == "pointer":
-        _exit(f"{entity} is versioned by pointer: its items are written through the API alone")
+        _exit_process(
+            f"{entity} is versioned by pointer: its items are written through the API alone"
+        )
     try:
         connection = Connection.find(table, endpoint, stack)
         opened = connection.open(writers)
     except StackError as error:
-        _exit(str(error))
-    target = Target(connection.endpoint or "aws", connection.table, tenant, entity)
-    state_file = target.state_file(file)
+        _exit_process(str(error))
+    target = LoadTarget(connection.endpoint or "aws", connection.table, tenant, entity)
+    state_file = target.render_state_path(file)
     try:
         state = State.open(state_file, file, keys.render_instant(utc_now()), anew=again)
     except ChangedError as error:
-        _exit(f"{error}; --again begins anew")
+        _exit_process(f"{error}; --again begins anew")
     if state.finished:
-        typer.echo(f"{file} was loaded before: {_counted(state)}. --again loads it once more.")
+        typer.echo(f"{file} was loaded before: {_format_count(state)}. --again loads it once more.")
         raise typer.Exit(3 if state.rejected else 0)
-    preparer = Preparer(opened, discovered().check_locked(Ledger.load()), tenant, kind, state)
-    loader = Loader(file, state_file, state, preparer, Batches(opened, writers, RateLimiter(rate)))
+    preparer = RowPreparer(
+        opened, discover_project().check_locked(Ledger.load()), tenant, kind, state
+    )
+    loader = Loader(
+        file, state_file, state, preparer, BatchWriter(opened, writers, RateLimiter(rate))
+    )
     try:
         _run(loader)
     except TenantClosed as error:
-        _exit(str(error))
+        _exit_process(str(error))
     except StoreError as error:
-        _exit(f"{error}\nStopped at line {state.line}. The same command goes on from there.")
-    _report(loader)
+        _exit_process(
+            f"{error}\nStopped at line {state.line}. The same command goes on from there."
+        )
+    _print_report(loader)
 
 
 def _run(loader: Loader) -> None:
@@ -97,12 +105,12 @@ def _run(loader: Loader) -> None:
         loader.run(lambda loaded, end: bar.update(task, completed=end, loaded=loaded))
 
 
-def _report(loader: Loader) -> None:
+def _print_report(loader: Loader) -> None:
     state = loader.state
-    typer.echo(f"{loader.source}: {_counted(state)}")
+    typer.echo(f"{loader.source}: {_format_count(state)}")
     if not state.rejected:
         return
-    for each in islice(rejected_of(loader.rejects), SHOWN_REJECTS):
+    for each in islice(read_rejected(loader.rejects), SHOWN_REJECTS):
         error = each["error"]
         where = f"{error['field']}: " if error["field"] else ""
         typer.echo(f"  line {each['line']}: {where}{error['detail']}", err=True)
@@ -112,25 +120,27 @@ def _report(loader: Loader) -> None:
     raise typer.Exit(3)
 
 
-def _counted(state: State) -> str:
+def _format_count(state: State) -> str:
     rejected = f", {state.rejected:,} rejected" if state.rejected else ""
     return f"{state.loaded:,} items loaded{rejected}"
 
 
-def _entity(name: str) -> type[Entity]:
-    daicho = discovered()
+def _get_entity(name: str) -> type[Entity]:
+    daicho = discover_project()
     try:
         return daicho.get_entity(name)
     except KeyError:
         known = ", ".join(sorted(each.__name__ for each in daicho.entities))
-        _exit(f"no entity is called {name}; there are {known}")
+        _exit_process(f"no entity is called {name}; there are {known}")
 
 
 def _check_tenant(tenant: str) -> None:
     if not TENANT.fullmatch(tenant):
-        _exit(f"{tenant!r} is no tenant that a token could name: a-z, 0-9 and -, at most 63")
+        _exit_process(
+            f"{tenant!r} is no tenant that a token could name: a-z, 0-9 and -, at most 63"
+        )
 
 
-def _exit(message: str) -> NoReturn:
+def _exit_process(message: str) -> NoReturn:
     typer.echo(message, err=True)
     raise typer.Exit(1)

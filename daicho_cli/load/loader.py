@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from daicho.storage.attributes import Image
-from daicho_cli.load.batch_writer import Batches
+from daicho_cli.load.batch_writer import BatchWriter
 from daicho_cli.load.checkpoint import State
-from daicho_cli.load.row_preparer import Preparer, RejectedError
-from daicho_cli.load.row_reader import Row, read
+from daicho_cli.load.row_preparer import RejectedError, RowPreparer
+from daicho_cli.load.row_reader import NumberedRow, read_rows
 
 BLOCK_ROWS = 2_500
 Progress = Callable[[int, int], None]
@@ -26,8 +26,8 @@ class Loader:
     source: Path
     state_file: Path
     state: State
-    preparer: Preparer
-    batches: Batches
+    preparer: RowPreparer
+    batches: BatchWriter
     block_rows: int = BLOCK_ROWS
 
     @property
@@ -45,9 +45,9 @@ class Loader:
         self.preparer.check_open()
         state.save(self.state_file)  # a cut in the first block must find the ids' seed
         self._forget_later_rejects()
-        rows = read(self.source, state.end, state.line)
+        rows = read_rows(self.source, state.end, state.line)
         while block := list(islice(rows, self.block_rows)):
-            images, rejected = self._prepared(block)
+            images, rejected = self._prepare_rows(block)
             self.preparer.check_open()
             loaded, begin = state.loaded, state.end
             for written in self.batches.write(images):
@@ -62,12 +62,14 @@ class Loader:
         state.save(self.state_file)
         return state
 
-    def _prepared(self, block: list[Row]) -> tuple[list[Image], list[dict[str, object]]]:
+    def _prepare_rows(
+        self, block: list[NumberedRow]
+    ) -> tuple[list[Image], list[dict[str, object]]]:
         images: list[Image] = []
         rejected: list[dict[str, object]] = []
         for row in block:
             try:
-                images.append(self.preparer.image(row))
+                images.append(self.preparer.build_image(row))
             except RejectedError as error:
                 problem = {"field": error.field, "detail": error.detail}
                 content = row.raw if row.values is None else row.values
@@ -92,7 +94,7 @@ class Loader:
             self.rejects.unlink(missing_ok=True)
 
 
-def rejected_of(path: Path) -> Iterator[dict[str, Any]]:
+def read_rejected(path: Path) -> Iterator[dict[str, Any]]:
     """What was put aside in ``path``."""
     if path.exists():
         with path.open(encoding="utf-8") as file:

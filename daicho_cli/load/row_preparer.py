@@ -21,9 +21,9 @@ from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.table import Table
 from daicho.write.item_writer import ItemWriter
 from daicho_cli.load.checkpoint import State
-from daicho_cli.load.row_reader import Row
+from daicho_cli.load.row_reader import NumberedRow
 
-MOST_REMEMBERED = 100_000
+MAX_REMEMBERED = 100_000
 CREATED_AT: TypeAdapter[dt.datetime] = TypeAdapter(dt.datetime)
 
 
@@ -36,7 +36,7 @@ class RejectedError(Exception):
 
 
 @dataclass
-class Preparer:
+class RowPreparer:
     """Makes images of one entity's rows.
 
     What other items hold for copied fields is read once and remembered for the whole load.
@@ -52,7 +52,7 @@ class Preparer:
 
     def __post_init__(self) -> None:
         started = self._started = dt.datetime.fromisoformat(self.state.started)
-        places = _RememberingPlaces(self.table, self.ledger, self.tenant, lambda: started)
+        places = _CachingKeyResolver(self.table, self.ledger, self.tenant, lambda: started)
         self._writer = ItemWriter(self.ledger, self.tenant, places, self.table, lambda: started)
 
     def check_open(self) -> None:
@@ -64,7 +64,7 @@ class Preparer:
         if self.table.get(build_closed_mark_key(self.tenant), consistent=True) is not None:
             raise TenantClosed(f"the tenant {self.tenant} is closed for good")
 
-    def image(self, row: Row) -> Image:
+    def build_image(self, row: NumberedRow) -> Image:
         """The item that a row makes.
 
         Raises:
@@ -73,12 +73,12 @@ class Preparer:
         if row.values is None:
             raise RejectedError(row.problem)
         values = dict(row.values)
-        created = self._created(values.pop("created_at", None))
+        created = self._read_created(values.pop("created_at", None))
         for name, spec in self.entity.fields_.items():
             if spec.role == "copied" and name in values:
                 raise RejectedError(f"is copied from {spec.source}: leave it out", name)
             if name not in values and spec.role == "uid":
-                values[name] = self._made(row.line, name)
+                values[name] = self._build_item(row.line, name)
             elif name not in values and spec.factory is now:
                 values[name] = self._started
         try:
@@ -90,7 +90,7 @@ class Preparer:
         except Refusal as error:
             raise RejectedError(error.detail, error.field) from error
 
-    def _created(self, given: Any) -> dt.datetime:
+    def _read_created(self, given: Any) -> dt.datetime:
         if given is None:
             return self._started
         try:
@@ -101,7 +101,7 @@ class Preparer:
             raise RejectedError("an instant needs a time zone", "created_at")
         return moment
 
-    def _made(self, line: int, name: str) -> str:
+    def _build_item(self, line: int, name: str) -> str:
         """An id that only this load knows, and makes alike when it comes to the row again."""
         seed = f"{self.state.id}:{line}:{name}".encode()
         random = hashlib.blake2b(seed, digest_size=10).digest()
@@ -109,7 +109,7 @@ class Preparer:
         return str(ULID(moment + random)).lower()
 
 
-class _RememberingPlaces(KeyResolver):
+class _CachingKeyResolver(KeyResolver):
     """A load sees other items as they were when it first looked: one read for each."""
 
     def __init__(
@@ -122,7 +122,7 @@ class _RememberingPlaces(KeyResolver):
         """What is copied, alone: a load refers to many items."""
         key = (spec.source, str(value))
         if key not in self._seen:
-            if len(self._seen) >= MOST_REMEMBERED:
+            if len(self._seen) >= MAX_REMEMBERED:
                 self._seen.clear()
             image = super().find_referenced(spec, value)
             name = spec.source.name if spec.source else ""

@@ -15,7 +15,7 @@ _BLANK = re.compile(r"[ \t\r\n]*")
 
 
 @dataclass(frozen=True)
-class Row:
+class NumberedRow:
     """One row: its line, its values or what is wrong, and where the file goes on behind it."""
 
     line: int
@@ -26,12 +26,12 @@ class Row:
     problem: str = ""
 
 
-def read(path: Path, start: int = 0, line: int = 1) -> Iterator[Row]:
+def read_rows(path: Path, start: int = 0, line: int = 1) -> Iterator[NumberedRow]:
     """The rows of a file from a place on that an earlier row's ``end`` named.
 
     Places are bytes in NDJSON, characters in a JSON array.
     """
-    return _array(path, start, line) if is_array(path) else _lines(path, start, line)
+    return _read_array(path, start, line) if is_array(path) else _read_lines(path, start, line)
 
 
 def is_array(path: Path) -> bool:
@@ -40,27 +40,27 @@ def is_array(path: Path) -> bool:
         return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(ARRAY)
 
 
-def _lines(path: Path, start: int, line: int) -> Iterator[Row]:
+def _read_lines(path: Path, start: int, line: int) -> Iterator[NumberedRow]:
     with path.open("rb") as file:
         file.seek(start)
         for number, content in enumerate(file, line):
             start += len(content)
             text = content.decode("utf-8", "backslashreplace").strip().removeprefix(_MARK)
             if text:
-                yield _row(number, start, text, valid=_is_utf8(content))
+                yield _parse_row(number, start, text, valid=_is_utf8(content))
 
 
-def _array(path: Path, start: int, line: int) -> Iterator[Row]:
+def _read_array(path: Path, start: int, line: int) -> Iterator[NumberedRow]:
     # Only a whole array is valid JSON, so it is read whole: NDJSON is the form for big files.
     text = path.read_text(encoding="utf-8", errors="surrogateescape")
     decoder = json.JSONDecoder(parse_constant=_refuse)
     place, before = (start, ",") if start else (text.index("["), "[")
     line = line if start else text.count("\n", 0, place) + 1
     while True:
-        mark = _behind_blanks(text, place)
+        mark = _skip_blanks(text, place)
         if text[mark : mark + 1] == "]" and not text[mark + 1 :].strip():
             return
-        begin = _behind_blanks(text, mark + 1)
+        begin = _skip_blanks(text, mark + 1)
         if before == "[" and text[begin : begin + 1] == "]" and not text[begin + 1 :].strip():
             return
         line += text.count("\n", place, begin)
@@ -71,32 +71,32 @@ def _array(path: Path, start: int, line: int) -> Iterator[Row]:
         except (ValueError, RecursionError) as error:
             # Nobody can say where the next row begins.
             problem = f"not JSON, nor is what follows: {error}"
-            yield Row(line, len(text), line, None, text[begin : begin + 1000], problem)
+            yield NumberedRow(line, len(text), line, None, text[begin : begin + 1000], problem)
             return
         end_line = line + text.count("\n", begin, place)
-        yield _checked(line, place, end_line, values, text[begin:place])
+        yield _check_row(line, place, end_line, values, text[begin:place])
         line, before = end_line, ","
 
 
-def _behind_blanks(text: str, place: int) -> int:
+def _skip_blanks(text: str, place: int) -> int:
     found = _BLANK.match(text, place)
     return found.end() if found else place
 
 
-def _row(line: int, end: int, text: str, *, valid: bool) -> Row:
+def _parse_row(line: int, end: int, text: str, *, valid: bool) -> NumberedRow:
     if not valid:
-        return Row(line, end, line + 1, None, text, "not UTF-8")
+        return NumberedRow(line, end, line + 1, None, text, "not UTF-8")
     try:
         values = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        return Row(line, end, line + 1, None, text, f"not JSON: {error}")
-    return _checked(line, end, line + 1, values, text)
+        return NumberedRow(line, end, line + 1, None, text, f"not JSON: {error}")
+    return _check_row(line, end, line + 1, values, text)
 
 
-def _checked(line: int, end: int, end_line: int, values: Any, text: str) -> Row:
+def _check_row(line: int, end: int, end_line: int, values: Any, text: str) -> NumberedRow:
     if not isinstance(values, dict):
-        return Row(line, end, end_line, None, text, "no JSON object")
-    return Row(line, end, end_line, values, text)
+        return NumberedRow(line, end, end_line, None, text, "no JSON object")
+    return NumberedRow(line, end, end_line, values, text)
 
 
 def _is_utf8(content: bytes) -> bool:

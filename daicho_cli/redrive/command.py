@@ -13,7 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from daicho_cli.aws.lambda_invoker import CallError, Invoked
+from daicho_cli.aws.lambda_invoker import CallError, LambdaInvoker
 from daicho_cli.aws.stacks import STACK_FILE
 from daicho_cli.redrive.printer import show
 
@@ -61,10 +61,10 @@ def redrive(
     it could not run.
     """
     try:
-        call = Invoked.find("Redrive", stage, stack)
-        report = _watched(call, "apply" if apply else "list", limit)
+        call = LambdaInvoker.find("Redrive", stage, stack)
+        report = _watch_calls(call, "apply" if apply else "list", limit)
     except (CallError, ClientError, BotoCoreError) as error:
-        _exit(str(error))
+        _exit_process(str(error))
     if as_json:
         typer.echo(json.dumps(vars(report), indent=2, ensure_ascii=False))
     else:
@@ -81,22 +81,22 @@ def run(call: Call, action: Action, limit: int, tell: Callable[[Report], None]) 
     report = Report()
     errors: dict[tuple[str, str], Any] = {}
     if action == "apply":
-        for answer in _answers(call, "apply", limit):
+        for answer in _read_answers(call, "apply", limit):
             for count in ("applied", "already_done", "uncertain"):
                 setattr(report, count, getattr(report, count) + answer[count])
-            errors.update((_key(claim), claim["error"]) for claim in answer["claims"])
+            errors.update((_parse_key(claim), claim["error"]) for claim in answer["claims"])
             tell(report)
-    for answer in _answers(call, "list", limit):
+    for answer in _read_answers(call, "list", limit):
         report.claims += answer["claims"]
         report.discarded += answer["discarded"]
         report.recount = answer["recount"]
         tell(report)
     for claim in report.claims:
-        claim["error"] = errors.get(_key(claim), claim["error"])
+        claim["error"] = errors.get(_parse_key(claim), claim["error"])
     return report
 
 
-def _answers(call: Call, action: Action, limit: int) -> Iterator[Answer]:
+def _read_answers(call: Call, action: Action, limit: int) -> Iterator[Answer]:
     cursor: str | None = None
     while True:
         asked = {"action": action, "limit": limit} | ({"cursor": cursor} if cursor else {})
@@ -109,7 +109,7 @@ def _answers(call: Call, action: Action, limit: int) -> Iterator[Answer]:
         cursor = answer["cursor"]
 
 
-def _watched(call: Call, action: Action, limit: int) -> Report:
+def _watch_calls(call: Call, action: Action, limit: int) -> Report:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     console = Console(stderr=True)
     still = not console.is_terminal
@@ -124,10 +124,10 @@ def _watched(call: Call, action: Action, limit: int) -> Report:
         return run(call, action, limit, tell)
 
 
-def _key(claim: Answer) -> tuple[str, str]:
+def _parse_key(claim: Answer) -> tuple[str, str]:
     return claim["shard"], claim["seq"]
 
 
-def _exit(message: str) -> NoReturn:
+def _exit_process(message: str) -> NoReturn:
     typer.echo(f"redrive could not run: {message}", err=True)
     raise typer.Exit(COULD_NOT_RUN)

@@ -28,9 +28,13 @@ def show(report: Report, *, applied: bool) -> None:
     """Print what is left, table by table, and a line that sums up."""
     console = Console()
     for title, columns, rows in (
-        ("Set aside", _CLAIMS, [_claim(each) for each in report.claims]),
-        ("Discarded by Lambda", _BATCHES, [_batch(each) for each in report.discarded]),
-        ("To be recounted: nobody can know", _TALLIES, [_tally(each) for each in report.recount]),
+        ("Set aside", _CLAIMS, [_format_claim(each) for each in report.claims]),
+        ("Discarded by Lambda", _BATCHES, [_format_batch(each) for each in report.discarded]),
+        (
+            "To be recounted: nobody can know",
+            _TALLIES,
+            [_format_tally(each) for each in report.recount],
+        ),
     ):
         if rows:
             table = Table(title=title, title_justify="left")
@@ -39,7 +43,7 @@ def show(report: Report, *, applied: bool) -> None:
             for row in rows:
                 table.add_row(*map(Text, row))  # as it is: brackets in a key are no markup
             console.print(table)
-    console.print(_summed_up(report, applied=applied), highlight=False)
+    console.print(_summarise(report, applied=applied), highlight=False)
 
 
 _CLAIMS = ("state", "entity", "item", "error", "since", "record")
@@ -47,7 +51,7 @@ _BATCHES = ("records", "discarded for", "since", "left for", "object")
 _TALLIES = ("tally", "undecided records", "since")
 
 
-def _claim(claim: Said) -> tuple[str, ...]:
+def _format_claim(claim: Said) -> tuple[str, ...]:
     number = claim["seq"].rpartition("#")[2].lstrip("0")
     error = claim["error"]
     return (
@@ -55,26 +59,26 @@ def _claim(claim: Said) -> tuple[str, ...]:
         claim["entity"],
         " ".join(claim["item"] or ()),
         ": ".join(filter(None, (error["type"], error["message"]))),
-        _instant(claim["at"]),
+        _format_instant(claim["at"]),
         f"{claim['shard']} {number}",
     )
 
 
-def _batch(batch: Said) -> tuple[str, ...]:
+def _format_batch(batch: Said) -> tuple[str, ...]:
     return (
         str(batch.get("records", "?")),
         batch.get("condition", "?"),
-        _instant(batch.get("at", "?")),
+        _format_instant(batch.get("at", "?")),
         batch.get("error", ""),
         batch["name"],
     )
 
 
-def _tally(tally: Said) -> tuple[str, ...]:
-    return (tally["tally"], str(len(tally["numbers"])), _instant(tally["since"]))
+def _format_tally(tally: Said) -> tuple[str, ...]:
+    return (tally["tally"], str(len(tally["numbers"])), _format_instant(tally["since"]))
 
 
-def _summed_up(report: Report, *, applied: bool) -> str:
+def _summarise(report: Report, *, applied: bool) -> str:
     parts = []
     if applied:
         parts.append(f"{report.applied:,} applied")
@@ -96,5 +100,5 @@ def _summed_up(report: Report, *, applied: bool) -> str:
     return "; ".join(parts)
 
 
-def _instant(instant: str) -> str:
+def _format_instant(instant: str) -> str:
     return instant[:19].replace("T", " ")

@@ -116,10 +116,10 @@ class Sweep:
         return True
 
     def _unseen(
-        self, found: Sequence[ItemKey], partition: str, manifest: Manifest | None
+        self, marks: Sequence[ItemKey], partition: str, manifest: Manifest | None
     ) -> Iterator[ItemKey]:
         named: dict[str, str | None] = {}
-        for key in found:
+        for key in marks:
             epoch, name, *piece = keys.parse(key.sk)
             if manifest is None or epoch != manifest.epoch:
                 yield key

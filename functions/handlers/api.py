@@ -14,14 +14,16 @@ from daicho.storage.item_cache import ItemCache
 from daicho.tenants.lifecycle import Tenants
 from daicho.web.api import Api
 from daicho.write.counter_writer import CounterSettings
-from handlers.wiring.api_telemetry import observed
-from handlers.wiring.dependencies import AWS, Outside
+from handlers.wiring.api_telemetry import with_telemetry
+from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
 from handlers.wiring.invocation import Handler
-from handlers.wiring.lazy_handler import on_demand
+from handlers.wiring.lazy_handler import lazy_handler
 
 
 def build(
-    environ: Mapping[str, str], ledger: Ledger | None = None, outside: Outside = AWS
+    environ: Mapping[str, str],
+    ledger: Ledger | None = None,
+    outside: Dependencies = AWS_DEPENDENCIES,
 ) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "DIRTY_SHARDS", "JOB_MACHINE", "OBJECT_BUCKET")
@@ -34,7 +36,7 @@ def build(
     book = partial(Book, clock=outside.now, memory=memory, adding=adding, bucket=bucket)
     tenants = Tenants(table, memory, outside.machine(settings.job_machine), outside.now)
     api = Api(daicho, partial(book, table, known), server=settings.api_url, tenants=tenants)
-    return observed(api, traced=settings.stage != "local")
+    return with_telemetry(api, traced=settings.stage != "local")
 
 
-__getattr__ = on_demand(build)
+__getattr__ = lazy_handler(build)

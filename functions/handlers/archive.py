@@ -7,21 +7,23 @@ from collections.abc import Mapping
 from daicho.archive.archiver import Archiver
 from daicho.plan import Ledger
 from daicho.runtime.settings import Settings
-from handlers.wiring.dependencies import AWS, Outside
+from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
 from handlers.wiring.invocation import Handler
-from handlers.wiring.lazy_handler import on_demand
-from handlers.wiring.stream_consumer import consuming
+from handlers.wiring.lazy_handler import lazy_handler
+from handlers.wiring.stream_consumer import stream_handler
 
 
 def build(
-    environ: Mapping[str, str], ledger: Ledger | None = None, outside: Outside = AWS
+    environ: Mapping[str, str],
+    ledger: Ledger | None = None,
+    outside: Dependencies = AWS_DEPENDENCIES,
 ) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "ARCHIVE_BUCKET")
     table = outside.table(settings.table_name, attempts=2)
     bucket = outside.bucket(settings.archive_bucket, attempts=2)
     archiver = Archiver(table, bucket, ledger or Ledger.load(), now=outside.now)
-    return consuming(archiver.archive, settings, outside)
+    return stream_handler(archiver.archive, settings, outside)
 
 
-__getattr__ = on_demand(build)
+__getattr__ = lazy_handler(build)

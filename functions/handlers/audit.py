@@ -9,14 +9,16 @@ from typing import Any
 from daicho.archive.audit import Auditor
 from daicho.plan import Ledger
 from daicho.runtime.settings import Settings
-from handlers.wiring.dependencies import AWS, Outside
-from handlers.wiring.invocation import Context, Handler, patience_of
-from handlers.wiring.lazy_handler import on_demand
+from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+from handlers.wiring.invocation import Context, Handler, make_retry_budget
+from handlers.wiring.lazy_handler import lazy_handler
 from handlers.wiring.metrics import emit
 
 
 def build(
-    environ: Mapping[str, str], ledger: Ledger | None = None, outside: Outside = AWS
+    environ: Mapping[str, str],
+    ledger: Ledger | None = None,
+    outside: Dependencies = AWS_DEPENDENCIES,
 ) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "ARCHIVE_BUCKET")
@@ -26,7 +28,7 @@ def build(
     log = logging.getLogger(__name__)
 
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        report = auditor.run(patience_of(context, outside), again=event.get("again") is True)
+        report = auditor.run(make_retry_budget(context, outside), again=event.get("again") is True)
         emit(report.counted, {"ArchiveAuditAge": report.age})
         said = report.to_json()
         if report.report.findings:
@@ -36,4 +38,4 @@ def build(
     return handler
 
 
-__getattr__ = on_demand(build)
+__getattr__ = lazy_handler(build)

@@ -8,13 +8,13 @@ from typing import Any
 
 from daicho.archive.forget_schedule import ForgetScheduler
 from daicho.runtime.settings import Settings
-from handlers.wiring.dependencies import AWS, Outside
-from handlers.wiring.invocation import Context, Handler, patience_of
-from handlers.wiring.lazy_handler import on_demand
+from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+from handlers.wiring.invocation import Context, Handler, make_retry_budget
+from handlers.wiring.lazy_handler import lazy_handler
 from handlers.wiring.metrics import emit
 
 
-def build(environ: Mapping[str, str], outside: Outside = AWS) -> Handler:
+def build(environ: Mapping[str, str], outside: Dependencies = AWS_DEPENDENCIES) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "ARCHIVE_BUCKET")
     table, bucket = outside.table(settings.table_name), outside.bucket(settings.archive_bucket)
@@ -22,7 +22,7 @@ def build(environ: Mapping[str, str], outside: Outside = AWS) -> Handler:
     log = logging.getLogger(__name__)
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        report = due.run(patience_of(context, outside))
+        report = due.run(make_retry_budget(context, outside))
         emit(report.counted, {"ForgettingOverdue": report.overdue})
         if report.failed or report.broken:
             log.error("not forgotten: %s", {**report.failed, **report.broken})
@@ -31,4 +31,4 @@ def build(environ: Mapping[str, str], outside: Outside = AWS) -> Handler:
     return handler
 
 
-__getattr__ = on_demand(build)
+__getattr__ = lazy_handler(build)

@@ -7,30 +7,30 @@ from typing import Any
 
 from daicho.runtime.settings import Settings
 from daicho.tenants.deletion import TenantDeletionJob
-from handlers.wiring.dependencies import AWS, Outside
-from handlers.wiring.invocation import Context, Handler, patience_of
-from handlers.wiring.lazy_handler import on_demand
+from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+from handlers.wiring.invocation import Context, Handler, make_retry_budget
+from handlers.wiring.lazy_handler import lazy_handler
 
 
-def build(environ: Mapping[str, str], outside: Outside = AWS) -> Handler:
+def build(environ: Mapping[str, str], outside: Dependencies = AWS_DEPENDENCIES) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "FAILURE_BUCKET", "SETTLE_SECONDS", "SCAN_UNITS")
     table = outside.table(
-        settings.table_name, attempts=2, connections=outside.at_once
+        settings.table_name, attempts=2, connections=outside.parallelism
     ).query_metered()
     failures = outside.bucket(settings.failure_bucket)
     objects = outside.bucket(settings.object_bucket) if settings.object_bucket else None
-    threads, now = outside.at_once, outside.now
+    threads, now = outside.parallelism, outside.now
     deleting = TenantDeletionJob.build(settings, table, failures, objects, threads=threads, now=now)
 
     def handler(asked: Mapping[str, Any], context: Context) -> dict[str, Any]:
         if "failed" in asked:
             deleting.fail_job(asked["tenant"], asked["job"], str(asked["failed"]))
             return {"done": True}
-        patience = patience_of(context, outside)
+        patience = make_retry_budget(context, outside)
         return deleting.run_step(asked["tenant"], asked["job"], patience).to_json()
 
     return handler
 
 
-__getattr__ = on_demand(build)
+__getattr__ = lazy_handler(build)

@@ -8,32 +8,34 @@ from functools import partial
 from daicho.plan import Ledger
 from daicho.runtime.settings import Settings
 from daicho.stream.projector import Projector
-from handlers.wiring.dependencies import AWS, Outside
-from handlers.wiring.fault_injection import faulty
+from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+from handlers.wiring.fault_injection import with_faults
 from handlers.wiring.invocation import Handler
-from handlers.wiring.lazy_handler import on_demand
+from handlers.wiring.lazy_handler import lazy_handler
 from handlers.wiring.metrics import emit
-from handlers.wiring.stream_consumer import consuming
+from handlers.wiring.stream_consumer import stream_handler
 
 SECONDS_OF_S3 = 5.0
 
 
 def build(
-    environ: Mapping[str, str], ledger: Ledger | None = None, outside: Outside = AWS
+    environ: Mapping[str, str],
+    ledger: Ledger | None = None,
+    outside: Dependencies = AWS_DEPENDENCIES,
 ) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "DIRTY_SHARDS", "FAILURE_BUCKET")
     projector = Projector(
-        outside.table(settings.table_name, attempts=2, connections=outside.at_once),
+        outside.table(settings.table_name, attempts=2, connections=outside.parallelism),
         # Within the reserve of the invocation's time: one call's whole patience (`RESERVE`).
         outside.bucket(settings.failure_bucket, attempts=2, timeout=SECONDS_OF_S3),
         ledger or Ledger.load(),
         dirty_shards=settings.dirty_shards,
-        threads=outside.at_once,
+        threads=outside.parallelism,
         now=outside.now,
         tell=emit,
     )
-    return consuming(projector.project, settings, outside)
+    return stream_handler(projector.project, settings, outside)
 
 
-__getattr__ = on_demand(partial(faulty, build))
+__getattr__ = lazy_handler(partial(with_faults, build))

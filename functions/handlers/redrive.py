@@ -9,29 +9,31 @@ from daicho.plan import Ledger
 from daicho.redrive.redrive import Redrive
 from daicho.redrive.report import RedriveRequest
 from daicho.runtime.settings import Settings
-from handlers.wiring.dependencies import AWS, Outside
-from handlers.wiring.invocation import Handler, patience_of
-from handlers.wiring.lazy_handler import on_demand
+from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+from handlers.wiring.invocation import Handler, make_retry_budget
+from handlers.wiring.lazy_handler import lazy_handler
 
 BUCKETS = ("FAILURE_BUCKET", "ARCHIVE_BUCKET")
 FUNCTIONS = ("PROJECT_FUNCTION", "ARCHIVE_FUNCTION")
 
 
 def build(
-    environ: Mapping[str, str], ledger: Ledger | None = None, outside: Outside = AWS
+    environ: Mapping[str, str],
+    ledger: Ledger | None = None,
+    outside: Dependencies = AWS_DEPENDENCIES,
 ) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "DIRTY_SHARDS", *BUCKETS, *FUNCTIONS)
     ledger = ledger or Ledger.load()
-    table = outside.table(settings.table_name, connections=outside.at_once)
+    table = outside.table(settings.table_name, connections=outside.parallelism)
     rejoiner = Rearchiver(table, outside.bucket(settings.archive_bucket), ledger, now=outside.now)
     failures = outside.bucket(settings.failure_bucket)
     redrive = Redrive.build(
-        settings, ledger, table, failures, rejoiner, threads=outside.at_once, now=outside.now
+        settings, ledger, table, failures, rejoiner, threads=outside.parallelism, now=outside.now
     )
     return lambda asked, context: redrive.run(
-        RedriveRequest.parse(asked), patience_of(context, outside)
+        RedriveRequest.parse(asked), make_retry_budget(context, outside)
     ).to_json()
 
 
-__getattr__ = on_demand(build)
+__getattr__ = lazy_handler(build)

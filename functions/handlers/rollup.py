@@ -8,27 +8,29 @@ from typing import Any
 from daicho.plan import Ledger
 from daicho.runtime.settings import Settings
 from daicho.tally.rollup import Rollup
-from handlers.wiring.dependencies import AWS, Outside
-from handlers.wiring.invocation import Context, Handler, patience_of
-from handlers.wiring.lazy_handler import on_demand
+from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+from handlers.wiring.invocation import Context, Handler, make_retry_budget
+from handlers.wiring.lazy_handler import lazy_handler
 from handlers.wiring.metrics import emit
 
 
 def build(
-    environ: Mapping[str, str], ledger: Ledger | None = None, outside: Outside = AWS
+    environ: Mapping[str, str],
+    ledger: Ledger | None = None,
+    outside: Dependencies = AWS_DEPENDENCIES,
 ) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "DIRTY_SHARDS")
-    known, shards, threads = ledger or Ledger.load(), settings.dirty_shards, outside.at_once
+    known, shards, threads = ledger or Ledger.load(), settings.dirty_shards, outside.parallelism
     table = outside.table(settings.table_name, connections=threads).query_metered()
     rollup = Rollup(table, known, dirty_shards=shards, threads=threads, now=outside.now)
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        report = rollup.run(patience_of(context, outside))
+        report = rollup.run(make_retry_budget(context, outside))
         emit(report.counts(), {"RollupLag": report.age_of_oldest_mark(outside.now())})
         return dict(vars(report))
 
     return handler
 
 
-__getattr__ = on_demand(build)
+__getattr__ = lazy_handler(build)

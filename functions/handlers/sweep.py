@@ -8,13 +8,13 @@ from typing import Any
 
 from daicho.runtime.settings import Settings
 from daicho.sweep import Sweep
-from handlers.wiring.dependencies import AWS, Outside
-from handlers.wiring.invocation import Context, Handler, patience_of
-from handlers.wiring.lazy_handler import on_demand
+from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+from handlers.wiring.invocation import Context, Handler, make_retry_budget
+from handlers.wiring.lazy_handler import lazy_handler
 from handlers.wiring.metrics import emit
 
 
-def build(environ: Mapping[str, str], outside: Outside = AWS) -> Handler:
+def build(environ: Mapping[str, str], outside: Dependencies = AWS_DEPENDENCIES) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "OBJECT_BUCKET")
     table = outside.table(settings.table_name)
@@ -22,11 +22,11 @@ def build(environ: Mapping[str, str], outside: Outside = AWS) -> Handler:
     sweep = Sweep(table, bucket, outside.now)
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        report = vars(sweep.run(patience_of(context, outside)))
+        report = vars(sweep.run(make_retry_budget(context, outside)))
         emit({f"Sweep{name.capitalize()}": count for name, count in report.items()})
         return dict(report)
 
     return handler
 
 
-__getattr__ = on_demand(build)
+__getattr__ = lazy_handler(build)

@@ -17,7 +17,7 @@ from typing import Any
 
 import httpx
 
-from local.instance import Place, Trouble
+from local.instance import LocalError, LocalInstance
 
 HERE = Path(__file__).parent
 PARALLEL = 6
@@ -77,7 +77,7 @@ class Sent:
 
 
 def load(
-    place: Place, stack: Mapping[str, Any], say: Callable[[str], None] = lambda _: None
+    place: LocalInstance, stack: Mapping[str, Any], say: Callable[[str], None] = lambda _: None
 ) -> int:
     """Load every tenant's data; how much was new. ``say`` hears which tenants are closed.
 
@@ -204,7 +204,7 @@ class Loader:
             raise ClosedError(self.tenant)
         for request, answer in zip(unsent, answers, strict=True):
             if answer.is_error and answer.status_code != THERE_ALREADY:
-                raise Trouble(
+                raise LocalError(
                     f"demo data of {self.tenant}: {request.method} {request.path} was answered "
                     f"{answer.status_code}: {answer.text[:500]}"
                 )
@@ -223,9 +223,9 @@ class Loader:
                 request.method, request.path, json=request.body, headers=headers
             )
         except httpx.ConnectError:
-            raise Trouble("the local AWS does not run; make up starts it") from None
+            raise LocalError("the local AWS does not run; make up starts it") from None
         except httpx.HTTPError as error:
-            raise Trouble(f"{request.method} {request.path}: {error!r}") from error
+            raise LocalError(f"{request.method} {request.path}: {error!r}") from error
 
 
 def _api(stack: Mapping[str, Any], token: str) -> httpx.Client:
@@ -233,7 +233,7 @@ def _api(stack: Mapping[str, Any], token: str) -> httpx.Client:
     return httpx.Client(base_url=stack["url"], headers=headers, timeout=60)
 
 
-def _settle(place: Place, stack: Mapping[str, Any]) -> None:
+def _settle(place: LocalInstance, stack: Mapping[str, Any]) -> None:
     """Wait until the stream has brought what the printed calls show."""
     functions = place.session().client("lambda", endpoint_url=place.endpoint)
     until = time.monotonic() + SECONDS_TO_SETTLE
@@ -241,7 +241,7 @@ def _settle(place: Place, stack: Mapping[str, Any]) -> None:
         for call in CALLS:
             while not (answer := api.get(call)).is_success or not answer.json()["items"]:
                 if answer.is_client_error or time.monotonic() > until:
-                    raise Trouble(
+                    raise LocalError(
                         f"GET {call} shows nothing of the demo data: "
                         f"{answer.status_code} {answer.text[:500]}"
                     )

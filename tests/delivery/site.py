@@ -12,7 +12,7 @@ from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 from handlers import archive, project, redrive, rollup, sweep
-from handlers.wiring.dependencies import Outside
+from handlers.wiring.dependencies import Dependencies
 from handlers.wiring.invocation import Handler
 from tests.delivery.actors import Actor
 from tests.delivery.aws.clients import DynamoClient, ObjectsClient
@@ -103,15 +103,15 @@ class Site:
         ledger = self.declared.ledgers[actor.version]
         return BUILD[name](ENVIRON, ledger, self.outside(actor))(event, actor)
 
-    def outside(self, actor: Actor) -> Outside:
+    def outside(self, actor: Actor) -> Dependencies:
         """What an actor's code reaches."""
-        return Outside(
+        return Dependencies(
             table=lambda name, **_: Table(DynamoClient(self.table, actor), name),  # type: ignore[arg-type]
             bucket=lambda name, **_: Bucket(ObjectsClient(self.buckets[name], actor), name),  # type: ignore[arg-type]
             now=self.clock.now,
             sleep=actor.sleep,
             random=lambda: 0.9,
-            at_once=1,
+            parallelism=1,
         )
 
     def reader(self) -> Table:

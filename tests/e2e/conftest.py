@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from local import lifecycle
-from local.instance import PROGRAMS, Place
+from local.instance import PROGRAMS, LocalInstance
 from tests.support.dynoxide import free_port
 
 
 @pytest.fixture(scope="session")
-def place() -> Iterator[Place | None]:
+def place() -> Iterator[LocalInstance | None]:
     """The copy that was brought up for the tests; None if they run on another one.
 
     It has its own folder and port, so that the user's stays as it is. Its log files stay behind.
@@ -24,7 +24,7 @@ def place() -> Iterator[Place | None]:
     if os.environ.get("DAICHO_STACK"):
         yield None
         return
-    place = Place(PROGRAMS / "e2e", free_port())
+    place = LocalInstance(PROGRAMS / "e2e", free_port())
     lifecycle.reset(place, print)
     try:
         lifecycle.up(place, print)
@@ -34,7 +34,7 @@ def place() -> Iterator[Place | None]:
 
 
 @pytest.fixture(scope="session")
-def stack(place: Place | None) -> dict[str, Any]:
+def stack(place: LocalInstance | None) -> dict[str, Any]:
     """The stack file: url, tokens, table, bucket, endpoint, region, functions."""
     if place is not None:
         return place.stack()

@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 
 from daicho.storage.table import MAX_BATCH_WRITES
 from daicho_cli.main import app
-from local.instance import REGION, Place
-from local.ttl_process import play
+from local.instance import REGION, LocalInstance
+from local.ttl_process import run_process
 from tests.e2e.api import client, eventually, everything
 
 TENANTS = ("acme", "globex")
@@ -89,7 +89,7 @@ def texts(tenant: str, age: int | None = None) -> set[str]:
 
 @pytest.fixture(scope="module")
 def site(
-    place: Place | None, stack: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+    place: LocalInstance | None, stack: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
     """2,000 messages, written over three days, that have expired on three days."""
     file = place.stack_file if place else Path(os.environ["DAICHO_STACK"])
@@ -112,7 +112,7 @@ def site(
     dynamodb = session.client("dynamodb", endpoint_url=stack["endpoint"])
     third = [len(texts(tenant, age)) for age in AGES for tenant in TENANTS]
     per_day = [sum(third[2 * n : 2 * n + 2]) for n in range(len(AGES))]
-    played = play(dynamodb, stack["table"], 6, ["Message"], began.timestamp())
+    played = run_process(dynamodb, stack["table"], 6, ["Message"], began.timestamp())
     assert list(played) == [0, 0, 0, *reversed(per_day)]
     yield made
     # Index queries of the local AWS take time in proportion to the table: other tests go on in it.

@@ -17,7 +17,7 @@ import pytest
 
 from daicho.plan import Ledger
 from local import lifecycle, logs
-from local.instance import PROGRAMS, REGION, ROOT, Place
+from local.instance import PROGRAMS, REGION, ROOT, LocalInstance
 from tests.e2e.api import client, eventually, everything
 from tests.e2e.redeployed import redeploy
 from tests.e2e.verified import Verified
@@ -43,9 +43,9 @@ FAULTS = ("the request is lost", "the answer is lost", "the process ends")
 
 
 @pytest.fixture(scope="module")
-def faulty() -> Iterator[Place]:
+def faulty() -> Iterator[LocalInstance]:
     """A local AWS of its own, whose projector fails on purpose."""
-    place = Place(PROGRAMS / "e2e-faults", free_port())
+    place = LocalInstance(PROGRAMS / "e2e-faults", free_port())
     lifecycle.reset(place, print)
     try:
         lifecycle.up(place, print, with_demo=False, faults=SHARE)
@@ -55,7 +55,7 @@ def faulty() -> Iterator[Place]:
 
 
 @pytest.fixture(scope="module")
-def stack(faulty: Place) -> dict[str, Any]:
+def stack(faulty: LocalInstance) -> dict[str, Any]:
     """Instead of the other tests' stack."""
     return faulty.stack()
 
@@ -74,7 +74,7 @@ def poll(stack: dict[str, Any]) -> str:
 
 
 def test_concurrent_writes_are_derived_exactly_by_a_projector_that_fails(
-    faulty: Place, stack: dict[str, Any], poll: str
+    faulty: LocalInstance, stack: dict[str, Any], poll: str
 ) -> None:
     for number in range(MOST_ROUNDS):
         with ThreadPoolExecutor(WRITERS) as pool:
@@ -92,7 +92,7 @@ def test_concurrent_writes_are_derived_exactly_by_a_projector_that_fails(
 
 
 def test_poison_is_set_aside_and_redriven_after_the_fix(
-    faulty: Place, stack: dict[str, Any], poll: str
+    faulty: LocalInstance, stack: dict[str, Any], poll: str
 ) -> None:
     both = [stack["functions"][name] for name in ("project", "redrive")]
     redeploy(aws(stack, "lambda"), both, {"daicho/derive/derived_items.py": BUG})
@@ -141,7 +141,7 @@ def payloads(stack: dict[str, Any]) -> Counter[str]:
     return Counter(each["Key"].partition("/")[0] for each in found)
 
 
-def redrive(place: Place, *options: str) -> tuple[int, dict[str, Any]]:
+def redrive(place: LocalInstance, *options: str) -> tuple[int, dict[str, Any]]:
     """The command's exit code, and what it said."""
     command = [sys.executable, "-m", "daicho_cli.main", "redrive", "--stack", str(place.stack_file)]
     done = subprocess.run(
@@ -236,9 +236,9 @@ def roll_up(stack: dict[str, Any]) -> None:
     assert report["finished"] and not report["failed"], report
 
 
-def faults_seen(place: Place) -> Counter[str]:
+def faults_seen(place: LocalInstance) -> Counter[str]:
     """How often each kind of fault happened, as the projector's log says."""
-    lines = logs.newest(place, MANY_LINES)
+    lines = logs.read_newest(place, MANY_LINES)
     return Counter({fault: sum(fault in line for line in lines) for fault in FAULTS})
 
 

@@ -8,12 +8,12 @@ import httpx
 import pytest
 
 from local import lifecycle
-from local.instance import REGION, Place
+from local.instance import REGION, LocalInstance
 from tests.e2e.api import TIMEOUT, eventually, everything
 
 
 def test_a_stop_loses_neither_data_nor_a_stream_record(
-    place: Place | None, stack: dict[str, Any]
+    place: LocalInstance | None, stack: dict[str, Any]
 ) -> None:
     if place is None:
         pytest.skip("it stops the local AWS, and this one is somebody's own")
@@ -34,7 +34,7 @@ def test_a_stop_loses_neither_data_nor_a_stream_record(
         assert [artist["id"] for artist in found] == ["undelivered"]
 
 
-def _switch_projector(place: Place, stack: dict[str, Any], *, on: bool) -> None:
+def _switch_projector(place: LocalInstance, stack: dict[str, Any], *, on: bool) -> None:
     client = place.session().client("lambda", endpoint_url=stack["endpoint"], region_name=REGION)
     mappings = client.list_event_source_mappings(FunctionName=stack["functions"]["project"])
     for mapping in mappings["EventSourceMappings"]:

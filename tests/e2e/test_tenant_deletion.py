@@ -16,7 +16,7 @@ from daicho.storage.attributes import Image
 from daicho.storage.requests import to_key_image
 from daicho.tenants.tombstones import DeletionAction, choose_action
 from local.instance import REGION
-from local.users import ADMIN, token
+from local.users import ADMIN, make_token
 from tests.e2e.api import PATIENCE, TIMEOUT, client, delivered, eventually
 from tests.support.derived_state import items_of
 
@@ -31,8 +31,8 @@ def tokens(stack: dict[str, Any]) -> dict[str, str]:
     cognito = session.client("cognito-idp", endpoint_url=stack["endpoint"])
     ids = (stack["user_pool"], stack["client_id"])
     return {
-        "admin": token(cognito, *ids, TENANT, ADMIN),
-        "member": token(cognito, *ids, TENANT),
+        "admin": make_token(cognito, *ids, TENANT, ADMIN),
+        "member": make_token(cognito, *ids, TENANT),
     }
 
 

@@ -24,7 +24,7 @@ from daicho.plan import Ledger
 from daicho.storage.bucket import Bucket, open_bucket
 from daicho.storage.table import Table
 from handlers import api, project, rollup
-from handlers.wiring.dependencies import Outside
+from handlers.wiring.dependencies import Dependencies
 from infra.filters import project_filters
 from tests.delivery.aws.dynamo import Dynamo
 from tests.delivery.aws.event_filters import EventFilters
@@ -138,16 +138,16 @@ class GoldenSystem:
         while self._rollup_handler({}, Context())["rolled"]:
             pass
 
-    def _outside(self, client: Any) -> Outside:
+    def _outside(self, client: Any) -> Dependencies:
         bucket = SigningBucket()
-        return Outside(
+        return Dependencies(
             table=lambda *_, **__: Table(client, TABLE),
             bucket=lambda *_, **__: bucket,
             machine=lambda _: StoppedMachine(),  # type: ignore[arg-type,return-value]
             now=_now,
             sleep=lambda _: None,
             random=random.Random(1).random,
-            at_once=1,
+            parallelism=1,
         )
 
 

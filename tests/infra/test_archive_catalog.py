@@ -12,8 +12,8 @@ import pytest
 
 from daicho.archive.chain import Chain, render_folder
 from daicho.archive.reader import Selection
-from daicho_cli.archive.duckdb_engine import answering
-from daicho_cli.archive.sql import literal
+from daicho_cli.archive.duckdb_engine import open_engine
+from daicho_cli.archive.sql import render_literal
 from infra.archive_sql import QUERIES
 from tests.infra.synthesis import Synthesis, synthesise
 from tests.support.memory_archive import DAY, MIDNIGHT, Kept, batch, seq
@@ -169,8 +169,8 @@ def ask(id: str, kept: Kept, *values: str) -> list[tuple[Any, ...]]:
     (saved,) = (each for each in QUERIES if each.id == id)
     sql = saved.sql
     for value in values:
-        sql = sql.replace("?", literal(value), 1)
-    with answering(kept.rows(), sql) as answer:
+        sql = sql.replace("?", render_literal(value), 1)
+    with open_engine(kept.rows(), sql) as answer:
         return [tuple(row) for row in answer.rows]
 
 

@@ -44,7 +44,7 @@ def test_every_acknowledgement_answers_a_finding(
         made.add((f"{PACK}::{PACK}-{rule}", construct.node.path))
         acknowledge(construct, rule=rule, reason=reason)
 
-    acknowledge = nag_suppressions.acknowledge
+    acknowledge = nag_suppressions.suppress_finding
     for module in ("api", "auth", "functions", "jobs"):
         monkeypatch.setattr(f"infra.{module}.acknowledge", record)
     stage = synthesise("prod", tmp_path)

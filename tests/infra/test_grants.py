@@ -96,7 +96,7 @@ def _name(node: ast.expr) -> str:
     [
         ("daicho.stream.projector:ProjectorTable", grants.PROJECT, set()),
         ("daicho.tally.rollup:RollupTable", grants.ROLLUP, {"UpdateItem", "DeleteItem"}),
-        ("daicho.archive.archiver:Store", grants.ARCHIVE, set()),
+        ("daicho.archive.archiver:ArchiverTable", grants.ARCHIVE, set()),
         ("daicho.sweep:SweepTable", grants.SWEEP, set()),
         ("daicho.tenants.deletion:DeletionTable", grants.JOBS, set()),
     ],
@@ -108,7 +108,7 @@ def test_a_stream_function_is_granted_what_it_needs_of_the_table(
 
 
 def test_the_archive_is_granted_what_it_needs_of_the_bucket() -> None:
-    assert set(grants.ARCHIVE.archive) == needed("daicho.archive.archiver:Objects", BUCKET)
+    assert set(grants.ARCHIVE.archive) == needed("daicho.archive.archiver:ArchiverBucket", BUCKET)
 
 
 def test_the_projector_is_granted_what_it_needs_to_set_poison_aside() -> None:
@@ -116,7 +116,7 @@ def test_the_projector_is_granted_what_it_needs_to_set_poison_aside() -> None:
     assert render_payload_name("shard", "label#1").startswith(prefix.removesuffix("*"))
     needs = needed("daicho.stream.quarantine:QuarantineBucket", BUCKET)
     assert set(grants.PROJECT.failures[prefix]) == needs
-    assert needed("daicho.stream.quarantine:Store", TABLE) <= set(grants.PROJECT.table)
+    assert needed("daicho.stream.quarantine:ClaimTable", TABLE) <= set(grants.PROJECT.table)
 
 
 def test_the_audit_is_granted_what_it_needs_and_changes_no_object() -> None:

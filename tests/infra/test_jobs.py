@@ -5,11 +5,11 @@ from typing import Any
 
 from daicho.declare.stored_objects import UPLOAD_SECONDS
 from infra import grants
-from infra.jobs import definition
+from infra.jobs import build_definition
 from tests.infra.synthesis import Synthesis
 from tests.infra.test_permissions import allowed, text
 
-ASL: dict[str, Any] = definition("arn:function")
+ASL: dict[str, Any] = build_definition("arn:function")
 
 
 def after(said: dict[str, Any]) -> str:

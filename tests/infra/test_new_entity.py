@@ -112,7 +112,7 @@ from daicho.book.book import Book
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 daicho = Daicho.discover(domains)
-ledger = daicho.locked(Ledger.load())
+ledger = daicho.check_locked(Ledger.load())
 print(json.dumps([list(ledger.derived_types), sorted(e.__name__ for e in daicho.entities)]))
 """
     derived, declared = json.loads(run(project, "-c", script))

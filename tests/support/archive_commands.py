@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from daicho import Domain, Entity, Key, field, uid
 from daicho.declare.registry import Daicho
-from daicho_cli.archive.session import Metered, Opened
+from daicho_cli.archive.session import ArchiveSession, MeteredBucket
 from daicho_cli.aws.stacks import Stack
 from daicho_cli.main import app
 from tests.delivery.aws.memory import MemoryBucket
@@ -59,14 +59,14 @@ class Commanded:
     def __post_init__(self) -> None:
         self.failures.now = lambda: self.kept.now
 
-    def opened(self) -> Opened:
-        return Opened(
+    def opened(self) -> ArchiveSession:
+        return ArchiveSession(
             self.stack,
             LEDGER,
             self.kept.table,
             self.kept.bucket,
             self.failures,
-            Metered(self.kept.bucket),
+            MeteredBucket(self.kept.bucket),
             lambda: Daicho(Domain("test", Download)),
             lambda: self.kept.now,
         )
@@ -96,5 +96,5 @@ def commanded(monkeypatch: pytest.MonkeyPatch) -> Iterator[Commanded]:
     """Let the commands find this archive, wherever they look for a stack."""
     made = Commanded()
     found: Any = lambda *_: made.opened()  # noqa: E731
-    monkeypatch.setattr(Opened, "find", found)
+    monkeypatch.setattr(ArchiveSession, "find", found)
     yield made

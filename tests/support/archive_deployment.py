@@ -20,8 +20,8 @@ from daicho.plan import Ledger
 from daicho.storage.bucket import Bucket
 from daicho.storage.table import Table
 from handlers import archive, project, rollup
-from handlers.wiring.dependencies import Outside
-from local.ttl_process import sweep
+from handlers.wiring.dependencies import Dependencies
+from local.ttl_process import delete_expired
 from tests.support.stream_pump import Consumer, Context, Pump, environment
 
 BUCKET = "archive"
@@ -51,11 +51,11 @@ class Deployed:
         self.dynamodb, self.name = dynamodb, name
         self.table, self.bucket = Table(dynamodb, name), Bucket(objects, BUCKET)
         environ = environment(name, STAGE="local", EMULATED_STREAM="true", ARCHIVE_BUCKET=BUCKET)
-        outside = Outside(
+        outside = Dependencies(
             table=lambda *_, **__: self.table,
             bucket=lambda *_, **__: self.bucket,
             now=lambda: self.now,
-            at_once=1,
+            parallelism=1,
         )
         handlers = [made.build(environ, LEDGER, outside) for made in (project, archive)]
         self.pump = Pump(
@@ -73,7 +73,7 @@ class Deployed:
 
     def expire(self) -> None:
         """DynamoDB's TTL process comes by."""
-        sweep(self.dynamodb, self.name, self.now.timestamp())
+        delete_expired(self.dynamodb, self.name, self.now.timestamp())
         self.settle()
 
     def texts(self, tenant: str = "one") -> list[str]:

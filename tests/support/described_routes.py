@@ -8,14 +8,14 @@ import domains
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.web.http.operation import VARIABLE, Operation
-from daicho.web.openapi.document import openapi
-from daicho.web.routes.builder import operations
+from daicho.web.openapi.document import describe_api
+from daicho.web.routes.builder import build_operations
 from tests.support.api_client import segment
 from tests.support.deployment import Served
 
 DAICHO = Daicho.discover(domains)
-ALL = operations(DAICHO)
-DESCRIBED = openapi(DAICHO, Ledger.load())
+ALL = build_operations(DAICHO)
+DESCRIBED = describe_api(DAICHO, Ledger.load())
 IDS = {"month": "2026-11", "version": "1"}
 VALUES = {
     "date": "2026-11-20",
@@ -56,7 +56,7 @@ def headers_of(operation: Operation) -> dict[str, str]:
     return {name.replace("-", "_"): "x" for name in must}
 
 
-CHANGING = [each for each in operations(Daicho.discover(domains)) if each.method != "GET"]
+CHANGING = [each for each in build_operations(Daicho.discover(domains)) if each.method != "GET"]
 KEYED = [each for each in CHANGING if each.once]
 MAKING = [each for each in CHANGING if each.method == "PUT"]
 NEEDING = {

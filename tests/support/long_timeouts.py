@@ -21,7 +21,7 @@ LIMITS = (
     (table, "BATCH_RETRY_S"),
     (sender, "CONTENTION_RETRY_S"),
     (item_writer, "RACE_RETRY_S"),
-    (execution, "RACING_SECONDS"),
+    (execution, "RACE_RETRY_S"),
     (section_staging, "RACE_RETRY_S"),
     (section_staging, "STAGE_RETRY_S"),
     (section_reader, "READ_RETRY_S"),

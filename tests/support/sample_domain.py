@@ -32,7 +32,7 @@ from daicho.declare.registry import Daicho
 from daicho.declare.results import Chart, Page, Score
 from daicho.errors import Conflict, NotFound, PreconditionFailed
 from daicho.web.api import Api
-from daicho.web.routes.builder import operations
+from daicho.web.routes.builder import build_operations
 from tests.support.api_client import Client
 
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
@@ -181,5 +181,5 @@ def serve(*domains: Domain, book: FakeBook | None = None) -> Client:
 
 def routes(*domains: Domain) -> dict[str, list[str]]:
     """The queries of each route of these domains."""
-    found = operations(Daicho(*domains))
+    found = build_operations(Daicho(*domains))
     return {f"{each.method} {each.path}": [str(c) for c in each.choices] for each in found}

@@ -7,7 +7,7 @@ from typing import Any
 
 from daicho import Domain, Entity, Key, Listing, created_at, field, uid
 from daicho.declare.registry import Daicho
-from daicho.web.routes.builder import operations
+from daicho.web.routes.builder import build_operations
 
 
 class Shelf(Entity):
@@ -35,5 +35,5 @@ def served(path: str, declaration: Any, **options: Any) -> list[str]:
     """The queries of the path that a declaration is mounted on."""
     domain = Domain("toys", Shelf, Event)
     domain.mount(path, declaration, **options)
-    (operation,) = operations(Daicho(domain))
+    (operation,) = build_operations(Daicho(domain))
     return [f"{operation.path}{choice}" for choice in operation.choices]

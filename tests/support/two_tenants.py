@@ -26,7 +26,7 @@ from daicho.stream.claims import Claim
 from daicho.tally import slots
 from daicho.tally.rollup import build_ranking_attributes
 from handlers import api, jobs, project, rollup
-from handlers.wiring.dependencies import Outside
+from handlers.wiring.dependencies import Dependencies
 from tests.support.api_client import Client
 from tests.support.derived_state import items_of
 from tests.support.sample_ledger import image
@@ -136,14 +136,14 @@ class Deployment:
         self.pump = Redelivering(self.dynamodb, self._dynamo, name, self._consumers, begin="LATEST")
         self.pump.run()
 
-    def _outside(self, life: Life) -> Outside:
+    def _outside(self, life: Life) -> Dependencies:
         machine: Any = self.machine
-        return Outside(
+        return Dependencies(
             table=lambda *_, **__: Mortal(self.table, life),  # type: ignore[arg-type]
             bucket=lambda name, **__: Mortal(self.buckets[name], life),  # type: ignore[arg-type]
             machine=lambda _: machine,
             now=lambda: self.now,
-            at_once=1,
+            parallelism=1,
         )
 
     def client(self, tenant: str, *groups: str) -> Client:

@@ -16,7 +16,7 @@ from daicho.storage.keys import parse
 from daicho.storage.table import Table
 from daicho.tally import counter_items
 from handlers import api, rollup
-from handlers.wiring.dependencies import Outside
+from handlers.wiring.dependencies import Dependencies
 from tests.support.api_client import Client
 from tests.support.deployment import Served
 from tests.support.stream_pump import Context, environment
@@ -64,7 +64,7 @@ class Instance:
         def table(_name: str, attempts: int = 3, **_: Any) -> Table:
             return self.once if attempts == 1 else usual
 
-        outside = Outside(table=table, now=lambda: self.now, random=random.Random(7).random)
+        outside = Dependencies(table=table, now=lambda: self.now, random=random.Random(7).random)
         self.client = Client(api.build(environment(name), outside=outside))
 
     def tick(self, seconds: float) -> None:
@@ -98,5 +98,5 @@ def slot_items(served: Served, poll: str) -> list[Image]:
 
 
 def roll_up(served: Served, now: dt.datetime) -> None:
-    outside = Outside(now=lambda: now)
+    outside = Dependencies(now=lambda: now)
     rollup.build(environment(served.table.name), Ledger.load(), outside)({}, Context())

@@ -11,7 +11,7 @@ import pytest
 
 import domains
 from daicho.declare.registry import Daicho
-from daicho_cli.generate.line_counts import lines_of
+from daicho_cli.generate.line_counts import count_lines
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(p for p in (ROOT / "functions/domains").glob("*.py") if p.stem != "__init__")
@@ -42,7 +42,7 @@ def imported(path: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("path", FILES, ids=named)
 def test_a_domain_is_read_at_once(path: Path) -> None:
-    assert lines_of(path) <= MOST_LINES
+    assert count_lines(path) <= MOST_LINES
 
 
 @pytest.mark.parametrize("path", FILES, ids=named)

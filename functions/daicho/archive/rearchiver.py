@@ -93,7 +93,7 @@ class Rearchiver:
             self._write_side_object(chain, each, each.seq in out) for each in beside
         )
 
-    def _note_found(self, chain: Chain, first: str, found: int) -> None:
+    def _note_found(self, chain: Chain, first: str, rows: int) -> None:
         """Note how many rows are there already, for those who count.
 
         An attempt that went on after its batch was given up may have written them, behind the back
@@ -101,7 +101,7 @@ class Rearchiver:
         """
         key = chain.build_found_key(first)
         self._store.put(
-            {"PK": {"S": key.pk}, "SK": {"S": key.sk}, "rows": attributes.to_value(found)}
+            {"PK": {"S": key.pk}, "SK": {"S": key.sk}, "rows": attributes.to_value(rows)}
         )
 
     def _select_absent(self, chain: Chain, records: Sequence[StreamRecord]) -> list[StreamRecord]:

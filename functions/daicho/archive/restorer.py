@@ -116,7 +116,7 @@ class Restorer:
         now: Callable[[], dt.datetime] = utc_now,
     ) -> None:
         self._store, self._archive, self._ledger = store, archive, ledger
-        self._each = make_mapper(threads)
+        self._map = make_mapper(threads)
         self._now = now
 
     def restore(
@@ -151,7 +151,7 @@ class Restorer:
             rows = [
                 row for row in contents.rows if row in selection and newest.get(row.key) == row.seq
             ]
-            if retry_all(rows, run.restore_row, patience, self._each):
+            if retry_all(rows, run.restore_row, patience, self._map):
                 return report
             report.cursor = stored.name
             tell(report)
@@ -218,15 +218,15 @@ class _RestoreRun:
             self.closed[tenant] = mark is not None
         return self.closed[tenant]
 
-    def _restore_item(self, image: Image, stands: Image | None) -> Outcome:
-        if stands is None:
+    def _restore_item(self, image: Image, existing: Image | None) -> Outcome:
+        if existing is None:
             return "restored"
-        mark, wanted = stands.get(RESTORED_MARK), image[RESTORED_MARK]
+        mark, wanted = existing.get(RESTORED_MARK), image[RESTORED_MARK]
         if mark == wanted:
             return "own"  # this very write: its answer was lost
         if mark is not None and mark["M"].get("seq") == wanted["M"]["seq"]:
             return "already"
-        if (attributes.get_integer(stands, "ttl") or _NEVER) <= self.now.timestamp():
+        if (attributes.get_integer(existing, "ttl") or _NEVER) <= self.now.timestamp():
             return "waiting"
         return "replaced" if self.over_newer else "newer"
 
@@ -302,12 +302,12 @@ def _decode_value(text: str) -> bytes:
     return base64.b64decode(text, validate=True)
 
 
-def _is_restored_onto(stands: Image | None) -> dict[str, Any]:
+def _is_restored_onto(existing: Image | None) -> dict[str, Any]:
     """The condition that nothing stands there, or the very item that was seen."""
-    if stands is None:
+    if existing is None:
         return {"condition": "attribute_not_exists(PK)", "names": {}, "values": {}}
     names = {f"#{name}": name for name in ("version", "created_at", "ttl")}
-    there = {name: stands[name] for name in names.values() if name in stands}
+    there = {name: existing[name] for name in names.values() if name in existing}
     same = [
         f"#{name} = :{name}" if name in there else f"attribute_not_exists(#{name})"
         for name in names.values()

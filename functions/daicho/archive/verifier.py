@@ -55,7 +55,7 @@ class _Object:
 
     stored: StoredObjectInfo
     link: Link
-    told: _ObjectSummary | None
+    summary: _ObjectSummary | None
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class _ChainState:
 
     item: Image
     sides: frozenset[str]
-    there: int
+    objects: int
 
 
 class _SequenceIndex:
@@ -211,10 +211,10 @@ class Verifier:
                 report.find("gap", each.stored.name, f"nothing from {reached} to {after}")
             elif after < reached:
                 report.find("overlap", each.stored.name, f"begins at {after}, before {reached}")
-            if each.told is None:
+            if each.summary is None:
                 reached = None
-            elif reached is None or each.told.last > reached:
-                reached = each.told.last
+            elif reached is None or each.summary.last > reached:
+                reached = each.summary.last
         watermark = chains.read_watermark(item)
         if reached is not None and watermark != chains.START and reached < watermark:
             report.find("removed", chain.prefix, f"nothing from {reached} to {watermark}")
@@ -231,9 +231,9 @@ class Verifier:
         self, found: Sequence[_Object], before: _ChainState, chain: Chain, report: VerifyReport
     ) -> None:
         """As many rows as deletions. With an object that cannot be read that is said already."""
-        counts, item, there = report.counts, before.item, before.there
+        counts, item, there = report.counts, before.item, before.objects
         counts.chains += 1
-        read = [(each.link, each.told) for each in found if each.told is not None]
+        read = [(each.link, each.summary) for each in found if each.summary is not None]
         rows = sum(told.counted for _, told in read)
         sides = sum(told.counted for link, told in read if link.is_side)
         redriven = sum(told.redriven for _, told in read)
@@ -249,7 +249,7 @@ class Verifier:
         counts.redriven += redriven
         counts.there += there
         counts.forgotten += forgotten
-        if any(each.told is None for each in found):
+        if any(each.summary is None for each in found):
             return
         if linked != known:
             # Its metadata would not say so if it was made to agree.
@@ -259,7 +259,7 @@ class Verifier:
         if rows > deletions + sides + redriven + there:
             # Meanwhile more may have come: who writes has counted before.
             now = self._read_chain_state(chain)
-            item, there = now.item, now.there
+            item, there = now.item, now.objects
             deletions = attributes.get_integer(item, "seen") or 0
         if rows > deletions + sides + redriven + there:
             report.find("unseen", chain.prefix, f"{rows} rows of {deletions} deletions")

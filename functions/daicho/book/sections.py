@@ -64,26 +64,26 @@ class SectionsMixin:
     _objects: ObjectWriter
     _writer: ItemWriter
 
-    def find_section(self, asked: SectionRef[Any]) -> SectionValue | None:
+    def find_section(self, ref: SectionRef[Any]) -> SectionValue | None:
         """One section (``Document.split(id, section="summary")``), or None.
 
         Raises:
             NotFound: there is no such item.
         """
-        check_name(asked.name, SECTION_HEADER)
-        one, entity = asked.item, asked.entity
+        check_name(ref.name, SECTION_HEADER)
+        one, entity = ref.item, ref.entity
         key = self._writer.places.resolve_key(one)
         changed = self._splits.sections.with_changes(key)
-        if changed is not None and asked.name in changed.changes:
-            return changed.changes[asked.name].held
+        if changed is not None and ref.name in changed.changes:
+            return changed.changes[ref.name].held
         if changed is None:
             self._writer.check_sections_unchanged(key)
         head = None if key is None else self._writer.table.get(key, consistent=True)
         if head is None or find_split_field(entity) is None:
             raise NotFound(f"no {display_name(one)}")
         if Manifest.from_image(head) is None:  # it was written before it was split
-            return self._find_section(asked, to_item(entity, head))
-        found = self._splits.reader.read_section(head, entity.__name__, asked.name)
+            return self._find_section(ref, to_item(entity, head))
+        found = self._splits.reader.read_section(head, entity.__name__, ref.name)
         if found is None:
             raise NotFound(f"no {display_name(one)}")
         newest, section = found
@@ -93,19 +93,19 @@ class SectionsMixin:
         began = 0 if manifest is None else manifest.began
         return SectionValue(json.loads(section.text), section.changed or began)
 
-    def section(self, asked: SectionRef[Any]) -> SectionValue:
+    def section(self, section: SectionRef[Any]) -> SectionValue:
         """One section.
 
         Raises:
             NotFound: there is no such item, or it has no such section.
         """
-        found = self.find_section(asked)
+        found = self.find_section(section)
         if found is None:
-            raise NotFound(f"no section {asked.name!r} in {display_name(asked.item)}")
+            raise NotFound(f"no section {section.name!r} in {display_name(section.item)}")
         return found
 
     def put_section(
-        self, asked: SectionRef[Any], value: Any, *, if_match: int | None = None
+        self, section: SectionRef[Any], value: Any, *, if_match: int | None = None
     ) -> SectionValue:
         """Create or replace one section, and no other.
 
@@ -118,16 +118,16 @@ class SectionsMixin:
             Invalid: it cannot be stored, or there is no room for it.
             Raced: others change the item all the time.
         """
-        return self._splits.sections.put(asked, value, if_match=if_match)
+        return self._splits.sections.put(section, value, if_match=if_match)
 
-    def remove_section(self, asked: SectionRef[Any], *, if_match: int | None = None) -> int:
+    def remove_section(self, section: SectionRef[Any], *, if_match: int | None = None) -> int:
         """Remove one section; its item's version then.
 
         Raises:
             NotFound: there is no such item, or it has no such section.
             PreconditionFailed, Raced: as in `put_section`.
         """
-        return self._splits.sections.remove(asked, if_match=if_match)
+        return self._splits.sections.remove(section, if_match=if_match)
 
     def sign_upload(self, item: Entity, field: str) -> SignedRequest:
         """Where the object of an item is to be put: a signed request, good once for 15 minutes."""
@@ -140,7 +140,7 @@ class SectionsMixin:
     def _choose_writer(self, entity: type[Entity]) -> ItemWriter | DocumentWriter:
         return self._writer if find_split_field(entity) is None else self._splits.writer
 
-    def _find_section(self, asked: SectionRef[Any], item: Entity) -> SectionValue | None:
-        held = find_split_field(asked.entity)
+    def _find_section(self, section: SectionRef[Any], item: Entity) -> SectionValue | None:
+        held = find_split_field(section.entity)
         values: dict[str, Any] = getattr(item, held.name) if held is not None else {}
-        return SectionValue(values[asked.name], item.version) if asked.name in values else None
+        return SectionValue(values[section.name], item.version) if section.name in values else None

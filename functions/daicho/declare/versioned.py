@@ -27,10 +27,10 @@ class Versioned(Declaration):
 
     twice = "is versioned twice"
 
-    def __init__(self, way: VersionMode) -> None:
-        if way not in get_args(VersionMode):
-            raise DeclarationError(f"an item is Versioned by 'copy' or 'pointer', not {way!r}")
-        self.version_mode = way
+    def __init__(self, mode: VersionMode) -> None:
+        if mode not in get_args(VersionMode):
+            raise DeclarationError(f"an item is Versioned by 'copy' or 'pointer', not {mode!r}")
+        self.version_mode = mode
 
     def __get__(self, instance: object, owner: type[E]) -> VersionQueries[E]:
         return VersionQueries(owner, self)

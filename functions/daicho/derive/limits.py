@@ -15,12 +15,12 @@ MAX_GROUPS = 99
 record of it that was set aside can be counted at once (EXACTNESS rules 2, 15)."""
 
 
-def check_count(plan: EntityPlan, found: Mapping[Any, object], most: int = MAX_ROWS) -> None:
+def check_count(plan: EntityPlan, derived: Mapping[Any, object], most: int = MAX_ROWS) -> None:
     """Refuse what derives more than ``most``.
 
     Raises:
         UnderivableError: it does.
     """
-    if len(found) > most:
+    if len(derived) > most:
         what = "items" if most == MAX_ROWS else "groups"
         raise UnderivableError(f"{plan.name} derives too many {what}; at most {most}")

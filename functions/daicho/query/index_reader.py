@@ -59,7 +59,7 @@ class RelatedMatches:
     """Items that a search reaches through a field: for each term, those whose name matches it."""
 
     field: str
-    found: tuple[frozenset[str], ...]
+    matches_by_probe: tuple[frozenset[str], ...]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class SearchPredicate:
             members = components.list_references(image, each.field)
             found = [
                 there or not members.isdisjoint(ids)
-                for there, ids in zip(found, each.found, strict=True)
+                for there, ids in zip(found, each.matches_by_probe, strict=True)
             ]
         return self.keyword.is_contained_in(found)
 
@@ -97,7 +97,7 @@ class IndexReader:
     table: Table
     ledger: Ledger
     entity: str
-    asked: Sequence[ListPredicate]
+    predicates: Sequence[ListPredicate]
     now: int
     at_once: int
     copied: bool = False
@@ -127,7 +127,7 @@ class IndexReader:
         if self.copied:
             return True
         plan = find_image_plan(self.ledger, self.entity, item)
-        return any(asked.matches(plan, item, order) for asked in self.asked)
+        return any(asked.matches(plan, item, order) for asked in self.predicates)
 
     def estimate_units(self, item: Image | None, *, consistent: bool) -> float:
         """Read units of one item, or of finding none."""

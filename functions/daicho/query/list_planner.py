@@ -48,7 +48,7 @@ class ListPlan:
     limit: int
     direct: list[CollectionSource] = field(default_factory=list)
     streams: list[PostingCursor] = field(default_factory=list)
-    asked: list[ListPredicate] = field(default_factory=list)
+    predicates: list[ListPredicate] = field(default_factory=list)
     question: tuple[str, ...] = ()
 
     def build_cursor(self) -> PostingCursor:
@@ -169,7 +169,7 @@ class ListPlanner:
             partition = item_keys.render_listing_list(self.tenant, plan, listing, parts, shard)
             checked = check_key_length(name, partition, keys.check_partition)
             found.streams.append(PostingList(checked, floor=floor))
-        found.asked.append(ListingPredicate(listing, parts))
+        found.predicates.append(ListingPredicate(listing, parts))
         found.question += (str(listing.since), *parts)
         return listing.order
 
@@ -182,7 +182,7 @@ class ListPlanner:
         except KeywordError as error:
             raise refuse(400 if error.malformed else 422, str(error), field="q") from error
         reached = self.reach.matching_ids(search, keyword)
-        found.asked.append(SearchPredicate(search, keyword, reached))
+        found.predicates.append(SearchPredicate(search, keyword, reached))
         if keyword.lists_all:
             found.streams += self._plan_gram(plan, search, Probe(EVERYTHING))
         if keyword.whole:
@@ -212,7 +212,7 @@ class ListPlanner:
             streams = [union_of(self._plan_gram(plan, search, probe)) for probe in alternatives]
             lists.append(streams[0] if len(streams) == 1 else SparsestOf(streams))
         for through, each in zip(search.through, reached, strict=True):
-            belonging = self.reach.build_cursors(plan, through, each.found[place], limit)
+            belonging = self.reach.build_cursors(plan, through, each.matches_by_probe[place], limit)
             if belonging is None:
                 return self._plan_gram(plan, search, Probe(EVERYTHING), certain=False)
             lists += belonging

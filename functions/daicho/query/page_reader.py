@@ -77,22 +77,22 @@ class PageReader:
 
     def _read_search_page(
         self,
-        asked: ListPlan,
+        plan: ListPlan,
         start: CursorPosition | None,
         budget: ReadBudget,
         now: int,
         copied: bool,
     ) -> tuple[Sequence[Image], CursorPosition | None]:
         """A page of postings; a position's ``list`` says whether its own order is undecided."""
-        stream, shown = asked.build_cursor(), PageBuffer(asked.limit)
+        stream, shown = plan.build_cursor(), PageBuffer(plan.limit)
         if start is not None:
             stream.skip_to(Bound(start.order, inclusive=start.list == 1))
-        entity = asked.entity.__name__
+        entity = plan.entity.__name__
         reader = IndexReader(
-            self.table, self.ledger, entity, asked.asked, now, self.at_once, copied
+            self.table, self.ledger, entity, plan.predicates, now, self.at_once, copied
         )
         try:
-            walked = SearchPager(reader, stream, asked.limit, shown.add_image, budget).read_page()
+            walked = SearchPager(reader, stream, plan.limit, shown.add_image, budget).read_page()
         except OnlyUnprocessedError as error:
             raise UnprocessedError(error.left) from error
         order, inclusive = walked.bound
@@ -100,11 +100,11 @@ class PageReader:
         return walked.items, end
 
 
-def _is_copied(asked: ListPlan, names: Sequence[str] | None) -> bool:
+def _is_copied(plan: ListPlan, names: Sequence[str] | None) -> bool:
     """Whether the rows of all lists bring along what is wanted; None is everything."""
-    entity = asked.entity
+    entity = plan.entity
     wanted = {*entity.fields_, *list_inherited_names(entity)} if names is None else set(names)
     return all(
         isinstance(each, ListingPredicate) and wanted <= set(each.listing.copies)
-        for each in asked.asked
+        for each in plan.predicates
     )

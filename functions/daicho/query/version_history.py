@@ -87,13 +87,13 @@ class VersionHistory:
             raise NotFound(f"no {display_name(one)}")
         return found, binding.write_cursor(end)
 
-    def read_whole(self, found: Sequence[Image]) -> Sequence[Image]:
+    def read_whole(self, image: Sequence[Image]) -> Sequence[Image]:
         """Base items with their content, in their order; one that is gone by now is left out."""
-        return list(self.read_contents({item_key.get_key(each): each for each in found}).values())
+        return list(self.read_contents({item_key.get_key(each): each for each in image}).values())
 
-    def read_contents(self, found: Mapping[ItemKey, Image]) -> Mapping[ItemKey, Image]:
+    def read_contents(self, images: Mapping[ItemKey, Image]) -> Mapping[ItemKey, Image]:
         """See `contents`."""
-        return read_pointed_contents(self.table, self.ledger, found)
+        return read_pointed_contents(self.table, self.ledger, images)
 
     def read_state(self, entity: type[Entity], base: ItemKey) -> VersionState:
         """What stands of an item, for who writes its next version."""
@@ -183,7 +183,7 @@ class VersionHistory:
 
 
 def read_pointed_contents(
-    table: Table, ledger: Ledger, found: Mapping[ItemKey, Image]
+    table: Table, ledger: Ledger, images: Mapping[ItemKey, Image]
 ) -> Mapping[ItemKey, Image]:
     """Base items by their keys, each pointer replaced by the version item that it points at.
 
@@ -191,13 +191,13 @@ def read_pointed_contents(
     """
     pointed = {
         key: versions.build_version_key(key, image["type"]["S"], get_version(image))
-        for key, image in found.items()
+        for key, image in images.items()
         if image["type"]["S"] in ledger.pointer_types
     }
     if not pointed:
-        return found
+        return images
     items = table.batch_get(pointed.values(), consistent=True).require_all()
-    content = dict(found)
+    content = dict(images)
     for base, key in pointed.items():
         item = items.get(key)
         if item is None or versions.is_marker(item):
@@ -206,7 +206,7 @@ def read_pointed_contents(
         del content[base]
         if item is not None and not versions.is_marker(item):
             content[base] = item
-    return {key: content[key] for key in found if key in content}
+    return {key: content[key] for key in images if key in content}
 
 
 def find_newest_version(table: Table, partition: str, *, consistent: bool = True) -> Image | None:

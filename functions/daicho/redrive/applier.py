@@ -82,7 +82,7 @@ class Applier:
         self._store = store
         self._ledger = ledger
         self._dirty_shards = dirty_shards
-        self._each = make_mapper(threads)
+        self._map = make_mapper(threads)
         self._now = now
 
     def apply(self, record: StreamRecord, claim: Claim, patience: RetryBudget) -> ApplyResult:
@@ -126,7 +126,7 @@ class Applier:
             writes,
             lambda each: write_derived_item(self._store, each, self._now()),
             patience,
-            self._each,
+            self._map,
         )
         return not left
 

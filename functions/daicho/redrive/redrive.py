@@ -125,24 +125,24 @@ class Redrive:
             now=self.now,
         )
 
-    def run(self, asked: RedriveRequest, patience: RetryBudget) -> RedriveReport:
+    def run(self, request: RedriveRequest, patience: RetryBudget) -> RedriveReport:
         """List or apply records, as many as asked or as there is time for.
 
         Raises:
             UnavailableError: not even what is to be recounted can be read.
         """
-        return _RedriveCall(self, asked, patience).run()
+        return _RedriveCall(self, request, patience).run()
 
 
 class _RedriveCall:
     """One call of a redrive."""
 
-    def __init__(self, redrive: Redrive, asked: RedriveRequest, patience: RetryBudget) -> None:
+    def __init__(self, redrive: Redrive, request: RedriveRequest, patience: RetryBudget) -> None:
         self._redrive, self._objects, self._store = redrive, redrive.objects, redrive.store
-        self._applies = asked.action == "apply"
+        self._applies = request.action == "apply"
         self._patience = patience
-        self._left = asked.limit
-        self._begin = self._position = asked.begin
+        self._left = request.limit
+        self._begin = self._position = request.begin
         self._report = RedriveReport()
         self._lying = FailureBucket(
             self._objects, redrive.functions, redrive.emulated, patience, self._report
@@ -314,26 +314,26 @@ class _RedriveCall:
             if undone.isdisjoint(record.seq for record in batch.records):
                 self._lying.archive_processed(name)
 
-    def _adopt_record(self, record: StreamRecord, stands: Claim | None) -> bool:
+    def _adopt_record(self, record: StreamRecord, existing: Claim | None) -> bool:
         """Put the record's claim if it has none, and apply it under the one that it has."""
-        if stands is None:
-            stands = Claim.for_record(record, "discarded", self._redrive.now())
+        if existing is None:
+            existing = Claim.for_record(record, "discarded", self._redrive.now())
             if full := self._full.get(record.shard):
                 # Claims that no call can finish would take the projector's room (rule 18).
-                self._report.add_claim(record.shard, stands, record, full)
+                self._report.add_claim(record.shard, existing, record, full)
                 return False
-            put = partial(put_claim, self._store, record.shard, stands)
+            put = partial(put_claim, self._store, record.shard, existing)
             try:
                 if not retry(put, self._patience):
                     found = self._read_shard(record.shard).claims.get(record.seq)
                     if found is None or found.state == "done":
                         self._report.already_done += 1
                         return True
-                    stands = found  # it governs alone
+                    existing = found  # it governs alone
             except ShardFullError as error:
-                self._report.add_claim(record.shard, stands, record, error)
+                self._report.add_claim(record.shard, existing, record, error)
                 return False
-        return self._apply(record, stands)
+        return self._apply(record, existing)
 
     # --- The end -----------------------------------------------------------------------------
 

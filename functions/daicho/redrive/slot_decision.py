@@ -28,7 +28,7 @@ class SlotDecision:
 def decide_slots(
     state: State,
     computed: RecordChanges,
-    found: Mapping[ItemKey, Image],
+    slots_found: Mapping[ItemKey, Image],
     *,
     dirty_shards: int,
     now: dt.datetime,
@@ -43,7 +43,7 @@ def decide_slots(
                 )
             )
         case "discarded":
-            return _group_by_number(computed, found, dirty_shards, now)
+            return _group_by_number(computed, slots_found, dirty_shards, now)
         case "uncertain" | "done":
             # Never by the slot's number: a claim left the record out of batches that passed it.
             return decide_recount(computed)
@@ -55,7 +55,10 @@ def decide_recount(computed: RecordChanges) -> SlotDecision:
 
 
 def _group_by_number(
-    computed: RecordChanges, found: Mapping[ItemKey, Image], dirty_shards: int, now: dt.datetime
+    computed: RecordChanges,
+    slots_found: Mapping[ItemKey, Image],
+    dirty_shards: int,
+    now: dt.datetime,
 ) -> SlotDecision:
     """Rule 16: by slot. Below the record's number it is counted, at it it was, past it who knows.
 
@@ -65,7 +68,7 @@ def _group_by_number(
     seq, counting, recount = computed.record.seq, [], set[str]()
     is_old = now - computed.record.at >= STREAM_RETENTION
     for key, amount in sorted(computed.deltas.items()):
-        slot = found.get(key)
+        slot = slots_found.get(key)
         number = None if slot is None else slot.get("seq")
         if number is None:
             countable = not is_old

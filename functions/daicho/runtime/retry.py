@@ -74,7 +74,7 @@ def make_mapper(threads: int) -> Mapper:
 
 
 def retry_all(
-    work: Sequence[T], attempt: Callable[[T], None], patience: RetryBudget, each: Mapper = map
+    work: Sequence[T], attempt: Callable[[T], None], patience: RetryBudget, map_all: Mapper = map
 ) -> tuple[T, ...]:
     """Attempt all, then what failed, until nothing is left or little time (rule 5).
 
@@ -94,7 +94,7 @@ def retry_all(
 
     left = tuple(work)
     for _ in patience.count_attempts():
-        outcomes = list(each(done, left))
+        outcomes = list(map_all(done, left))
         left = tuple(one for one, is_done in zip(left, outcomes, strict=True) if not is_done)
         if not left:
             break

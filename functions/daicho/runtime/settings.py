@@ -82,11 +82,11 @@ class Settings:
 
 
 def _parse_one_of(
-    environ: Mapping[str, str], name: str, known: tuple[str, ...], default: str, wrong: list[str]
+    environ: Mapping[str, str], name: str, choices: tuple[str, ...], default: str, wrong: list[str]
 ) -> str:
     value = environ.get(name) or default
-    if value not in known:
-        wrong.append(f"{name} is {value!r}, not one of {', '.join(known)}")
+    if value not in choices:
+        wrong.append(f"{name} is {value!r}, not one of {', '.join(choices)}")
     return value
 
 

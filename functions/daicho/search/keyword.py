@@ -91,8 +91,8 @@ class Keyword:
         """Whether the whole keyword starts a form, or each of its words does."""
         return self.is_contained_in([term.is_prefix_of(all_forms) for term in self.terms])
 
-    def is_contained_in(self, found: Sequence[bool]) -> bool:
+    def is_contained_in(self, forms: Sequence[bool]) -> bool:
         """What follows from which of the `terms` are found."""
         if self.whole is None:
             return self.lists_all
-        return found[0] or (len(found) > 1 and all(found[1:]))
+        return forms[0] or (len(forms) > 1 and all(forms[1:]))

@@ -142,10 +142,10 @@ class Bucket:
         """A URL by which anybody may get an object, for so long."""
         return self._sign_url("get_object", key, seconds, {})
 
-    def _sign_url(self, doing: str, key: str, seconds: int, asked: Mapping[str, Any]) -> str:
+    def _sign_url(self, doing: str, key: str, seconds: int, parameters: Mapping[str, Any]) -> str:
         with translate_errors(f"sign for {key}"):
             return self._client.generate_presigned_url(
-                doing, Params={"Bucket": self.name, "Key": key, **asked}, ExpiresIn=seconds
+                doing, Params={"Bucket": self.name, "Key": key, **parameters}, ExpiresIn=seconds
             )
 
     def remove_versions(self, versions: Sequence[ObjectVersion]) -> None:

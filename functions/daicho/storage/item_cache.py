@@ -34,7 +34,7 @@ class ItemCache:
         most_bytes: int = MAX_CACHED_BYTES,
     ) -> None:
         self._clock, self._most, self._most_bytes = clock, most, most_bytes
-        self._known: dict[ItemKey, CachedItem] = {}
+        self._entries: dict[ItemKey, CachedItem] = {}
         self._bytes = 0
         self._lock = Lock()
 
@@ -53,7 +53,7 @@ class ItemCache:
         """
         now = self._now()
         with self._lock:
-            known = self._known.get(key)
+            known = self._entries.get(key)
         # An entry from the future is of a clock that was set back: nobody knows its age.
         if known is not None and 0 <= now - known[0] < max_age:
             return known[1]
@@ -73,13 +73,13 @@ class ItemCache:
     def _store_entry(self, key: ItemKey, entry: CachedItem) -> None:
         with self._lock:
             self._drop_oldest(key)
-            self._known[key] = entry
+            self._entries[key] = entry
             self._bytes += entry[2]
-            while len(self._known) > self._most or self._bytes > self._most_bytes:
-                self._drop_oldest(next(iter(self._known)))
+            while len(self._entries) > self._most or self._bytes > self._most_bytes:
+                self._drop_oldest(next(iter(self._entries)))
 
     def _drop_oldest(self, key: ItemKey) -> None:
-        gone = self._known.pop(key, None)
+        gone = self._entries.pop(key, None)
         self._bytes -= gone[2] if gone else 0
 
     def _now(self) -> float:

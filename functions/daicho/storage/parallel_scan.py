@@ -115,7 +115,7 @@ class ParallelScan(Generic[T]):
                     longest = FIRST_PAUSE_S
         return segments.finished
 
-    def _run_round(self, segments: ScanSegments, each: SegmentMapper) -> ScanRound[T]:
+    def _run_round(self, segments: ScanSegments, map_segments: SegmentMapper) -> ScanRound[T]:
         # The first ones, not the next ones: what was begun comes to its end.
         chosen = sorted(segments.starts)[: self._at_once]
         limit = self._choose_limit()
@@ -131,7 +131,7 @@ class ParallelScan(Generic[T]):
             except UnavailableError as error:
                 return error
 
-        outcomes = dict(zip(chosen, each(attempt, chosen), strict=True))
+        outcomes = dict(zip(chosen, map_segments(attempt, chosen), strict=True))
         failed = [each for each in outcomes.values() if isinstance(each, UnavailableError)]
         if any(isinstance(each, ThrottledError) for each in failed):
             self._at_once = max(1, self._at_once // 2)

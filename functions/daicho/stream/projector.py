@@ -55,8 +55,8 @@ class Projector:
         self._quarantine = Quarantine(store, objects, now=now)
         self._ledger = ledger
         self._dirty_shards = dirty_shards
-        self._each = make_mapper(threads)
-        self._at_once = ImmediateRollup(store, ledger, self._each)
+        self._map = make_mapper(threads)
+        self._at_once = ImmediateRollup(store, ledger, self._map)
         self._now = now
         self._tell = tell
 
@@ -67,7 +67,7 @@ class Projector:
             RefusedError: DynamoDB refuses a write for good, which computing should have seen.
         """
         found = compute_batch(batch.records, self._ledger)
-        aside = self._quarantine.set_aside(found.poison, patience, self._each)
+        aside = self._quarantine.set_aside(found.poison, patience, self._map)
         if aside.claimed:
             self._tell({"RecordsQuarantined": aside.claimed})
         if not aside.known:
@@ -105,7 +105,7 @@ class Projector:
         if stands.claims:
             # Left out before folding: what a claimed record changed is the redrive's (rule 14).
             writes = fold_batch([each for each in computed if each.record.seq not in stands.claims])
-        left = retry_all(writes, self._write, patience, self._each)
+        left = retry_all(writes, self._write, patience, self._map)
         if not left:  # else no time is left either
             counted = (write.key.pk for write in writes if isinstance(write, SlotWrite))
             self._at_once.roll_up_tallies(counted, patience)

@@ -61,11 +61,11 @@ class Quarantine:
         self._now = now
 
     def set_aside(
-        self, poison: Iterable[PoisonRecord], patience: RetryBudget, each: Mapper
+        self, poison: Iterable[PoisonRecord], patience: RetryBudget, map_all: Mapper
     ) -> QuarantineResult:
         """Lay all payloads down, then claim record after record in ascending order (rule 13)."""
         waiting = tuple(poison)
-        if retry_all(waiting, self._write_payload, patience, each):
+        if retry_all(waiting, self._write_payload, patience, map_all):
             return QuarantineResult(known=False)
         for place, one in enumerate(waiting):
             try:

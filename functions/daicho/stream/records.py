@@ -88,15 +88,15 @@ def render_sequence(label: str, number: str) -> str:
     return f"{label}#{number.zfill(NUMBER_DIGITS)}"
 
 
-def _parse_record(each: Mapping[str, Any], shard: str, emulated: bool) -> StreamRecord:
-    change = each["dynamodb"]
-    label = each["eventSourceARN"].rsplit("/", 1)[-1]
+def _parse_record(record: Mapping[str, Any], shard: str, emulated: bool) -> StreamRecord:
+    change = record["dynamodb"]
+    label = record["eventSourceARN"].rsplit("/", 1)[-1]
     old, new = change.get("OldImage") or None, change.get("NewImage") or None
-    removed = each["eventName"] == "REMOVE"
-    if (old is None and each["eventName"] != "INSERT") or (new is None and not removed):
+    removed = record["eventName"] == "REMOVE"
+    if (old is None and record["eventName"] != "INSERT") or (new is None and not removed):
         # Taken for an item that was not there before, or is gone now, it would be counted wrongly.
         raise EventError("a change without its images: the stream's view type is another")
-    by = each.get("userIdentity") or {}
+    by = record.get("userIdentity") or {}
     expired = removed and (by.get("type"), by.get("principalId")) == TTL_PROCESS
     at = float(change["ApproximateCreationDateTime"])
     if emulated:
@@ -115,7 +115,7 @@ def _parse_record(each: Mapping[str, Any], shard: str, emulated: bool) -> Stream
         new=new,
         expired=expired,
         at=dt.datetime.fromtimestamp(at, dt.UTC),
-        raw=each,
+        raw=record,
     )
 
 

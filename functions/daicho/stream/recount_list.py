@@ -44,7 +44,7 @@ def build_recount_key(tally: str) -> ItemKey:
         return ItemKey(LIST, f"{tally[:200]}{keys.DELIMITER}{digest}")
 
 
-def build_recount_mark(tally: str, seq: str, stands: Image | None, now: dt.datetime) -> Update:
+def build_recount_mark(tally: str, seq: str, existing: Image | None, now: dt.datetime) -> Update:
     """Put a tally on the list because of the record ``seq``; twice is once.
 
     ``stands``: its item as it was read, which tells whether there is room for another number.
@@ -52,7 +52,7 @@ def build_recount_mark(tally: str, seq: str, stands: Image | None, now: dt.datet
     names = {"#tally": "tally", "#since": "since"}
     values = {":tally": {"S": tally}, ":now": {"S": keys.render_instant(now)}}
     update = "SET #tally = :tally, #since = if_not_exists(#since, :now)"
-    if stands is not None and len(Recount.from_item(stands).numbers) >= MAX_NUMBERS:
+    if existing is not None and len(Recount.from_item(existing).numbers) >= MAX_NUMBERS:
         return Update(build_recount_key(tally), update, None, names, values)
     return Update(
         build_recount_key(tally),

@@ -180,7 +180,7 @@ class CounterReading:
         return tuple(image for image in self.images if "GSI2PK" in image)
 
 
-def grow_slots(known: int, votes: int, throttled: int, seconds: float) -> int:
+def grow_slots(slot_count: int, votes: int, throttled: int, seconds: float) -> int:
     """How many slots there are to be after so many votes, in so many seconds, over ``known``.
 
     A slot that runs hot takes the number to what the votes a second ask for; one that throttled
@@ -188,26 +188,26 @@ def grow_slots(known: int, votes: int, throttled: int, seconds: float) -> int:
     rise where no time has passed: two clocks that differ tell no rate.
     """
     rate = votes / max(1.0, seconds) if seconds > 0 else 0.0
-    wanted = known
-    if rate > HOT_VOTES_PER_SLOT * known:
+    wanted = slot_count
+    if rate > HOT_VOTES_PER_SLOT * slot_count:
         wanted = keys.shards_for(rate)
     if throttled > 0:
-        wanted = max(wanted, 2 * known)
-    return max(known, min(wanted, MAX_SLOTS))
+        wanted = max(wanted, 2 * slot_count)
+    return max(slot_count, min(wanted, MAX_SLOTS))
 
 
 def write_head(
-    name: CounterName, head: Image | None, found: CounterReading, now: dt.datetime
+    name: CounterName, head: Image | None, existing: CounterReading, now: dt.datetime
 ) -> Update:
     """Write the head over the one that was read before the slots: this rollup's turn (rule 12).
 
     It holds what the slots held, so that the next rollup sees how fast they grew: no vote writes
     anything for that.
     """
-    votes, throttled = sum(found.votes.values()), found.throttled
+    votes, throttled = sum(existing.votes.values()), existing.throttled
     added = votes - (attributes.get_integer(head, "votes") or 0 if head else 0)
     turned_away = throttled - (attributes.get_integer(head, "throttled") or 0 if head else 0)
-    number = grow_slots(found.slots, added, turned_away, _to_seconds(head, found, now))
+    number = grow_slots(existing.slots, added, turned_away, _to_seconds(head, existing, now))
     values: dict[str, AttributeValue] = {
         ":slots": attributes.to_value(number),
         ":votes": attributes.to_value(votes),

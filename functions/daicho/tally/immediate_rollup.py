@@ -34,11 +34,11 @@ class ImmediateRollup:
         self,
         store: TotalsTable,
         ledger: Ledger,
-        each: Callable[[Callable[[Any], bool], Iterable[Any]], Iterator[bool]] = map,
+        map_all: Callable[[Callable[[Any], bool], Iterable[Any]], Iterator[bool]] = map,
     ) -> None:
         self._store = store
         self._ledger = ledger
-        self._each = each
+        self._map = map_all
 
     def roll_up_tallies(self, tallies: Iterable[str], patience: RetryBudget) -> None:
         """Bring the totals of those among ``tallies`` up to their slots. Never raises.
@@ -59,7 +59,7 @@ class ImmediateRollup:
                 _log.warning("not rolled up at once: %s", error, extra={"tally": tally})
                 return False
 
-        list(self._each(done, asking))
+        list(self._map(done, asking))
 
     def _rolls_up_immediately(self, tally: str) -> bool:
         name = TallyName.parse(tally)

@@ -53,9 +53,9 @@ def read_rolled_up_amount(table: TallyReader, tally: str, *, consistent: bool = 
     return slots.read_amount(table.get(slots.build_total_key(tally), consistent=consistent))
 
 
-def sum_slots(found: tuple[Image, ...]) -> Amount:
+def sum_slots(slot_items: tuple[Image, ...]) -> Amount:
     """The sum of slots."""
-    return sum((slots.read_amount(slot) for slot in found), Amount())
+    return sum((slots.read_amount(slot) for slot in slot_items), Amount())
 
 
 def _read_total(table: TallyReader, tally: str) -> Image | None:

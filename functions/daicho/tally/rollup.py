@@ -153,7 +153,7 @@ class Rollup(TotalWriter):
         self._now = now
         self._dirty_shards = dirty_shards
         pool = ThreadPoolExecutor(threads, "rollup") if threads > 1 else None
-        self._each: Callable[..., Iterator[_RolledUpTally]] = pool.map if pool else map
+        self._map: Callable[..., Iterator[_RolledUpTally]] = pool.map if pool else map
 
     def run(self, patience: RetryBudget) -> RollupReport:
         """Roll up every tally that is found dirty, or as many as there is time for.
@@ -174,7 +174,7 @@ class Rollup(TotalWriter):
             }
             tallies = [partition for whole, partition in found.items() if whole not in seen]
             seen.update(found)
-            done += self._each(lambda tally: self._try_roll_up(tally, patience), tallies)
+            done += self._map(lambda tally: self._try_roll_up(tally, patience), tallies)
             if not patience.has_time_left:
                 break
         read, written = self._store.units.take_total()
@@ -211,10 +211,10 @@ class Rollup(TotalWriter):
                 try_update(self._store, slots.clear_dirty_mark(slot))
         return _RolledUpTally(len(found), self._fold(tally, found))
 
-    def _fold(self, tally: str, found: tuple[Image, ...]) -> int:
+    def _fold(self, tally: str, slot_items: tuple[Image, ...]) -> int:
         """Fold the idle slots of what was read; gives how many."""
         now = self._now()
-        idle = [slot for slot in found if slots.is_idle(slot, now)]
+        idle = [slot for slot in slot_items if slots.is_idle(slot, now)]
         folded = 0
         for begin in range(0, len(idle), MAX_FOLDED_SLOTS):
             some = idle[begin : begin + MAX_FOLDED_SLOTS]

@@ -15,13 +15,13 @@ from pydantic import ValidationError
 
 from daicho.errors import Raced, Refusal, ThrottledError, UnavailableError
 from daicho.web.http import problem_types, problems
-from daicho.web.http.endpoint import Endpoint, response
+from daicho.web.http.endpoint import Endpoint, to_response
 from daicho.web.http.operation import Reply
 from daicho.web.http.problems import HttpError
-from daicho.web.http.request import Incoming
+from daicho.web.http.request import HttpRequest
 from daicho.web.http.resolver import Resolver
-from daicho.web.routes.builder import operations
-from daicho.web.routes.tenant_admin import administration
+from daicho.web.routes.builder import build_operations
+from daicho.web.routes.tenant_admin import build_admin_operations
 from daicho.write.idempotency import HEADER
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 OPEN = ("/docs", "/openapi.json", "/problems")
 """Paths without a token: the API's own description, and what stands below them."""
 
-AT_ONCE = {"Retry-After": "1"}
+RETRY_AT_ONCE = {"Retry-After": "1"}
 
 HTML = "text/html; charset=utf-8"
 
@@ -54,8 +54,8 @@ class Api:
 
         ``tenants``: whether a tenant is closed, and its administrator's routes.
         """
-        served = operations(daicho)
-        administered = administration() if tenants else []
+        served = build_operations(daicho)
+        administered = build_admin_operations() if tenants else []
         self.operations = [*served, *administered]
         self.resolver = Resolver()
         self._server = server
@@ -66,11 +66,11 @@ class Api:
             return open_book(tenant)
 
         def desk(tenant: str) -> Any:
-            return tenants and tenants.open_admin(tenant, self._incoming().user)
+            return tenants and tenants.open_admin(tenant, self._current_request().user)
 
         for opener, some in ((admitted, served), (desk, administered)):
             for operation in some:
-                endpoint = Endpoint(operation, opener, self._incoming)
+                endpoint = Endpoint(operation, opener, self._current_request)
                 self.resolver.route(operation.path, operation.method, operation_id=operation.id)(
                     endpoint
                 )
@@ -79,13 +79,13 @@ class Api:
 
     def __call__(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         """Answer an event."""
-        incoming = Incoming(event)
+        incoming = HttpRequest(event)
         try:
             if not _is_open(str(event.get("rawPath"))):
                 _ = incoming.tenant
             incoming.check()
         except HttpError as error:
-            return _plain(self._problem(error))
+            return _to_answer(self._to_reply(error))
         return self.resolver.answer(incoming, context)
 
     def _describe(self, daicho: Daicho) -> None:
@@ -93,97 +93,101 @@ class Api:
 
         @cache
         def text() -> str:
-            from daicho.web.openapi.document import described  # noqa: PLC0415  # seldom asked for
+            from daicho.web.openapi.document import describe_operations  # noqa: PLC0415  # seldom asked for
 
             return json.dumps(
-                described(self.operations, server=self._server, examples=daicho.examples)
+                describe_operations(self.operations, server=self._server, examples=daicho.examples)
             )
 
         def openapi_json() -> Response[str]:
             return Response(200, "application/json", text(), compress=True)
 
         def docs() -> Response[str]:
-            from daicho.web.openapi.document import page  # noqa: PLC0415  # seldom asked for
+            from daicho.web.openapi.document import render_page  # noqa: PLC0415  # seldom asked for
 
-            return Response(200, HTML, page(text()), compress=True)
+            return Response(200, HTML, render_page(text()), compress=True)
 
         def problem_page(name: str) -> Response[str]:
-            found = problem_types.described(name)
+            found = problem_types.render_page(name)
             if found is None:
                 raise HttpError(404, f"no problem is called {name}")
             return Response(200, HTML, found)
 
         def all_problems() -> Response[str]:
-            return Response(200, HTML, problem_types.described() or "")
+            return Response(200, HTML, problem_types.render_page() or "")
 
         one = f"{problem_types.PATH}/{{name}}"
         pages: tuple[Callable[..., Any], ...] = (docs, openapi_json, all_problems, problem_page)
         for path, answer in zip((*OPEN, one), pages, strict=True):
             self.resolver.get(path, include_in_schema=False)(answer)
 
-    def _incoming(self) -> Incoming:
+    def _current_request(self) -> HttpRequest:
         return self.resolver.current_event.incoming
 
     def _handle_errors(self) -> None:
         answered: Mapping[type[Exception], Callable[[Any], HttpError]] = {
             HttpError: lambda error: error,
-            RequestValidationError: _invalid,
-            ValidationError: _invalid,
-            Raced: _raced,
-            Refusal: _refused,
-            ThrottledError: lambda error: _busy(429, error),
-            UnavailableError: lambda error: _busy(503, error),
-            NotFoundError: lambda _: self._nowhere(),
-            Exception: self._unexpected,
+            RequestValidationError: _to_invalid,
+            ValidationError: _to_invalid,
+            Raced: _to_raced,
+            Refusal: _to_refused,
+            ThrottledError: lambda error: _to_busy(429, error),
+            UnavailableError: lambda error: _to_busy(503, error),
+            NotFoundError: lambda _: self._make_not_found(),
+            Exception: self._make_unexpected,
         }
         for kind, said in answered.items():
             self._handle(kind, said)
 
     def _handle(self, kind: type[Exception], said: Callable[[Any], HttpError]) -> None:
-        self.resolver.exception_handler(kind)(lambda error: response(self._problem(said(error))))
+        self.resolver.exception_handler(kind)(
+            lambda error: to_response(self._to_reply(said(error)))
+        )
 
-    def _problem(self, error: HttpError) -> Reply:
-        return Reply(error.status, error.body(self._server), error.headers, problems.CONTENT_TYPE)
+    def _to_reply(self, error: HttpError) -> Reply:
+        return Reply(
+            error.status, error.render_body(self._server), error.headers, problems.CONTENT_TYPE
+        )
 
-    def _nowhere(self) -> HttpError:
+    def _make_not_found(self) -> HttpError:
         event = self.resolver.current_event
-        methods = self.resolver.allowed(event.path)
+        methods = self.resolver.list_allowed_methods(event.path)
         if methods:
             allow = {"Allow": ", ".join(methods)}
             return HttpError(405, f"{event.path} takes {allow['Allow']}", headers=allow)
         return HttpError(404, f"nothing is at {event.path}")
 
-    def _unexpected(self, error: Exception) -> HttpError:
-        request = self._incoming().id
+    def _make_unexpected(self, error: Exception) -> HttpError:
+        request = self._current_request().id
         logger.error("unexpected error", exc_info=error, extra={"request_id": request})
         return HttpError(500, f"unexpected error; request {request}")
 
 
-def _invalid(error: RequestValidationError | ValidationError) -> HttpError:
-    return problems.of_validation(error.errors())
+def _to_invalid(error: RequestValidationError | ValidationError) -> HttpError:
+    return problems.from_validation(error.errors())
 
 
-def _refused(error: Refusal) -> HttpError:
+def _to_refused(error: Refusal) -> HttpError:
     named = [(error.field, error.detail)] if error.field else []
     kind = "idempotency-key-reused" if error.status == 422 and error.field == HEADER else error.type
     return HttpError(error.status, error.detail, named, type=kind)
 
 
-def _raced(error: Raced) -> HttpError:
-    return HttpError(error.status, error.detail, headers=AT_ONCE, type=error.type)
+def _to_raced(error: Raced) -> HttpError:
+    return HttpError(error.status, error.detail, headers=RETRY_AT_ONCE, type=error.type)
 
 
-def _busy(status: int, error: UnavailableError) -> HttpError:
+def _to_busy(status: int, error: UnavailableError) -> HttpError:
     logger.warning("the table did not answer: %s", error)
     detail = "too many requests at once; try again" if status == 429 else "try again"
-    return HttpError(status, detail, headers=AT_ONCE)
+    return HttpError(status, detail, headers=RETRY_AT_ONCE)
 
 
 def _is_open(path: str) -> bool:
     return path in OPEN or path.startswith(f"{problem_types.PATH}/")
 
 
-def _plain(reply: Reply) -> dict[str, Any]:
+def _to_answer(reply: Reply) -> dict[str, Any]:
     return {
         "statusCode": reply.status,
         "headers": {"Content-Type": reply.content_type, **reply.headers},

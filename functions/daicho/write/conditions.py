@@ -109,7 +109,7 @@ def if_absent() -> ConditionalWrite:
     return write
 
 
-def build_successor(entity: type[Entity], image: Image, there: Image) -> Image:
+def build_successor(entity: type[Entity], image: Image, existing: Image) -> Image:
     """``image`` in place of the item that is there: creation and expiry stay, the version goes on.
 
     So does what the library, or an older declaration, keeps beside the fields.
@@ -117,13 +117,13 @@ def build_successor(entity: type[Entity], image: Image, there: Image) -> Image:
     Raises:
         Invalid: over 400 KB with that.
     """
-    beside = {name: value for name, value in there.items() if name not in entity.fields_}
-    found: dict[str, AttributeValue] = {**beside, **image, "created_at": there["created_at"]}
-    found["version"] = _to_number(get_version(there) + 1)
+    beside = {name: value for name, value in existing.items() if name not in entity.fields_}
+    found: dict[str, AttributeValue] = {**beside, **image, "created_at": existing["created_at"]}
+    found["version"] = _to_number(get_version(existing) + 1)
     if "ttl" not in image:
         found.pop("ttl", None)
-    elif "ttl" in there:
-        found["ttl"] = there["ttl"]
+    elif "ttl" in existing:
+        found["ttl"] = existing["ttl"]
     check_size(found)
     return found
 

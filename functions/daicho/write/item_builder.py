@@ -67,21 +67,23 @@ class ItemBuilder:
         check_object_keys(entity, item_key.get_key(image), model.list_key_fields(current.plan)[-1])
         return image
 
-    def merge_immutable_fields(self, entity: type[Entity], image: Image, there: Image) -> Fields:
+    def merge_immutable_fields(self, entity: type[Entity], image: Image, existing: Image) -> Fields:
         """The fields of ``image`` in place of an item that is there: what is set once stays."""
         names = (*entity.fields_, MANIFEST)
         fields = {name: dict(image[name]) for name in names if name in image}
         return fields | {
-            name: dict(there[name]) for name in self.list_frozen_fields(entity) if name in there
+            name: dict(existing[name])
+            for name in self.list_frozen_fields(entity)
+            if name in existing
         }
 
-    def apply_changes(self, entity: type[E], there: Image, changes: Mapping[str, Any]) -> Fields:
+    def apply_changes(self, entity: type[E], existing: Image, changes: Mapping[str, Any]) -> Fields:
         """The fields of an item with some of them changed.
 
         Raises:
             Invalid: names the field.
         """
-        before, apart = mapper.to_item(entity, there), find_split_field(entity)
+        before, apart = mapper.to_item(entity, existing), find_split_field(entity)
         values = get_values(before) | dict(changes)
         if apart is not None:
             values[apart.name] = {}  # not changed here: what it stands for stays, below
@@ -97,11 +99,11 @@ class ItemBuilder:
             if spec.frozen or (name in inside and name != plan.key.moves):
                 if name in changes and after[name] != get_values(before)[name]:
                     raise Invalid("is set once, when the item is created", field=name)
-                if name in there:
-                    fields[name] = dict(there[name])
+                if name in existing:
+                    fields[name] = dict(existing[name])
         for name in (MANIFEST, apart.name) if apart is not None else ():
-            if name in there:
-                fields[name] = dict(there[name])
+            if name in existing:
+                fields[name] = dict(existing[name])
         return fields
 
     def list_frozen_fields(self, entity: type[Entity]) -> tuple[str, ...]:

@@ -286,26 +286,26 @@ class ItemWriter(ItemBuilder):
             raise
         return image if new is None else new
 
-    def _put_over(self, image: Image, there: Image) -> bool:
+    def _put_over(self, image: Image, existing: Image) -> bool:
         """Put a new item over the expired one that was seen; False if that is gone or changed."""
         try:
-            key, write = item_key.get_key(image), conditions.if_unchanged(there)
+            key, write = item_key.get_key(image), conditions.if_unchanged(existing)
             self.sender.execute(key, request=lambda: self.table.put(image, **write.arguments))
         except ConditionFailedError:
             return False
         return True
 
     def _check_vacant(
-        self, entity: type[Entity], there: Image | None, if_match: int | None
+        self, entity: type[Entity], existing: Image | None, if_match: int | None
     ) -> None:
         if if_match is not None:
             raise PreconditionFailed("there is no such item")
-        if there is not None and self.is_archived(entity):
+        if existing is not None and self.is_archived(entity):
             raise Conflict(WAITS_FOR_ARCHIVE)
 
-    def explain_taken(self, entity: type[Entity], there: Image | None, now: dt.datetime) -> str:
+    def explain_taken(self, entity: type[Entity], existing: Image | None, now: dt.datetime) -> str:
         """Why no item can be created, in words."""
-        if there is not None and base_item.is_expired(there, _to_seconds(now)):
+        if existing is not None and base_item.is_expired(existing, _to_seconds(now)):
             return WAITS_FOR_ARCHIVE
         return f"there is such an item of {entity.__name__} already"
 

@@ -71,19 +71,19 @@ class SectionWriter:
         open = self.staging.writer.open
         return None if open is None or key is None else open.section_changes.get(key)
 
-    def put(self, asked: SectionRef[E], value: Any, *, if_match: int | None) -> SectionValue:
+    def put(self, ref: SectionRef[E], value: Any, *, if_match: int | None) -> SectionValue:
         """See `Book.put_section`."""
-        name, blamed = asked.name, find_split(asked.entity).name
+        name, blamed = ref.name, find_split(ref.entity).name
         sections.check_name(name, SECTION_HEADER)
         fresh = sections.make_section(name, value, 0, blamed)
         piece, staged = "", ""
 
         def attempt() -> SectionValue:
             nonlocal piece, staged
-            document = self._read_document(asked, if_match)
+            document = self._read_document(ref, if_match)
             if isinstance(document, Entity):
-                return self._stage_section(asked, document, value)
-            before = self._stage_first(asked, document, if_match)
+                return self._stage_section(ref, document, value)
+            before = self._stage_first(ref, document, if_match)
             place = attributes.get_integer(before or {}, "place")
             version = document.version + 1
             if place is None:  # behind all others
@@ -107,18 +107,18 @@ class SectionWriter:
 
         return self.staging.retry_race(attempt)
 
-    def remove(self, asked: SectionRef[E], *, if_match: int | None) -> int:
+    def remove(self, section: SectionRef[E], *, if_match: int | None) -> int:
         """See `Book.remove_section`."""
-        name = asked.name
+        name = section.name
         sections.check_name(name, SECTION_HEADER)
 
         def attempt() -> int:
-            document = self._read_document(asked, if_match)
+            document = self._read_document(section, if_match)
             if isinstance(document, Entity):
-                return self._stage_section(asked, document, REMOVED).version
-            before = self._stage_first(asked, document, if_match)
+                return self._stage_section(section, document, REMOVED).version
+            before = self._stage_first(section, document, if_match)
             if before is None:
-                raise NotFound(f"no section {name!r} in {display_name(asked.item)}")
+                raise NotFound(f"no section {name!r} in {display_name(section.item)}")
             version = document.version + 1
             manifest = document.manifest.with_change(
                 version, name, -1, -sections.measure_weight(before)
@@ -128,51 +128,51 @@ class SectionWriter:
 
         return self.staging.retry_race(attempt)
 
-    def _stage_section(self, asked: SectionRef[Any], item: Entity, value: Any) -> SectionValue:
+    def _stage_section(self, section: SectionRef[Any], item: Entity, value: Any) -> SectionValue:
         """Split an item that was written before it was split, with one section changed."""
-        values: dict[str, Any] = getattr(item, find_split(asked.entity).name)
-        new = asked.name not in values
+        values: dict[str, Any] = getattr(item, find_split(section.entity).name)
+        new = section.name not in values
         if value is REMOVED and new:
-            raise NotFound(f"no section {asked.name!r} in {display_name(asked.item)}")
-        changed = {**values, asked.name: value}
+            raise NotFound(f"no section {section.name!r} in {display_name(section.item)}")
+        changed = {**values, section.name: value}
         if value is REMOVED:
-            del changed[asked.name]
+            del changed[section.name]
         version = item.version
         DocumentWriter(self.staging).put(attach_sections(item, changed), if_match=version)
         return SectionValue(value, version + 1, new=new)
 
-    def _read_document(self, asked: SectionRef[E], if_match: int | None) -> DocumentState | E:
+    def _read_document(self, section: SectionRef[E], if_match: int | None) -> DocumentState | E:
         """A document as the open transaction leaves it, or as it stands.
 
         The whole item instead, if it was written before it was split.
         """
         writer = self.staging.writer
-        key = writer.places.resolve_key(asked.item)
+        key = writer.places.resolve_key(section.item)
         known = self.with_changes(key)
         if known is not None:
             return known
         writer.check_sections_unchanged(key)
         head = None if key is None else writer.places.find_image(key)
         if key is None or head is None:
-            raise NotFound(f"no {display_name(asked.item)}")
+            raise NotFound(f"no {display_name(section.item)}")
         manifest = Manifest.from_image(head)
         if manifest is None:
-            item = mapper.to_item(asked.entity, head)
-            inside = asked.name in getattr(item, find_split(asked.entity).name)
+            item = mapper.to_item(section.entity, head)
+            inside = section.name in getattr(item, find_split(section.entity).name)
             _check_version(item.version if inside else None, if_match)
             return item
-        partition = sections.render_sections_partition(key, asked.entity.__name__)
+        partition = sections.render_sections_partition(key, section.entity.__name__)
         return DocumentState(head, partition, base_item.get_version(head), manifest)
 
     def _stage_first(
-        self, asked: SectionRef[Any], document: DocumentState, if_match: int | None
+        self, section: SectionRef[Any], document: DocumentState, if_match: int | None
     ) -> Image | None:
         """The item of a section that counts, which is of the version that a caller knows."""
         manifest = document.manifest
-        if asked.name in document.changes:
-            first = document.changes[asked.name].first
+        if section.name in document.changes:
+            first = document.changes[section.name].first
         else:
-            place = sections.render_section_key(document.partition, manifest.epoch, asked.name)
+            place = sections.render_section_key(document.partition, manifest.epoch, section.name)
             first = self.staging.table.get(place, consistent=True)
             if first is None:
                 # Unless all that was there has been replaced since the head was read.

@@ -76,13 +76,15 @@ class TransactionWriter(Protocol):
     def build_image(self, entity: type[Entity], fields: Fields, created: dt.datetime) -> Fields:
         """The whole image of an item of version 1, checked."""
 
-    def merge_immutable_fields(self, entity: type[Entity], image: Image, there: Image) -> Fields:
+    def merge_immutable_fields(self, entity: type[Entity], image: Image, existing: Image) -> Fields:
         """The fields of an image in place of an item that is there."""
 
-    def apply_changes(self, entity: type[Any], there: Image, changes: Mapping[str, Any]) -> Fields:
+    def apply_changes(
+        self, entity: type[Any], existing: Image, changes: Mapping[str, Any]
+    ) -> Fields:
         """The fields of an item with some of them changed."""
 
-    def explain_taken(self, entity: type[Entity], there: Image | None, now: dt.datetime) -> str:
+    def explain_taken(self, entity: type[Entity], existing: Image | None, now: dt.datetime) -> str:
         """Why no item can be created, in words."""
 
     def is_archived(self, entity: type[Entity]) -> bool:
@@ -256,7 +258,7 @@ class Transaction:
         """Undo what is added here, if it fails."""
         all_of_it: tuple[dict[ItemKey, Any], ...] = (
             *(self._seen, self._given, self.section_changes, self.images),
-            *(self._revisions.known, self._revisions.plans),
+            *(self._revisions.existing, self._revisions.plans),
         )
         before = [(mine, dict(mine)) for mine in all_of_it]
         try:
@@ -367,8 +369,8 @@ class Transaction:
             raise Invalid(f"this writes {size} bytes at once; at most {MAX_BYTES}")
 
 
-def _check_version(there: Image, if_match: int | None) -> None:
-    version = base_item.get_version(there)
+def _check_version(existing: Image, if_match: int | None) -> None:
+    version = base_item.get_version(existing)
     if if_match is not None and version != if_match:
         raise PreconditionFailed(f"the item is of version {version}")
 

@@ -39,7 +39,7 @@ class VersionWriter:
     """
 
     history: VersionHistory
-    known: dict[ItemKey, VersionState] = field(default_factory=dict)
+    existing: dict[ItemKey, VersionState] = field(default_factory=dict)
     plans: dict[ItemKey, EntityPlan] = field(default_factory=dict)
 
     def read(self, entity: type[Entity], base: ItemKey) -> Image | None:
@@ -48,7 +48,7 @@ class VersionWriter:
         Raises:
             Invalid: the key leaves no room for versions.
         """
-        self.known[base] = found = self.history.read_state(entity, base)
+        self.existing[base] = found = self.history.read_state(entity, base)
         self.plans[base] = self.history.find_plan(entity)
         return found.item
 
@@ -59,21 +59,21 @@ class VersionWriter:
             Invalid: over 400 KB with what is kept beside its fields.
         """
         base = get_key(image)
-        before, plan = self.known[base], self.plans[base]
+        before, plan = self.existing[base], self.plans[base]
         revised = versions.split_versioned_image(image, before.last + 1, at)
         item = versions.build_version_item(revised, plan.name)
         validation.check_size(versions.restore_base_item(plan, revised))
         validation.check_size(item)
         items = self._find_unkept(base) | {get_key(item): item}
-        self.known[base] = VersionState(revised, before.last + 1)
+        self.existing[base] = VersionState(revised, before.last + 1)
         return revised, items
 
     def build_removal(self, base: ItemKey, at: dt.datetime) -> VersionItems:
         """The version items with a deletion: the mark, and what was not kept yet."""
-        before, plan = self.known[base], self.plans[base]
+        before, plan = self.existing[base], self.plans[base]
         mark = versions.build_deletion_marker(plan, base, before, at)
         items = self._find_unkept(base) | {get_key(mark): mark}
-        self.known[base] = VersionState(None, before.last + 1)
+        self.existing[base] = VersionState(None, before.last + 1)
         return items
 
     def build_base_item(self, base: ItemKey, image: Image) -> Image:
@@ -82,7 +82,9 @@ class VersionWriter:
         return image if plan is None else versions.restore_base_item(plan, image)
 
     def _find_unkept(self, base: ItemKey) -> VersionItems:
-        item = versions.build_backfill_version_item(self.known[base], base, self.plans[base].name)
+        item = versions.build_backfill_version_item(
+            self.existing[base], base, self.plans[base].name
+        )
         return {} if item is None else {get_key(item): item}
 
 

@@ -12,7 +12,7 @@ from handlers.wiring.invocation import Context, Handler
 from handlers.wiring.metrics import emit
 
 
-def observed(answer: Handler, *, traced: bool) -> Handler:
+def with_telemetry(answer: Handler, *, traced: bool) -> Handler:
     """Log under the request's id, count answers by class, and trace calls of the table."""
     logger = Logger()
     utils.copy_config_to_registered_loggers(source_logger=logger, include={"daicho"})
@@ -24,11 +24,11 @@ def observed(answer: Handler, *, traced: bool) -> Handler:
         emit({f"Answered{answered['statusCode'] // 100}xx": 1})
         return answered
 
-    seen: Handler = _traced(handler) if traced else handler
+    seen: Handler = _with_tracing(handler) if traced else handler
     return seen
 
 
-def _traced(handler: Handler) -> Handler:
+def _with_tracing(handler: Handler) -> Handler:
     # X-Ray's SDK takes as long to import as pydantic and boto3's session together.
     from aws_lambda_powertools import Tracer  # noqa: PLC0415
 

@@ -15,7 +15,7 @@ from daicho.tenants.state_machine import StateMachine
 
 
 @dataclass(frozen=True)
-class Outside:
+class Dependencies:
     """What a handler reaches beyond its process. Tests and the delivery simulator give their own.
 
     ``at_once``: how many writes go on at a time; 1 is in order, in the calling thread.
@@ -27,7 +27,7 @@ class Outside:
     now: Callable[[], dt.datetime] = utc_now
     sleep: Callable[[float], None] = time.sleep
     random: Callable[[], float] = random.random
-    at_once: int = 8
+    parallelism: int = 8
 
 
-AWS = Outside()
+AWS_DEPENDENCIES = Dependencies()

@@ -18,16 +18,16 @@ from typing import Any, TypeVar, cast
 
 from daicho.errors import UnavailableError
 from daicho.runtime.settings import Settings
-from handlers.wiring.dependencies import AWS, Outside
+from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
 from handlers.wiring.invocation import Context, Handler
 
-MOST_CALLS_BEFORE_DEATH = 60
+MAX_CALLS_BEFORE_END = 60
 NEVER = math.inf
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-def faulty(build: Callable[..., Handler], environ: Mapping[str, str] = os.environ) -> Handler:
+def with_faults(build: Callable[..., Handler], environ: Mapping[str, str] = os.environ) -> Handler:
     """Build a handler, one that fails if the environment asks for it (``FAULTS``).
 
     Raises:
@@ -37,7 +37,7 @@ def faulty(build: Callable[..., Handler], environ: Mapping[str, str] = os.enviro
     if not share:
         return build(environ)
     faults = Faults(share)
-    return faults.dying(build(environ, outside=faults.around(AWS)))
+    return faults.end_at_random(build(environ, outside=faults.wrap_dependencies(AWS_DEPENDENCIES)))
 
 
 class Faults:
@@ -55,34 +55,34 @@ class Faults:
         self._end = end
         self._calls_left: float = NEVER
 
-    def around(self, outside: Outside) -> Outside:
+    def wrap_dependencies(self, outside: Dependencies) -> Dependencies:
         """The same stores, of which some calls fail."""
         return replace(
             outside,
-            table=lambda *given, **named: self._failing(outside.table(*given, **named)),
-            bucket=lambda *given, **named: self._failing(outside.bucket(*given, **named)),
+            table=lambda *given, **named: self._wrap_client(outside.table(*given, **named)),
+            bucket=lambda *given, **named: self._wrap_client(outside.bucket(*given, **named)),
         )
 
-    def dying(self, handler: Handler) -> Handler:
+    def end_at_random(self, handler: Handler) -> Handler:
         """The same handler, of which some invocations do not come to their end."""
 
         def mortal(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
             dies = self._chance.random() < self._share
-            self._calls_left = self._chance.randrange(MOST_CALLS_BEFORE_DEATH) if dies else NEVER
+            self._calls_left = self._chance.randrange(MAX_CALLS_BEFORE_END) if dies else NEVER
             answered = handler(event, context)
             if self._calls_left != NEVER:
-                self._die()  # all is done, and nobody hears of it
+                self._end_process()  # all is done, and nobody hears of it
             return answered
 
         return mortal
 
-    def _failing(self, store: T) -> T:
+    def _wrap_client(self, store: T) -> T:
         return cast(T, _Failing(store, self))
 
-    def call(self, doing: str, carry_out: Callable[[], Any]) -> Any:
+    def call_with_faults(self, doing: str, carry_out: Callable[[], Any]) -> Any:
         """Carry a call out, or not, or without its answer."""
         if self._calls_left <= 0:
-            self._die()
+            self._end_process()
         self._calls_left -= 1  # several threads may miss one: it dies a little later then
         fails, is_lost = self._chance.random() < self._share, self._chance.random() < 1 / 2
         if fails and is_lost:
@@ -92,7 +92,7 @@ class Faults:
             raise UnavailableError(f"{doing}: the answer is lost on purpose")
         return answer
 
-    def _die(self) -> None:
+    def _end_process(self) -> None:
         _log.error("the process ends on purpose")
         self._end(1)
 
@@ -111,6 +111,6 @@ class _Failing:
 
         @wraps(method)
         def called(*given: Any, **named: Any) -> Any:
-            return self._faults.call(name, lambda: method(*given, **named))
+            return self._faults.call_with_faults(name, lambda: method(*given, **named))
 
         return called

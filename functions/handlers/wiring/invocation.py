@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from daicho.runtime.retry import END_RESERVE_S, RetryBudget
-from handlers.wiring.dependencies import Outside
+from handlers.wiring.dependencies import Dependencies
 
 
 class Context(Protocol):
@@ -19,7 +19,7 @@ class Context(Protocol):
 Handler = Callable[[Mapping[str, Any], Context], dict[str, Any]]
 
 
-def patience_of(context: Context, outside: Outside) -> RetryBudget:
+def make_retry_budget(context: Context, outside: Dependencies) -> RetryBudget:
     """The invocation's time, less what its end needs."""
 
     def remaining() -> float:

@@ -13,7 +13,7 @@ from functools import cache
 from handlers.wiring.invocation import Handler
 
 
-def on_demand(build: Callable[[Mapping[str, str]], Handler]) -> Callable[[str], Handler]:
+def lazy_handler(build: Callable[[Mapping[str, str]], Handler]) -> Callable[[str], Handler]:
     """A module's ``__getattr__``: ``handler`` is what is built from the process's environment."""
 
     @cache

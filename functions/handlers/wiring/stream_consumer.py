@@ -8,28 +8,28 @@ from typing import Any
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
 from daicho.stream.records import Batch
-from handlers.wiring.dependencies import Outside
-from handlers.wiring.invocation import Context, Handler, patience_of
+from handlers.wiring.dependencies import Dependencies
+from handlers.wiring.invocation import Context, Handler, make_retry_budget
 
 
 class NotDoneError(Exception):
     """Raised where a partial failure cannot be reported: the emulated stream ignores the report."""
 
 
-def consuming(
-    work: Callable[[Batch, RetryBudget], str | None], settings: Settings, outside: Outside
+def stream_handler(
+    work: Callable[[Batch, RetryBudget], str | None], settings: Settings, outside: Dependencies
 ) -> Handler:
     """Hand each event's batch to ``work``, which gives the first record that is not done."""
 
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         batch = Batch.parse(event, emulated=settings.emulated_stream)
-        lowest = work(batch, patience_of(context, outside))
-        return answer(lowest, emulated=settings.emulated_stream)
+        lowest = work(batch, make_retry_budget(context, outside))
+        return build_answer(lowest, emulated=settings.emulated_stream)
 
     return handler
 
 
-def answer(lowest: str | None, *, emulated: bool) -> dict[str, Any]:
+def build_answer(lowest: str | None, *, emulated: bool) -> dict[str, Any]:
     """Answer an invocation. ``lowest`` is the number of the first record that is not done.
 
     Only the lowest: Lambda sends everything from there again (rule 4). ``state`` must be there

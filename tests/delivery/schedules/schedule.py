@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from daicho.storage.item_key import ItemKey
 from daicho.tally import reader
-from handlers.wiring.invocation import patience_of
+from handlers.wiring.invocation import make_retry_budget
 from tests.delivery.actors import Actor, Weather
 from tests.delivery.attempts import Attempts
 from tests.delivery.callers import Callers
@@ -358,7 +358,7 @@ class Delivery:
 
             def work(actor: Actor) -> None:
                 outside = self.site.outside(actor)
-                patience = patience_of(actor, outside)
+                patience = make_retry_budget(actor, outside)
                 outside.table(TABLE).batch_write(items, patience=patience)
 
             self._attempts.ghosts.append(self._attempts.actor("load", work))

@@ -24,8 +24,8 @@ from daicho.declare.results import Score
 from daicho.plan import Ledger
 from daicho.storage.table import Table
 from handlers import project, rollup
-from handlers.wiring.dependencies import Outside
-from local.ttl_process import sweep
+from handlers.wiring.dependencies import Dependencies
+from local.ttl_process import delete_expired
 from tests.support.stream_pump import Consumer, Context, Pump, environment
 
 START = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
@@ -110,7 +110,7 @@ class House:
 
     def __post_init__(self) -> None:
         settings = environment(self.table_name, STAGE="local", EMULATED_STREAM="true")
-        outside = Outside(now=lambda: self.now, at_once=2)
+        outside = Dependencies(now=lambda: self.now, parallelism=2)
         self.book = Book(
             Table(self.dynamodb, self.table_name), LEDGER, "acme", clock=lambda: self.now
         )
@@ -246,7 +246,7 @@ def test_expiry_subtracts_or_is_kept_as_it_is_declared(house: House) -> None:
     house.now += LIFE / 2
     house.book.create(Visit(at=START, page="p", paid=Decimal("4")))
     house.now += LIFE / 2 + dt.timedelta(seconds=1)
-    expired = sweep(house.dynamodb, house.table_name, house.now.timestamp())
+    expired = delete_expired(house.dynamodb, house.table_name, house.now.timestamp())
     assert expired >= 2  # and what tombstones there are
     house.catch_up()
     for live in (False, True):
@@ -265,7 +265,7 @@ def test_expiry_subtracts_or_is_kept_as_it_is_declared(house: House) -> None:
 def test_kept_counts_are_folded_too(house: House) -> None:
     house.book.create(Visit(at=START, page="p", paid=Decimal("1.5")))
     house.now += 2 * LIFE
-    sweep(house.dynamodb, house.table_name, house.now.timestamp())
+    delete_expired(house.dynamodb, house.table_name, house.now.timestamp())
     house.catch_up()
     house.now += dt.timedelta(hours=73)
     again = house.book.create(Visit(at=START, page="p", paid=Decimal("0.5")))

@@ -18,7 +18,7 @@ from daicho.declare.results import Score
 from daicho.errors import BadCursor
 from daicho.plan import Ledger
 from daicho.storage.table import Table
-from daicho.web.routes.declared_queries import score_values
+from daicho.web.routes.declared_queries import build_score_values
 from tests.support.derived_state import count_all
 from tests.support.dynoxide import create_table
 
@@ -125,7 +125,7 @@ def test_a_rank_beyond_what_is_counted_is_more_than_that(
         found = book.read(asked("g", each.by[0]), ranked=True)
         known = each.rank is not None and each.rank <= 10
         assert (found.rank, found.beyond) == ((each.rank, None) if known else (None, 10))
-    values = score_values(asked.declaration, found, ranked=True)
+    values = build_score_values(asked.declaration, found, ranked=True)
     assert (values["rank"], values["rank_more_than"]) == (None, 10)
 
 

@@ -14,7 +14,7 @@ from daicho.errors import ThrottledError, UnansweredError
 from daicho.storage.table import Table
 from domains.carts import MOST_AT_ONCE, MOST_OF_ONE
 from handlers import api
-from handlers.wiring.dependencies import Outside
+from handlers.wiring.dependencies import Dependencies
 from tests.support.api_client import Client, segment
 from tests.support.deployment import Served
 from tests.support.stream_pump import environment
@@ -161,7 +161,7 @@ class Meddling(Table):
 @pytest.mark.parametrize("keyed", [False, True])
 def test_a_cart_that_changes_during_its_checkout(served: Served, acme: Client, keyed: bool) -> None:
     table = Meddling(served.dynamodb, served.table.name)
-    outside = Outside(table=lambda *_, **__: table)
+    outside = Dependencies(table=lambda *_, **__: table)
     client = Client(api.build(environment(table.name), outside=outside), "acme")
     meddling = (
         lambda url: acme.good("PUT", f"{url}/items/tea", {"quantity": 7}),
@@ -239,7 +239,7 @@ def test_whatever_fails_a_repeat_finds_it_done_or_does_it(
     served: Served, acme: Client, error: BaseException, before: bool
 ) -> None:
     table = Failing(served.dynamodb, served.table.name)
-    outside = Outside(table=lambda *_, **__: table)
+    outside = Dependencies(table=lambda *_, **__: table)
     client = Client(api.build(environment(table.name), outside=outside), "acme")
     for fails_at in range(1, 20):
         user = f"kim{type(error).__name__}{before}{fails_at}"

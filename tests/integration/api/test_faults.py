@@ -14,7 +14,7 @@ from daicho.errors import UnansweredError
 from daicho.storage.table import Table
 from daicho.web.http.operation import Operation
 from handlers import api
-from handlers.wiring.dependencies import Outside
+from handlers.wiring.dependencies import Dependencies
 from tests.support.api_client import Client
 from tests.support.deployment import Served
 from tests.support.described_routes import KEYED, MAKING, body_of, items_of, named, url_of
@@ -92,7 +92,7 @@ def left(served: Served, tenant: str) -> Counter[str]:
 @pytest.mark.parametrize("operation", OPERATIONS, ids=named)
 def test_whatever_fails_a_repeat_does_it_once(served: Served, operation: Operation) -> None:
     table = Failing(served.dynamodb, served.table.name)
-    outside = Outside(table=lambda *_, **__: table)
+    outside = Dependencies(table=lambda *_, **__: table)
     handler = api.build(environment(table.name), outside=outside)
     url, body = url_of(operation), body_of(operation)
 

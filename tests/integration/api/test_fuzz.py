@@ -13,12 +13,12 @@ import domains
 from daicho.declare.registry import Daicho
 from daicho.derive import contributions, derived_items
 from daicho.plan import Ledger
-from daicho.web.openapi.document import openapi
+from daicho.web.openapi.document import describe_api
 from tests.support.api_client import Client, segment
 from tests.support.deployment import Served
 
 LEDGER = Ledger.load()
-SPEC = openapi(Daicho.discover(domains), LEDGER)
+SPEC = describe_api(Daicho.discover(domains), LEDGER)
 ROUTES = sorted((path, method) for path, item in SPEC["paths"].items() for method in item)
 SCHEMAS = SPEC["components"]["schemas"]
 Draw = Callable[[st.SearchStrategy[Any]], Any]

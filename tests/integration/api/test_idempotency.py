@@ -16,7 +16,7 @@ from daicho.web.http import execution
 from daicho.web.http.operation import Operation
 from daicho.write import sender
 from handlers import api
-from handlers.wiring.dependencies import Outside
+from handlers.wiring.dependencies import Dependencies
 from tests.support.api_client import Answer, Client
 from tests.support.deployment import Served
 from tests.support.described_routes import (
@@ -192,7 +192,7 @@ class Losing(Table):
 def test_an_answer_that_was_lost_is_found(served: Served) -> None:
     table = Losing(served.dynamodb, served.table.name)
     settings = environment(served.table.name)
-    outside = Outside(table=lambda *_, **__: table)
+    outside = Dependencies(table=lambda *_, **__: table)
     client = Client(api.build(settings, Ledger.load(), outside), "losing")
     table.lose = True
     answer = client("POST", "/artists", {"name": "x"}, idempotency_key="k")
@@ -231,7 +231,7 @@ def test_a_large_item_and_its_answer(served: Served) -> None:
 
 def test_what_a_key_costs(served: Served) -> None:
     table = served.table.query_metered()
-    outside = Outside(table=lambda *_, **__: table)
+    outside = Dependencies(table=lambda *_, **__: table)
     client = Client(api.build(environment(table.name), outside=outside), "costs")
     client.good("GET", "/artists?name=x")  # whether the tenant is closed is known for a while
     taken = []
@@ -257,7 +257,7 @@ def test_what_others_are_at_all_the_time_is_a_409(
 ) -> None:
     monkeypatch.setattr(execution, "RACE_RETRY_S", 0.0)
     monkeypatch.setattr(sender, "CONTENTION_RETRY_S", 0.0)
-    outside = Outside(table=lambda *_, **__: Busy(served.dynamodb, served.table.name))
+    outside = Dependencies(table=lambda *_, **__: Busy(served.dynamodb, served.table.name))
     client = Client(api.build(environment(served.table.name), outside=outside), "busy")
     for headers in ({}, {"idempotency_key": "k"}):
         answer = client("POST", "/artists", {"name": "x"}, **headers)

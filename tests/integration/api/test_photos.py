@@ -21,7 +21,7 @@ from daicho.storage.table import Table
 from daicho.sweep import Sweep
 from domains.photos import Photo
 from handlers import api
-from handlers.wiring.dependencies import AWS
+from handlers.wiring.dependencies import AWS_DEPENDENCIES
 from tests.support.api_client import Client
 from tests.support.dynoxide import create_table
 from tests.support.stream_pump import environment
@@ -60,7 +60,7 @@ class Deployed:
 
     def client(self, tenant: str = "acme") -> Client:
         bucket: Any = self.bucket
-        outside = replace(AWS, now=lambda: self.now, bucket=lambda _: bucket)
+        outside = replace(AWS_DEPENDENCIES, now=lambda: self.now, bucket=lambda _: bucket)
         return Client(api.build(environment(self.table.name), outside=outside), tenant)
 
     def sweep(self) -> Any:

@@ -17,7 +17,7 @@ from daicho.errors import SettingsError
 from daicho.storage.bucket import Bucket
 from daicho.storage.table import Table
 from handlers import audit
-from handlers.wiring.dependencies import Outside
+from handlers.wiring.dependencies import Dependencies
 from handlers.wiring.invocation import Handler
 from tests.support.memory_archive import PATIENCE, batch
 from tests.support.sample_ledger import LEDGER
@@ -35,7 +35,7 @@ class Audited:
         self.table, self.bucket = Table(dynamodb, name), Bucket(s3, BUCKET)
         self.now = NOON
         environ = environment(name, ARCHIVE_BUCKET=BUCKET)
-        outside = Outside(
+        outside = Dependencies(
             table=lambda *_, **__: self.table,
             bucket=lambda *_, **__: self.bucket,
             now=lambda: self.now,

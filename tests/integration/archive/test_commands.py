@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from daicho.archive import forgetter
 from daicho.declare.domain import Domain
 from daicho.declare.registry import Daicho
-from daicho_cli.archive.session import Metered, Opened
+from daicho_cli.archive.session import ArchiveSession, MeteredBucket
 from daicho_cli.aws.stacks import Stack
 from daicho_cli.main import app
 from tests.support.archive_deployment import LEDGER, Deployed, Entry, write
@@ -30,16 +30,16 @@ def test_an_items_whole_way_by_command(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     stack = Stack("the local stack", {}, endpoint="here")
-    opened = Opened(
+    opened = ArchiveSession(
         stack,
         LEDGER,
         deployed.table,
         deployed.bucket,
         deployed.bucket,  # of the failure bucket nothing is asked that the archive's cannot answer
-        Metered(deployed.bucket),
+        MeteredBucket(deployed.bucket),
         lambda: Daicho(Domain("test", Entry)),
     )
-    monkeypatch.setattr(Opened, "find", lambda *_: opened)
+    monkeypatch.setattr(ArchiveSession, "find", lambda *_: opened)
     write(deployed)
     deployed.now += dt.timedelta(days=8)
     deployed.expire()

@@ -14,7 +14,7 @@ from daicho.archive.forgetter import Forgetter
 from daicho.archive.reader import Selection
 from daicho.errors import SettingsError, UnavailableError
 from handlers import forget
-from handlers.wiring.dependencies import Outside
+from handlers.wiring.dependencies import Dependencies
 from tests.support.archive_deployment import BUCKET, Deployed, write
 from tests.support.stream_pump import Context, environment
 
@@ -30,7 +30,7 @@ def run(deployed: Deployed) -> Run:
     deployed.expire()
     deployed.now -= dt.timedelta(days=8)  # the objects are as old as they are
     Forgetter(deployed.table, deployed.bucket, now=lambda: deployed.now).forget("one")
-    outside = Outside(
+    outside = Dependencies(
         table=lambda *_, **__: deployed.table,
         bucket=lambda *_, **__: deployed.bucket,
         now=lambda: deployed.now,

@@ -12,7 +12,7 @@ from daicho.book.book import Book
 from daicho.declare.queries import ListQuery
 from daicho.errors import PreconditionFailed
 from daicho.storage.table import Table
-from daicho.web.http.execution import done
+from daicho.web.http.execution import execute
 from daicho.web.http.operation import Reply
 from tests.support.sample_entities import Link, Note, Shelf
 
@@ -75,7 +75,7 @@ def test_a_transaction_of_one_write_is_done_once(shelf: Shelf) -> None:
         return Reply(204)
 
     table.lost = True
-    assert done(shelf.book, answer, None).status == 204
+    assert execute(shelf.book, answer, None).status == 204
     found = shelf.book().get(Note.key("n"))
     assert (found.priority, found.version) == (2, 2)
 

@@ -25,8 +25,8 @@ from daicho.storage.attributes import Image, to_image
 from daicho.storage.requests import ItemPage, Scan
 from daicho.storage.table import Table
 from daicho_cli.export.checkpoint import State
-from daicho_cli.export.exporter import PATIENCE_SECONDS, Exporter
-from daicho_cli.export.item_lines import Chosen, Lines
+from daicho_cli.export.exporter import RETRY_S, Exporter
+from daicho_cli.export.item_lines import ExportSelection, LineMaker
 from daicho_cli.main import app
 from domains.articles import Article
 from domains.documents import Document
@@ -182,12 +182,12 @@ def test_values_are_as_the_api_writes_them() -> None:
         deep={"pi": Decimal("3.25"), "long": Decimal("3.1415926535897932384626"), "on": True},
         _restored={"gen": 1},
     )
-    made = Lines(Chosen(), Ledger.load(), lambda: NOW)(ItemPage((item,), 1, None, 0.5))
+    made = LineMaker(ExportSelection(), Ledger.load(), lambda: NOW)(ItemPage((item,), 1, None, 0.5))
     (found,) = [json.loads(made[1])["item"]]
     assert found["tags"] == ["a", "b"]
     assert found["deep"] == {"pi": 3.25, "long": "3.1415926535897932384626", "on": True}
     assert set(found) == {"id", "created_at", "amount", "tags", "deep"}
-    raw = Lines(Chosen(raw=True), Ledger.load(), lambda: NOW)
+    raw = LineMaker(ExportSelection(raw=True), Ledger.load(), lambda: NOW)
     assert b'{"B": "AAE="}' in raw(ItemPage(({"b": {"B": b"\x00\x01"}},), 1, None, 0.5))[1]
 
 
@@ -235,7 +235,7 @@ def exporter(
     file: Path, store: Faulty, *, most: int = 1, sleep: Callable[[float], None] = lambda _: None
 ) -> Exporter:
     state = State.open(file, {"of": "acme"}, 5, anew=False)
-    lines_of = Lines(Chosen("acme", ("Song",)), Ledger.load(), lambda: NOW)
+    lines_of = LineMaker(ExportSelection("acme", ("Song",)), Ledger.load(), lambda: NOW)
     return Exporter(file, state, lines_of, store, most, RateLimiter(None), sleep=sleep)
 
 
@@ -277,7 +277,7 @@ def test_a_table_that_never_answers_ends_it_and_the_next_run_goes_on(
     stopped.clock = lambda: now[0]
     with pytest.raises(UnavailableError):
         stopped.run()
-    assert now[0] >= PATIENCE_SECONDS
+    assert now[0] >= RETRY_S
     assert 0 < stopped.state.scanned < 80
     state = exporter(file, Faulty(table, lambda _: None)).run()
     assert (state.items, state.finished) == (20, True)
@@ -307,7 +307,7 @@ def test_a_killed_export_goes_on(
     until = time.monotonic() + 120
 
     def scanned() -> int:
-        state = State.beside(file)
+        state = State.locate(file)
         return int(json.loads(state.read_text())["scanned"]) if state.exists() else 0
 
     while not scanned() and time.monotonic() < until and process.poll() is None:

@@ -23,11 +23,11 @@ from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage.attributes import Image
 from daicho.storage.requests import to_key_image
 from daicho.storage.table import Table
-from daicho_cli.load.batch_writer import Batches, interleaved
-from daicho_cli.load.checkpoint import ChangedError, State, Target
+from daicho_cli.load.batch_writer import BatchWriter, interleave_by_partition
+from daicho_cli.load.checkpoint import ChangedError, LoadTarget, State
 from daicho_cli.load.loader import Loader
-from daicho_cli.load.row_preparer import Preparer
-from daicho_cli.load.row_reader import read
+from daicho_cli.load.row_preparer import RowPreparer
+from daicho_cli.load.row_reader import read_rows
 from daicho_cli.main import app
 from domains.downloads import Download
 from domains.music import Artist, Song
@@ -102,7 +102,7 @@ def test_bad_rows_are_put_aside_with_their_line(
 def test_an_array_knows_its_lines_too(daicho: Run, tmp_path: Path) -> None:
     file = tmp_path / "artists.json"
     file.write_text('\ufeff[\n {"id": "1", "name": "A"}, {"id": "2"},\n {"name":\n "B"},\n 4]\n')
-    rows = list(read(file))
+    rows = list(read_rows(file))
     assert [(row.line, row.end_line, bool(row.values)) for row in rows] == [
         (2, 2, True),
         (2, 2, True),
@@ -111,15 +111,15 @@ def test_an_array_knows_its_lines_too(daicho: Run, tmp_path: Path) -> None:
     ]
     for begin in range(1, 4):
         before = rows[begin - 1]
-        assert list(read(file, before.end, before.end_line)) == rows[begin:]
+        assert list(read_rows(file, before.end, before.end_line)) == rows[begin:]
     result = daicho("Artist", file)
     assert "2 items loaded, 2 rejected" in result.output
     for text in ("[]", " [ ] ", ""):
         file.write_text(text)
-        assert list(read(file)) == []
+        assert list(read_rows(file)) == []
     for text in ('[{"id": "1"}', '[{"id": "1"} {"id": "2"}]', "[,]", '[{"id": "1"}] x'):
         file.write_text(text)
-        assert list(read(file))[-1].problem.startswith("not JSON")
+        assert list(read_rows(file))[-1].problem.startswith("not JSON")
 
 
 def test_rows_of_one_partition_are_spread() -> None:
@@ -127,7 +127,7 @@ def test_rows_of_one_partition_are_spread() -> None:
         {"PK": {"S": pk}, "SK": {"S": f"{number}"}} for pk in "abc" for number in range(3)
     ]
     items.append({"PK": {"S": "a"}, "SK": {"S": "1"}, "last": {"BOOL": True}})
-    order = interleaved(items)
+    order = interleave_by_partition(items)
     assert "".join(item["PK"]["S"] for item in order) == "abcabcabc"
     assert order[3] == items[-1]
 
@@ -159,10 +159,12 @@ class Cutting(Table):
 
 
 def loader(table: Table, file: Path, entity: Any, *, block: int = 100) -> Loader:
-    state_file = Target("test", table.name, "acme", entity.__name__).state_file(file)
+    state_file = LoadTarget("test", table.name, "acme", entity.__name__).render_state_path(file)
     state = State.open(state_file, file, NOON)
-    preparer = Preparer(table, Ledger.load(), "acme", entity, state)
-    return Loader(file, state_file, state, preparer, Batches(table, 1, RateLimiter(None)), block)
+    preparer = RowPreparer(table, Ledger.load(), "acme", entity, state)
+    return Loader(
+        file, state_file, state, preparer, BatchWriter(table, 1, RateLimiter(None)), block
+    )
 
 
 @pytest.mark.parametrize("cut_after", range(9))
@@ -264,7 +266,7 @@ def test_twice_is_once_and_a_changed_file_is_noticed(
 def test_a_state_of_another_target_is_another_state(tmp_path: Path) -> None:
     file = written(tmp_path / "a.ndjson", [])
     names = {
-        Target(endpoint, table, tenant, entity).state_file(file)
+        LoadTarget(endpoint, table, tenant, entity).render_state_path(file)
         for endpoint in "ab"
         for table in "ab"
         for tenant in "ab"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import boto3
 import pytest
 
-from local.ttl_process import AT_MARK, DAY, MARK, play, sweep
+from local.ttl_process import AT_MARK, DAY, MARK, delete_expired, run_process
 from tests.support.dynoxide import REGION
 
 if TYPE_CHECKING:
@@ -52,9 +52,9 @@ def test_items_of_any_kind_expire_and_no_others(
     put(dynamodb, table_name, "tombstone", NOW - 86_400)
     put(dynamodb, table_name, "fresh", NOW + 1, type="Message")
     put(dynamodb, table_name, "song", None, type="Song")
-    assert sweep(dynamodb, table_name, NOW) == 2
+    assert delete_expired(dynamodb, table_name, NOW) == 2
     assert names(dynamodb, table_name) == {"fresh", "song"}
-    assert sweep(dynamodb, table_name, NOW) == 0
+    assert delete_expired(dynamodb, table_name, NOW) == 0
     # The mark equals the ttl: that is how the stream functions know DynamoDB's removals here.
     assert all(old[MARK] == old["ttl"] for old in removals(dynamo, dynamodb, table_name))
 
@@ -71,7 +71,7 @@ def test_what_is_renewed_in_between_stays(
         return answer
 
     monkeypatch.setattr(dynamodb, "update_item", mark_then_renew)
-    assert sweep(dynamodb, table_name, NOW) == 0
+    assert delete_expired(dynamodb, table_name, NOW) == 0
     assert names(dynamodb, table_name) == {"message"}
 
 
@@ -86,7 +86,7 @@ def test_what_is_deleted_in_between_does_not_come_back(
         return mark(**request)
 
     monkeypatch.setattr(dynamodb, "update_item", delete_then_mark)
-    assert sweep(dynamodb, table_name, NOW) == 0
+    assert delete_expired(dynamodb, table_name, NOW) == 0
     assert names(dynamodb, table_name) == set()
 
 
@@ -101,15 +101,15 @@ def test_stopped_between_mark_and_removal_it_is_delivered_once(
     with monkeypatch.context() as patch:
         patch.setattr(dynamodb, "delete_item", stop)
         with pytest.raises(Stopped):
-            sweep(dynamodb, table_name, NOW)
-    assert sweep(dynamodb, table_name, NOW) == 1
+            delete_expired(dynamodb, table_name, NOW)
+    assert delete_expired(dynamodb, table_name, NOW) == 1
     assert len(removals(dynamo, dynamodb, table_name)) == 1
 
 
 def test_more_than_a_page_expires(dynamodb: DynamoDBClient, table_name: str) -> None:
     for number in range(30):
         put(dynamodb, table_name, f"message {number}", NOW - 1, text="x" * 100_000)
-    assert sweep(dynamodb, table_name, NOW) == 30
+    assert delete_expired(dynamodb, table_name, NOW) == 30
 
 
 def test_days_are_played_ahead_one_after_the_other(
@@ -119,9 +119,9 @@ def test_days_are_played_ahead_one_after_the_other(
         put(dynamodb, table_name, name, NOW + int(days * DAY), type=kind)
     put(dynamodb, table_name, "tombstone", NOW + DAY)
     put(dynamodb, table_name, "later", NOW + 9 * DAY, type="Message")
-    assert list(play(dynamodb, table_name, 3, ["Message"], NOW)) == [1, 0, 1]
+    assert list(run_process(dynamodb, table_name, 3, ["Message"], NOW)) == [1, 0, 1]
     assert names(dynamodb, table_name) == {"c", "tombstone", "later"}
-    assert list(play(dynamodb, table_name, 3, now=NOW)) == [0, 0, 1]
+    assert list(run_process(dynamodb, table_name, 3, now=NOW)) == [0, 0, 1]
     told = [
         (old["PK"]["S"], int(old[AT_MARK]["N"]) - NOW)
         for old in removals(dynamo, dynamodb, table_name)
@@ -135,5 +135,5 @@ def test_days_are_played_ahead_of_now_if_nothing_else_is_said(
     now = int(time.time())
     put(dynamodb, table_name, "soon", now + DAY // 2, type="Message")
     put(dynamodb, table_name, "later", now + 2 * DAY, type="Message")
-    assert list(play(dynamodb, table_name, 1)) == [1]
+    assert list(run_process(dynamodb, table_name, 1)) == [1]
     assert names(dynamodb, table_name) == {"later"}

@@ -17,7 +17,7 @@ from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claims import ShardClaims
 from handlers import project, redrive
-from handlers.wiring.dependencies import Outside
+from handlers.wiring.dependencies import Dependencies
 from tests.support.consistency import differences
 from tests.support.redrive_setup import (
     SHARD,
@@ -47,16 +47,16 @@ class Deployed:
         named = {"PROJECT_FUNCTION": "project", "ARCHIVE_FUNCTION": "archive"}
         self.environ = environment(table_name, ARCHIVE_BUCKET="archive", **named, **environ)
 
-    def outside(self, turns: Turns) -> Outside:
+    def outside(self, turns: Turns) -> Dependencies:
         """Stores of which each call is an operation, and a sleep that takes no time."""
         dynamodb: Any = Turned(self._dynamodb, turns)
         objects: Any = Turned(self._objects, turns)
-        return Outside(
+        return Dependencies(
             table=lambda name, **_: Table(dynamodb, name),
             bucket=lambda name, **_: Bucket(objects, name),
             now=lambda: self.house.now,
             sleep=lambda _seconds: None,
-            at_once=1,
+            parallelism=1,
         )
 
     def write(self) -> None:

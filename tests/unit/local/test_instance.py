@@ -7,32 +7,32 @@ from pathlib import Path
 
 import pytest
 
-from local.instance import PROGRAMS, STANDARD_PORT, Place, Trouble
+from local.instance import PROGRAMS, STANDARD_PORT, LocalError, LocalInstance
 
 
 def test_a_folder_and_a_port_may_be_named(tmp_path: Path) -> None:
-    place = Place.find({"DAICHO_LOCAL": str(tmp_path), "PORT": "4600"})
+    place = LocalInstance.find({"DAICHO_LOCAL": str(tmp_path), "PORT": "4600"})
     assert (place.folder, place.port) == (tmp_path, 4600)
     assert place.endpoint == "http://127.0.0.1:4600"
     assert place.url == "http://localhost:4600/_aws/execute-api/da1c40ed"
 
 
 def test_the_last_port_is_remembered(tmp_path: Path) -> None:
-    assert Place.find({"DAICHO_LOCAL": str(tmp_path)}).port == STANDARD_PORT
+    assert LocalInstance.find({"DAICHO_LOCAL": str(tmp_path)}).port == STANDARD_PORT
     (tmp_path / "port").write_text("4601")
-    assert Place.find({"DAICHO_LOCAL": str(tmp_path)}).port == 4601
+    assert LocalInstance.find({"DAICHO_LOCAL": str(tmp_path)}).port == 4601
 
 
 def test_unnamed_it_is_the_folder_of_make() -> None:
-    assert Place.find({"PORT": "4600"}).folder == PROGRAMS
+    assert LocalInstance.find({"PORT": "4600"}).folder == PROGRAMS
 
 
 @pytest.mark.parametrize(
     ("port", "message"), [("http", "must be a number"), ("80", "between 1024 and 65535")]
 )
 def test_a_wrong_port_is_named(port: str, message: str) -> None:
-    with pytest.raises(Trouble, match=message):
-        Place.find({"PORT": port})
+    with pytest.raises(LocalError, match=message):
+        LocalInstance.find({"PORT": port})
 
 
 def test_the_environment_reaches_no_real_account(
@@ -40,7 +40,7 @@ def test_the_environment_reaches_no_real_account(
 ) -> None:
     monkeypatch.setenv("AWS_PROFILE", "production")
     monkeypatch.setenv("AWS_SESSION_TOKEN", "secret")
-    environment = Place(tmp_path, 4600).environment()
+    environment = LocalInstance(tmp_path, 4600).environment()
     assert "AWS_PROFILE" not in environment
     assert "AWS_SESSION_TOKEN" not in environment
     assert environment["AWS_ENDPOINT_URL"] == "http://127.0.0.1:4600"
@@ -48,8 +48,8 @@ def test_the_environment_reaches_no_real_account(
 
 
 def test_the_stack_file_is_read_back_and_private(tmp_path: Path) -> None:
-    place = Place(tmp_path, 4600)
-    with pytest.raises(Trouble, match="run make up first"):
+    place = LocalInstance(tmp_path, 4600)
+    with pytest.raises(LocalError, match="run make up first"):
         place.stack()
     place.write_stack({"url": place.url, "tokens": {"acme": "secret"}})
     assert place.stack()["tokens"] == {"acme": "secret"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from local.logs import function_of
+from local.logs import parse_function
 
 
 @pytest.mark.parametrize(
@@ -18,4 +18,4 @@ from local.logs import function_of
     ],
 )
 def test_a_log_group_is_named_by_its_function(group: str, function: str) -> None:
-    assert function_of(group) == function
+    assert parse_function(group) == function

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from local.instance import Place, Trouble
-from local.server import alone, healthy, start
+from local.instance import LocalError, LocalInstance
+from local.server import is_healthy, lock_instance, start
 
 
 def test_a_taken_port_is_named_with_the_way_out(tmp_path: Path) -> None:
@@ -16,17 +16,21 @@ def test_a_taken_port_is_named_with_the_way_out(tmp_path: Path) -> None:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        with pytest.raises(Trouble, match=rf"port {port} is taken .*PORT=\d+ make up"):
-            start(Place(tmp_path, port))
+        with pytest.raises(LocalError, match=rf"port {port} is taken .*PORT=\d+ make up"):
+            start(LocalInstance(tmp_path, port))
 
 
 def test_two_commands_do_not_work_in_one_folder(tmp_path: Path) -> None:
-    place = Place(tmp_path, 4600)
-    with alone(place), pytest.raises(Trouble, match="another command is at work"), alone(place):
+    place = LocalInstance(tmp_path, 4600)
+    with (
+        lock_instance(place),
+        pytest.raises(LocalError, match="another command is at work"),
+        lock_instance(place),
+    ):
         pass
 
 
 def test_nothing_there_is_not_healthy(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        assert not healthy(Place(tmp_path, free.getsockname()[1]))
+        assert not is_healthy(LocalInstance(tmp_path, free.getsockname()[1]))

@@ -10,7 +10,7 @@ from daicho.runtime.retry import END_RESERVE_S
 from daicho.storage.bucket import open_bucket
 from daicho.storage.table import open_table
 from handlers import project
-from handlers.wiring.dependencies import Outside
+from handlers.wiring.dependencies import Dependencies
 from tests.support.sample_ledger import LEDGER
 
 CONNECTING = 1.0
@@ -33,7 +33,7 @@ def test_the_last_call_of_a_batch_ends_before_its_invocation_does() -> None:
         return opened
 
     environ = {"TABLE_NAME": "t", "STAGE": "dev", "DIRTY_SHARDS": "2", "FAILURE_BUCKET": "f"}
-    outside = Outside(table=timed(open_table), bucket=timed(open_bucket))
+    outside = Dependencies(table=timed(open_table), bucket=timed(open_bucket))
     project.build(environ, LEDGER, outside)
     assert len(longest) == 2
     assert max(longest) <= END_RESERVE_S

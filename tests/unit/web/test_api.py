@@ -18,7 +18,7 @@ from daicho.errors import (
     UnavailableError,
     refuse,
 )
-from daicho.web.openapi.document import page
+from daicho.web.openapi.document import render_page
 from tests.support.api_client import Client
 from tests.support.sample_domain import Category, Contact, FakeBook, Link, Order, serve
 
@@ -211,7 +211,7 @@ def test_the_description_needs_no_token_and_the_page_nothing_else(client: Client
     shown = nobody("GET", "/docs")
     assert shown.headers["Content-Type"].startswith("text/html")
     assert "get_contacts_by_customer_orders" in shown.text
-    around = page("{}").replace(page("{}")[page("{}").index("<style>") :], "")
+    around = render_page("{}").replace(render_page("{}")[render_page("{}").index("<style>") :], "")
     assert "http:" not in around and "https:" not in around
     assert nobody("GET", "/docs", accept_encoding="gzip").headers["Content-Encoding"] == "gzip"
 

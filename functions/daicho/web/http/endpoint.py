@@ -13,21 +13,21 @@ from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Body, Header, Path, Query
 from pydantic import BaseModel, RootModel, WrapValidator
 
-from daicho.web.http.execution import done
-from daicho.web.http.operation import REQUIRED, Call, Choice, Operation, Parameter, Reply
+from daicho.web.http.execution import execute
+from daicho.web.http.operation import REQUIRED, Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.http.paging import LIMIT
 from daicho.web.http.preconditions import CONDITIONS, IDEMPOTENCY_KEY
 from daicho.web.http.problems import HttpError
-from daicho.web.http.request import Incoming
+from daicho.web.http.request import HttpRequest
 
 if TYPE_CHECKING:
     from daicho.book.book import Book
 
 BODY = "body_"
-MOST_BYTES = 5_000_000
+MAX_ANSWER_BYTES = 5_000_000
 """Of a page as Lambda hands it on, a JSON string once more: it takes 6 MB."""
-KINDS = {"path": Path, "query": Query, "header": Header}
-Opener = Callable[[str], "Book"]
+PARAMETER_KINDS = {"path": Path, "query": Query, "header": Header}
+BookOpener = Callable[[str], "Book"]
 Keyword = inspect.Parameter.KEYWORD_ONLY
 
 
@@ -35,7 +35,7 @@ class Endpoint:
     """Answers an operation. Models are made when the first request needs them, not at the start."""
 
     def __init__(
-        self, operation: Operation, open_book: Opener, current: Callable[[], Incoming]
+        self, operation: Operation, open_book: BookOpener, current: Callable[[], HttpRequest]
     ) -> None:
         self.operation, self._open_book, self._current = operation, open_book, current
         self.__name__ = operation.id
@@ -45,14 +45,14 @@ class Endpoint:
         operation = self.operation
         query = operation.parameters.values()
         given = [
-            *(_parameter(each) for each in operation.variables),
-            *(_parameter(each) for each in query),
-            *(_parameter(each) for each in operation.headers),
+            *(_make_parameter(each) for each in operation.variables),
+            *(_make_parameter(each) for each in query),
+            *(_make_parameter(each) for each in operation.headers),
         ]
         if operation.body is not None:
             model: Any = operation.body
             annotation = Annotated[
-                model, WrapValidator(_strictly(model, operation.most_bytes)), Body()
+                model, WrapValidator(_make_strict_reader(model, operation.most_bytes)), Body()
             ]
             given.append(inspect.Parameter(BODY, Keyword, annotation=annotation))
         return inspect.Signature(given)
@@ -63,18 +63,18 @@ class Endpoint:
         if operation.role and operation.role not in incoming.roles:
             raise HttpError(403, f"this takes the role {operation.role!r}")
         self._check_conditions(incoming.headers)
-        self._check_free(values)
-        choice = self._chosen(frozenset(incoming.query))
+        self._check_address_free(values)
+        choice = self._choose_variant(frozenset(incoming.query))
         parameters = (*operation.variables, *operation.parameters.values(), *operation.headers)
         named = {
-            each.name: values[_argument(each)]
+            each.name: values[_argument_name(each)]
             for each in parameters
             if each.place != "query" or each.name in choice.allowed
         }
         key = named.get(IDEMPOTENCY_KEY.name) if operation.once else None
-        asked = None if key is None else incoming.under(key)
-        return response(
-            done(
+        asked = None if key is None else incoming.to_idempotent_request(key)
+        return to_response(
+            execute(
                 lambda: self._open_book(incoming.tenant),
                 lambda book: self._answer(choice, Call(book, named, values.get(BODY))),
                 asked,
@@ -95,7 +95,7 @@ class Endpoint:
                 said = f"{operation.method} {operation.path} takes no {name}"
                 raise HttpError(400, said, [(name, "is not taken here")])
 
-    def _check_free(self, values: Mapping[str, Any]) -> None:
+    def _check_address_free(self, values: Mapping[str, Any]) -> None:
         """Refuse to write what could not be read where it is written.
 
         Raises:
@@ -107,18 +107,18 @@ class Endpoint:
                 said = f"{values[name]!r} has no address: GET of this path shows something else"
                 raise HttpError(422, said, [(name, "is taken")])
 
-    def _answer(self, choice: Choice, call: Call) -> Reply:
+    def _answer(self, choice: QueryVariant, call: Call) -> Reply:
         """The answer; where its items are so large that a page does not fit, a shorter page."""
         lists = self.operation.method == "GET" and LIMIT in choice.optional
         while True:
             reply = choice.answer(call)
             limit: int = call.values[LIMIT.name] if lists else 1
-            if limit == 1 or fits(reply.body or ""):
+            if limit == 1 or fits_in_answer(reply.body or ""):
                 return reply
             call = replace(call, values={**call.values, LIMIT.name: max(1, limit // 4)})
 
-    def _chosen(self, given: frozenset[str]) -> Choice:
-        choice = self.operation.meant(given)
+    def _choose_variant(self, given: frozenset[str]) -> QueryVariant:
+        choice = self.operation.find_variant(given)
         if choice is not None:
             return choice
         choices = self.operation.choices
@@ -131,41 +131,41 @@ class Endpoint:
         raise HttpError(400, detail, unknown)
 
 
-def fits(body: str) -> bool:
+def fits_in_answer(body: str) -> bool:
     """Whether Lambda hands an answer on, which it writes as a JSON string."""
-    if len(body) * 4 <= MOST_BYTES:  # no character takes more, nor one that is escaped
+    if len(body) * 4 <= MAX_ANSWER_BYTES:  # no character takes more, nor one that is escaped
         return True
-    return len(json.dumps(body, ensure_ascii=False).encode()) <= MOST_BYTES
+    return len(json.dumps(body, ensure_ascii=False).encode()) <= MAX_ANSWER_BYTES
 
 
-def response(reply: Reply) -> Response[str]:
+def to_response(reply: Reply) -> Response[str]:
     """A reply as Powertools has it."""
     content_type = None if reply.body is None else reply.content_type
     return Response(reply.status, content_type, reply.body, dict(reply.headers))
 
 
-def _parameter(parameter: Parameter) -> inspect.Parameter:
+def _make_parameter(parameter: Parameter) -> inspect.Parameter:
     """A parameter that is missing is None then, unless it has a default."""
     annotation, default = parameter.annotation, parameter.default
     if parameter.place == "path" or default is REQUIRED:
         default = inspect.Parameter.empty
-    kind = KINDS[parameter.place](
+    kind = PARAMETER_KINDS[parameter.place](
         alias=parameter.name if parameter.place != "path" else None,
         description=parameter.description or None,
     )
     return inspect.Parameter(
-        _argument(parameter), Keyword, annotation=Annotated[annotation, kind], default=default
+        _argument_name(parameter), Keyword, annotation=Annotated[annotation, kind], default=default
     )
 
 
-def _argument(parameter: Parameter) -> str:
+def _argument_name(parameter: Parameter) -> str:
     """The name of the argument: a body, a query and a path may all have the same names in them."""
     if parameter.place == "path":
         return parameter.name
     return f"{parameter.place}_{parameter.name.lower().replace('-', '_')}"
 
 
-def _strictly(model: type[BaseModel], most_bytes: int) -> Callable[[Any, Any], BaseModel]:
+def _make_strict_reader(model: type[BaseModel], most_bytes: int) -> Callable[[Any, Any], BaseModel]:
     """Read the body's text by JSON's types, and refuse what the model does not know."""
 
     def read(text: Any, _handler: Any) -> BaseModel:

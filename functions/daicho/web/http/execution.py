@@ -13,14 +13,14 @@ from daicho.write.idempotency import IdempotentRequest, StoredAnswer
 if TYPE_CHECKING:
     from daicho.book.book import Book
 
-RACING_SECONDS = 3.0
+RACE_RETRY_S = 3.0
 """How long a request begins anew that others get ahead of."""
 
 
-def done(
+def execute(
     open_book: Callable[[], Book],
     answer: Callable[[Book], Reply],
-    asked: IdempotentRequest | None,
+    request: IdempotentRequest | None,
     finish: Callable[[Book, Reply], Reply] = lambda _, reply: reply,
 ) -> Reply:
     """The reply of a request; ``asked`` is what it is done once as.
@@ -33,10 +33,10 @@ def done(
     Raises:
         Raced: others were faster, again and again.
     """
-    for _ in RetryBudget.for_seconds(RACING_SECONDS).count_attempts():
+    for _ in RetryBudget.for_seconds(RACE_RETRY_S).count_attempts():
         book = open_book()
         try:
-            reply = answer(book) if asked is None else _once(book, answer, asked)
+            reply = answer(book) if request is None else _execute_once(book, answer, request)
         except Raced:
             if not book.has_no_writes:
                 raise
@@ -45,10 +45,10 @@ def done(
     raise Raced("others were faster, again and again; try again")
 
 
-def _once(book: Book, answer: Callable[[Book], Reply], asked: IdempotentRequest) -> Reply:
+def _execute_once(book: Book, answer: Callable[[Book], Reply], request: IdempotentRequest) -> Reply:
     def given() -> StoredAnswer:
         reply = answer(book)
         return StoredAnswer(reply.status, reply.headers, reply.body)
 
-    found = book.once(asked, given)
+    found = book.once(request, given)
     return Reply(found.status, found.body, found.headers)

@@ -16,7 +16,7 @@ FIELDS = "fields"
 
 
 @cache
-def parameter(entity: type[Entity]) -> Parameter:
+def build_parameter(entity: type[Entity]) -> Parameter:
     """The parameter that names fields of an entity; 422 for one that it does not have."""
     known = list_field_names(entity)
 
@@ -33,7 +33,7 @@ def parameter(entity: type[Entity]) -> Parameter:
     return Parameter(FIELDS, annotation, said)
 
 
-def asked(call: Call) -> tuple[str, ...]:
+def selected_fields(call: Call) -> tuple[str, ...]:
     """The fields that a request names, each once; none if it wants them all."""
     text: str | None = call.values.get(FIELDS)
     return tuple(dict.fromkeys(text.split(","))) if text else ()

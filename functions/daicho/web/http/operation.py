@@ -23,12 +23,12 @@ VARIABLE = re.compile(r"{(\w+)}")
 REQUIRED: Any = object()
 """The default of a parameter without which a request is none."""
 
-MOST_BODY_BYTES = 1024 * 1024
+MAX_BODY_BYTES = 1024 * 1024
 """Of a body: an item has 400 KB at most, and JSON may write a character in six."""
-MOST_SPLIT_BYTES = 5_500_000
+MAX_SPLIT_BODY_BYTES = 5_500_000
 """Of one that is split over items: Lambda is handed 6 MB, quotes escaped once more."""
 
-Place = Literal["path", "query", "header"]
+ParameterPlace = Literal["path", "query", "header"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Parameter:
     name: str
     annotation: Any
     description: str = ""
-    place: Place = "query"
+    place: ParameterPlace = "query"
     default: Any = None
     only: str = ""
 
@@ -69,12 +69,12 @@ class Call:
 Answerer = Callable[[Call], Reply]
 
 
-def _as_it_is(_call: Call, reply: Reply) -> Reply:
+def _keep_reply(_call: Call, reply: Reply) -> Reply:
     return reply
 
 
 @dataclass(frozen=True)
-class Choice:
+class QueryVariant:
     """One of the queries of an operation: it is meant when exactly its parameters are given.
 
     ``returns`` is the model of its answer, None for nothing; ``said`` is what it does, in words.
@@ -83,13 +83,13 @@ class Choice:
     """
 
     name: str
-    said: str
+    summary: str
     answer: Answerer
     returns: Any = None
     required: tuple[Parameter, ...] = ()
     optional: tuple[Parameter, ...] = ()
     searches: bool = False
-    finish: Callable[[Call, Reply], Reply] = _as_it_is
+    finish: Callable[[Call, Reply], Reply] = _keep_reply
 
     @property
     def needed(self) -> frozenset[str]:
@@ -118,7 +118,7 @@ class Operation:
     method: str
     path: str
     tag: str
-    choices: list[Choice]
+    choices: list[QueryVariant]
     variables: tuple[Parameter, ...] = ()
     headers: tuple[Parameter, ...] = ()
     body: type[BaseModel] | None = None
@@ -127,13 +127,13 @@ class Operation:
     errors: tuple[int, ...] = ()
     role: str | None = None
     once: bool = False
-    most_bytes: int = MOST_BODY_BYTES
+    most_bytes: int = MAX_BODY_BYTES
     taken: frozenset[str] = frozenset()
 
     @property
     def shape(self) -> tuple[str, str]:
         """The method, and the path whatever its variables are called."""
-        return self.method, shape_of(self.path)
+        return self.method, get_shape(self.path)
 
     @property
     def id(self) -> str:
@@ -167,7 +167,7 @@ class Operation:
         """The models of the answers of all choices, each once."""
         return tuple(dict.fromkeys(each.returns for each in self.choices if each.returns))
 
-    def meant(self, given: frozenset[str]) -> Choice | None:
+    def find_variant(self, given: frozenset[str]) -> QueryVariant | None:
         """The choice that the names of the given query parameters tell; None if they tell none."""
         fitting = [each for each in self.choices if each.needed <= given <= each.allowed]
         return max(fitting, key=lambda each: len(each.needed), default=None)
@@ -193,9 +193,9 @@ class Operation:
         self.headers = tuple(dict.fromkeys((*self.headers, *other.headers)))
         self.role = self.role or other.role
 
-    def called(self, path: str) -> Operation:
+    def with_variables(self, path: str) -> Operation:
         """The same operation with the variables called as in ``path``, which has its shape."""
-        names = dict(zip(variables_of(path), variables_of(self.path), strict=True))
+        names = dict(zip(list_variables(path), list_variables(self.path), strict=True))
         olds = {old: new for new, old in names.items()}
 
         def renamed(answer: Answerer) -> Answerer:
@@ -211,11 +211,11 @@ class Operation:
         )
 
 
-def shape_of(path: str) -> str:
+def get_shape(path: str) -> str:
     """A path whatever its variables are called."""
     return VARIABLE.sub("{}", path)
 
 
-def variables_of(path: str) -> tuple[str, ...]:
+def list_variables(path: str) -> tuple[str, ...]:
     """The names of a path's variables, in order."""
     return tuple(VARIABLE.findall(path))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from annotated_types import Ge, Le
 
 from daicho.web.http.operation import Parameter
-from daicho.web.schema.wire_types import in_text, limited
+from daicho.web.schema.wire_types import add_limits, to_text_type
 
-MOST_ITEMS = 100
+MAX_ITEMS = 100
 LIMIT = Parameter(
     "limit",
-    limited(in_text(int), [Ge(1), Le(MOST_ITEMS)]),
+    add_limits(to_text_type(int), [Ge(1), Le(MAX_ITEMS)]),
     "How many items at most.",
-    default=MOST_ITEMS,
+    default=MAX_ITEMS,
 )
 CURSOR = Parameter("cursor", str, "Where the page before ended.")
 PAGING = (LIMIT, CURSOR)

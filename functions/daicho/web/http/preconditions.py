@@ -33,12 +33,12 @@ _TAG = re.compile(r'(W/)?"([\x21\x23-\x7e]*)"')
 _LIST = re.compile(rf"\s*{_TAG.pattern}\s*(?:,\s*{_TAG.pattern}\s*)*")
 
 
-def etag_of(item: Entity | View) -> str:
+def render_etag(item: Entity | View) -> str:
     """The item's version in quotes."""
     return f'"{item.version}"'
 
 
-def versions_of(if_match: str) -> list[int] | None:
+def parse_versions(if_match: str) -> list[int] | None:
     """The versions that an If-Match admits; None for ``*``: any.
 
     Raises:
@@ -49,19 +49,19 @@ def versions_of(if_match: str) -> list[int] | None:
     # If-Match compares strongly: a weak tag, or one that is no version of ours, never matches.
     return [
         int(tag)
-        for weak, tag in _tags(if_match, "If-Match")
+        for weak, tag in _parse_tags(if_match, "If-Match")
         if not weak and tag.isascii() and tag.isdigit() and len(tag) < 19
     ]
 
 
-def version_of(if_match: str | None) -> int | None:
+def parse_version(if_match: str | None) -> int | None:
     """The one version that an If-Match admits; None without one, and for ``*``.
 
     Raises:
         HttpError: 400, it is neither ``*`` nor one ETag.
         PreconditionFailed: no version has this ETag.
     """
-    versions = None if if_match is None else versions_of(if_match)
+    versions = None if if_match is None else parse_versions(if_match)
     if versions is None:
         return None
     if len(versions) > 1:
@@ -79,10 +79,10 @@ def matches_any(if_none_match: str, tag: str) -> bool:
     """
     if if_none_match.strip() == "*":
         return True
-    return any(f'"{each}"' == tag for _, each in _tags(if_none_match, "If-None-Match"))
+    return any(f'"{each}"' == tag for _, each in _parse_tags(if_none_match, "If-None-Match"))
 
 
-def creates_only(if_none_match: str | None) -> bool:
+def is_create_only(if_none_match: str | None) -> bool:
     """Whether a PUT must find nothing: ``If-None-Match: *`` is all that it may say.
 
     Raises:
@@ -95,14 +95,14 @@ def creates_only(if_none_match: str | None) -> bool:
     return True
 
 
-def _tags(header: str, name: str) -> list[tuple[str, str]]:
+def _parse_tags(header: str, name: str) -> list[tuple[str, str]]:
     if not _LIST.fullmatch(header):
         message = 'must be an ETag in double quotes, as in "3", or *'
         raise HttpError(400, f"{name} {message}", [(name, message)])
     return [(found[1] or "", found[2]) for found in _TAG.finditer(header)]
 
 
-class Numbered(Protocol):
+class HasVersion(Protocol):
     """What has a version."""
 
     @property
@@ -110,8 +110,8 @@ class Numbered(Protocol):
         """Raised by each change."""
 
 
-def version_asked(
-    values: Mapping[str, Any], find: Callable[[], Numbered | None], what: str
+def resolve_version(
+    values: Mapping[str, Any], find: Callable[[], HasVersion | None], what: str
 ) -> int | None:
     """The version that If-Match asks for, None without one; what stands there, if it names several.
 
@@ -121,7 +121,7 @@ def version_asked(
     given = values.get(IF_MATCH.name)
     if given is None:
         return None
-    versions = versions_of(given)
+    versions = parse_versions(given)
     if versions is not None and len(versions) == 1:
         return versions[0]
     found = find()

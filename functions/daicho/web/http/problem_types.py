@@ -14,7 +14,7 @@ PATH = "/problems"
 _TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
 
 
-def phrase(status: int) -> str:
+def get_phrase(status: int) -> str:
     """A status in the words of RFC 9110, whatever Python's version has for it."""
     return _TITLES.get(status) or HTTPStatus(status).phrase
 
@@ -32,9 +32,9 @@ class ProblemType:
     @property
     def title(self) -> str:
         """Alike in all problems of the type: the status in words, but of special ones."""
-        return self.named or phrase(self.status)
+        return self.named or get_phrase(self.status)
 
-    def address(self, server: str) -> str:
+    def render_address(self, server: str) -> str:
         """Where its page is; relative to the server if that does not know its own address.
 
         Of a status that has no type of its own it is ``about:blank``, as RFC 9457 has it.
@@ -159,18 +159,18 @@ _BY_NAME = {each.name: each for each in TYPES}
 _BY_STATUS = {each.status: each for each in reversed(TYPES)}
 
 
-def type_of(status: int, name: str = "") -> ProblemType:
+def find_type(status: int, name: str = "") -> ProblemType:
     """The type of that name; without one, that of the status, if the status has one."""
     return _BY_NAME[name] if name else _BY_STATUS.get(status) or ProblemType("", status, "", "")
 
 
-def described(name: str | None = None) -> str | None:
+def render_page(name: str | None = None) -> str | None:
     """The page of one type, or of all; None if there is none of that name."""
     chosen = TYPES if name is None else tuple(each for each in TYPES if each.name == name)
-    return _page(chosen) if chosen else None
+    return _render_html(chosen) if chosen else None
 
 
-def _page(chosen: Iterable[ProblemType]) -> str:
+def _render_html(chosen: Iterable[ProblemType]) -> str:
     sections = "\n".join(
         f'<section id="{each.name}"><h2>{escape(each.title)}</h2>'
         f"<p><code>{PATH}/{each.name}</code> · status {each.status}</p>"

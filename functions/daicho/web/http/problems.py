@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from daicho.web.http.problem_types import ProblemType, type_of
+from daicho.web.http.problem_types import ProblemType, find_type
 
 CONTENT_TYPE = "application/problem+json"
 PLACES = ("body", "query", "path", "header")
@@ -49,17 +49,17 @@ class HttpError(Exception):
     def __post_init__(self) -> None:
         super().__init__(self.detail)
 
-    def body(self, server: str) -> str:
+    def render_body(self, server: str) -> str:
         """The document; ``server`` is the API's address."""
-        return body(type_of(self.status, self.type), self.detail, self.errors, server)
+        return render_problem(find_type(self.status, self.type), self.detail, self.errors, server)
 
 
-def body(
+def render_problem(
     type: ProblemType, detail: str, errors: Iterable[tuple[str, str]] = (), server: str = ""
 ) -> str:
     """A problem document."""
     document: dict[str, Any] = {
-        "type": type.address(server),
+        "type": type.render_address(server),
         "title": type.title,
         "status": type.status,
         "detail": detail,
@@ -70,22 +70,22 @@ def body(
     return json.dumps(document, ensure_ascii=False)
 
 
-def of_validation(errors: Iterable[Mapping[str, Any]]) -> HttpError:
+def from_validation(errors: Iterable[Mapping[str, Any]]) -> HttpError:
     """What Pydantic found, by field. JSON that cannot be read, and headers, are a 400."""
     found = list(errors)
     for each in found:
         if each["type"] == "json_invalid":
             return HttpError(400, str(each["msg"]))
-    named = [(_name(each["loc"]), _message(each)) for each in found]
+    named = [(_render_name(each["loc"]), _render_message(each)) for each in found]
     status = 400 if any(each["loc"][:1] == ("header",) for each in found) else 422
     return HttpError(status, "; ".join(f"{name}: {message}" for name, message in named[:3]), named)
 
 
-def _message(error: Mapping[str, Any]) -> str:
+def _render_message(error: Mapping[str, Any]) -> str:
     return "Input should be an object" if error["type"] in _NO_OBJECT else str(error["msg"])
 
 
-def _name(loc: Iterable[Any]) -> str:
+def _render_name(loc: Iterable[Any]) -> str:
     """``("body", "candidates", 3)`` as ``candidates[3]``; what stands in no field is the body."""
     parts = list(loc)
     if parts[:1] == ["header"]:

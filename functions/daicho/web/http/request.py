@@ -15,7 +15,7 @@ from daicho.storage.keys import TENANT
 from daicho.web.http.problems import HttpError
 from daicho.write.idempotency import IdempotentRequest
 
-MOST_BODY_BYTES = 6 * 1024 * 1024
+MAX_BODY_BYTES = 6 * 1024 * 1024
 """Of a body, whatever it is for: Lambda is handed no more. An operation may take less."""
 
 _JSON = re.compile(r"application/([\w.+-]+\+)?json", re.ASCII | re.IGNORECASE)
@@ -23,7 +23,7 @@ _WITH_BODY = ("POST", "PUT", "PATCH")
 
 
 @dataclass(frozen=True)
-class Incoming:
+class HttpRequest:
     """One request."""
 
     event: Mapping[str, Any]
@@ -54,10 +54,10 @@ class Incoming:
         found: dict[str, str] = {}
         for pair in filter(None, str(self.event.get("rawQueryString") or "").split("&")):
             written, _, value = pair.partition("=")
-            name = _decoded(written)
+            name = _decode_query(written)
             if name in found:
                 raise HttpError(400, f"{name} is given twice", [(name, "given twice")])
-            found[name] = _decoded(value)
+            found[name] = _decode_query(value)
         return found
 
     @cached_property
@@ -72,8 +72,8 @@ class Incoming:
             raw = base64.b64decode(text) if self.event.get("isBase64Encoded") else text.encode()
         except (binascii.Error, ValueError) as error:
             raise HttpError(400, "the body cannot be decoded") from error
-        if len(raw) > MOST_BODY_BYTES:
-            raise HttpError(413, f"a body has at most {MOST_BODY_BYTES} bytes, not {len(raw)}")
+        if len(raw) > MAX_BODY_BYTES:
+            raise HttpError(413, f"a body has at most {MAX_BODY_BYTES} bytes, not {len(raw)}")
         try:
             return raw.decode()
         except UnicodeDecodeError as error:
@@ -112,7 +112,7 @@ class Incoming:
         groups = str(self.claims.get("cognito:groups", "")).strip("[]").replace(",", " ").split()
         return frozenset(filter(None, (*groups, self.claims.get("custom:role"))))
 
-    def under(self, key: str) -> IdempotentRequest:
+    def to_idempotent_request(self, key: str) -> IdempotentRequest:
         """The request as it is known under an Idempotency-Key."""
         path = str(self.event.get("rawPath", ""))
         return IdempotentRequest.from_http(key, self.method, path, self.query, self.body)
@@ -135,7 +135,7 @@ class Incoming:
                 raise HttpError(415, f"a body is application/json, not {kind[:100]}")
 
 
-def _decoded(text: str) -> str:
+def _decode_query(text: str) -> str:
     try:
         return unquote_plus(text, errors="strict")
     except UnicodeDecodeError as error:

@@ -19,16 +19,16 @@ from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 from aws_lambda_powertools.utilities.data_classes.common import CaseInsensitiveDict
 
 from daicho.web.http.operation import VARIABLE
-from daicho.web.http.request import Incoming
+from daicho.web.http.request import HttpRequest
 
 
 class Event(APIGatewayProxyEventV2):
     """An event whose parameters and headers are read as they were sent."""
 
     @property
-    def incoming(self) -> Incoming:
+    def incoming(self) -> HttpRequest:
         """The request."""
-        return cast(Incoming, self["_incoming"])
+        return cast(HttpRequest, self["_incoming"])
 
     @property
     def decoded_body(self) -> str | None:
@@ -73,11 +73,11 @@ class Resolver(APIGatewayHttpResolver):
     def context(self, value: dict[str, Any]) -> None:
         self._thread.context = value
 
-    def answer(self, incoming: Incoming, context: Any) -> dict[str, Any]:
+    def answer(self, incoming: HttpRequest, context: Any) -> dict[str, Any]:
         """Route a request and answer it."""
         return self.resolve({**incoming.event, "_incoming": incoming}, context)
 
-    def allowed(self, path: str) -> list[str]:
+    def list_allowed_methods(self, path: str) -> list[str]:
         """The methods that a path has."""
         routes = (*self._static_routes, *self._dynamic_routes)
         return sorted({route.method for route in routes if route.rule.match(path)})

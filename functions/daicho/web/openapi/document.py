@@ -15,12 +15,12 @@ from daicho.plan import Ledger
 from daicho.web.http import problems
 from daicho.web.http.endpoint import Endpoint
 from daicho.web.http.operation import Operation
-from daicho.web.http.problem_types import phrase, type_of
+from daicho.web.http.problem_types import find_type, get_phrase
 from daicho.web.http.problems import Problem
 from daicho.web.http.resolver import Resolver
 from daicho.web.openapi.examples import Examples
-from daicho.web.routes.builder import operations
-from daicho.web.routes.tenant_admin import administration
+from daicho.web.routes.builder import build_operations
+from daicho.web.routes.tenant_admin import build_admin_operations
 
 TITLE = "Daicho"
 VERSION = "0.1.0"
@@ -45,18 +45,18 @@ NO_EXAMPLES: Mapping[str, Mapping[str, Any]] = {}
 _OTHERS = ("HTTPValidationError", "ValidationError", "ResponseValidationError")
 
 
-def openapi(daicho: Daicho, ledger: Ledger, *, server: str = "") -> dict[str, Any]:
+def describe_api(daicho: Daicho, ledger: Ledger, *, server: str = "") -> dict[str, Any]:
     """The description of all that ``daicho`` serves.
 
     Raises:
         DeclarationError: the declarations are not those of the ledger.
     """
     daicho.check_locked(ledger)
-    served = [*operations(daicho), *administration()]
-    return described(served, server=server, examples=daicho.examples)
+    served = [*build_operations(daicho), *build_admin_operations()]
+    return describe_operations(served, server=server, examples=daicho.examples)
 
 
-def described(
+def describe_operations(
     served: Sequence[Operation],
     *,
     server: str = "",
@@ -70,10 +70,10 @@ def described(
             operation.method,
             operation_id=operation.id,
             tags=[operation.tag],
-            summary=" · ".join(dict.fromkeys(each.said for each in operation.choices)),
-            description=_description(operation),
-            responses=_responses(operation),
-        )(Endpoint(operation, _no_book, _no_request))
+            summary=" · ".join(dict.fromkeys(each.summary for each in operation.choices)),
+            description=_describe_variants(operation),
+            responses=_describe_responses(operation),
+        )(Endpoint(operation, _refuse_book, _refuse_request))
     text = resolver.get_openapi_json_schema(title=TITLE, version=VERSION)
     document: dict[str, Any] = json.loads(text)
     for operation in served:
@@ -94,7 +94,7 @@ def described(
     document["servers"] = [{"url": server or "/"}]
     document["tags"] = [{"name": tag} for tag in dict.fromkeys(each.tag for each in served)]
     document["components"]["responses"] = {
-        str(status): _problem(status)
+        str(status): _describe_problem(status)
         for status in sorted({*ANYWHERE, *(error for each in served for error in each.errors)})
     }
     document["components"]["securitySchemes"] = {
@@ -104,7 +104,7 @@ def described(
     return document
 
 
-def page(text: str) -> str:
+def render_page(text: str) -> str:
     """Swagger UI with a description in it; script and style come with Powertools."""
     assets = files("aws_lambda_powertools.event_handler.openapi.swagger_ui")
     script, style = (
@@ -116,39 +116,39 @@ def page(text: str) -> str:
     )
 
 
-def _description(operation: Operation) -> str | None:
+def _describe_variants(operation: Operation) -> str | None:
     """What tells the queries of a path apart."""
-    asked = [f"`{each}`: {each.said}." for each in operation.choices if each.needed]
+    asked = [f"`{each}`: {each.summary}." for each in operation.choices if each.needed]
     return "\n".join(["Ask with one of these:", "", *(f"- {a}" for a in asked)]) if asked else None
 
 
-def _responses(operation: Operation) -> dict[int, Any]:
+def _describe_responses(operation: Operation) -> dict[int, Any]:
     returns = operation.returns
-    content = {"content": {"application/json": {"model": _either(returns)}}} if returns else {}
+    content = {"content": {"application/json": {"model": _union_of(returns)}}} if returns else {}
     found: dict[int, Any] = {
-        status: {"description": phrase(status), **({} if status == 304 else content)}
+        status: {"description": get_phrase(status), **({} if status == 304 else content)}
         for status in (operation.status, *operation.also)
     }
     problem = {problems.CONTENT_TYPE: {"model": Problem}}
     for status in sorted({*ANYWHERE, *operation.errors}):
-        found[status] = {"description": phrase(status), "content": problem}
+        found[status] = {"description": get_phrase(status), "content": problem}
     return found
 
 
-def _problem(status: int) -> dict[str, Any]:
+def _describe_problem(status: int) -> dict[str, Any]:
     schema = {"$ref": "#/components/schemas/Problem"}
-    example = json.loads(problems.body(type_of(status), "what is wrong, in words"))
+    example = json.loads(problems.render_problem(find_type(status), "what is wrong, in words"))
     if status == 422:
         example["errors"] = [{"field": "name", "message": "Field required"}]
     content = {problems.CONTENT_TYPE: {"schema": schema, "example": example}}
-    found: dict[str, Any] = {"description": phrase(status), "content": content}
+    found: dict[str, Any] = {"description": get_phrase(status), "content": content}
     if status == 429:
         wait = {"description": "Seconds to wait.", "schema": {"type": "string"}}
         found["headers"] = {"Retry-After": wait}
     return found
 
 
-def _either(models: Sequence[Any]) -> Any:
+def _union_of(models: Sequence[Any]) -> Any:
     return reduce(lambda one, other: one | other, models)
 
 
@@ -167,11 +167,11 @@ def _complete(described: dict[str, Any], operation: Operation) -> None:
     for status, response in sorted(described["responses"].items()):
         if int(status) >= 400:
             described["responses"][status] = {"$ref": f"#/components/responses/{status}"}
-        elif headers := dict(_headers(operation, int(status))):
+        elif headers := dict(_describe_headers(operation, int(status))):
             response["headers"] = headers
 
 
-def _headers(operation: Operation, status: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _describe_headers(operation: Operation, status: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
     text = {"schema": {"type": "string"}}
     models = (kind for each in operation.returns for kind in get_args(each) or (each,))
     one = any("version" in getattr(each, "model_fields", {}) for each in models)
@@ -181,9 +181,9 @@ def _headers(operation: Operation, status: int) -> Iterator[tuple[str, Mapping[s
         yield "Location", {"description": "Where the item is.", **text}
 
 
-def _no_book(_tenant: str) -> Any:
+def _refuse_book(_tenant: str) -> Any:
     raise NotImplementedError("a description answers no requests")
 
 
-def _no_request() -> Any:
+def _refuse_request() -> Any:
     raise NotImplementedError("a description answers no requests")

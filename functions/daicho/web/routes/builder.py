@@ -28,46 +28,46 @@ from daicho.declare.registry import Daicho
 from daicho.declare.searches import Search
 from daicho.declare.stored_objects import list_object_fields
 from daicho.errors import DeclarationError
-from daicho.web.http.operation import Operation, shape_of, variables_of
+from daicho.web.http.operation import Operation, get_shape, list_variables
 from daicho.web.http.preconditions import IDEMPOTENCY_KEY
 from daicho.web.routes import custom, resources, time_window
-from daicho.web.routes.declared_queries import Mounted
-from daicho.web.routes.includes import Besides
-from daicho.web.routes.objects import Objects
+from daicho.web.routes.declared_queries import DeclaredQuery
+from daicho.web.routes.includes import Includes
+from daicho.web.routes.objects import ObjectUrls
 
 Free = Search | Listing[*tuple[Any, ...]] | Edge[*tuple[Any, ...]] | Aggregate
 
 
-def operations(daicho: Daicho) -> list[Operation]:
+def build_operations(daicho: Daicho) -> list[Operation]:
     """Everything that is served, literals before variables.
 
     Raises:
         DeclarationError: two queries that nothing tells apart; a path that names no key field.
     """
-    mounting = _Mounting(daicho)
+    mounting = _RouteBuilder(daicho)
     for domain in daicho.domains:
         mounting.mount(domain)
-    shown = _besides(daicho)
-    located = [Objects(entity) for entity in daicho.entities if list_object_fields(entity)]
+    shown = _group_includes(daicho)
+    located = [ObjectUrls(entity) for entity in daicho.entities if list_object_fields(entity)]
     for each in mounting.found.values():
         for besides in shown:
             besides.show(each)
         for objects in located:
             objects.show(each)
         _ = each.parameters  # one name means one thing
-        _under_a_key(each)
+        _accept_idempotency_key(each)
         if each.method == "PUT":
-            each.taken = frozenset(_literals_beside(each, mounting.found))
-    return sorted(mounting.found.values(), key=_literals_first)
+            each.taken = frozenset(_set_taken_names(each, mounting.found))
+    return sorted(mounting.found.values(), key=_sort_literals_first)
 
 
-def _besides(daicho: Daicho) -> list[Besides]:
+def _group_includes(daicho: Daicho) -> list[Includes]:
     shown = [each for domain in daicho.domains for each in domain.besides]
     entities = dict.fromkeys(each.entity for each in shown)
-    return [Besides(entity, [s for s in shown if s.entity is entity]) for entity in entities]
+    return [Includes(entity, [s for s in shown if s.entity is entity]) for entity in entities]
 
 
-def _literals_beside(operation: Operation, others: Iterable[tuple[str, str]]) -> Iterator[str]:
+def _set_taken_names(operation: Operation, others: Iterable[tuple[str, str]]) -> Iterator[str]:
     """The literals that stand where a path ends in a variable, and are asked by GET."""
     head, _, last = operation.shape[1].rpartition("/")
     for method, shape in others:
@@ -76,7 +76,7 @@ def _literals_beside(operation: Operation, others: Iterable[tuple[str, str]]) ->
             yield word
 
 
-def _under_a_key(operation: Operation) -> None:
+def _accept_idempotency_key(operation: Operation) -> None:
     """Let a change be done once under an Idempotency-Key, unless its function takes the key."""
     if operation.method == "GET" or IDEMPOTENCY_KEY.name in {h.name for h in operation.headers}:
         return
@@ -85,12 +85,12 @@ def _under_a_key(operation: Operation) -> None:
     operation.errors = tuple(sorted({*operation.errors, 409}))
 
 
-def _literals_first(operation: Operation) -> tuple[list[tuple[bool, str]], str]:
-    words = shape_of(operation.path).strip("/").split("/")
+def _sort_literals_first(operation: Operation) -> tuple[list[tuple[bool, str]], str]:
+    words = get_shape(operation.path).strip("/").split("/")
     return [(word == "{}", word) for word in words], operation.method
 
 
-class _Mounting:
+class _RouteBuilder:
     def __init__(self, daicho: Daicho) -> None:
         self.found: dict[tuple[str, str], Operation] = {}
         self.paths: dict[str, str] = {}
@@ -99,26 +99,26 @@ class _Mounting:
         self.answers = [each for domain in daicho.domains for each in domain.answers]
         for resource in self.resources:
             self.homes.setdefault(resource.entity, resource)
-        self.answered = {Mounted(answer.declaration).identity for answer in self.answers}
+        self.answered = {DeclaredQuery(answer.declaration).identity for answer in self.answers}
 
     def mount(self, domain: Domain) -> None:
         """Mount all that a domain says, its own functions last: they replace."""
         for resource in domain.resources:
             in_paths = self._in_paths_alone(resource.entity)
-            for operation in resources.operations(domain.name, resource, in_paths):
+            for operation in resources.build_operations(domain.name, resource, in_paths):
                 self._add(operation)
         for resource in domain.resources:
             self._free(domain.name, resource)
         for answer in domain.answers:
             self._add(_answered(domain.name, answer))
         for route in domain.routes:
-            self._add(custom.operation(domain.name, route, self.homes), instead=True)
+            self._add(custom.build_operation(domain.name, route, self.homes), instead=True)
 
     def _add(self, operation: Operation, *, instead: bool = False) -> None:
         # One path has one set of names for its variables, whatever the method: OpenAPI wants it.
-        path = self.paths.setdefault(shape_of(operation.path), operation.path)
+        path = self.paths.setdefault(get_shape(operation.path), operation.path)
         if path != operation.path:
-            operation = operation.called(path)
+            operation = operation.with_variables(path)
         known = self.found.setdefault(operation.shape, operation)
         if known is operation:
             return
@@ -131,19 +131,19 @@ class _Mounting:
 
     def _free(self, tag: str, resource: Resource) -> None:
         for each, mounted, path in self._mounted_free(resource):
-            if path.startswith(resource.collection) and variables_of(resource.collection):
+            if path.startswith(resource.collection) and list_variables(resource.collection):
                 raise DeclarationError(
                     f"{each} spans more than {path}: domain.answer(path, {each}) mounts it"
                 )
             fixed = {mounted.flag: "true"} if mounted.flag else None
-            operation = resources.listing(tag, path, mounted, fixed)
+            operation = resources.build_listing(tag, path, mounted, fixed)
             if not self._found_by_search(operation):
                 self._add(operation)
 
-    def _mounted_free(self, resource: Resource) -> Iterator[tuple[Free, Mounted, str]]:
+    def _mounted_free(self, resource: Resource) -> Iterator[tuple[Free, DeclaredQuery, str]]:
         for each in _declared(resource.entity):
-            asked = resources.asked(resource.entity, each.name)
-            mounted = Mounted(asked.inverse if isinstance(each, Edge) else asked)
+            asked = resources.list_key_parameters(resource.entity, each.name)
+            mounted = DeclaredQuery(asked.inverse if isinstance(each, Edge) else asked)
             path = self._path_of(each, resource)
             if path is not None and mounted.identity not in self.answered:
                 yield each, mounted, path
@@ -157,10 +157,10 @@ class _Mounting:
                 for _, mounted, path in self._mounted_free(resource):
                     paths.setdefault(mounted.identity, []).append(path)
         for answer in self.answers:
-            mounted = Mounted(answer.declaration)
+            mounted = DeclaredQuery(answer.declaration)
             if mounted.entity is entity:
                 paths.setdefault(mounted.identity, []).append(answer.path)
-        named = (map(set, map(variables_of, each)) for each in paths.values())
+        named = (map(set, map(list_variables, each)) for each in paths.values())
         return frozenset(chain.from_iterable(set.intersection(*each) for each in named))
 
     def _found_by_search(self, operation: Operation) -> bool:
@@ -197,7 +197,7 @@ class _Mounting:
     def _under(self, reference: FieldSpec) -> str | None:
         """The path of the items that a reference refers to, if one id is all that it names."""
         home = self.homes.get(reference.target)
-        if home is None or len(variables_of(home.path)) != 1:
+        if home is None or len(list_variables(home.path)) != 1:
             return None
         return f"{home.collection}/{{{reference.name}}}"
 
@@ -205,10 +205,10 @@ class _Mounting:
 def _answered(tag: str, answer: MountedDeclaration) -> Operation:
     path, _, query = answer.path.partition("?")
     asked = tuple(name for name, _ in parse_qsl(query, keep_blank_values=True))
-    mounted = Mounted(answer.declaration, (*variables_of(path), *asked), answer.window)
+    mounted = DeclaredQuery(answer.declaration, (*list_variables(path), *asked), answer.window)
     if answer.window:
-        time_window.check(mounted.owner, mounted.way, answer.path, answer.window)
-    return resources.listing(tag, path, mounted, dict(parse_qsl(query)))
+        time_window.check_window(mounted.owner, mounted.mode, answer.path, answer.window)
+    return resources.build_listing(tag, path, mounted, dict(parse_qsl(query)))
 
 
 def _declared(entity: type[Entity]) -> Iterator[Free]:

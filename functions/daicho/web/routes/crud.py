@@ -11,11 +11,11 @@ from daicho.declare.queries import ItemRef, TotalQuery
 from daicho.errors import Conflict, PreconditionFailed, Raced
 from daicho.web.http import responses
 from daicho.web.http.operation import Answerer, Call, Reply
-from daicho.web.http.preconditions import CREATE_ONLY, creates_only, version_asked
+from daicho.web.http.preconditions import CREATE_ONLY, is_create_only, resolve_version
 from daicho.web.schema import models
 
 
-def post(resource: Resource) -> Answerer:
+def build_post(resource: Resource) -> Answerer:
     """Create an item whose id is made."""
     entity, count = resource.entity, find_total_count(resource.entity)
 
@@ -25,84 +25,88 @@ def post(resource: Resource) -> Answerer:
             if there >= resource.most:
                 said = f"a tenant has at most {resource.most:,} of {entity.__name__}"
                 raise Conflict(f"{said}: delete one first")
-        made = call.book.create(_item(resource.entity, call))
-        return responses.written(made, location=location_of(resource, made), created=True)
+        made = call.book.create(_build_item(resource.entity, call))
+        return responses.show_written(
+            made, location=render_item_location(resource, made), created=True
+        )
 
     return answer
 
 
-def put(resource: Resource) -> Answerer:
+def build_put(resource: Resource) -> Answerer:
     """Create an item or replace it."""
 
     def answer(call: Call) -> Reply:
-        item = _item(resource.entity, call)
-        only_new = creates_only(call.values.get(CREATE_ONLY.name))
-        one = one_of(resource.entity, call.values)
-        version = known_version(call, one)
+        item = _build_item(resource.entity, call)
+        only_new = is_create_only(call.values.get(CREATE_ONLY.name))
+        one = build_ref(resource.entity, call.values)
+        version = resolve_known_version(call, one)
         written = call.book.put(item, if_match=version, if_none_match=only_new)
-        return responses.written(written, location=location_of(resource, written))
+        return responses.show_written(written, location=render_item_location(resource, written))
 
     return answer
 
 
-def get(resource: Resource) -> Answerer:
+def build_get(resource: Resource) -> Answerer:
     """Show an item."""
-    return lambda call: responses.one(call, one_of(resource.entity, call.values))
+    return lambda call: responses.show_one(call, build_ref(resource.entity, call.values))
 
 
-def patch(resource: Resource) -> Answerer:
+def build_patch(resource: Resource) -> Answerer:
     """Change some fields of an item."""
 
     def answer(call: Call) -> Reply:
-        one = one_of(resource.entity, call.values)
-        changes = models.given(call.body) if call.body else {}
-        return responses.changed(call.book.change(one, changes, if_match=known_version(call, one)))
+        one = build_ref(resource.entity, call.values)
+        changes = models.get_given_fields(call.body) if call.body else {}
+        return responses.show_changed(
+            call.book.change(one, changes, if_match=resolve_known_version(call, one))
+        )
 
     return answer
 
 
-def delete(resource: Resource) -> Answerer:
+def build_delete(resource: Resource) -> Answerer:
     """Remove an item."""
 
     def answer(call: Call) -> Reply:
-        one = one_of(resource.entity, call.values)
-        call.book.delete(one, if_match=known_version(call, one))
-        return responses.NOTHING
+        one = build_ref(resource.entity, call.values)
+        call.book.delete(one, if_match=resolve_known_version(call, one))
+        return responses.NO_CONTENT
 
     return answer
 
 
-def join(resource: Resource, name: str, variable: str) -> Answerer:
+def add_member(resource: Resource, name: str, variable: str) -> Answerer:
     """Put the id of another item into a set of references."""
     target: type[Entity] = resource.entity.fields_[name].target
 
     def answer(call: Call) -> Reply:
         member: str = call.values[variable]
         call.book.get(ItemRef(target, (member,)))
-        return _changed_set(resource.entity, name, call, lambda members: members | {member})
+        return _change_set(resource.entity, name, call, lambda members: members | {member})
 
     return answer
 
 
-def leave(resource: Resource, name: str, variable: str) -> Answerer:
+def remove_member(resource: Resource, name: str, variable: str) -> Answerer:
     """Take an id out of a set of references."""
 
     def answer(call: Call) -> Reply:
         member: str = call.values[variable]
-        return _changed_set(resource.entity, name, call, lambda members: members - {member})
+        return _change_set(resource.entity, name, call, lambda members: members - {member})
 
     return answer
 
 
-def location_of(resource: Resource, item: Entity) -> str:
+def render_item_location(resource: Resource, item: Entity) -> str:
     """Where an item is: its path, and key fields that are not in it as parameters."""
-    return responses.location(resource.path, models.key_names(resource.entity), item)
+    return responses.render_location(resource.path, models.list_key_names(resource.entity), item)
 
 
-def _changed_set(
+def _change_set(
     entity: type[Entity], name: str, call: Call, change: Callable[[set[str]], set[str]]
 ) -> Reply:
-    one = one_of(entity, call.values)
+    one = build_ref(entity, call.values)
     item = call.book.get(one)
     members: set[str] = getattr(item, name)
     wanted = change(members)
@@ -111,24 +115,24 @@ def _changed_set(
             call.book.change(one, {name: wanted}, if_match=item.version)
         except PreconditionFailed as error:  # of nobody's If-Match: it begins anew
             raise Raced("others were faster, again and again; try again") from error
-    return responses.NOTHING
+    return responses.NO_CONTENT
 
 
-def _item(entity: type[Entity], call: Call) -> Entity:
+def _build_item(entity: type[Entity], call: Call) -> Entity:
     """The item of path, query and body."""
     named = {name: value for name, value in call.values.items() if name in entity.fields_}
-    return entity(**named, **(models.given(call.body) if call.body else {}))
+    return entity(**named, **(models.get_given_fields(call.body) if call.body else {}))
 
 
-def one_of(entity: type[Entity], values: Mapping[str, Any]) -> ItemRef[Entity]:
+def build_ref(entity: type[Entity], values: Mapping[str, Any]) -> ItemRef[Entity]:
     """The item that a path and a query name."""
-    return ItemRef(entity, tuple(values[name] for name in models.key_names(entity)))
+    return ItemRef(entity, tuple(values[name] for name in models.list_key_names(entity)))
 
 
-def known_version(call: Call, one: ItemRef[Entity]) -> int | None:
+def resolve_known_version(call: Call, one: ItemRef[Entity]) -> int | None:
     """The version that If-Match asks for, None without one.
 
     Raises:
         PreconditionFailed: no version that the caller knows is the item's.
     """
-    return version_asked(call.values, lambda: call.book.find(one), "item")
+    return resolve_version(call.values, lambda: call.book.find(one), "item")

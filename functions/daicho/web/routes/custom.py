@@ -27,17 +27,17 @@ from daicho.web.http import responses
 from daicho.web.http.operation import (
     REQUIRED,
     Call,
-    Choice,
     Operation,
     Parameter,
+    QueryVariant,
     Reply,
-    variables_of,
+    list_variables,
 )
 from daicho.web.http.paging import CURSOR, LIMIT
-from daicho.web.http.preconditions import IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH, version_of
-from daicho.web.routes.declared_queries import only
+from daicho.web.http.preconditions import IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH, parse_version
+from daicho.web.routes.declared_queries import build_only
 from daicho.web.schema import models
-from daicho.web.schema.wire_types import in_text
+from daicho.web.schema.wire_types import to_text_type
 
 Homes = Mapping[type[Entity], Resource]
 HEADERS = {
@@ -48,7 +48,7 @@ HEADERS = {
 PAGING = {"limit": LIMIT, "cursor": CURSOR}
 
 
-def operation(tag: str, route: Route, homes: Homes) -> Operation:
+def build_operation(tag: str, route: Route, homes: Homes) -> Operation:
     """The operation of a route.
 
     Raises:
@@ -58,19 +58,19 @@ def operation(tag: str, route: Route, homes: Homes) -> Operation:
     told = dict(parse_qsl(query, keep_blank_values=True))
     signature = _Signature(route.function, path, told)
     returns = signature.returns
-    answer = _answerer(route, signature, homes)
+    answer = _make_answerer(route, signature, homes)
     said = (inspect.getdoc(route.function) or route.function.__name__).split("\n")[0].rstrip(".")
-    choice = Choice(
+    choice = QueryVariant(
         f"{tag}.{route.function.__name__}",
         said,
         answer,
-        model_of(returns),
+        find_model(returns),
         signature.required,
         signature.optional,
     )
     status = 204 if returns is None else 201 if _creates(route, returns) else 200
-    also = {200, 201} if route.method == "PUT" and _entities(returns) else set()
-    also |= {202} if VoteResult in _kinds(returns) else set()
+    also = {200, 201} if route.method == "PUT" and _list_entities(returns) else set()
+    also |= {202} if VoteResult in _list_kinds(returns) else set()
     return Operation(
         route.method,
         path,
@@ -81,19 +81,19 @@ def operation(tag: str, route: Route, homes: Homes) -> Operation:
         signature.body,
         status,
         also=tuple(sorted(also - {status})),
-        errors=_errors(route, signature),
+        errors=_list_errors(route, signature),
         role=route.role,
     )
 
 
-def model_of(returns: Any) -> Any:
+def find_model(returns: Any) -> Any:
     """The model of what a function returns; an entity is shown by its reading model."""
     if isinstance(returns, type) and issubclass(returns, Entity):
-        return models.reading(returns)
-    if _page_item(returns):
-        return models.page_of(models.reading(_page_item(returns)))
-    if len(_kinds(returns)) > 1:
-        return reduce(or_, map(model_of, _kinds(returns)))
+        return models.build_item_model(returns)
+    if _get_page_item(returns):
+        return models.build_page_model(models.build_item_model(_get_page_item(returns)))
+    if len(_list_kinds(returns)) > 1:
+        return reduce(or_, map(find_model, _list_kinds(returns)))
     return returns
 
 
@@ -122,101 +122,101 @@ class _Signature:
             if name in HEADERS:
                 must = default is inspect.Parameter.empty
                 found = HEADERS[name]
-                headers.append(_required(found) if must else found)
-            elif name in variables_of(path):
-                found = variables[name] = Parameter(name, in_text(hint), place="path")
+                headers.append(_list_required(found) if must else found)
+            elif name in list_variables(path):
+                found = variables[name] = Parameter(name, to_text_type(hint), place="path")
             elif name in PAGING:
                 found = PAGING[name]
                 optional.append(found)
             elif name in told or default is inspect.Parameter.empty:
-                found = Parameter(name, _not_none(in_text(hint)))
+                found = Parameter(name, _strip_none(to_text_type(hint)))
                 required.append(found)
             else:
-                found = Parameter(name, _not_none(in_text(hint)), default=default)
+                found = Parameter(name, _strip_none(to_text_type(hint)), default=default)
                 optional.append(found)
             self.names[name] = found.name
         for name, value in told.items():
             if value and name not in self.names:
-                required.append(Parameter(name, only(value)))
-        missing = {*variables_of(path), *(n for n, value in told.items() if not value)}
+                required.append(Parameter(name, build_only(value)))
+        missing = {*list_variables(path), *(n for n, value in told.items() if not value)}
         missing -= set(self.names)
         if missing:
             raise DeclarationError(f"{path}: {function.__name__} takes no {sorted(missing)[0]!r}")
-        self.variables = tuple(variables[name] for name in variables_of(path))
+        self.variables = tuple(variables[name] for name in list_variables(path))
         self.headers, self.required, self.optional = (
             tuple(headers), tuple(required), tuple(optional),
         )  # fmt: skip
 
 
-def _answerer(route: Route, signature: _Signature, homes: Homes) -> Callable[[Call], Reply]:
+def _make_answerer(route: Route, signature: _Signature, homes: Homes) -> Callable[[Call], Reply]:
     returns: Any = signature.returns
-    plain = {each: TypeAdapter(each) for each in _kinds(returns) if _is_plain(each)}
+    plain = {each: TypeAdapter(each) for each in _list_kinds(returns) if _is_plain(each)}
 
     def answer(call: Call) -> Reply:
         values = {name: call.values[wire] for name, wire in signature.names.items()}
         if signature.body is not None:
             values[signature.body_name] = call.body
         if "if_match" in values:
-            values["if_match"] = version_of(values["if_match"])
+            values["if_match"] = parse_version(values["if_match"])
         found = route.function(call.book, **values)
         if returns is None:
-            return responses.NOTHING
+            return responses.NO_CONTENT
         adapter = plain.get(returns) or plain.get(type(found))
         if adapter is not None:
-            return Reply(_status_of(found), adapter.dump_json(found).decode())
+            return Reply(_choose_status(found), adapter.dump_json(found).decode())
         if not isinstance(found, Entity):
-            return responses.page_of(found.items, found.cursor)
+            return responses.render_page(found.items, found.cursor)
         if route.method == "GET":
-            return responses.item(call, found)
-        keys, home = models.key_names(type(found)), homes.get(type(found))
+            return responses.show_item(call, found)
+        keys, home = models.list_key_names(type(found)), homes.get(type(found))
         where = home.path if home else f"{route.path}/{{{keys[-1]}}}"
-        return responses.written(found, location=responses.location(where, keys, found))
+        return responses.show_written(found, location=responses.render_location(where, keys, found))
 
     return answer
 
 
-def _errors(route: Route, signature: _Signature) -> tuple[int, ...]:
+def _list_errors(route: Route, signature: _Signature) -> tuple[int, ...]:
     changes = (409,) if route.method != "GET" else ()
     conditional = (412,) if IF_MATCH in signature.headers else ()
     return (*changes, *conditional, *((413, 415) if signature.body else ()))
 
 
 def _creates(route: Route, returns: Any) -> bool:
-    return route.method == "POST" and bool(_entities(returns))
+    return route.method == "POST" and bool(_list_entities(returns))
 
 
-def _kinds(returns: Any) -> tuple[Any, ...]:
+def _list_kinds(returns: Any) -> tuple[Any, ...]:
     """What is returned: one type, or one of several."""
     union = get_origin(returns) in (Union, UnionType)
     return get_args(returns) if union else (returns,)
 
 
-def _entities(returns: Any) -> list[type[Entity]]:
-    kinds = _kinds(returns)
+def _list_entities(returns: Any) -> list[type[Entity]]:
+    kinds = _list_kinds(returns)
     return [each for each in kinds if isinstance(each, type) and issubclass(each, Entity)]
 
 
-def _status_of(found: object) -> int:
+def _choose_status(found: object) -> int:
     """202 says that it may or may not be done: RFC 9110, section 15.3.3."""
     return 202 if isinstance(found, VoteResult) and found.counted == "unknown" else 200
 
 
-def _page_item(returns: Any) -> Any:
+def _get_page_item(returns: Any) -> Any:
     """The entity of ``Page[Entity]``, or None."""
-    (inner, *_) = (get_args(returns) if len(_kinds(returns)) == 1 else ()) or (None,)
+    (inner, *_) = (get_args(returns) if len(_list_kinds(returns)) == 1 else ()) or (None,)
     return inner if isinstance(inner, type) and issubclass(inner, Entity) else None
 
 
 def _is_plain(returns: Any) -> bool:
-    return returns is not None and not _entities(returns) and not _page_item(returns)
+    return returns is not None and not _list_entities(returns) and not _get_page_item(returns)
 
 
-def _not_none(annotation: Any) -> Any:
+def _strip_none(annotation: Any) -> Any:
     """A parameter is given or left out: it is never None."""
     inner = [each for each in typing.get_args(annotation) if each is not type(None)]
     union = type(None) in typing.get_args(annotation)
     return typing.Union[tuple(inner)] if union else annotation  # noqa: UP007
 
 
-def _required(header: Parameter) -> Parameter:
+def _list_required(header: Parameter) -> Parameter:
     return Parameter(header.name, header.annotation, header.description, "header", REQUIRED)

@@ -22,20 +22,20 @@ from daicho.declare.results import Score
 from daicho.declare.searches import Search, SearchQueries
 from daicho.errors import DeclarationError
 from daicho.web.http import field_selection, responses
-from daicho.web.http.operation import Call, Choice, Parameter, Reply
+from daicho.web.http.operation import Call, Parameter, QueryVariant, Reply
 from daicho.web.http.paging import PAGING
 from daicho.web.routes import key_prefix, time_window
 from daicho.web.schema import models
-from daicho.web.schema.wire_types import Month, in_text
+from daicho.web.schema.wire_types import Month, to_text_type
 
-LONGEST_KEYWORD = 64
+MAX_KEYWORD_CHARACTERS = 64
 
 LIVE = Parameter(
-    "live", in_text(bool), "Sum up now instead of reading the rolled-up total.", default=False
+    "live", to_text_type(bool), "Sum up now instead of reading the rolled-up total.", default=False
 )
 
 
-class Mounted:
+class DeclaredQuery:
     """A declaration, asked: its parameters in order, and the choice that it makes of them."""
 
     def __init__(
@@ -52,14 +52,14 @@ class Mounted:
         way = asked.__name__ if isinstance(asked, MethodType) else ""
         if not isinstance(owner, TallyQueries | KeyQueries | ListingQueries | SearchQueries):
             raise DeclarationError(f"{asked!r} is no declaration: domain.answer(path, Song.titled)")
-        self.owner, self.way, self.asked = owner, way, asked
+        self.owner, self.mode, self.queries = owner, way, asked
         self.entity: type[Entity] = owner.entity
         self.names, self.window = names, window
 
     @property
     def identity(self) -> tuple[str, str]:
         """What tells it from every other: ``("Download.chart", "top")``."""
-        return str(self.owner.declaration), self.way
+        return str(self.owner.declaration), self.mode
 
     @property
     def name(self) -> str:
@@ -70,46 +70,46 @@ class Mounted:
     def parameters(self) -> tuple[Parameter, ...]:
         """The values that it is asked with, in order."""
         owner = self.owner
-        match owner, self.way:
+        match owner, self.mode:
             case SearchQueries(), "":
                 search = owner.declaration
                 name = search.reads[0] if len(search.reads) == 1 else "q"
-                described = f"{_sought(search)}."
-                keyword = Annotated[str, Field(max_length=LONGEST_KEYWORD)]
+                described = f"{_describe_search(search)}."
+                keyword = Annotated[str, Field(max_length=MAX_KEYWORD_CHARACTERS)]
                 return (Parameter(name, keyword, described),)
             case ListingQueries(), "":
-                return _parts(self.entity, owner.declaration.partition)
+                return _list_parts(self.entity, owner.declaration.partition)
             case TallyQueries(), "":
                 declared = owner.declaration
-                return _parts(self.entity, (*declared.within, *declared.by))
+                return _list_parts(self.entity, (*declared.within, *declared.by))
             case TallyQueries(), "top":
                 if not owner.declaration.ranked:
                     raise DeclarationError(f"{owner.declaration} is not ranked: it has no top")
-                return _parts(self.entity, owner.declaration.within)
+                return _list_parts(self.entity, owner.declaration.within)
             case EdgeQueries(), "inverse":
-                return _fields(self.entity, (owner.declaration.parts[1].name,))
+                return _list_fields(self.entity, (owner.declaration.parts[1].name,))
             case KeyQueries(), "all":
-                names = models.key_names(self.entity)[: owner.declaration.partition]
-                return _fields(self.entity, names)
+                names = models.list_key_names(self.entity)[: owner.declaration.partition]
+                return _list_fields(self.entity, names)
             case KeyQueries(), "under":
-                given = key_prefix.named(owner, self.names)
-                rest = models.key_names(self.entity)[len(given) :]
-                more = (key_prefix.parameter(rest),) if key_prefix.UNDER in self.names else ()
-                return (*_fields(self.entity, given), *more)
+                given = key_prefix.name_components(owner, self.names)
+                rest = models.list_key_names(self.entity)[len(given) :]
+                more = (key_prefix.build_parameter(rest),) if key_prefix.UNDER in self.names else ()
+                return (*_list_fields(self.entity, given), *more)
             case KeyQueries(), "":
-                return _fields(self.entity, models.key_names(self.entity))
+                return _list_fields(self.entity, models.list_key_names(self.entity))
         raise DeclarationError(f"{self.name} cannot be asked over HTTP")
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """What it answers, in words."""
         entity = self.entity.__name__
         named = " and ".join(each.name for each in self.parameters) or "tenant"
-        if self.way == "under":
+        if self.mode == "under":
             return f"List {entity} under {named.replace('under', 'the beginning of a key')}"
-        match self.owner, self.way:
+        match self.owner, self.mode:
             case SearchQueries(), _:
-                sought = _sought(self.owner.declaration)
+                sought = _describe_search(self.owner.declaration)
                 return f"Find {entity} by {sought[0].lower()}{sought[1:]}"
             case ListingQueries(), _:
                 declared = self.owner.declaration
@@ -118,7 +118,8 @@ class Mounted:
                 flagged = f", {declared.name}" if self.flag else ""
                 return f"List {entity} of a {named}{flagged}, {order}"
             case TallyQueries(), "top":
-                return f"Rank {_listed([p.field for p in self.owner.declaration.by])} of a {named}"
+                members = _describe_list([part.field for part in self.owner.declaration.by])
+                return f"Rank {members} of a {named}"
             case TallyQueries(), _:
                 verb = "Count" if isinstance(self.owner.declaration.measure, Count) else "Sum up"
                 return f"{verb} {entity} of a {named}"
@@ -137,95 +138,97 @@ class Mounted:
     @property
     def returns(self) -> Any:
         """The model of the answer."""
-        match self.owner, self.way:
+        match self.owner, self.mode:
             case TallyQueries(), "":
-                return _score_model(self.owner.declaration)
+                return _make_score_model(self.owner.declaration)
             case TallyQueries(), _:
-                return models.page_of(_score_model(self.owner.declaration))
+                return models.build_page_model(_make_score_model(self.owner.declaration))
             case KeyQueries(), "":
-                return models.reading(self.entity)
-        return models.page_of(models.reading(self.entity))
+                return models.build_item_model(self.entity)
+        return models.build_page_model(models.build_item_model(self.entity))
 
-    def choice(self, inside: tuple[str, ...], fixed: Mapping[str, str]) -> Choice:
+    def build_variant(self, inside: tuple[str, ...], fixed: Mapping[str, str]) -> QueryVariant:
         """The query on a path with the variables ``inside``; the others are its parameters.
 
         ``fixed`` are parameters with the one value that asks for it.
         """
         flags = tuple(
-            Parameter(name, only(value), f"Always {value}.", only=value)
+            Parameter(name, build_only(value), f"Always {value}.", only=value)
             for name, value in fixed.items()
         )
         asked_by = tuple(each for each in self.parameters if each.name not in inside)
         optional: tuple[Parameter, ...] = PAGING
         if isinstance(self.owner, TallyQueries):
-            optional = (*PAGING, LIVE) if self.way else (LIVE,)
-        elif isinstance(self.owner, KeyQueries) and not self.way:
-            optional = (field_selection.parameter(self.entity),)
+            optional = (*PAGING, LIVE) if self.mode else (LIVE,)
+        elif isinstance(self.owner, KeyQueries) and not self.mode:
+            optional = (field_selection.build_parameter(self.entity),)
         elif self.window:
-            optional = (*PAGING, time_window.parameter(self.window))
+            optional = (*PAGING, time_window.build_parameter(self.window))
         if isinstance(self.owner, ListingQueries) and self.owner.declaration.has_copies:
-            optional = (*optional, field_selection.parameter(self.entity))
+            optional = (*optional, field_selection.build_parameter(self.entity))
         searches = isinstance(self.owner, SearchQueries)
         required = (*asked_by, *flags)
-        return Choice(
-            self.name, self.said, self._answer(), self.returns, required, optional, searches
+        return QueryVariant(
+            self.name, self.summary, self._answer(), self.returns, required, optional, searches
         )
 
     def _answer(self) -> Callable[[Call], Reply]:
         names = tuple(each.name for each in self.parameters)
-        asked: Any = self.asked
+        asked: Any = self.queries
         declared = self.owner.declaration
         if isinstance(declared, TallyDeclaration):
-            if self.way:
-                return _ranking(asked, names, declared)
-            return _figure(asked, names, declared)
+            if self.mode:
+                return _answer_ranking(asked, names, declared)
+            return _answer_total(asked, names, declared)
 
         def answer(call: Call) -> Reply:
             values = [call.values[name] for name in names]
-            if names and names[-1] == key_prefix.UNDER and self.way == key_prefix.UNDER:
-                values = key_prefix.checked(
-                    self.owner, [*values[:-1], *key_prefix.components(values[-1])]
+            if names and names[-1] == key_prefix.UNDER and self.mode == key_prefix.UNDER:
+                values = key_prefix.check_query(
+                    self.owner, [*values[:-1], *key_prefix.split_components(values[-1])]
                 )
             question: ItemRef[Any] | ListQuery[Any] = asked(*values)
             if isinstance(question, ItemRef):
-                return responses.one(call, question)
-            return responses.items(call, time_window.within(call, self.window, question))
+                return responses.show_one(call, question)
+            return responses.show_list(
+                call, time_window.limit_to_window(call, self.window, question)
+            )
 
         return answer
 
 
-def _parts(entity: type[Entity], parts: tuple[PartSpec, ...]) -> tuple[Parameter, ...]:
+def _list_parts(entity: type[Entity], parts: tuple[PartSpec, ...]) -> tuple[Parameter, ...]:
     """Parameters are called by their field, a month by ``month``, if that is one only."""
     buckets = [part.bucket for part in parts]
     return tuple(
         Parameter(
-            part_name(part) if buckets.count(part.bucket) == 1 else part.field.name,
-            _part_type(entity, part),
+            render_part_name(part) if buckets.count(part.bucket) == 1 else part.field.name,
+            _choose_part_type(entity, part),
         )
         for part in parts
     )
 
 
-def part_name(part: PartSpec) -> str:
+def render_part_name(part: PartSpec) -> str:
     """What a component of a listing or an aggregate is called on the wire."""
     return part.bucket or part.field.name
 
 
-def _part_type(entity: type[Entity], part: PartSpec) -> Any:
+def _choose_part_type(entity: type[Entity], part: PartSpec) -> Any:
     if part.bucket == "month":
         return Month
     if part.bucket == "day":
         return Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
     if part.each:
         return str
-    return models.parameter_type(entity, part.field.name)
+    return models.choose_parameter_type(entity, part.field.name)
 
 
-def _fields(entity: type[Entity], names: tuple[str, ...]) -> tuple[Parameter, ...]:
-    return tuple(Parameter(name, models.parameter_type(entity, name)) for name in names)
+def _list_fields(entity: type[Entity], names: tuple[str, ...]) -> tuple[Parameter, ...]:
+    return tuple(Parameter(name, models.choose_parameter_type(entity, name)) for name in names)
 
 
-def _sought(search: Search) -> str:
+def _describe_search(search: Search) -> str:
     """What a keyword is looked for in, in words."""
     said = " or ".join(search.reads)
     if search.mode == "contains":
@@ -233,47 +236,47 @@ def _sought(search: Search) -> str:
     return f"The beginning of any word of {said}"
 
 
-def _listed(fields: Sequence[FieldSpec]) -> str:
+def _describe_list(fields: Sequence[FieldSpec]) -> str:
     return " or ".join(each.name for each in fields)
 
 
-def only(value: str) -> Any:
+def build_only(value: str) -> Any:
     """The type of a parameter that has one value."""
     return Literal[value]
 
 
-def _ranking(
-    asked: Any, names: tuple[str, ...], declared: TallyDeclaration
+def _answer_ranking(
+    query: Any, names: tuple[str, ...], declared: TallyDeclaration
 ) -> Callable[[Call], Reply]:
     def answer(call: Call) -> Reply:
         values = call.values
-        question = asked(*(values[name] for name in names))
+        question = query(*(values[name] for name in names))
         page = call.book.top(
             question, limit=values["limit"], cursor=values["cursor"], live=values["live"]
         )
-        return responses.listed(
-            [json.dumps(score_values(declared, each, ranked=True)) for each in page.items],
+        return responses.render_list(
+            [json.dumps(build_score_values(declared, each, ranked=True)) for each in page.items],
             page.cursor,
         )
 
     return answer
 
 
-def _figure(
-    asked: Any, names: tuple[str, ...], declared: TallyDeclaration
+def _answer_total(
+    query: Any, names: tuple[str, ...], declared: TallyDeclaration
 ) -> Callable[[Call], Reply]:
     def answer(call: Call) -> Reply:
-        question = asked(*(call.values[name] for name in names))
+        question = query(*(call.values[name] for name in names))
         score = call.book.read(question, live=call.values["live"], ranked=declared.ranked)
-        found = score_values(declared, score, ranked=declared.ranked)
+        found = build_score_values(declared, score, ranked=declared.ranked)
         return Reply(200, json.dumps(found, ensure_ascii=False))
 
     return answer
 
 
-def score_values(declared: TallyDeclaration, score: Score, *, ranked: bool) -> dict[str, Any]:
+def build_score_values(declared: TallyDeclaration, score: Score, *, ranked: bool) -> dict[str, Any]:
     """A score by the names of what it is grouped by: song, count, rank; or total."""
-    names = [part_name(part) for part in declared.by]
+    names = [render_part_name(part) for part in declared.by]
     found: dict[str, Any] = dict(zip(names, score.by, strict=False))
     found["count"] = score.items
     if not isinstance(declared.measure, Count):
@@ -293,8 +296,8 @@ def _sums_decimals(declared: TallyDeclaration) -> bool:
     return not isinstance(measure, Count) and measure.field.kind == "decimal"
 
 
-def _score_model(declared: TallyDeclaration) -> type[BaseModel]:
-    fields: dict[str, Any] = {part_name(part): (str, ...) for part in declared.by}
+def _make_score_model(declared: TallyDeclaration) -> type[BaseModel]:
+    fields: dict[str, Any] = {render_part_name(part): (str, ...) for part in declared.by}
     fields["count"] = (int, ...)
     if not isinstance(declared.measure, Count):
         fields["total"] = (str if _sums_decimals(declared) else int, ...)

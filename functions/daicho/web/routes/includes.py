@@ -18,30 +18,30 @@ from daicho.declare.domain import Include
 from daicho.declare.entity import Entity
 from daicho.errors import DeclarationError
 from daicho.web.http import responses
-from daicho.web.http.operation import Answerer, Call, Choice, Operation, Parameter, Reply
+from daicho.web.http.operation import Answerer, Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.schema import models
 
 INCLUDE = "include"
 
 
-class Besides:
+class Includes:
     """All that is shown beside the rows of one entity."""
 
     def __init__(self, entity: type[Entity], besides: Sequence[Include]) -> None:
         self.entity, self.besides = entity, besides
-        self._adapters = {each.name: _adapter(each) for each in besides}
-        self._page = models.page_of(self._row())
-        self._include = _include([each.name for each in besides if each.optional])
+        self._adapters = {each.name: _make_adapter(each) for each in besides}
+        self._page = models.build_page_model(self._make_row_model())
+        self._include = _build_include_parameter([each.name for each in besides if each.optional])
 
     def show(self, operation: Operation) -> None:
         """Let every query of the operation that lists the entity show them."""
-        listed = models.page_of(models.reading(self.entity))
+        listed = models.build_page_model(models.build_item_model(self.entity))
         operation.choices = [
-            self._shown(choice) if choice.returns is listed else choice
+            self._show_all(choice) if choice.returns is listed else choice
             for choice in operation.choices
         ]
 
-    def _shown(self, choice: Choice) -> Choice:
+    def _show_all(self, choice: QueryVariant) -> QueryVariant:
         return replace(
             choice,
             answer=self._answer(choice.answer),
@@ -60,32 +60,34 @@ class Besides:
             values = [(each.name, each.function(call.book, items)) for each in shown]
             texts = []
             for place, item in enumerate(items):
-                more = (f",{json.dumps(n)}:{self._text(n, found[place])}" for n, found in values)
-                texts.append(f"{models.text_of(item)[:-1]}{''.join(more)}}}")
-            return responses.listed(texts, cursor)
+                more = (
+                    f",{json.dumps(n)}:{self._render_text(n, found[place])}" for n, found in values
+                )
+                texts.append(f"{models.render_item(item)[:-1]}{''.join(more)}}}")
+            return responses.render_list(texts, cursor)
 
         return answer
 
-    def _text(self, name: str, value: Any) -> str:
+    def _render_text(self, name: str, value: Any) -> str:
         adapter = self._adapters[name]
         if adapter is None:
-            return f"[{','.join(map(models.text_of, value))}]"
+            return f"[{','.join(map(models.render_item, value))}]"
         return adapter.dump_json(value).decode()
 
-    def _row(self) -> type[BaseModel]:
+    def _make_row_model(self) -> type[BaseModel]:
         fields: dict[str, Any] = {}
         for each in self.besides:
-            entity = _entity_of(_value_type(each))
-            shown = list[models.reading(entity)] if entity else _value_type(each)  # type: ignore[misc]
+            entity = _find_entity(_find_value_type(each))
+            shown = list[models.build_item_model(entity)] if entity else _find_value_type(each)  # type: ignore[misc]
             fields[each.name] = (shown, Field(default=None)) if each.optional else (shown, ...)
-        base = models.reading(self.entity)
+        base = models.build_item_model(self.entity)
         made: type[BaseModel] = create_model(
             f"{self.entity.__name__}Row", __base__=base, __doc__=base.__doc__, **fields
         )
         return made
 
 
-def _include(names: Sequence[str]) -> tuple[Parameter, ...]:
+def _build_include_parameter(names: Sequence[str]) -> tuple[Parameter, ...]:
     if not names:
         return ()
     any_of = "|".join(names)
@@ -93,7 +95,7 @@ def _include(names: Sequence[str]) -> tuple[Parameter, ...]:
     return (Parameter(INCLUDE, listed, f"What else to show beside each item: {', '.join(names)}."),)
 
 
-def _value_type(beside: Include) -> Any:
+def _find_value_type(beside: Include) -> Any:
     """The type of one item's value: of ``list[X]``, X."""
     hints = typing.get_type_hints(beside.function, include_extras=True)
     (inner,) = typing.get_args(hints.get("return")) or (None,)
@@ -102,13 +104,13 @@ def _value_type(beside: Include) -> Any:
     return inner
 
 
-def _entity_of(value_type: Any) -> type[Entity] | None:
+def _find_entity(value_type: Any) -> type[Entity] | None:
     """The entity of ``list[Entity]``, or None."""
     (inner, *_) = typing.get_args(value_type) or (None,)
     return inner if isinstance(inner, type) and issubclass(inner, Entity) else None
 
 
-def _adapter(beside: Include) -> TypeAdapter[Any] | None:
+def _make_adapter(beside: Include) -> TypeAdapter[Any] | None:
     """What writes the values as JSON; None for lists of items."""
-    value_type = _value_type(beside)
-    return None if _entity_of(value_type) else TypeAdapter(value_type)
+    value_type = _find_value_type(beside)
+    return None if _find_entity(value_type) else TypeAdapter(value_type)

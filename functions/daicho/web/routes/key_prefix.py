@@ -18,13 +18,13 @@ UNDER = "under"
 _BROKEN = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
-def parameter(names: tuple[str, ...]) -> Parameter:
+def build_parameter(names: tuple[str, ...]) -> Parameter:
     """The parameter; ``names`` are the fields that it may give, in order."""
     said = f"{'/'.join(names)}, or the beginning of that; a slash inside is %2F, a percent %25."
     return Parameter(UNDER, str, f"Only what is under {said}")
 
 
-def components(text: str) -> list[str]:
+def split_components(text: str) -> list[str]:
     """The components of what was given.
 
     Raises:
@@ -33,45 +33,47 @@ def components(text: str) -> list[str]:
     found = []
     for each in text.split("/"):
         if not each:
-            raise _refused("a component is empty")
+            raise _make_refusal("a component is empty")
         if _BROKEN.search(each):
-            raise _refused("a percent sign inside a component is written %25")
+            raise _make_refusal("a percent sign inside a component is written %25")
         try:
             found.append(unquote(each, errors="strict"))
         except UnicodeDecodeError as error:
-            raise _refused("a component is not UTF-8") from error
+            raise _make_refusal("a component is not UTF-8") from error
     return found
 
 
-def named(asked: KeyQueries[Any, *tuple[Any, ...]], names: tuple[str, ...]) -> tuple[str, ...]:
+def name_components(
+    query: KeyQueries[Any, *tuple[Any, ...]], names: tuple[str, ...]
+) -> tuple[str, ...]:
     """The fields of a key that a path and its query name, which must be its first ones.
 
     Raises:
         DeclarationError: they are others.
     """
-    keys = tuple(spec.name for spec in asked.declaration.parts)
+    keys = tuple(spec.name for spec in query.declaration.parts)
     found = tuple(name for name in keys if name in names)
     if found != keys[: len(found)]:
-        raise DeclarationError(f"{asked.declaration} begins with {keys[0]}, not {found[0]}")
-    if UNDER not in names and len(found) < asked.declaration.partition:
-        raise DeclarationError(f"{asked.declaration} is asked under {keys[len(found)]} too")
+        raise DeclarationError(f"{query.declaration} begins with {keys[0]}, not {found[0]}")
+    if UNDER not in names and len(found) < query.declaration.partition:
+        raise DeclarationError(f"{query.declaration} is asked under {keys[len(found)]} too")
     return found
 
 
-def checked(asked: Any, parts: list[Any]) -> list[Any]:
+def check_query(query: Any, parts: list[Any]) -> list[Any]:
     """The parts, if the key that is asked begins with so many.
 
     Raises:
         Refusal: 422, they are too few or too many.
     """
-    declared = asked.declaration
+    declared = query.declaration
     names = [spec.name for spec in declared.parts]
     if len(parts) < declared.partition:
-        raise _refused(f"at least {'/'.join(names[: declared.partition])}")
+        raise _make_refusal(f"at least {'/'.join(names[: declared.partition])}")
     if len(parts) > len(names):
-        raise _refused(f"at most {'/'.join(names)}")
+        raise _make_refusal(f"at most {'/'.join(names)}")
     return parts
 
 
-def _refused(detail: str) -> Refusal:
+def _make_refusal(detail: str) -> Refusal:
     return refuse(422, detail, field=UNDER)

@@ -18,17 +18,17 @@ from pydantic import BaseModel, Field, create_model
 from daicho.declare.entity import Entity, restore_item
 from daicho.declare.queries import ItemRef
 from daicho.declare.stored_objects import SignedRequest, list_object_fields
-from daicho.web.http.operation import Call, Choice, Operation, Parameter, Reply
+from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.http.problems import HttpError
 from daicho.web.schema import models
-from daicho.web.schema.wire_types import in_text
+from daicho.web.schema.wire_types import to_text_type
 
 CREATED = 201
 NOT_KEPT = {"Cache-Control": "no-store"}
 """By a browser, which would show it when its URLs are good no more: the ETag is still the same."""
 UPLOAD = Parameter(
     "upload",
-    in_text(bool),
+    to_text_type(bool),
     "Tell where to put what was not put there yet; not with fields.",
     default=False,
 )
@@ -56,29 +56,32 @@ class Located(BaseModel):
     upload: Upload | None = Field(default=None)
 
 
-class Objects:
+class ObjectUrls:
     """The objects of one entity."""
 
     def __init__(self, entity: type[Entity]) -> None:
         self.entity = entity
-        one = models.reading(entity)
+        one = models.build_item_model(entity)
         fields: dict[str, Any] = dict.fromkeys(list_object_fields(entity), (Located, ...))
         located = create_model(
             f"{entity.__name__}Located", __base__=one, __doc__=one.__doc__, **fields
         )
-        self._models = {one: located, models.page_of(one): models.page_of(located)}
+        self._models = {
+            one: located,
+            models.build_page_model(one): models.build_page_model(located),
+        }
 
     def show(self, operation: Operation) -> None:
         """Let every answer of the operation that shows the entity show where its objects are."""
         operation.choices = [
-            self._shown(choice, repeats=operation.method != "GET")
+            self._show_located(choice, repeats=operation.method != "GET")
             if choice.returns in self._models
             else choice
             for choice in operation.choices
         ]
 
-    def _shown(self, choice: Choice, *, repeats: bool) -> Choice:
-        lists = choice.returns is not models.reading(self.entity)
+    def _show_located(self, choice: QueryVariant, *, repeats: bool) -> QueryVariant:
+        lists = choice.returns is not models.build_item_model(self.entity)
         asks = not repeats and not lists
 
         def finish(call: Call, reply: Reply) -> Reply:
@@ -88,8 +91,8 @@ class Objects:
             items, uploads = reply.page[0], reply.status == CREATED or call.values.get(UPLOAD.name)
             found = document["items"] if lists else [document]
             if repeats and not items:
-                items = [self._kept(each) for each in found]
-                uploads = uploads and all(self._stands(call, each) for each in items)
+                items = [self._list_kept(each) for each in found]
+                uploads = uploads and all(self._is_stored(call, each) for each in items)
             if not items:  # only some fields of it
                 if uploads:
                     raise HttpError(400, "ask for upload without fields", [(UPLOAD.name, "fields")])
@@ -106,22 +109,22 @@ class Objects:
     def _locate(self, call: Call, item: Entity, shown: dict[str, Any], *, uploads: bool) -> None:
         for name in list_object_fields(self.entity):
             place = call.book.sign_download(item, name)
-            shown[name] |= {"url": place.url, "expires_at": _plain(place)["expires_at"]}
+            shown[name] |= {"url": place.url, "expires_at": _to_plain(place)["expires_at"]}
             if uploads:
-                shown[name]["upload"] = _plain(call.book.sign_upload(item, name))
+                shown[name]["upload"] = _to_plain(call.book.sign_upload(item, name))
 
-    def _kept(self, document: Mapping[str, Any]) -> Entity:
+    def _list_kept(self, document: Mapping[str, Any]) -> Entity:
         """The item that a kept reply shows."""
         fields = {name: value for name, value in document.items() if name in self.entity.fields_}
         created = dt.datetime.fromisoformat(document["created_at"])
         return restore_item(self.entity, fields, created, document["version"])
 
-    def _stands(self, call: Call, item: Entity) -> bool:
-        names = models.key_names(self.entity)
+    def _is_stored(self, call: Call, item: Entity) -> bool:
+        names = models.list_key_names(self.entity)
         one = ItemRef(self.entity, tuple(getattr(item, name) for name in names))
         return call.book.find(one) is not None
 
 
-def _plain(place: SignedRequest) -> Mapping[str, Any]:
+def _to_plain(place: SignedRequest) -> Mapping[str, Any]:
     plain: dict[str, Any] = json.loads(Upload(**vars(place)).model_dump_json())
     return plain

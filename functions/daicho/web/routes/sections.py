@@ -19,23 +19,25 @@ from daicho.declare.split import find_split_field
 from daicho.errors import DeclarationError
 from daicho.web.http import responses
 from daicho.web.http.operation import (
-    MOST_SPLIT_BYTES,
+    MAX_SPLIT_BODY_BYTES,
     Answerer,
     Call,
-    Choice,
     Operation,
     Parameter,
+    QueryVariant,
     Reply,
-    variables_of,
+    list_variables,
 )
-from daicho.web.http.preconditions import IF_MATCH, IF_NONE_MATCH, matches_any, version_asked
+from daicho.web.http.preconditions import IF_MATCH, IF_NONE_MATCH, matches_any, resolve_version
 from daicho.web.schema import models
 
 VARIABLE = "section"
 _NAME = Parameter(VARIABLE, Annotated[str, Field(min_length=1)], "Its name.", place="path")
 
 
-def operations(tag: str, resource: Resource, inside: tuple[Parameter, ...]) -> Iterator[Operation]:
+def build_operations(
+    tag: str, resource: Resource, inside: tuple[Parameter, ...]
+) -> Iterator[Operation]:
     """Reading and writing single sections, where the resource's items may be.
 
     Raises:
@@ -44,10 +46,10 @@ def operations(tag: str, resource: Resource, inside: tuple[Parameter, ...]) -> I
     held = find_split_field(resource.entity)
     if held is None:
         return
-    if VARIABLE in variables_of(resource.path):
+    if VARIABLE in list_variables(resource.path):
         raise DeclarationError(f"{resource.path}: {{{VARIABLE}}} is the name of a section")
     path, entity = f"{resource.path}/{{{VARIABLE}}}", resource.entity
-    body = _value_of(entity, held.name)
+    body = _read_value(entity, held.name)
     offered = {
         "GET": (_get(entity), f"Show one of the {held.name} of one {entity.__name__}"),
         "PUT": (_put(resource), f"Create or replace one of the {held.name}, and nothing else"),
@@ -59,22 +61,22 @@ def operations(tag: str, resource: Resource, inside: tuple[Parameter, ...]) -> I
         if method != "GET" and not {"PUT", "PATCH"} & set(resource.verbs):
             continue
         shown = None if method == "DELETE" else body
-        choice = Choice(f"{entity.__name__}.{held.name}.{method}", said, answer, shown)
+        choice = QueryVariant(f"{entity.__name__}.{held.name}.{method}", said, answer, shown)
         made = Operation(method, path, tag, [choice], (*inside, _NAME), (IF_MATCH,))
         match method:
             case "GET":
                 made.headers, made.also = (IF_NONE_MATCH,), (304,)
             case "PUT":
-                made.choices = [replace(choice, finish=_echoed)]
+                made.choices = [replace(choice, finish=_render_value)]
                 made.body, made.also, made.errors = body, (201,), (409, 412, 413, 415)
-                made.most_bytes = MOST_SPLIT_BYTES
+                made.most_bytes = MAX_SPLIT_BODY_BYTES
             case "DELETE":
                 made.status, made.errors = 204, (409, 412)
         yield made
 
 
 @cache
-def _value_of(entity: type[Entity], field: str) -> type[RootModel[Any]]:
+def _read_value(entity: type[Entity], field: str) -> type[RootModel[Any]]:
     """What a section holds: any value that the field's declaration admits."""
     _, value = typing.get_args(entity.fields_[field].annotation)
     said = {"__module__": __name__, "__doc__": "The value of one section."}
@@ -83,64 +85,64 @@ def _value_of(entity: type[Entity], field: str) -> type[RootModel[Any]]:
     return made
 
 
-def _asked(entity: type[Entity], call: Call) -> SectionRef[Entity]:
-    parts = tuple(call.values[name] for name in models.key_names(entity))
+def _build_ref(entity: type[Entity], call: Call) -> SectionRef[Entity]:
+    parts = tuple(call.values[name] for name in models.list_key_names(entity))
     return SectionRef(entity, parts, call.values[VARIABLE])
 
 
 def _get(entity: type[Entity]) -> Answerer:
     def answer(call: Call) -> Reply:
-        held = call.book.section(_asked(entity, call))
+        held = call.book.section(_build_ref(entity, call))
         known = call.values.get(IF_NONE_MATCH.name)
-        if known is not None and matches_any(known, _tag(held)):
-            return Reply(304, headers={"ETag": _tag(held)})
-        return Reply(200, _text(held.value), {"ETag": _tag(held)})
+        if known is not None and matches_any(known, _render_tag(held)):
+            return Reply(304, headers={"ETag": _render_tag(held)})
+        return Reply(200, _render_text(held.value), {"ETag": _render_tag(held)})
 
     return answer
 
 
 def _put(resource: Resource) -> Answerer:
     def answer(call: Call) -> Reply:
-        asked = _asked(resource.entity, call)
+        asked = _build_ref(resource.entity, call)
         body: Any = call.body
-        held = call.book.put_section(asked, body.root, if_match=_known_version(call, asked))
+        held = call.book.put_section(asked, body.root, if_match=_resolve_known_version(call, asked))
         if not held.new:
-            return Reply(200, headers={"ETag": _tag(held)})
-        names = zip(models.key_names(resource.entity), asked.parts, strict=True)
+            return Reply(200, headers={"ETag": _render_tag(held)})
+        names = zip(models.list_key_names(resource.entity), asked.parts, strict=True)
         path = f"{resource.path}/{{{VARIABLE}}}"
-        location = responses.filled(path, {**dict(names), VARIABLE: asked.name})
-        return Reply(201, headers={"ETag": _tag(held), "Location": location})
+        location = responses.fill_path(path, {**dict(names), VARIABLE: asked.name})
+        return Reply(201, headers={"ETag": _render_tag(held), "Location": location})
 
     return answer
 
 
-def _echoed(call: Call, reply: Reply) -> Reply:
+def _render_value(call: Call, reply: Reply) -> Reply:
     """What was put is shown, and not kept under an Idempotency-Key: a repeat brings it again."""
     body: Any = call.body
-    return replace(reply, body=_text(body.root))
+    return replace(reply, body=_render_text(body.root))
 
 
 def _delete(entity: type[Entity]) -> Answerer:
     def answer(call: Call) -> Reply:
-        asked = _asked(entity, call)
-        call.book.remove_section(asked, if_match=_known_version(call, asked))
-        return responses.NOTHING
+        asked = _build_ref(entity, call)
+        call.book.remove_section(asked, if_match=_resolve_known_version(call, asked))
+        return responses.NO_CONTENT
 
     return answer
 
 
-def _text(value: Any) -> str:
+def _render_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _tag(held: SectionValue) -> str:
+def _render_tag(held: SectionValue) -> str:
     return f'"{held.version}"'
 
 
-def _known_version(call: Call, asked: SectionRef[Entity]) -> int | None:
+def _resolve_known_version(call: Call, section: SectionRef[Entity]) -> int | None:
     """The version that If-Match asks for, None without one.
 
     Raises:
         PreconditionFailed: no version that the caller knows is the section's.
     """
-    return version_asked(call.values, lambda: call.book.find_section(asked), "section")
+    return resolve_version(call.values, lambda: call.book.find_section(section), "section")

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from daicho.layout.tombstone import TOMBSTONE_RETENTION
 from daicho.tenants.jobs import Archive, Job
-from daicho.web.http.operation import Call, Choice, Operation, Parameter, Reply
+from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
 
 if TYPE_CHECKING:
     from daicho.tenants.lifecycle import TenantAdmin
@@ -105,16 +105,16 @@ class JobView(BaseModel):
     proof: Proof | None = None
 
 
-def administration() -> list[Operation]:
+def build_admin_operations() -> list[Operation]:
     """The routes."""
-    delete = Choice(
+    delete = QueryVariant(
         "Tenant.DELETE",
         "Close the tenant for good, and remove everything of it by a job",
         _delete,
         JobView,
         optional=(ARCHIVE,),
     )
-    show = Choice("Job.GET", "Show how far a job has come", _show, JobView)
+    show = QueryVariant("Job.GET", "Show how far a job has come", _show, JobView)
     variable = Parameter("id", str, place="path")
     return [
         Operation("DELETE", "/tenant", TAG, [delete], status=202, role=ADMIN, errors=(503,)),
@@ -123,19 +123,19 @@ def administration() -> list[Operation]:
 
 
 def _delete(call: Call) -> Reply:
-    job = _desk(call).delete(call.values["archive"])
-    return Reply(202, view(job).model_dump_json(), {"Location": f"/jobs/{job.id}"})
+    job = _get_admin(call).delete(call.values["archive"])
+    return Reply(202, build_view(job).model_dump_json(), {"Location": f"/jobs/{job.id}"})
 
 
 def _show(call: Call) -> Reply:
-    return Reply(200, view(_desk(call).get_job(call.values["id"])).model_dump_json())
+    return Reply(200, build_view(_get_admin(call).get_job(call.values["id"])).model_dump_json())
 
 
-def _desk(call: Call) -> TenantAdmin:
+def _get_admin(call: Call) -> TenantAdmin:
     return cast("TenantAdmin", call.book)
 
 
-def view(job: Job) -> JobView:
+def build_view(job: Job) -> JobView:
     """A job as it is shown."""
     counts, done = job.counts, job.state == "succeeded"
     return JobView(
@@ -152,19 +152,19 @@ def view(job: Job) -> JobView:
         ),
         read_units=counts.get("read_units", 0),
         write_units=counts.get("write_units", 0),
-        asked_at=_instant(job.asked_at),
-        updated_at=_instant(job.updated_at),
+        asked_at=_parse_instant(job.asked_at),
+        updated_at=_parse_instant(job.updated_at),
         archive=job.archive,
-        waits_until=_instant(job.waits) if job.waits else None,
+        waits_until=_parse_instant(job.waits) if job.waits else None,
         error=job.error or None,
-        proof=_proof(job) if done else None,
+        proof=_build_proof(job) if done else None,
     )
 
 
-def _proof(job: Job) -> Proof:
-    ended = _instant(job.finished_at)
+def _build_proof(job: Job) -> Proof:
+    ended = _parse_instant(job.finished_at)
     return Proof(
-        began=_instant(job.began),
+        began=_parse_instant(job.began),
         ended=ended,
         looked_at=_count(job.seen, "looked_at"),
         tombstones=_count(job.seen, "tombstones"),
@@ -176,5 +176,5 @@ def _count(counts: Mapping[str, float], name: str) -> int:
     return int(counts.get(name, 0))
 
 
-def _instant(text: str) -> dt.datetime:
+def _parse_instant(text: str) -> dt.datetime:
     return dt.datetime.fromisoformat(text)

@@ -15,19 +15,19 @@ from daicho.declare.listings import ListingQueries
 from daicho.declare.queries import ListQuery
 from daicho.errors import DeclarationError
 from daicho.web.http.operation import Call, Parameter
-from daicho.web.schema.wire_types import in_text, limited
+from daicho.web.schema.wire_types import add_limits, to_text_type
 
-LONGEST = dt.timedelta(days=3_660)
+MAX_UNITS = dt.timedelta(days=3_660)
 
 
-def parameter(window: Window) -> Parameter:
+def build_parameter(window: Window) -> Parameter:
     """The parameter that says how many of the window's units."""
-    most = LONGEST // dt.timedelta(**{window: 1})
-    annotation = limited(in_text(int), [Ge(1), Le(most)])
+    most = MAX_UNITS // dt.timedelta(**{window: 1})
+    annotation = add_limits(to_text_type(int), [Ge(1), Le(most)])
     return Parameter(window, annotation, f"Only of the last so many {window}.")
 
 
-def check(owner: Any, way: str, path: str, window: Window) -> None:
+def check_window(owner: Any, mode: str, path: str, window: Window) -> None:
     """Refuse a window over what is not ordered by an instant.
 
     Raises:
@@ -40,13 +40,13 @@ def check(owner: Any, way: str, path: str, window: Window) -> None:
     match owner:
         case ListingQueries():
             order = (owner.declaration.order or (created_at,))[0]
-        case KeyQueries() if way == "all":
+        case KeyQueries() if mode == "all":
             order = next(iter(owner.declaration.parts[owner.declaration.partition :]), None)
     if order is None or order.kind != "datetime":
         raise DeclarationError(f"{path}: {owner.declaration} is not ordered by an instant")
 
 
-def within(call: Call, window: Window | None, question: ListQuery[E]) -> ListQuery[E]:
+def limit_to_window(call: Call, window: Window | None, question: ListQuery[E]) -> ListQuery[E]:
     """The question, of the last minutes if a request says how many."""
     number: int | None = call.values.get(window) if window else None
     return question if number is None else question.last(dt.timedelta(**{str(window): number}))

@@ -12,18 +12,21 @@ from pydantic import BaseModel
 from daicho.declare.domain import Resource
 from daicho.declare.queries import ItemRef, ListQuery
 from daicho.web.http import field_selection, responses
-from daicho.web.http.operation import Answerer, Call, Choice, Operation, Parameter, Reply
+from daicho.web.http.operation import Answerer, Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.http.paging import PAGING
 from daicho.web.http.preconditions import IF_MATCH, IF_NONE_MATCH
 from daicho.web.routes import crud
 from daicho.web.schema import models
-from daicho.web.schema.wire_types import in_text, limited
+from daicho.web.schema.wire_types import add_limits, to_text_type
 
-HIGHEST = 10**15
+MAX_VERSION = 10**15
 NUMBER = Parameter(
-    "version", limited(in_text(int), [Ge(1), Le(HIGHEST)]), "The version's number.", "path"
+    "version",
+    add_limits(to_text_type(int), [Ge(1), Le(MAX_VERSION)]),
+    "The version's number.",
+    "path",
 )
-Outside = tuple[Parameter, ...]
+OutsideParameters = tuple[Parameter, ...]
 
 
 class Forgotten(BaseModel):
@@ -33,8 +36,11 @@ class Forgotten(BaseModel):
     done: bool
 
 
-def operations(
-    tag: str, resource: Resource, variables: Outside, outside: tuple[Outside, Outside]
+def build_operations(
+    tag: str,
+    resource: Resource,
+    variables: OutsideParameters,
+    outside: tuple[OutsideParameters, OutsideParameters],
 ) -> Iterator[Operation]:
     """Versions of an item to list and to show; to restore and forget where it may be written.
 
@@ -42,63 +48,67 @@ def operations(
     """
     entity, name = resource.entity, resource.entity.__name__
     every, one = f"{resource.path}/versions", f"{resource.path}/versions/{{version}}"
-    shown, (required, optional) = models.reading(entity), outside
+    shown, (required, optional) = models.build_item_model(entity), outside
 
-    def choice(way: str, said: str, does: Answerer, returns: Any, *more: Parameter) -> list[Choice]:
+    def choice(
+        way: str, said: str, does: Answerer, returns: Any, *more: Parameter
+    ) -> list[QueryVariant]:
         called = ".".join(filter(None, (name, "versions", way)))
-        return [Choice(called, said, does, returns, required, (*optional, *more))]
+        return [QueryVariant(called, said, does, returns, required, (*optional, *more))]
 
     said = f"List the versions of one {name}, newest first; of a removed one too"
-    fields = field_selection.parameter(entity)
-    lists = choice("", said, _listed(resource), models.page_of(shown), *PAGING, fields)
+    fields = field_selection.build_parameter(entity)
+    lists = choice("", said, _build_list(resource), models.build_page_model(shown), *PAGING, fields)
     yield Operation("GET", every, tag, lists, variables)
     numbered = (*variables, NUMBER)
     said = f"Show one {name} as it was in that version"
-    does = choice("at", said, _shown(resource), shown, fields)
+    does = choice("at", said, _build_get(resource), shown, fields)
     shows = Operation("GET", one, tag, does, numbered)
     shows.headers, shows.also = (IF_NONE_MATCH,), (304,)
     yield shows
     if {"PUT", "PATCH"} & set(resource.verbs):
         said = f"Write a version of one {name} once more, as the newest"
-        does = choice("restore", said, _restored(resource), shown)
+        does = choice("restore", said, _build_restore(resource), shown)
         restores = Operation("POST", f"{one}/restore", tag, does, numbered, (IF_MATCH,))
         restores.errors = (409, 412)
         yield restores
     if "DELETE" in resource.verbs:
         said = f"Remove the versions of one {name} before the newest, a thousand at most"
-        forgets = choice("forget", said, _forgotten(resource), Forgotten)
+        forgets = choice("forget", said, _build_forget(resource), Forgotten)
         yield Operation("DELETE", every, tag, forgets, variables)
 
 
-def _listed(resource: Resource) -> Answerer:
+def _build_list(resource: Resource) -> Answerer:
     def answer(call: Call) -> Reply:
-        one = crud.one_of(resource.entity, call.values)
-        return responses.items(call, ListQuery(one.entity, "versions", "versions", one.parts))
+        one = crud.build_ref(resource.entity, call.values)
+        return responses.show_list(call, ListQuery(one.entity, "versions", "versions", one.parts))
 
     return answer
 
 
-def _shown(resource: Resource) -> Answerer:
-    return lambda call: responses.one(call, _numbered(resource, call))
+def _build_get(resource: Resource) -> Answerer:
+    return lambda call: responses.show_one(call, _add_number(resource, call))
 
 
-def _restored(resource: Resource) -> Answerer:
+def _build_restore(resource: Resource) -> Answerer:
     def answer(call: Call) -> Reply:
-        one = crud.one_of(resource.entity, call.values)
-        version = crud.known_version(call, one)
-        return responses.changed(call.book.restore(_numbered(resource, call), if_match=version))
+        one = crud.build_ref(resource.entity, call.values)
+        version = crud.resolve_known_version(call, one)
+        return responses.show_changed(
+            call.book.restore(_add_number(resource, call), if_match=version)
+        )
 
     return answer
 
 
-def _forgotten(resource: Resource) -> Answerer:
+def _build_forget(resource: Resource) -> Answerer:
     def answer(call: Call) -> Reply:
-        found = call.book.forget(crud.one_of(resource.entity, call.values))
+        found = call.book.forget(crud.build_ref(resource.entity, call.values))
         return Reply(200, json.dumps({"removed": found.removed, "done": found.done}))
 
     return answer
 
 
-def _numbered(resource: Resource, call: Call) -> ItemRef[Any]:
-    one = crud.one_of(resource.entity, call.values)
+def _add_number(resource: Resource, call: Call) -> ItemRef[Any]:
+    one = crud.build_ref(resource.entity, call.values)
     return ItemRef(one.entity, one.parts, call.values[NUMBER.name])

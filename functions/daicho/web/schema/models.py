@@ -20,29 +20,29 @@ from daicho.declare.split import find_split_field
 from daicho.items.projection import View
 from daicho.web.schema.wire_types import (
     ADDRESSABLE,
-    addressable_names,
-    in_json,
-    in_text,
-    limited,
-    shown,
+    add_limits,
+    list_addressable_names,
+    to_json_type,
+    to_shown_type,
+    to_text_type,
 )
 
 STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
-def key_names(entity: type[Entity]) -> tuple[str, ...]:
+def list_key_names(entity: type[Entity]) -> tuple[str, ...]:
     """The fields of an entity's key, partition first."""
-    return tuple(spec.name for spec in key_of(entity).parts)
+    return tuple(spec.name for spec in build_key_model(entity).parts)
 
 
-def key_of(entity: type[Entity]) -> Key[Any]:
+def build_key_model(entity: type[Entity]) -> Key[Any]:
     """An entity's key as it is declared."""
     key = entity.declarations_["key"]
     assert isinstance(key, Key)  # noqa: S101  # an entity without one fails when it is defined
     return key
 
 
-def creation(
+def build_creation_model(
     entity: type[Entity], name: str, outside: Iterable[str], in_paths: Collection[str] = ()
 ) -> type[BaseModel]:
     """What POST and PUT take: all that the path (``outside``) does not say and nothing makes.
@@ -50,35 +50,38 @@ def creation(
     ``in_paths``: fields that something is asked by in a path, so that they hold no slash.
     """
     fields: dict[str, Any] = {}
-    for each, spec in _writable(entity, outside).items():
+    for each, spec in _is_writable(entity, outside).items():
         if spec.factory is not None:
             default = Field(default_factory=spec.factory)
         elif spec.default is not MISSING:
             default = Field(default=spec.default)
         else:
             default = Field()
-        fields[each] = (_written(entity, each, in_paths), default)
+        fields[each] = (_list_written(entity, each, in_paths), default)
     return create_model(name, __config__=STRICT, **fields)
 
 
-def change(entity: type[Entity], in_paths: Collection[str] = ()) -> type[BaseModel]:
+def build_change_model(entity: type[Entity], in_paths: Collection[str] = ()) -> type[BaseModel]:
     """What PATCH takes: any of what may change; null where the field admits None."""
-    moves = key_of(entity).moves
-    fixed = [name for name in key_names(entity) if moves is None or name != moves.name]
+    moves = build_key_model(entity).moves
+    fixed = [name for name in list_key_names(entity) if moves is None or name != moves.name]
     # The default only says that a field may be left out: a null is still validated.
     fields: dict[str, Any] = {
-        each: (_written(entity, each, in_paths), Field(default=None))
-        for each, spec in _writable(entity, fixed).items()
+        each: (_list_written(entity, each, in_paths), Field(default=None))
+        for each, spec in _is_writable(entity, fixed).items()
         if not spec.frozen and spec is not find_split_field(entity)
     }
     return create_model(f"{entity.__name__}Change", __config__=STRICT, **fields)
 
 
 @cache
-def reading(entity: type[Entity]) -> type[BaseModel]:
+def build_item_model(entity: type[Entity]) -> type[BaseModel]:
     """What is shown of an item: all but hidden fields."""
     fields: dict[str, Any] = {
-        name: (shown(spec.annotation | None if spec.role == "copied" else spec.annotation), ...)
+        name: (
+            to_shown_type(spec.annotation | None if spec.role == "copied" else spec.annotation),
+            ...,
+        )
         for name, spec in entity.fields_.items()
         if not spec.hidden
     }
@@ -93,14 +96,14 @@ def reading(entity: type[Entity]) -> type[BaseModel]:
 
 
 @cache
-def page_of(model: type[BaseModel]) -> type[BaseModel]:
+def build_page_model(model: type[BaseModel]) -> type[BaseModel]:
     """The model of a list's page."""
     fields: dict[str, Any] = {"items": (list[model], ...), "cursor": (str | None, ...)}  # type: ignore[valid-type]
     said = "A page of a list; the cursor is null at the end, and only there."
     return create_model(f"{model.__name__}Page", __doc__=said, **fields)
 
 
-def text_of(item: Entity) -> str:
+def render_item(item: Entity) -> str:
     """An item as JSON."""
     entity, held = type(item), find_split_field(type(item))
     left_out = held.name if held is not None else None
@@ -112,45 +115,45 @@ def text_of(item: Entity) -> str:
     values |= {"created_at": item.created_at, "version": item.version}
     if entity.versioned_:
         values["versioned_at"] = item.versioned_at
-    made = reading(entity).model_construct(**values)
+    made = build_item_model(entity).model_construct(**values)
     return made.model_dump_json(warnings=False, exclude_unset=True)
 
 
-def text_of_view(view: View) -> str:
+def render_view(view: View) -> str:
     """Some fields of an item as JSON."""
     values: dict[str, Any] = {
         name: sorted(value) if isinstance(value, set | frozenset) else value
         for name, value in view.values.items()
     }
-    made = reading(view.entity).model_construct(**values)
+    made = build_item_model(view.entity).model_construct(**values)
     return made.model_dump_json(warnings=False, exclude_unset=True)
 
 
-def given(body: BaseModel) -> dict[str, Any]:
+def get_given_fields(body: BaseModel) -> dict[str, Any]:
     """The values that a body gives, and nothing that it leaves out."""
     return {name: getattr(body, name) for name in body.model_fields_set}
 
 
-def parameter_type(entity: type[Entity], name: str) -> Any:
+def choose_parameter_type(entity: type[Entity], name: str) -> Any:
     """The type of a field where it stands in a path or a query."""
-    return _typed(entity, name, in_text)
+    return _choose_type(entity, name, to_text_type)
 
 
-def _written(entity: type[Entity], name: str, in_paths: Collection[str]) -> Any:
+def _list_written(entity: type[Entity], name: str, in_paths: Collection[str]) -> Any:
     """The type of a field in a body. What would have no address is refused."""
-    typed, held = _typed(entity, name, in_json), find_split_field(entity)
+    typed, held = _choose_type(entity, name, to_json_type), find_split_field(entity)
     if held is not None and name == held.name:
-        return Annotated[typed, AfterValidator(addressable_names)]
+        return Annotated[typed, AfterValidator(list_addressable_names)]
     return Annotated[typed, ADDRESSABLE] if name in in_paths else typed
 
 
-def _typed(entity: type[Entity], name: str, as_written: Callable[[Any], Any]) -> Any:
+def _choose_type(entity: type[Entity], name: str, as_written: Callable[[Any], Any]) -> Any:
     """The field's type with the limits that the entity's own model puts on it."""
     found = entity.model_.model_fields[name]
-    return limited(as_written(entity.fields_[name].annotation), found.metadata)
+    return add_limits(as_written(entity.fields_[name].annotation), found.metadata)
 
 
-def _writable(entity: type[Entity], outside: Iterable[str]) -> dict[str, FieldSpec]:
+def _is_writable(entity: type[Entity], outside: Iterable[str]) -> dict[str, FieldSpec]:
     left_out = set(outside)
     return {
         name: spec

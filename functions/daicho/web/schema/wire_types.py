@@ -31,7 +31,7 @@ _ISO = re.compile(
 )
 
 
-def _instant_text(value: Any) -> Any:
+def _render_instant(value: Any) -> Any:
     # What a validator in front hands on is no JSON any more, so strict mode wants the value itself.
     if not isinstance(value, str):
         return value
@@ -45,14 +45,14 @@ def _instant_text(value: Any) -> Any:
     )
 
 
-def _in_utc(value: dt.datetime) -> dt.datetime:
+def _to_utc(value: dt.datetime) -> dt.datetime:
     try:
         return value.astimezone(dt.UTC)
     except OverflowError:
         raise PydanticCustomError("instant", "Input should be a year from 1 to 9999 UTC") from None
 
 
-def _day_text(value: Any) -> Any:
+def _render_day(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
@@ -63,7 +63,7 @@ def _day_text(value: Any) -> Any:
     raise PydanticCustomError("day", "Input should be a day: 2026-11-21")
 
 
-def _exact(value: Any) -> Any:
+def _check_exact(value: Any) -> Any:
     """A decimal as it was sent; one that JSON's number has rounded already is refused."""
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         return Decimal(value)
@@ -77,7 +77,7 @@ def _exact(value: Any) -> Any:
     return exact
 
 
-def _holdable(value: Any) -> Any:
+def _check_storable(value: Any) -> Any:
     try:
         to_value(value)
     except ValueError as error:
@@ -87,76 +87,79 @@ def _holdable(value: Any) -> Any:
     return value
 
 
-def _integer_text(value: Any) -> Any:
+def _parse_integer_text(value: Any) -> Any:
     if isinstance(value, str) and not _INTEGER.fullmatch(value):
         raise PydanticCustomError("int_parsing", "Input should be a whole number")
     return value
 
 
-def _truth_text(value: Any) -> Any:
+def _parse_truth_text(value: Any) -> Any:
     if isinstance(value, str) and value not in ("true", "false"):
         raise PydanticCustomError("bool_parsing", "Input should be true or false")
     return value
 
 
-def _addressable(value: Any) -> Any:
+def _check_addressable(value: Any) -> Any:
     if isinstance(value, str) and ("/" in value or value in (".", "..")):
         raise PydanticCustomError("path", "Input stands in paths: it has no slash, nor is . or ..")
     return value
 
 
-def addressable_names(sections: dict[str, Any]) -> dict[str, Any]:
+def list_addressable_names(sections: dict[str, Any]) -> dict[str, Any]:
     """Refuse names that have no address.
 
     An HTTP API decodes ``%2F`` before it routes a path, and most clients take dots out of it.
     """
     for name in sections:
-        _addressable(name)
+        _check_addressable(name)
     return sections
 
 
-ADDRESSABLE = AfterValidator(_addressable)
+ADDRESSABLE = AfterValidator(_check_addressable)
 """Of text that is asked by in a path, and in nothing else."""
 Addressable = Annotated[str, ADDRESSABLE]
 _INSTANT_EXAMPLE = Field(examples=["2026-11-21T01:05:40.123456Z"])
 Instant = Annotated[
-    dt.datetime, BeforeValidator(_instant_text), AfterValidator(_in_utc), _INSTANT_EXAMPLE
+    dt.datetime, BeforeValidator(_render_instant), AfterValidator(_to_utc), _INSTANT_EXAMPLE
 ]
-Day = Annotated[dt.date, BeforeValidator(_day_text), Field(examples=["2026-11-21"])]
+Day = Annotated[dt.date, BeforeValidator(_render_day), Field(examples=["2026-11-21"])]
 Month = Annotated[str, Field(pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])$", examples=["2026-11"])]
 
 _IN_JSON: dict[Any, Any] = {
     dt.datetime: Instant,
     dt.date: Day,
-    int: Annotated[int, AfterValidator(_holdable)],
-    float: Annotated[float, Field(allow_inf_nan=False), AfterValidator(_holdable)],
+    int: Annotated[int, AfterValidator(_check_storable)],
+    float: Annotated[float, Field(allow_inf_nan=False), AfterValidator(_check_storable)],
     Decimal: Annotated[
-        Decimal, Field(allow_inf_nan=False), BeforeValidator(_exact), AfterValidator(_holdable)
+        Decimal,
+        Field(allow_inf_nan=False),
+        BeforeValidator(_check_exact),
+        AfterValidator(_check_storable),
     ],
 }
 _IN_TEXT: dict[Any, Any] = {
     **_IN_JSON,
-    int: Annotated[int, BeforeValidator(_integer_text), AfterValidator(_holdable)],
-    bool: Annotated[bool, BeforeValidator(_truth_text)],
+    int: Annotated[int, BeforeValidator(_parse_integer_text), AfterValidator(_check_storable)],
+    bool: Annotated[bool, BeforeValidator(_parse_truth_text)],
 }
 
 
-def in_json(annotation: Any) -> Any:
+def to_json_type(annotation: Any) -> Any:
     """The type as a body's field."""
-    return _replaced(annotation, _IN_JSON)
+    return _replace_types(annotation, _IN_JSON)
 
 
-def in_text(annotation: Any) -> Any:
+def to_text_type(annotation: Any) -> Any:
     """The type as a component of a path or as a query parameter."""
-    return _replaced(annotation, _IN_TEXT)
+    return _replace_types(annotation, _IN_TEXT)
 
 
-def shown(annotation: Any) -> Any:
+def to_shown_type(annotation: Any) -> Any:
     """The type as it is answered: sets become lists, so that their order can be fixed."""
-    return _replaced(annotation, {set[str]: list[str]})
+    return _replace_types(annotation, {set[str]: list[str]})
 
 
-def limited(annotation: Any, limits: Sequence[Any]) -> Any:
+def add_limits(annotation: Any, limits: Sequence[Any]) -> Any:
     """The type with limits, which stand before its validators: JSON Schema shows them then."""
     if not limits:
         return annotation
@@ -171,7 +174,7 @@ def admits_none(annotation: Any) -> bool:
     return annotation is None or type(None) in typing.get_args(annotation)
 
 
-def _replaced(annotation: Any, by: dict[Any, Any]) -> Any:
+def _replace_types(annotation: Any, by: dict[Any, Any]) -> Any:
     try:
         if annotation in by:
             return by[annotation]
@@ -179,9 +182,9 @@ def _replaced(annotation: Any, by: dict[Any, Any]) -> Any:
         pass
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is Annotated:
-        return Annotated[(_replaced(inner[0], by), *inner[1:])]
+        return Annotated[(_replace_types(inner[0], by), *inner[1:])]
     if origin in (Union, types.UnionType):
-        return Union[tuple(_replaced(each, by) for each in inner)]  # noqa: UP007
+        return Union[tuple(_replace_types(each, by) for each in inner)]  # noqa: UP007
     if origin in (list, set, dict, tuple):
-        return origin[tuple(_replaced(each, by) for each in inner)]
+        return origin[tuple(_replace_types(each, by) for each in inner)]
     return annotation

@@ -11,8 +11,8 @@ import duckdb
 import pytest
 
 from daicho.archive.reader import Selection
-from daicho_cli.archive.athena_engine import Athena
-from daicho_cli.archive.sql import over, whole_rows
+from daicho_cli.archive.athena_engine import AthenaEngine
+from daicho_cli.archive.sql import select_rows, select_statement
 from tests.support.archive_commands import TEXTS, Commanded
 from tests.support.memory_archive import Kept, download, name_after
 
@@ -185,11 +185,11 @@ def test_a_query_that_is_broken_off_is_stopped(made: Commanded) -> None:
         raise KeyboardInterrupt
 
     engine: Any = Slow(made.kept)
-    athena = Athena(engine, "group", "daicho_test", "archive", sleep)
+    athena = AthenaEngine(engine, "group", "daicho_test", "archive", sleep)
     with pytest.raises(KeyboardInterrupt):
         athena.answer(
-            lambda without: over(
-                whole_rows(None), ("daicho_test", "archive"), Selection(), ["Download"], without
+            lambda without: select_statement(
+                select_rows(None), ("daicho_test", "archive"), Selection(), ["Download"], without
             ),
             lambda *_: None,
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from daicho_cli.archive.checkpoint import State, StateError, summed
+from daicho_cli.archive.checkpoint import State, StateError, sum_counts
 
 
 def test_a_state_of_another_call_is_refused(tmp_path: Path) -> None:
@@ -20,5 +20,5 @@ def test_a_state_of_another_call_is_refused(tmp_path: Path) -> None:
 def test_counts_of_two_calls_are_one() -> None:
     before = {"a": 1, "b": {"x": "1"}, "c": ["p"]}
     now = {"a": 2, "b": {"y": "2"}, "c": ["q"], "d": 4}
-    assert summed(before, now) == {"a": 3, "b": {"x": "1", "y": "2"}, "c": ["p", "q"], "d": 4}
-    assert summed({}, now) == now
+    assert sum_counts(before, now) == {"a": 3, "b": {"x": "1", "y": "2"}, "c": ["p", "q"], "d": 4}
+    assert sum_counts({}, now) == now

@@ -7,7 +7,7 @@ import re
 
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
-from daicho_cli.generate.access_patterns import access_patterns
+from daicho_cli.generate.access_patterns import render_access_patterns
 from daicho_cli.project import DOCS
 from tests.support.sample_rooms import domain
 
@@ -28,7 +28,7 @@ def test_every_route_of_the_api_is_among_the_access_patterns() -> None:
 
 def test_each_kind_of_question_says_index_key_and_reads() -> None:
     daicho = Daicho(domain)
-    page = access_patterns(daicho, daicho.append_generations(Ledger()))
+    page = render_access_patterns(daicho, daicho.append_generations(Ledger()))
     rows = {line.split("`")[1]: line for line in page.splitlines() if line.startswith("| `")}
     wanted = {
         "GET /rooms/{room}/shelves": "| table | PK `t#Shelf#{room}#{shard}`, merged over 3 shards",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from daicho_cli.generate.route_queries import asked_by
+from daicho_cli.generate.route_queries import list_queries
 from tests.support.sample_rooms import tidy
 
 
 def test_what_a_function_asks_is_read_off_its_code() -> None:
-    assert sorted(asked_by(tidy)) == ["Shelf.named", "Stand.write"]
+    assert sorted(list_queries(tidy)) == ["Shelf.named", "Stand.write"]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from daicho.errors import SettingsError, UnavailableError
-from handlers.wiring.dependencies import Outside
-from handlers.wiring.fault_injection import Faults, faulty
+from handlers.wiring.dependencies import Dependencies
+from handlers.wiring.fault_injection import Faults, with_faults
 from tests.support.stream_pump import Context
 
 CALLS = 2_000
@@ -42,7 +42,7 @@ def stores(share: float, seed: int = 1) -> tuple[Faults, Store, Any]:
     """Faults, a store, and the same store as a faulty handler meets it."""
     faults, store = Faults(share, chance=random.Random(seed), end=end), Store()
     given: Any = store
-    outside = faults.around(Outside(table=lambda: given, bucket=lambda: given))
+    outside = faults.wrap_dependencies(Dependencies(table=lambda: given, bucket=lambda: given))
     return faults, store, outside.table()
 
 
@@ -78,7 +78,7 @@ def test_some_invocations_die_at_any_call_or_when_all_is_done() -> None:
                 continue
         return {"state": {}}
 
-    mortal = faults.dying(handler)
+    mortal = faults.end_at_random(handler)
     for _ in range(CALLS):
         try:
             assert mortal({}, Context()) == {"state": {}}
@@ -100,8 +100,8 @@ def test_without_the_setting_nothing_is_around_the_handler() -> None:
         return handler
 
     local = {"TABLE_NAME": "daicho", "STAGE": "local"}
-    assert faulty(build, local) is handler
-    assert faulty(build, {**local, "FAULTS": "0.5"}) is not handler
+    assert with_faults(build, local) is handler
+    assert with_faults(build, {**local, "FAULTS": "0.5"}) is not handler
     assert [sorted(given) for given in built] == [[], ["outside"]]
     with pytest.raises(SettingsError, match="FAULTS is for STAGE local only"):
-        faulty(build, {"TABLE_NAME": "daicho", "STAGE": "prod", "FAULTS": "0.5"})
+        with_faults(build, {"TABLE_NAME": "daicho", "STAGE": "prod", "FAULTS": "0.5"})

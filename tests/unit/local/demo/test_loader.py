@@ -12,7 +12,7 @@ import pytest
 
 from local.demo import loader
 from local.demo.loader import HERE, Sent, steps
-from local.instance import Place
+from local.instance import LocalInstance
 from local.users import TENANTS
 
 
@@ -67,9 +67,9 @@ STACK = {"url": "http://api", "tokens": {"acme": "a", "globex": "b"}}
 
 
 @pytest.fixture
-def settled(monkeypatch: pytest.MonkeyPatch) -> list[Place]:
+def settled(monkeypatch: pytest.MonkeyPatch) -> list[LocalInstance]:
     """The places whose data was waited for."""
-    found: list[Place] = []
+    found: list[LocalInstance] = []
     monkeypatch.setattr(loader, "_settle", lambda place, _: found.append(place))
     return found
 
@@ -93,20 +93,20 @@ def answering(monkeypatch: pytest.MonkeyPatch, closed: str | None = None) -> Non
 
 
 def test_it_must_show_itself_only_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settled: list[Place]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settled: list[LocalInstance]
 ) -> None:
     answering(monkeypatch)
-    place = Place(tmp_path, 4566)
+    place = LocalInstance(tmp_path, 4566)
     loader.load(place, STACK)
     loader.load(place, STACK)  # its messages may have expired by now
     assert settled == [place]
 
 
 def test_a_closed_tenant_is_left_out_and_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settled: list[Place]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settled: list[LocalInstance]
 ) -> None:
     answering(monkeypatch, closed="a")
     said: list[str] = []
-    assert loader.load(Place(tmp_path, 4566), STACK, said.append) > 0
+    assert loader.load(LocalInstance(tmp_path, 4566), STACK, said.append) > 0
     assert ["acme" in each and "make reset" in each for each in said] == [True]
     assert not settled

@@ -11,7 +11,7 @@ from daicho import errors
 from daicho.declare.registry import Daicho
 from daicho.errors import Refusal, refuse
 from daicho.web.api import Api
-from daicho.web.http.problem_types import TYPES, described, type_of
+from daicho.web.http.problem_types import TYPES, find_type, render_page
 from daicho.web.http.problems import HttpError
 from tests.support.api_client import Client
 from tests.support.sample_domain import TOYS
@@ -71,7 +71,7 @@ def test_the_pages_are_open_and_what_is_no_type_is_not_found() -> None:
     assert client("GET", "/problems/nothing").status == 404
     assert client("GET", "/problems/%3Cscript%3E").json["type"].endswith("/problems/not-found")
     assert client("GET", "/problematic").status == 403
-    assert described("nothing") is None
+    assert render_page("nothing") is None
 
 
 def test_every_refusal_of_the_library_has_a_type() -> None:
@@ -82,7 +82,7 @@ def test_every_refusal_of_the_library_has_a_type() -> None:
     ]
     assert len(kinds) > 5
     for kind in kinds:
-        found = type_of(kind.status, kind.type)
+        found = find_type(kind.status, kind.type)
         assert (found.status, bool(found.name)) == (kind.status, True), kind
     assert len({each.name for each in TYPES}) == len(TYPES)
     assert all(each.means and each.remedy for each in TYPES)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from daicho.web.http.problems import of_validation
+from daicho.web.http.problems import from_validation
 
 
 class Inner(BaseModel):
@@ -35,5 +35,5 @@ class Outer(BaseModel):
 def test_no_class_is_named(value: Any, errors: list[tuple[str, str]]) -> None:
     with pytest.raises(ValidationError) as caught:
         Outer.model_validate(value)
-    problem = of_validation(caught.value.errors())
+    problem = from_validation(caught.value.errors())
     assert (problem.status, problem.errors) == (422, errors)

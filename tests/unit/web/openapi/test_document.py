@@ -13,15 +13,15 @@ import domains
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.web.http.operation import Operation
-from daicho.web.http.problem_types import type_of
-from daicho.web.openapi.document import described, openapi, page
+from daicho.web.http.problem_types import find_type
+from daicho.web.openapi.document import describe_api, describe_operations, render_page
 from daicho.web.openapi.examples import UNKNOWN
-from daicho.web.routes.builder import operations
-from daicho.web.routes.tenant_admin import administration
+from daicho.web.routes.builder import build_operations
+from daicho.web.routes.tenant_admin import build_admin_operations
 from tests.support.sample_domain import TOYS
 
 DAICHO = Daicho.discover(domains)
-SPEC = openapi(DAICHO, Ledger.load())
+SPEC = describe_api(DAICHO, Ledger.load())
 OPERATIONS = [
     (path, method, operation)
     for path, item in SPEC["paths"].items()
@@ -42,7 +42,9 @@ def references(value: Any) -> set[str]:
 
 def test_it_has_every_operation_once() -> None:
     ids = [operation["operationId"] for _, _, operation in OPERATIONS]
-    assert len(ids) == len(set(ids)) == len(operations(DAICHO)) + len(administration())
+    assert (
+        len(ids) == len(set(ids)) == len(build_operations(DAICHO)) + len(build_admin_operations())
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,9 @@ def test_every_schema_has_an_example_and_bodies_are_closed() -> None:
 
 def test_what_is_hidden_is_not_described() -> None:
     assert "salt" not in json.dumps(SPEC)
-    text = json.dumps(described(operations(Daicho(*TOYS)))["components"]["schemas"]["Contact"])
+    text = json.dumps(
+        describe_operations(build_operations(Daicho(*TOYS)))["components"]["schemas"]["Contact"]
+    )
     assert "secret" not in text
 
 
@@ -95,12 +99,12 @@ def test_parameters_say_what_must_be_given() -> None:
 
 def test_it_says_where_it_is_served() -> None:
     assert SPEC["servers"] == [{"url": "/"}]
-    there = openapi(DAICHO, Ledger.load(), server="https://api.example.com")
+    there = describe_api(DAICHO, Ledger.load(), server="https://api.example.com")
     assert there["servers"] == [{"url": "https://api.example.com"}]
 
 
 EXAMPLES = DAICHO.examples
-SERVED = [*operations(DAICHO), *administration()]
+SERVED = [*build_operations(DAICHO), *build_admin_operations()]
 BODIES = [each for each in SERVED if each.body is not None]
 
 
@@ -142,12 +146,12 @@ def test_every_domain_has_values_of_its_own() -> None:
 
 
 def test_what_a_package_says_nothing_of_is_made_up() -> None:
-    spec = described(operations(Daicho(*TOYS)), examples={"": {"name": 7}})
+    spec = describe_operations(build_operations(Daicho(*TOYS)), examples={"": {"name": 7}})
     assert spec["components"]["schemas"]["Contact"]["examples"][0]["name"] == UNKNOWN
 
 
 def test_the_page_brings_all_that_it_needs_and_takes_a_token() -> None:
-    shown_page = page(json.dumps(SPEC))
+    shown_page = render_page(json.dumps(SPEC))
     loaded = re.findall(r"<(?:script|link|img)[^>]*?(?:src|href)=[\"']?([^\"'> ]+)", shown_page)
     assert [each for each in loaded if each.startswith(("http", "//"))] == []
     assert SPEC["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
@@ -161,4 +165,4 @@ def test_each_problem_that_is_described_has_its_type() -> None:
         (content,) = described_as["content"].values()
         example = content["example"]
         assert str(example["status"]) == status
-        assert example["type"] == f"/problems/{type_of(int(status)).name}"
+        assert example["type"] == f"/problems/{find_type(int(status)).name}"

@@ -21,7 +21,7 @@ from daicho import (
 from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
 from daicho.web.http.operation import Operation
-from daicho.web.routes.builder import operations
+from daicho.web.routes.builder import build_operations
 from tests.support.sample_domain import TOYS, Contact, FakeBook, Order, routes, serve
 
 
@@ -56,12 +56,12 @@ def test_nothing_else_is_there() -> None:
 
 
 def test_literals_come_before_variables() -> None:
-    paths = [each.path for each in operations(Daicho(*TOYS))]
+    paths = [each.path for each in build_operations(Daicho(*TOYS))]
     assert paths.index("/contacts/count") < paths.index("/contacts/{id}")
 
 
 def test_operation_ids_are_unique() -> None:
-    ids = [each.id for each in operations(Daicho(*TOYS))]
+    ids = [each.id for each in build_operations(Daicho(*TOYS))]
     assert len(ids) == len(set(ids))
     assert "get_contacts_by_customer_orders" in ids
 
@@ -159,7 +159,7 @@ def test_variables_of_one_path_are_called_alike() -> None:
     def put_lines(book: Book, id: str) -> str:
         return f"put {id}"
 
-    found: list[Operation] = operations(Daicho(domain))
+    found: list[Operation] = build_operations(Daicho(domain))
     assert len({each.path for each in found if each.path.endswith("lines")}) == 1
     client = serve(domain)
     assert client.good("GET", "/orders/7/lines") == "7"

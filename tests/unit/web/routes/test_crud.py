@@ -11,7 +11,7 @@ from daicho.declare.queries import TotalQuery
 from daicho.declare.registry import Daicho
 from daicho.errors import Conflict
 from daicho.web.http.operation import Call
-from daicho.web.routes.builder import operations
+from daicho.web.routes.builder import build_operations
 from tests.support.sample_domain import FakeBook, Label
 
 THERE = 7
@@ -22,7 +22,7 @@ THERE = 7
 def test_post_is_refused_while_there_are_so_many(most: int | None, taken: bool) -> None:
     domain = Domain("labels", Label)
     domain.resource("/labels/{id}", Label, "POST", most=most)
-    (post,) = (each for each in operations(Daicho(domain)) if each.method == "POST")
+    (post,) = (each for each in build_operations(Daicho(domain)) if each.method == "POST")
     book = FakeBook()
     call = Call(cast("Book", book), {"name": "blue"})
     answer: Any = post.choices[0].answer

@@ -9,8 +9,8 @@ import pytest
 from daicho import Book, Domain, Entity, Key, Listing, Page, field, ref, uid
 from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
-from daicho.web.openapi.document import described
-from daicho.web.routes.builder import operations
+from daicho.web.openapi.document import describe_operations
+from daicho.web.routes.builder import build_operations
 from tests.support.sample_domain import FakeBook, serve
 
 
@@ -90,7 +90,9 @@ def test_items_and_other_lists_are_as_they_were(api: Any) -> None:
 
 
 def test_the_rows_are_described() -> None:
-    schemas = described(operations(Daicho(domain())), server="")["components"]["schemas"]
+    schemas = describe_operations(build_operations(Daicho(domain())), server="")["components"][
+        "schemas"
+    ]
     assert {"length", "others"} <= set(schemas["StoryRow"]["properties"])
     assert "length" in schemas["StoryRow"]["required"]
     assert "length" not in schemas["Story"]["properties"]
@@ -104,4 +106,4 @@ def test_it_gives_a_value_for_each_row() -> None:
         return len(authors)
 
     with pytest.raises(DeclarationError, match="count gives no list"):
-        operations(Daicho(made))
+        build_operations(Daicho(made))

@@ -33,10 +33,10 @@ def test_not_by_others(path: str) -> None:
 
 
 def test_components_are_encoded_inside() -> None:
-    assert key_prefix.components("a") == ["a"]
-    assert key_prefix.components("a/b%2Fc/%25") == ["a", "b/c", "%"]
-    assert key_prefix.components("関東/a+b/#") == ["関東", "a+b", "#"]
+    assert key_prefix.split_components("a") == ["a"]
+    assert key_prefix.split_components("a/b%2Fc/%25") == ["a", "b/c", "%"]
+    assert key_prefix.split_components("関東/a+b/#") == ["関東", "a+b", "#"]
     for wrong in ("", "a/", "/a", "a//b", "%", "%2", "a/%zz", "%ff"):
         with pytest.raises(Refusal) as refused:
-            key_prefix.components(wrong)
+            key_prefix.split_components(wrong)
         assert (refused.value.status, refused.value.field) == (422, "under")

@@ -9,7 +9,7 @@ import pytest
 from daicho import Domain
 from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
-from daicho.web.routes.builder import operations
+from daicho.web.routes.builder import build_operations
 from tests.support.shelves_and_events import Event, Shelf, served
 
 
@@ -20,7 +20,7 @@ from tests.support.shelves_and_events import Event, Shelf, served
 def test_a_window_is_over_what_is_ordered_by_an_instant(declaration: Any, query: str) -> None:
     domain = Domain("toys", Event)
     domain.mount(f"/events/{{source}}{query}", declaration, window="hours")
-    (operation,) = operations(Daicho(domain))
+    (operation,) = build_operations(Daicho(domain))
     assert "hours" in operation.parameters
 
 
