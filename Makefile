@@ -81,6 +81,11 @@ simulate-votes: $(TOOLS) ## 20,000 votes a second over DynamoDB's partition limi
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.votes
 
+.PHONY: trace
+trace: $(VENV)/.requirements ## Which files a POST, a projection and a search pass through, and how often
+	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
+		$(BIN)/python -m bench.trace | grep -v '^{"_aws"'
+
 ##@ Test
 .PHONY: test lint format unit property integration delivery infra e2e mutation-check
 # The local stack of e2e mostly waits for its schedules: the other suites run meanwhile, one after

@@ -1,4 +1,4 @@
-"""The CDK app: one stack, for the stage that the context names (``-c stage=prod``)."""
+"""The CDK app: one stack, for the stage in the context (``-c stage=prod``)."""
 
 import sys
 
@@ -15,7 +15,7 @@ from infra.stack import DaichoStack
 try:
     daicho = Daicho.discover(domains)
     ledger = daicho.check_locked(Ledger.load())
-    build_operations(daicho)  # a route that cannot be mounted would take the API down with it
+    build_operations(daicho)  # a route that cannot be mounted would stop the whole API
 except DeclarationError as error:
     sys.exit(f"not deployed: {error}")
 

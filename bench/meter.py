@@ -1,4 +1,4 @@
-"""Counts what a client's requests consume."""
+"""A meter of the capacity units and requests of a client."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWrit
 
 @dataclass
 class Consumed:
-    """Capacity units and requests of a stretch of work."""
+    """Capacity units and requests of one block of work."""
 
     writes: float = 0.0
     reads: float = 0.0
@@ -21,7 +21,7 @@ class Consumed:
 
 
 class Meter:
-    """Hangs itself into a boto3 DynamoDB client."""
+    """Registers event handlers at a boto3 DynamoDB client, and counts its requests."""
 
     def __init__(self, client: Any) -> None:
         self._now = Consumed()
@@ -30,15 +30,15 @@ class Meter:
 
     @contextmanager
     def counting(self) -> Iterator[Consumed]:
-        """Count what happens inside."""
+        """Count the requests inside the context."""
         self._now = Consumed()
         yield self._now
 
     def _count(self, model: Any, parsed: dict[str, Any], **_: Any) -> None:
         self._now.requests[model.name] += 1
         consumed = parsed.get("ConsumedCapacity") or []
-        for each in [consumed] if isinstance(consumed, dict) else consumed:
-            units = float(each.get("CapacityUnits", 0.0))
+        for entry in [consumed] if isinstance(consumed, dict) else consumed:
+            units = float(entry.get("CapacityUnits", 0.0))
             if model.name in WRITES:
                 self._now.writes += units
             else:

@@ -1,10 +1,10 @@
-"""What counting costs: units an event, what idle tallies add, what reading takes.
+"""Costs of counting: units of an event, costs of idle tallies, units of reads.
 
 The peer is seed 002's aggregation, an update for each event, over the same number of groups.
 
-The real handlers of projector and rollup over Dynoxide, fed with records as Lambda sends them. The
-events are of one entity with one ranked count, by song within a month. Exit status 1 if a target
-is missed.
+The real handlers of projector and rollup run over Dynoxide, with records in the form that Lambda
+sends. The events are of one entity with one ranked count, by song within a month. The exit status
+is 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ MOST_UNITS_AN_EVENT = 0.15
 IDLE = (10, 10_000)
 ACTIVE = 100
 MOST_GROWTH = 1.05
-"""The target: a rollup's units beside the many idle tallies, over those beside the few."""
+"""The target: a rollup's units with many idle tallies, divided by those with few."""
 
 RANKED = 12_000
 TENANT = "acme"
@@ -72,7 +72,7 @@ class Play(Entity):
 
 
 class SpreadPlay(Entity):
-    """The same over four partitions of the index, to compare what reading takes."""
+    """The same over four partitions of the index, to compare the units of reads."""
 
     id: str = uid()
     song: str = declared()
@@ -87,7 +87,7 @@ LEDGER = Daicho(Domain("bench", Play, SpreadPlay)).append_generations(Ledger())
 
 @dataclass
 class Counting:
-    """The handlers that count, over a table of their own; what they take is metered."""
+    """The handlers that count, over a metered table of their own."""
 
     endpoint: str
     now: dt.datetime = NOW
@@ -96,14 +96,14 @@ class Counting:
     def __post_init__(self) -> None:
         self.client = client(self.endpoint)
         self.name = create_table(self.client)
-        self.table = Table(self.client, self.name).query_metered()
+        self.table = Table(self.client, self.name).with_metering()
         outside = Dependencies(table=lambda *_, **__: self.table, now=lambda: self.now)
         settings = environment(self.name, DIRTY_SHARDS="16")
         self._project = project.build(settings, LEDGER, outside)
         self._rollup = rollup.build(settings, LEDGER, Dependencies(now=lambda: self.now))
 
     def project(self, songs: Iterable[str], shard: int) -> float:
-        """Count plays of songs, as one batch of a stream shard; gives write units."""
+        """Count plays of songs, as one batch of a stream shard; return the write units."""
         self.table.units.take_total()
         records = [self._record(song) for song in songs]
         event = {"Records": records, "shardId": f"shardId-{shard:020d}-bench", "state": {}}
@@ -113,7 +113,7 @@ class Counting:
         return self.table.units.take_total()[1]
 
     def roll_up(self) -> Mapping[str, Any]:
-        """Roll up what is dirty; gives the report."""
+        """Roll up all dirty tallies; return the report."""
         with contextlib.redirect_stdout(io.StringIO()):  # its metrics
             report = self._rollup({}, Context())
         if report["failed"] or not report["finished"]:
@@ -143,7 +143,7 @@ class Counting:
 
 
 def events(endpoint: str) -> float:
-    """Print units an event by number of groups and shards; gives the target's figure."""
+    """Print units an event by number of groups and shards; return the target's figure."""
     printed = Printed("groups", "shards", "slots", "rollups", "units an event", "rollup's reads")
     printed.title = (
         f"Write units an event: {BATCH:,} records a batch, {BATCHES_A_ROLLUP} batches a rollup"
@@ -165,7 +165,7 @@ def events(endpoint: str) -> float:
         done = batches * BATCH
         figures[groups, shards] = (counted + rolled) / done
         shown = (counted / done, rolled / done, figures[groups, shards], read / done)
-        printed.add_row(f"{groups:,}", str(shards), *(f"{each:.4f}" for each in shown))
+        printed.add_row(f"{groups:,}", str(shards), *(f"{value:.4f}" for value in shown))
     peer = _peer(endpoint)
     printed.add_row("100", "seed 002's way: one update an event", "", "", f"{peer:.4f}", "")
     console.print(printed)
@@ -173,7 +173,9 @@ def events(endpoint: str) -> float:
 
 
 def _peer(endpoint: str) -> float:
-    """Units an event as seed 002 aggregates: ADD 1 on a total whose number an index ranks.
+    """Units of an event in seed 002's aggregation.
+
+    It is an ADD of 1 on a total, and an index ranks the total's number.
 
     Source: "Using Global Secondary Indexes for materialized aggregation queries", AWS.
     """
@@ -183,8 +185,8 @@ def _peer(endpoint: str) -> float:
         TableName=name,
         BillingMode="PAY_PER_REQUEST",
         AttributeDefinitions=[
-            {"AttributeName": each, "AttributeType": kind}  # type: ignore[typeddict-item]
-            for each, kind in kinds.items()
+            {"AttributeName": attribute, "AttributeType": kind}  # type: ignore[typeddict-item]
+            for attribute, kind in kinds.items()
         ],
         KeySchema=[{"AttributeName": "PK", "KeyType": "HASH"}],
         GlobalSecondaryIndexes=[
@@ -214,21 +216,21 @@ def _peer(endpoint: str) -> float:
 
 
 def _check(counting: Counting, plays: int) -> None:
-    """Nobody wants to know what it costs to count wrongly."""
+    """Raise an error unless the chart counts all plays: a cost is valid only for correct counts."""
     book = Book(counting.table, LEDGER, TENANT)
-    found, cursor = 0, None
+    count, cursor = 0, None
     while True:
         chart = book.top(Play.chart.top(MONTH), cursor=cursor)
-        found += sum(score.items for score in chart.items)
+        count += sum(score.items for score in chart.items)
         cursor = chart.cursor
         if cursor is None:
             break
-    if found != plays:
-        raise RuntimeError(f"{plays} plays, and {found} counted")
+    if count != plays:
+        raise RuntimeError(f"{plays} plays, and {count} counted")
 
 
 def idle(endpoint: str) -> float:
-    """Print what a rollup takes beside few and many idle tallies; gives the worst growth."""
+    """Print the units of a rollup with few and with many idle tallies; return the worst growth."""
     printed = Printed("idle tallies", "rolled", "slots read", "read units", "write units", "folded")
     printed.title = f"A rollup of {ACTIVE} tallies beside idle ones of the same ranking"
     taken: list[tuple[float, float]] = []
@@ -244,8 +246,8 @@ def idle(endpoint: str) -> float:
             report = counting.roll_up()
             if days == 0:
                 taken.append((report["read_units"], report["write_units"]))
-            shown = [f"{report[each]:,}" for each in ("rolled", "slots_read")]
-            units = [f"{report[each]:.1f}" for each in ("read_units", "write_units")]
+            shown = [f"{report[figure]:,}" for figure in ("rolled", "slots_read")]
+            units = [f"{report[figure]:.1f}" for figure in ("read_units", "write_units")]
             printed.add_row(f"{number:,}", *shown, *units, f"{report['slots_folded']:,}")
     console.print(printed)
     few, many = taken
@@ -253,7 +255,7 @@ def idle(endpoint: str) -> float:
 
 
 def _idle_tallies(entity: str, number: int) -> Iterator[dict[str, Any]]:
-    """Totals in their ranking, each with a slot that is rolled up: the last has 1 play."""
+    """Totals in their ranking, each with a slot after a rollup: the last total has 1 play."""
     plan = LEDGER.current_generation(entity).plan
     (chart,) = plan.aggregates
     for place in range(number):
@@ -273,7 +275,7 @@ def _idle_tallies(entity: str, number: int) -> Iterator[dict[str, Any]]:
 
 
 def readings(endpoint: str) -> None:
-    """Print what each reading takes."""
+    """Print the read units of each kind of read."""
     printed = Printed("reading", "one partition", "four")
     printed.title = f"Read units, in a ranking of {RANKED:,} members"
     counting = Counting(endpoint)
@@ -285,7 +287,7 @@ def readings(endpoint: str) -> None:
     for entity in (Play, SpreadPlay):
         book = Book(counting.table, LEDGER, TENANT)
 
-        def taken(what: str) -> None:
+        def note_units(what: str) -> None:
             rows.setdefault(what, []).append(f"{counting.table.units.take_total()[0]:.1f}")
 
         def member(place: int) -> Any:
@@ -293,21 +295,21 @@ def readings(endpoint: str) -> None:
 
         counting.table.units.take_total()
         book.read(member(1))
-        taken("one figure, rolled up")
+        note_units("one figure, rolled up")
         book.read(member(1), live=True)
-        taken("one figure, live")
+        note_units("one figure, live")
         for place in (1, 1_000, 9_999, RANKED):
             score = book.read(member(place), ranked=True)
             if (score.rank or score.beyond) != min(place, 10_000):
                 raise RuntimeError(f"{place}: {score}")
-            said = score.rank or f"more than {score.beyond}"
-            taken(f"one figure, its rank: {said:,}" if score.rank else f"its rank: {said}")
+            rank = score.rank or f"more than {score.beyond}"
+            note_units(f"one figure, its rank: {rank:,}" if score.rank else f"its rank: {rank}")
         first = book.top(entity.chart.top(MONTH), limit=10)
-        taken("top 10")
+        note_units("top 10")
         book.top(entity.chart.top(MONTH), limit=100)
-        taken("top 100")
+        note_units("top 100")
         book.top(entity.chart.top(MONTH), limit=100, cursor=first.cursor)
-        taken("100 further down")
+        note_units("100 further down")
         if [score.items for score in first.items] != [RANKED - place for place in range(10)]:
             raise RuntimeError("the top 10 are wrong")
     for what, units in rows.items():
@@ -322,7 +324,7 @@ def _blocks(items: Iterable[Any], size: int = 500) -> Iterator[list[Any]]:
 
 
 def main() -> int:
-    """Print all; gives the exit status."""
+    """Print all tables; return the exit status."""
     with serving() as endpoint:
         os.environ["AWS_ENDPOINT_URL"] = endpoint
         units = events(endpoint)

@@ -28,7 +28,9 @@ def generation(
 
     before = Ledger() if unreleased else load_ledger()
     daicho = discover_project()
-    build_operations(daicho)  # what cannot be mounted is said here, and not by a deployed function
+    build_operations(
+        daicho
+    )  # a route that cannot be mounted fails here, not in a deployed function
     after = daicho.append_generations(before)
     changed = [
         f"{name} {generations[-1].number}"

@@ -19,7 +19,7 @@ from daicho_cli.redrive import command as redrive
 
 
 class Commands(TyperGroup):
-    """Says a wrong declaration in a line: where it is, and what is wrong."""
+    """Prints a wrong declaration in one line, with its place and the problem."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""

@@ -1,4 +1,4 @@
-"""What the project declares, and the files that are generated from it."""
+"""The declarations of the project, and the files that are generated from them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def discover_project() -> Daicho:
 
 
 def load_ledger() -> Ledger:
-    """The generations in the lock file; none if there is no such file yet."""
+    """The generations in the lock file; none if the file does not exist yet."""
     return Ledger.load() if LOCK_FILE.exists() else Ledger()
 
 
 def write_or_check(path: Path, text: str, *, check: bool, make: str) -> None:
-    """Write a generated file; or, to ``check``, exit with 1 if it is not what it would be."""
+    """Write a generated file; with ``check``, exit with 1 if the file is out of date."""
     shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
     current = path.read_text(encoding="utf-8") if path.exists() else None
     if current == text:

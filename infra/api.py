@@ -37,12 +37,12 @@ ACCESS_LOG = {
 
 
 class Api(Construct):
-    """Routing within the function; whoever has no token gets no further than the gateway."""
+    """Routing is within the function; the gateway rejects requests without a token."""
 
     def __init__(
         self, scope: Construct, id: str, *, auth: Auth, machine: str, foundation: SharedResources
     ) -> None:
-        """Create the function, the API, and its stage; ``machine`` works its jobs off."""
+        """Create the function, the API, and its stage; ``machine`` executes its jobs."""
         super().__init__(scope, id)
         settings = foundation.settings
         self.python = PythonFunction(

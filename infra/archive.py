@@ -1,4 +1,4 @@
-"""The archive: what TTL has removed, written to S3."""
+"""The archive: items that TTL has removed, written to S3."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BATCH = 10_000
 
 
 class Archive(Construct):
-    """The other consumer."""
+    """The second of the two stream consumers."""
 
     def __init__(
         self, scope: Construct, id: str, *, ledger: Ledger, foundation: SharedResources

@@ -1,6 +1,6 @@
-"""The archive as a table to ask: Glue's description of it, an Athena workgroup, saved queries.
+"""The archive as a table for queries: Glue's description of it, an Athena workgroup, saved queries.
 
-Nothing crawls: partitions follow from the names of the objects, and are projected (AWS: "Use
+No crawler runs: partitions follow from the names of the objects, and are projected (AWS: "Use
 partition projection with Amazon Athena"). A query that names entity and day lists and reads that
 folder alone.
 """
@@ -34,10 +34,10 @@ PARTITIONS = {
     "entity": ("string", "The entity, as declared"),
     "dt": ("string", "The day of deletion, UTC: yyyy-MM-dd"),
 }
-# What is projected is listed, if a query names no days: nothing is older than the first release.
+# A query without days lists every projected day: nothing is older than the first release.
 FIRST_DAY = "2026-01-01"
 
-# Attribute names are told apart by case. A line that is no JSON becomes a row of nulls, which
+# Attribute names are case-sensitive. A line that is no JSON becomes a row of nulls, which
 # `daicho archive verify` names, instead of the end of every query over its partition.
 SERDE = {"case.insensitive": "FALSE", "ignore.malformed.json": "TRUE"}
 TEXT_INPUT = "org.apache.hadoop.mapred.TextInputFormat"
@@ -45,7 +45,7 @@ TEXT_OUTPUT = "org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat"
 
 
 class ArchiveCatalog(Construct):
-    """A database with one table, and the only workgroup in which it is meant to be asked."""
+    """A database with one table, and the only workgroup that is intended for its queries."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class ArchiveCatalog(Construct):
         results: s3.Bucket,
         key: kms.IKey | None,
     ) -> None:
-        """Describe what is in ``archive``; what is asked is answered into ``results``."""
+        """Describe the objects of ``archive``; ``results`` receives the query results."""
         super().__init__(scope, id)
         self.table_name = TABLE
         database = glue.CfnDatabase(
@@ -97,13 +97,13 @@ class ArchiveCatalog(Construct):
         workgroup.apply_removal_policy(RemovalPolicy.DESTROY)
         self.workgroup_name = workgroup.ref
         if settings.saved_queries:
-            for each in QUERIES:
+            for query in QUERIES:
                 athena.CfnNamedQuery(
                     self,
-                    each.id,
-                    name=each.name,
-                    description=each.description,
-                    query_string=each.sql,
+                    query.id,
+                    name=query.name,
+                    description=query.description,
+                    query_string=query.sql,
                     database=self.database_name,
                     work_group=self.workgroup_name,
                 )
@@ -130,7 +130,7 @@ def _parameters(archive: s3.Bucket, ledger: Ledger) -> dict[str, Any]:
         "projection.dt.format": "yyyy-MM-dd",
         "projection.dt.interval": "1",
         "projection.dt.interval.unit": "DAYS",
-        # The clock of whoever asks may be behind the deletion's.
+        # The clock of the caller may be behind the clock of the deletion.
         "projection.dt.range": f"{FIRST_DAY},NOW+1DAY",
         "storage.location.template": archive.s3_url_for_object("entity=${entity}/dt=${dt}/"),
     }
@@ -156,7 +156,7 @@ def _configuration(
         encryption_option="SSE_KMS" if key else "SSE_S3", kms_key=key.key_arn if key else None
     )
     return athena.CfnWorkGroup.WorkGroupConfigurationProperty(
-        # Nobody's own settings: an answer that is written elsewhere is not encrypted, nor expires.
+        # Clients cannot override this: an answer elsewhere is not encrypted and does not expire.
         enforce_work_group_configuration=True,
         bytes_scanned_cutoff_per_query=settings.query_gigabytes * 1_000_000_000,
         publish_cloud_watch_metrics_enabled=True,

@@ -1,7 +1,7 @@
 """The queries that are saved with the archive's workgroup.
 
-Each ``?`` is asked for when it is run (AWS: "Use parameterized queries"). Those that name entity
-and days read no other folder of the archive.
+Each ``?`` requires a value when the query runs (AWS: "Use parameterized queries"). A query with
+entity and days reads no other folder of the archive.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who may call: a user pool whose ID tokens carry the tenant."""
+"""Authentication: a user pool whose ID tokens carry the tenant."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ADMIN = "admin"
 
 
 class Auth(Construct):
-    """Users are created by an administrator, who alone sets their tenant."""
+    """Only an administrator creates users and sets their tenant."""
 
     def __init__(self, scope: Construct, id: str, *, settings: Settings) -> None:
         """Create the pool and its one client."""

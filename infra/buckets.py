@@ -1,4 +1,4 @@
-"""The buckets: what expired, answers to queries over it, and what the stream could not do."""
+"""The buckets: expired items, answers to queries over them, and failed stream records."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from constructs import Construct
 
 from infra.settings import Settings
 
-DISCARDED = "Discarded"  # the request metrics' filter: what Lambda lays down
+DISCARDED = "Discarded"  # the request metrics' filter: objects that Lambda writes
 DISCARDED_PREFIX = "aws/lambda/"
 DONE_PREFIX = "done/"
 DONE_DAYS = 90
@@ -18,7 +18,7 @@ DONE_DAYS = 90
 class Buckets(Construct):
     """Encrypted, versioned, closed to the public, over TLS only.
 
-    A bucket that still holds something is not removed with its stack, at no stage.
+    A bucket that is not empty is not removed with its stack, at any stage.
     """
 
     def __init__(

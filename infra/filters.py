@@ -20,7 +20,7 @@ class FilterError(Exception):
 
 
 def project_filters(types: Sequence[str]) -> list[str]:
-    """Every change of an item that derives something, before the change or after it.
+    """Select every change of an item that derives something, before or after the change.
 
     Derived items carry no ``type``, so the projector's own writes never wake it.
     """
@@ -30,9 +30,10 @@ def project_filters(types: Sequence[str]) -> list[str]:
 
 
 def archive_filters(types: Sequence[str], *, emulated: bool) -> list[str]:
-    """What DynamoDB's own TTL process has removed, of the entities that are archived.
+    """Select the removals by DynamoDB's own TTL process, of the archived entities.
 
-    ``emulated``: the local AWS tells no one who deleted, so its TTL process marks the old image.
+    ``emulated``: the local AWS does not record who deleted an item, so its TTL process marks the
+    old image.
     """
     old: dict[str, Any] = _match_types(types)
     if emulated:
@@ -49,7 +50,7 @@ def _match_types(types: Sequence[str]) -> dict[str, Any]:
 
 
 def _render_patterns(patterns: list[dict[str, Any]]) -> list[str]:
-    texts = [json.dumps(each, separators=(",", ":"), ensure_ascii=False) for each in patterns]
+    texts = [json.dumps(pattern, separators=(",", ":"), ensure_ascii=False) for pattern in patterns]
     longest = max(len(text) for text in texts)
     if longest > PATTERN_CHARACTERS:
         raise FilterError(

@@ -1,4 +1,4 @@
-"""A Python function: every default in one place, and a role of its own that can do no more."""
+"""A Python function: every default in one place, and its own least-privilege role."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ NOT_CODE = ["**/__pycache__", "**/*.pyc", "**/.*_cache"]
 
 @dataclass(frozen=True, kw_only=True)
 class SharedResources:
-    """What all functions stand on: the stage, their code, and the stores that they work on.
+    """The common base of all functions: the stage, their code, and their stores.
 
-    ``layer``: the dependencies. At stage local there is none: each worker of the local AWS would
-    unpack it anew.
+    ``layer``: the dependencies. Stage local has no layer: each worker of the local AWS would
+    unpack it again.
     """
 
     settings: Settings
@@ -54,14 +54,14 @@ class SharedResources:
 
 
 def bundle_functions() -> lambda_.Code:
-    """The code of all functions, without what Python and its tools leave behind."""
+    """The code of all functions, without caches of Python and its tools."""
     return lambda_.Code.from_asset(
         str(ROOT / "functions"), exclude=NOT_CODE, ignore_mode=IgnoreMode.GLOB
     )
 
 
 def build_layer(scope: Construct, *, settings: Settings) -> lambda_.LayerVersion | None:
-    """The layer, from where it is built; none at a stage without.
+    """The layer, from its build folder; None at a stage without a layer.
 
     Raises:
         SettingsError: it has not been built.

@@ -1,4 +1,4 @@
-"""Who may do what: every permission that a function has beside its own logs and traces.
+"""The permissions: every permission of a function beside its own logs and traces.
 
 This is the one list. The constructs turn it into policies, and tests compare it with the
 template. No action holds a wildcard. Scan is granted to one
@@ -21,8 +21,8 @@ class Grants:
     objects, ``failures`` on those of the failure bucket, by the beginning of their names, and
     ``failure_bucket`` and ``archive_bucket`` on those buckets themselves. ``objects`` are on the
     objects of items, of all tenants, ``object_bucket`` on their bucket. ``stream``: reads the
-    table's stream, and Lambda lays down what it discards in the failure bucket with this
-    function's role.
+    table's stream; with this function's role Lambda writes discarded records into the failure
+    bucket.
     """
 
     table: tuple[str, ...]
@@ -53,8 +53,8 @@ SWEEP = Grants(
     indexes={"GSI2": ("Query",)},
     objects=("DeleteObject",),
 )
-# A payload is laid down once and never read again by who laid it down. The table is read for
-# totals that are rolled up at once.
+# A payload is written once, and its writer never reads it. The table is read for totals that are
+# rolled up at once.
 PROJECT = Grants(
     table=("GetItem", "Query", "PutItem", "UpdateItem"),
     failures={"quarantine/*": ("PutObject",)},
@@ -64,7 +64,7 @@ PROJECT = Grants(
 ROLLUP = Grants(
     table=("GetItem", "Query", "UpdateItem", "DeleteItem"), indexes={"GSI2": ("Query",)}
 )
-# GetObject is for HEAD: the metadata of the link that stands where a new one was to go.
+# GetObject is for HEAD: the metadata of the existing link at the place of a new one.
 ARCHIVE = Grants(table=("UpdateItem",), archive=("PutObject", "GetObject"), stream=True)
 # A transaction is granted by what is in it; what was applied is copied to done/ and then deleted.
 # What the archive lacks is appended to its chains, or laid beside the link that spans it.
@@ -81,7 +81,7 @@ REDRIVE = Grants(
     archive_bucket=("ListBucket",),
 )
 
-# Reads what there is, and writes down how far it is.
+# Reads the archive, and saves its progress.
 AUDIT = Grants(
     table=("GetItem", "Query", "PutItem"),
     indexes={"GSI2": ("Query",)},
@@ -89,8 +89,8 @@ AUDIT = Grants(
     archive_bucket=("ListBucket",),
 )
 
-# Rewrites objects without a tenant's rows, and removes older versions of them. An object that is
-# gone meanwhile is told apart from one that it may not read by who may list.
+# Rewrites objects without a tenant's rows, and removes older versions of them. The right to
+# list distinguishes a missing object from one that the function may not read.
 FORGET = Grants(
     table=("Query", "UpdateItem"),
     archive=("GetObject", "GetObjectVersion", "PutObject", "DeleteObjectVersion"),
@@ -124,9 +124,9 @@ MACHINE = (
 
 STREAM_READ = ("DescribeStream", "GetRecords", "GetShardIterator")
 STREAM_LIST = ("ListStreams",)  # knows no resource but "*"
-DISCARDED = "aws/lambda/*"  # how Lambda names what it lays down
+DISCARDED = "aws/lambda/*"  # the names of the objects that Lambda writes
 FAILURE_OBJECTS = ("PutObject",)
-FAILURE_BUCKET = ("ListBucket",)  # Lambda asks for it before it uses an on-failure bucket
+FAILURE_BUCKET = ("ListBucket",)  # Lambda requires it before it uses an on-failure bucket
 
 # What a caller needs to use a table, or to write objects, under a key of the customer.
 KEY = ("Decrypt", "DescribeKey", "Encrypt", "GenerateDataKey")

@@ -1,4 +1,4 @@
-"""Jobs: a state machine that calls a function, step by step, until it says that all is done."""
+"""Jobs: a state machine that calls a function, step by step, until the job is done."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RETRY = {
 
 
 class Jobs(Construct):
-    """What works a job off. The function knows how far it is; the machine only goes on."""
+    """Executes a job. The function stores its progress; the machine only repeats the step."""
 
     def __init__(self, scope: Construct, id: str, *, foundation: SharedResources) -> None:
         """Create the function and the state machine."""
@@ -82,7 +82,7 @@ class Jobs(Construct):
         self.machine.node.add_dependency(self.role)
 
     def _role(self, function: lambda_.Function, stage: str) -> iam.Role:
-        """What the machine may: call the function, and write its own log and traces."""
+        """The role of the machine: call the function, and write its own log and traces."""
         self.role = iam.Role(
             self,
             "MachineRole",
@@ -119,7 +119,7 @@ class Jobs(Construct):
 def build_definition(function: str) -> dict[str, Any]:
     """The machine in the Amazon States Language; its input names a tenant and a job.
 
-    A step that fails is repeated; one that goes on failing is written down in the job.
+    A step that fails is repeated; the job records a step that continues to fail.
     """
     job = {"tenant.$": "$.tenant", "job.$": "$.job"}
     return {

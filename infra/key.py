@@ -1,4 +1,4 @@
-"""The customer-managed key, for stages that ask for one."""
+"""The customer-managed key, for stages that require one."""
 
 from __future__ import annotations
 

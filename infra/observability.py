@@ -1,4 +1,4 @@
-"""What to look at, and what raises an alarm.
+"""The dashboard and the alarms.
 
 Every alarm watches one metric as it is: the local AWS refuses alarms with metric math (a label
 makes it of any metric), and a plain one is easier to understand at night.
@@ -33,7 +33,7 @@ AT_LEAST = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
 
 
 class Observability(Construct):
-    """Alarms, the topic that tells of them if anybody is to be told, and a dashboard."""
+    """Alarms, their notification topic if an address is configured, and a dashboard."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Observability(Construct):
         api: apigateway.HttpApi,
         machine: str,
     ) -> None:
-        """Watch over everything given; ``functions`` by their names."""
+        """Create alarms for all given resources; ``functions`` by their names."""
         super().__init__(scope, id)
         self._functions = functions
         self._table = table
@@ -184,7 +184,7 @@ class Observability(Construct):
         def graph(title: str, *metrics: cloudwatch.IMetric) -> cloudwatch.GraphWidget:
             return cloudwatch.GraphWidget(title=title, left=list(metrics), width=8, height=6)
 
-        each = self._functions.items()
+        functions = self._functions.items()
         board.add_widgets(
             graph("How late (ms)", *(self._age(name).with_(label=name) for name in CONSUMERS)),
             graph("Rollup lag (s)", self._lag()),
@@ -201,7 +201,7 @@ class Observability(Construct):
         board.add_widgets(
             graph("Tallies rolled up", *(_rolled(n) for n in ("TalliesRolledUp", "TalliesFailed"))),
             graph("Slots", *(_rolled(name) for name in ("SlotsRead", "SlotsFolded"))),
-            graph("Rollup units", *(_rolled(f"Rollup{way}Units") for way in ("Read", "Write"))),
+            graph("Rollup units", *(_rolled(f"Rollup{mode}Units") for mode in ("Read", "Write"))),
         )
         board.add_widgets(
             graph(
@@ -213,9 +213,12 @@ class Observability(Construct):
             graph("Archive rows forgotten", _own("ArchiveRowsForgotten", "forget", "Sum", HOUR)),
         )
         board.add_widgets(
-            graph("Invocations", *(f.metric_invocations(label=name) for name, f in each)),
-            graph("Errors", *(f.metric_errors(label=name) for name, f in each)),
-            graph("Duration, p95", *(f.metric_duration(label=n, statistic="p95") for n, f in each)),
+            graph("Invocations", *(f.metric_invocations(label=name) for name, f in functions)),
+            graph("Errors", *(f.metric_errors(label=name) for name, f in functions)),
+            graph(
+                "Duration, p95",
+                *(f.metric_duration(label=n, statistic="p95") for n, f in functions),
+            ),
         )
         board.add_widgets(
             graph("API requests", self._api.metric_count(), self._api.metric_client_error()),
@@ -259,11 +262,11 @@ class Observability(Construct):
         return self._functions[name].metric("IteratorAge", period=FIVE, statistic="Maximum")
 
     def _lag(self) -> cloudwatch.Metric:
-        """What the rollup itself reports: the age of the oldest dirty mark that it found."""
+        """A metric of the rollup: the age of the oldest dirty mark that it found."""
         return _own("RollupLag", "rollup", "Maximum")
 
     def _deleted(self) -> cloudwatch.Metric:
-        """By DynamoDB itself: also what is not archived, tombstones and the like."""
+        """Deletions by DynamoDB, including items that are not archived, such as tombstones."""
         return cloudwatch.Metric(
             namespace="AWS/DynamoDB",
             metric_name="TimeToLiveDeletedItemCount",
@@ -276,7 +279,7 @@ class Observability(Construct):
         return _own("RecordsQuarantined", "project", "Sum")
 
     def _claims(self) -> cloudwatch.Metric:
-        """What the projector reports with each batch: how many claims its shard has open."""
+        """A metric of the projector for each batch: the number of open claims of its shard."""
         return _own("ClaimsOpen", "project", "Maximum")
 
     def _throttled(self) -> dict[str, cloudwatch.Metric]:

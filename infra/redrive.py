@@ -1,4 +1,4 @@
-"""Redrive: what was quarantined or discarded is applied, when somebody asks for it."""
+"""Redrive: applies quarantined and discarded records on request."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ TIMEOUT = Duration.minutes(15)
 class Redrive(Construct):
     """Nothing triggers it: no mapping, no schedule, no event of the bucket.
 
-    It is of no use before a fix, and who calls it wants to see what it says. Two of them at once
-    are harmless, as each claim is done in one transaction.
+    It is useful only after a fix, and the caller needs its answer. Two concurrent runs are
+    harmless, as each claim is done in one transaction.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class Redrive(Construct):
         projector: lambda_.Function,
         archiver: lambda_.Function,
     ) -> None:
-        """Create the function; the two others are those whose discarded batches are applied."""
+        """Create the function; it applies the discarded batches of the two other functions."""
         super().__init__(scope, id)
         settings = foundation.settings
         self.python = PythonFunction(

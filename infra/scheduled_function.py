@@ -1,7 +1,7 @@
-"""The functions that run by themselves: what each may, how often, and for how long.
+"""The scheduled functions: permissions, rate and timeout of each.
 
-A run that fails or is late is not repeated: the next one is near, and goes on. Two runs at once are
-harmless, so no concurrency is reserved for any of them out of the account's quota.
+A run that fails or is late is not repeated: the next run is soon and continues. Two concurrent
+runs are harmless, so none of them reserves concurrency from the account's quota.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from infra.functions import PythonFunction, SharedResources
 
 @dataclass(frozen=True, kw_only=True)
 class ScheduledFunctionProps:
-    """One of them. ``environment``: what it is told beside its table."""
+    """One scheduled function. ``environment``: its variables beside the table."""
 
     name: str
     rate: Duration
@@ -35,7 +35,7 @@ def _archive(foundation: SharedResources) -> dict[str, str]:
 
 
 RECURRING = (
-    # What is dirty becomes totals.
+    # Rolls dirty tallies up into totals.
     ScheduledFunctionProps(
         name="rollup",
         rate=Duration.minutes(1),

@@ -1,4 +1,4 @@
-"""What differs between the stages, in one typed place."""
+"""The differences between the stages, in one typed place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOCAL_API_ID = "da1c40ed"
 
 
 class SettingsError(Exception):
-    """The context asks for something that no stage has."""
+    """The context requires something that no stage has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,11 +49,11 @@ class Memory:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """One stage. Durations say their unit; ``None`` switches a thing off.
+    """One stage. Names of durations include the unit; ``None`` disables a feature.
 
     ``retain``: data outlives the stack. ``replica_index``: a fourth index with the table's own
     keys and all attributes, for reading much without touching the table; it doubles every write.
-    ``dirty_shards``: over so many partitions of GSI2 dirty marks of tallies are spread.
+    ``dirty_shards``: the number of partitions of GSI2 for the dirty marks of tallies.
     ``archive_window_seconds``: how long the archive gathers before it writes an object.
     ``glacier_after_days``: a class that is still read at once, so that queries over old days go on
     working. ``query_gigabytes``: what a single query may read before it is ended;
@@ -111,7 +111,7 @@ class Settings:
         Options: ``account`` and ``region`` (both or neither; neither leaves the choice to the
         credentials of the deployment), ``alarm_email``, ``replica_index`` (true or false),
         ``cors_origins`` (separated by commas); at stage local ``local_layer`` and ``api_url``,
-        which must be there, and ``faults``.
+        which are required, and ``faults``.
 
         Raises:
             SettingsError: everything that is missing or wrong, in one message.

@@ -1,4 +1,4 @@
-"""The stack: composes the constructs, and says what it has made."""
+"""The stack: composes the constructs, and has their names as outputs."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ class DaichoStack(Stack):
         projector = Projector(self, "Projector", ledger=ledger, foundation=foundation)
         archive = Archive(self, "Archive", ledger=ledger, foundation=foundation)
         scheduled = {
-            each.name: ScheduledFunction(
-                self, each.name.capitalize(), recurring=each, foundation=foundation
+            props.name: ScheduledFunction(
+                self, props.name.capitalize(), recurring=props, foundation=foundation
             ).python.function
-            for each in RECURRING
+            for props in RECURRING
         }
         catalog = ArchiveCatalog(
             self,

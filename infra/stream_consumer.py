@@ -17,8 +17,8 @@ TIMEOUT = Duration.seconds(300)
 RETRIES = 300
 MAXIMUM_AGE = Duration.hours(22)
 
-# Only a mapping with a tumbling window tells the function its shard. The window means nothing
-# else here, and its end costs an invocation for each shard: the longest there is.
+# Only a mapping with a tumbling window tells the function its shard. The window has no
+# other use here, and its end costs an invocation for each shard: so it is the longest possible.
 TUMBLING_WINDOW = Duration.minutes(15)
 
 
@@ -31,10 +31,10 @@ def add_stream_consumer(
     batch_size: int,
     gather: Duration,
 ) -> lambda_.CfnEventSourceMapping:
-    """Map the stream to ``function``, from its oldest record on.
+    """Map the stream to ``function``, starting with its oldest record.
 
     ``gather``: how long a batch may wait to fill. One batch at a time for each shard: the fences
-    rest on a shard's order.
+    depend on the order of a shard.
     """
     return lambda_.CfnEventSourceMapping(
         scope,

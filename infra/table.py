@@ -1,4 +1,4 @@
-"""The one table, with its three sparse indexes, its replica if one is wanted, and its stream."""
+"""The table, with its three sparse indexes, its optional replica, and its stream."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LedgerTable(Construct):
     def __init__(
         self, scope: Construct, id: str, *, settings: Settings, key: kms.IKey | None
     ) -> None:
-        """Create the table; ``key`` encrypts it, if there is one."""
+        """Create the table; ``key`` encrypts it, if a key is given."""
         super().__init__(scope, id)
         warm = settings.warm
         self.table = dynamodb.Table(
@@ -67,9 +67,9 @@ class LedgerTable(Construct):
             self._replica(settings)
 
     def _replica(self, settings: Settings) -> None:
-        """The table once more, as an index: its keys, all attributes, a little later.
+        """A copy of the table as an index: its keys and all attributes, with a short delay.
 
-        It must take as much as the table does, or the table's writes wait for it.
+        Its capacity must equal the capacity of the table, or the table's writes wait for it.
         Source: seed 002; "Using global secondary indexes to create an eventually consistent
         replica", Amazon DynamoDB Developer Guide.
         """

@@ -1,4 +1,4 @@
-"""``python -m local``: what `make up`, `down`, `reset`, `demo-data` and `status` call."""
+"""``python -m local``: the commands of `make up`, `down`, `reset`, `demo-data` and `status`."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _say(text: str) -> None:
 
 
 def main() -> None:
-    """Run a command; trouble becomes one message."""
+    """Run a command; an expected error becomes one message."""
     try:
         app()
     except LocalError as trouble:

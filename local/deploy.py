@@ -15,15 +15,15 @@ CDK = ROOT / "node_modules/.bin/cdk"
 
 
 def bootstrap(place: LocalInstance) -> None:
-    """Run ``cdk bootstrap``, unless its stack is there."""
+    """Run ``cdk bootstrap``, unless its stack exists."""
     if _has_stack(place, "CDKToolkit"):
         return
-    # Without an app (-a ""): it would be synthesised for nothing.
+    # Without an app (-a ""): bootstrap does not need a synthesis.
     _cdk(place, "bootstrap", "-a", "", f"aws://{ACCOUNT}/{REGION}")
 
 
 def deploy(place: LocalInstance, faults: float | None = None) -> dict[str, str]:
-    """Run ``cdk deploy`` for the stage local; what it puts out.
+    """Run ``cdk deploy`` for the stage local; return its outputs.
 
     ``faults``: the share of the projector's writes that are to fail on purpose.
     """

@@ -1,12 +1,12 @@
-"""MiniStack with a stream that outlives a restart. Runs in MiniStack's own virtual environment.
+"""MiniStack with a stream that survives a restart. Runs in MiniStack's own virtual environment.
 
-MiniStack keeps how far each event source mapping has read, but not the stream's records: after a
-restart the mappings skip as many new records as they had read old ones, and what was not yet
-delivered at the stop is lost. Here the records that some mapping has not yet handled are kept
-with the table, and so is the position at which they begin. Then a stop is what it is on AWS: a
-pause in delivery.
+MiniStack saves the read position of each event source mapping, but not the stream's records. After
+a restart the mappings skip as many new records as they had read old ones, and the records that were
+not delivered at the stop are lost. This program saves the records that some mapping has not yet
+handled with the table, and the position of the first of them. Then a stop is a pause in delivery,
+as on AWS.
 
-And a function may answer HTTP with no body at all, as on AWS; MiniStack would break off.
+A function may also answer HTTP without a body, as on AWS; MiniStack would fail.
 
 Started as a program: ``python local/emulator.py FOLDER``; the folder only marks the process.
 """
@@ -37,16 +37,16 @@ def read_positions(mappings: dict[Scope, Any], read: dict[Scope, int]) -> dict[S
 def list_pending(
     records: dict[Scope, list[Any]], trimmed: dict[Scope, int], lowest: dict[Scope, int]
 ) -> dict[Scope, tuple[int, list[Any]]]:
-    """What is not yet delivered of each table: the position at which it begins, and the records."""
-    found = {}
+    """The undelivered records of each table, with the position of the first of them."""
+    pending = {}
     for table, all_of_it in records.items():
         begin = trimmed.get(table, 0)
         at = min(max(lowest.get(table, begin + len(all_of_it)), begin), begin + len(all_of_it))
-        found[table] = (at, all_of_it[at - begin :])
+        pending[table] = (at, all_of_it[at - begin :])
     # A table of which every record has expired still has its position.
     for table, begin in trimmed.items():
-        found.setdefault(table, (begin, []))
-    return found
+        pending.setdefault(table, (begin, []))
+    return pending
 
 
 def keep_stream(dynamodb: Any, functions: Any) -> None:
@@ -55,7 +55,7 @@ def keep_stream(dynamodb: Any, functions: Any) -> None:
     load: Callable[[Any], None] = dynamodb.load_persisted_state
 
     def get_state() -> dict[str, Any]:
-        # The table first: a record without its item would derive what does not exist.
+        # The table first: a record without its item would derive items that must not exist.
         state = save()
         lowest = read_positions(
             dict(functions._esms._data), dict(functions._dynamodb_stream_positions._data)

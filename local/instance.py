@@ -1,4 +1,4 @@
-"""Where a copy of the local AWS lives: its folder, its port, and what follows from them."""
+"""A copy of the local AWS: its folder, its port, and the paths and URLs that follow from them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import boto3
 
 ROOT = Path(__file__).parent.parent
 PROGRAMS = ROOT / ".local"
-"""What `make` installs for the local AWS; every copy shares it."""
+"""The programs that `make` installs for the local AWS; every copy shares them."""
 
 REGION = "us-east-1"
 ACCOUNT = "000000000000"
@@ -27,7 +27,7 @@ _AWS_FILES = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.d
 
 
 class LocalError(Exception):
-    """Something that the user must know, in a sentence."""
+    """An error with a message for the user."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class LocalInstance:
 
     @property
     def endpoint(self) -> str:
-        """The local AWS. An address, not a name: that makes clients write S3 paths."""
+        """The local AWS. An IP address, not a name: so clients use path-style S3 URLs."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
@@ -62,7 +62,7 @@ class LocalInstance:
 
     @property
     def data(self) -> Path:
-        """Everything that `reset` forgets, apart from the log files."""
+        """The data that `reset` removes, beside the log files."""
         return self.folder / "data"
 
     @property
@@ -72,16 +72,16 @@ class LocalInstance:
 
     @property
     def outputs(self) -> Path:
-        """What the deployment put out."""
+        """The file of the deployment's outputs."""
         return self.folder / "outputs.json"
 
     @property
     def stack_file(self) -> Path:
-        """All that a client needs: see `write_stack`."""
+        """The file with all values that a client needs: see `write_stack`."""
         return self.folder / "stack.json"
 
     def environment(self) -> dict[str, str]:
-        """The environment of programs that talk to the local AWS, and to nothing else."""
+        """The environment of programs that call only the local AWS."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
         return {
             **kept,
@@ -103,19 +103,19 @@ class LocalInstance:
         return boto3.Session("test", "test", region_name=REGION)
 
     def stack(self) -> dict[str, Any]:
-        """What `make up` wrote.
+        """The content of the stack file that `make up` wrote.
 
         Raises:
-            Trouble: it has never been deployed.
+            LocalError: the stack has never been deployed.
         """
         try:
-            found: dict[str, Any] = json.loads(self.stack_file.read_text(encoding="utf-8"))
+            content: dict[str, Any] = json.loads(self.stack_file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise LocalError(f"there is no {self.stack_file}; run make up first") from None
-        return found
+        return content
 
     def write_stack(self, stack: Mapping[str, Any]) -> None:
-        """Write the stack file whole or not at all; it holds tokens, so for the owner only."""
+        """Write the stack file atomically; only the owner can read it, as it contains tokens."""
         draft = self.stack_file.with_suffix(".tmp")
         draft.touch(0o600)
         draft.write_text(json.dumps(stack, indent=2) + "\n", encoding="utf-8")

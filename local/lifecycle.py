@@ -18,7 +18,7 @@ from local.server import find_program, lock_instance, start, stop
 from local.users import list_admins, make_tokens
 
 FUNCTION = "FunctionName"
-"""How the outputs end that name functions."""
+"""The suffix of the outputs with function names."""
 SECONDS_BETWEEN_SWEEPS = 3
 SECONDS_TO_END_A_SWEEP = 60
 Printer = Callable[[str], None]
@@ -32,7 +32,7 @@ def ttl_player(place: LocalInstance) -> Background:
 def up(
     place: LocalInstance, say: Printer, *, with_demo: bool = True, faults: float | None = None
 ) -> None:
-    """Start, deploy, and load; every step is left out, or costs little, if it is done."""
+    """Start, deploy, and load; a step that is already done is skipped or costs little."""
     with lock_instance(place):
         if find_program(place).ended_by_itself:
             say("  The local AWS ended without make down: what it had not written down is lost.")
@@ -78,7 +78,7 @@ def describe(place: LocalInstance, outputs: dict[str, str]) -> dict[str, object]
 
 
 def down(place: LocalInstance, say: Printer) -> None:
-    """Stop everything; what is stored, and what is not yet delivered, stays."""
+    """Stop everything; stored data and undelivered records remain."""
     with lock_instance(place):
         ttl_player(place).stop(SECONDS_TO_END_A_SWEEP)
         if find_program(place).pid is None:
@@ -90,7 +90,7 @@ def down(place: LocalInstance, say: Printer) -> None:
 
 
 def reset(place: LocalInstance, say: Printer) -> None:
-    """Stop everything and forget the data; what was installed stays."""
+    """Stop everything and remove the data; the installed programs remain."""
     with lock_instance(place):
         ttl_player(place).stop(SECONDS_TO_END_A_SWEEP)
         stop(place)
@@ -102,7 +102,7 @@ def reset(place: LocalInstance, say: Printer) -> None:
 
 
 def status(place: LocalInstance, say: Printer) -> None:
-    """Say what runs, and where."""
+    """Print the running processes and their addresses."""
     pid = find_program(place).pid
     say(f"folder     {place.folder}")
     say(f"local AWS  {f'{place.endpoint} (process {pid})' if pid else 'stopped'}")
@@ -113,7 +113,7 @@ def status(place: LocalInstance, say: Printer) -> None:
 
 
 def print_goodbye(place: LocalInstance) -> str:
-    """What `make up` ends with: lines that work when pasted."""
+    """The last output of `make up`: lines that work when pasted."""
     stack = place.stack()
     tenant, other = list(stack["tokens"])[:2]
     file = _render_relative(place.stack_file)
@@ -143,7 +143,7 @@ def _render_relative(path: Path) -> Path:
 
 def _start_ttl_player(place: LocalInstance) -> None:
     player = ttl_player(place)
-    # Started anew each time: the table's name may have changed, and so may its code.
+    # Restarted each time: the name of the table and the code may have changed.
     player.stop(SECONDS_TO_END_A_SWEEP)
     command = [sys.executable, "-m", "local", "expire", "--every", str(SECONDS_BETWEEN_SWEEPS)]
     player.start(

@@ -1,4 +1,4 @@
-"""What the functions logged, from the local CloudWatch."""
+"""The logs of the functions, from the local CloudWatch."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ _OF_LAMBDA = ("START RequestId:", "END RequestId:", "REPORT RequestId:")
 
 def read_newest(place: LocalInstance, lines: int = NEWEST) -> list[str]:
     """The newest lines of all functions, oldest first: time, function, text."""
-    # Within a millisecond they stay as they were written.
-    found = sorted(_read_events(place), key=lambda event: event[0])[-lines:]
-    return [f"{_format_time(at)}  {function:8} {text}" for at, function, text in found]
+    # Events of the same millisecond keep the order in which they were written.
+    events = sorted(_read_events(place), key=lambda event: event[0])[-lines:]
+    return [f"{_format_time(at)}  {function:8} {text}" for at, function, text in events]
 
 
 def _read_events(place: LocalInstance) -> Iterator[tuple[int, str, str]]:
     client = place.session().client("logs", endpoint_url=place.endpoint, region_name=REGION)
     groups = client.get_paginator("describe_log_groups").paginate()
-    for group in (each["logGroupName"] for page in groups for each in page["logGroups"]):
+    for group in (entry["logGroupName"] for page in groups for entry in page["logGroups"]):
         pages = client.get_paginator("filter_log_events").paginate(logGroupName=group)
-        for event in (each for page in pages for each in page["events"]):
+        for event in (entry for page in pages for entry in page["events"]):
             if not event["message"].startswith(_OF_LAMBDA):
                 yield event["timestamp"], parse_function(group), event["message"].rstrip()
     client.close()
 
 
 def parse_function(group: str) -> str:
-    """The function of a log group, as the stack file calls it; other groups by their last part."""
-    found = _FUNCTION.search(group)
-    return found[1].lower() if found else group.rpartition("/")[2]
+    """The function of a log group, by its name in the stack file; else the group's last part."""
+    match = _FUNCTION.search(group)
+    return match[1].lower() if match else group.rpartition("/")[2]
 
 
 def _format_time(milliseconds: int) -> str:

@@ -1,4 +1,4 @@
-"""Programs in the background: started, found again by their process id, stopped."""
+"""Background programs: start them, find them again by their process id, stop them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECONDS_TO_SHOW = 2
 class Background:
     """A program in the background.
 
-    ``mark`` stands in its command line: a process id alone may by now be another program's.
+    ``mark`` is part of its command line: another program may have the same process id by now.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Background:
 
     @property
     def log(self) -> Path:
-        """What it prints."""
+        """The file of its output."""
         return self.folder / f"{self.name}.log"
 
     @property
@@ -62,11 +62,11 @@ class Background:
                 start_new_session=True,
             )
         self._pid_file.write_text(str(process.pid), encoding="ascii")
-        # A new program has no command line for an instant: then it would seem not to run.
+        # A new program has no command line for an instant, and would seem not to run.
         until = time.monotonic() + SECONDS_TO_SHOW
         while self.pid is None and process.poll() is None and time.monotonic() < until:
             time.sleep(0.001)
-        # From here on it is on its own; without this, Popen would warn that it still runs.
+        # The program is independent now; without this, Popen would warn that it still runs.
         process.returncode = 0
         return process.pid
 
@@ -74,7 +74,7 @@ class Background:
         """Ask it to end and wait; True if it ran. It is never killed: that would lose data.
 
         Raises:
-            Trouble: it did not end.
+            LocalError: the program did not end.
         """
         pid = self.pid
         if pid is None:
@@ -99,9 +99,9 @@ class Background:
 
 
 def read_command(pid: int) -> str:
-    """The command line of a process; empty if there is none, or it has ended."""
+    """The command line of a process; empty if the process does not exist or has ended."""
     with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, os.WNOHANG)  # a child that has ended stays listed until it is asked after
+        os.waitpid(pid, os.WNOHANG)  # a child that has ended is listed until its status is read
     try:
         raw = Path(f"/proc/{pid}/cmdline").read_bytes()
     except FileNotFoundError:

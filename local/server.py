@@ -1,4 +1,4 @@
-"""The local AWS: MiniStack, started and stopped."""
+"""Starts and stops the local AWS, MiniStack."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def find_program(place: LocalInstance) -> Background:
 
 @contextlib.contextmanager
 def lock_instance(place: LocalInstance) -> Iterator[None]:
-    """Hold the folder, so that two commands do not start, stop or deploy at once.
+    """Lock the folder, so that two commands do not start, stop or deploy at once.
 
     Raises:
-        Trouble: another command holds it.
+        LocalError: another command has the lock.
     """
     place.folder.mkdir(parents=True, exist_ok=True)
     with (place.folder / "lock").open("w") as lock:
@@ -46,7 +46,7 @@ def start(place: LocalInstance) -> bool:
     """Start MiniStack unless it runs; True if it was started.
 
     Raises:
-        Trouble: the port is taken, it runs on another port, or it does not come up.
+        LocalError: the port is taken, it runs on another port, or it does not start.
     """
     process = find_program(place)
     if process.pid is not None:
@@ -71,7 +71,7 @@ def start(place: LocalInstance) -> bool:
 
 
 def stop(place: LocalInstance) -> bool:
-    """Stop MiniStack cleanly, so that it writes down its state; True if it ran."""
+    """Stop MiniStack cleanly, so that it saves its state; True if it ran."""
     return find_program(place).stop(SECONDS_TO_STOP)
 
 
@@ -98,10 +98,10 @@ def _settings(place: LocalInstance) -> dict[str, str]:
         "STATE_DIR": str(place.data / "state"),
         "S3_DATA_DIR": str(place.data / "s3"),
         "TMPDIR": str(place.data / "tmp"),
-        # Listeners of services that are not used here: they would take fixed ports.
+        # Listeners of unused services would take fixed ports.
         "IOT_MTLS_ENABLED": "0",
         "SFTP_ENABLED": "0",
-        # No Docker, even where there is one: functions run in processes.
+        # No Docker, even if it is installed: functions run in processes.
         "DOCKER_HOST": "unix:///nonexistent/docker.sock",
         "LOG_LEVEL": os.environ.get("LOG_LEVEL", "INFO"),
         "PYTHONDONTWRITEBYTECODE": "",

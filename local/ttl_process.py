@@ -1,13 +1,13 @@
-"""DynamoDB's TTL process, played: the local AWS would delete without a stream record.
+"""A simulation of DynamoDB's TTL process: the local AWS would delete without a stream record.
 
-An expired item is first marked (``_ttl_expired``, the ``ttl`` it was marked for), then deleted,
-each on the condition that its ``ttl`` is still the one that was read. The stream functions of
-stage local take a removal whose old image carries a mark equal to its ``ttl`` for DynamoDB's own.
-Stopped between the two steps, the next sweep finds the item once more: marking again changes
-nothing, and it is deleted, and delivered, once.
+A sweep first marks an expired item (``_ttl_expired``, with the ``ttl`` of the mark), and then
+deletes it. Both writes have the condition that the ``ttl`` is still the one that was read. The
+stream functions of stage local treat a removal as DynamoDB's own if the mark in the old image is
+equal to its ``ttl``. If a sweep stops between the two steps, the next sweep finds the item again.
+The second mark changes nothing, and the item is deleted and delivered once.
 
-It may be played ahead of time: as if it was another moment. Then the mark says so too
-(``_ttl_expired_at``), and the deletion bears that time.
+The simulation can run ahead of time, for another moment. Then a second mark (``_ttl_expired_at``)
+contains that moment, and it is the time of the deletion.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 MARK, AT_MARK = "_ttl_expired", "_ttl_expired_at"
 DAY = 86_400
 REST = 10
-"""Between two sweeps it rests this many times as long as a sweep took: at most a tenth of a core
-goes into it, however large the table is."""
+"""The pause between two sweeps, as a multiple of the duration of a sweep. The sweeps use at most a
+tenth of a core for any size of the table."""
 FAILURES = 100
 
 
 def delete_expired(dynamodb: DynamoDBClient, table: str, now: float | None = None) -> int:
-    """Expire every item whose ``ttl`` is past, whatever its kind; how many were deleted.
+    """Expire every item of any kind whose ``ttl`` is past; return the number of deletions.
 
-    ``now``: as if it was then, in epoch seconds; the deletions bear that time.
+    ``now``: the simulated time in epoch seconds, which is also the time of the deletions.
     """
     moment = int(time.time() if now is None else now)
-    found = _list_expired(dynamodb, table, moment)
-    return sum(_expire(dynamodb, table, item, None if now is None else moment) for item in found)
+    items = _list_expired(dynamodb, table, moment)
+    return sum(_expire(dynamodb, table, item, None if now is None else moment) for item in items)
 
 
 def run_process(
@@ -46,19 +46,19 @@ def run_process(
     entities: Collection[str] = (),
     now: float | None = None,
 ) -> Iterator[int]:
-    """Play so many days ahead, one after the other; gives how many items each of them deleted.
+    """Simulate the next days, one after the other; yield the number of deletions of each day.
 
-    Items of entities alone, of ``entities`` if any are named: what the library itself lets expire
-    waits for that much time to have passed, and it has not. ``now``: what they are ahead of, in
-    epoch seconds.
+    Only items of entities expire, of ``entities`` if any are given. The library's own expiring
+    items depend on real time, which has not passed. ``now``: the start of the days, in epoch
+    seconds.
     """
     began = int(time.time() if now is None else now)
     for day in range(1, days + 1):
         moment = began + day * DAY
-        found = _list_expired(dynamodb, table, moment)
+        items = _list_expired(dynamodb, table, moment)
         chosen = (
             item
-            for item in found
+            for item in items
             if "type" in item and (not entities or item["type"]["S"] in entities)
         )
         yield sum(_expire(dynamodb, table, item, moment) for item in chosen)
@@ -70,19 +70,19 @@ def sweep_place(place: LocalInstance) -> int:
 
 
 def play_place(place: LocalInstance, days: int, entities: Collection[str] = ()) -> Iterator[int]:
-    """`play` over the deployed table."""
+    """`run_process` over the deployed table."""
     return run_process(_open_client(place), place.stack()["table"], days, entities)
 
 
 def run(place: LocalInstance, every: float) -> None:
-    """Sweep until the local AWS has not answered for a while; a single failure is nothing."""
+    """Sweep until the local AWS has failed many times in succession."""
     dynamodb, table = _open_client(place), place.stack()["table"]
     failures = 0
     while failures < FAILURES:
         began = time.monotonic()
         try:
             deleted = delete_expired(dynamodb, table)
-        except Exception as error:  # nobody watches: say it and go on
+        except Exception as error:  # an unattended process: log the error and continue
             failures += 1
             print(f"{type(error).__name__}: {error}", flush=True)  # noqa: T201 - its log file
         else:
@@ -109,7 +109,7 @@ def _list_expired(dynamodb: DynamoDBClient, table: str, now: int) -> Iterator[di
 
 
 def _expire(dynamodb: DynamoDBClient, table: str, item: dict[str, Any], at: int | None) -> bool:
-    """Mark and delete one item; ``at``: the time that its deletion is to bear, if not now's."""
+    """Mark and delete one item; ``at``: the time of its deletion, if it is not the current time."""
     key = {"PK": item["PK"], "SK": item["SK"]}
     change, names, values = (
         "SET #mark = :ttl",

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 TENANTS = ("acme", "globex")
 ADMIN = "admin"
-PASSWORD = "Only-on-this-laptop-1"  # noqa: S105 - it opens nothing but the local AWS
+PASSWORD = "Only-on-this-laptop-1"  # noqa: S105 - it is valid on the local AWS only
 
 
 def make_tokens(place: LocalInstance, pool: str, client_id: str) -> dict[str, str]:
-    """An ID token of each demo tenant; its user is created if it is not there."""
+    """An ID token of each demo tenant; creates its user if necessary."""
     cognito = place.session().client("cognito-idp", endpoint_url=place.endpoint)
     return {tenant: make_token(cognito, pool, client_id, tenant) for tenant in TENANTS}
 
@@ -34,7 +34,7 @@ def make_token(
     tenant: str,
     group: str | None = None,
 ) -> str:
-    """An ID token of a tenant's user, who is created if there is none yet; of a group's member."""
+    """An ID token of a tenant's user, or of a group's member; creates the user if necessary."""
     name = f"demo-{tenant}-{group}" if group else f"demo-{tenant}"
     with contextlib.suppress(cognito.exceptions.UsernameExistsException):
         cognito.admin_create_user(

@@ -1,1 +1,1 @@
-"""The archive measured: what a query reads, how many objects a day, what a million rows cost."""
+"""Measurements of the archive: reads of a query, objects a day, cost of a million rows."""

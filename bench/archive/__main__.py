@@ -1,4 +1,7 @@
-"""``make bench-archive``; exit status 1 if a query reads what it does not need."""
+"""``make bench-archive``.
+
+The exit status is 1 if a query reads partitions that it does not need.
+"""
 
 from __future__ import annotations
 

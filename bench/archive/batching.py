@@ -1,9 +1,10 @@
-"""How Lambda gathers deletions into batches, by the settings of the deployed mapping. Pure.
+"""Simulation of how Lambda gathers deletions into batches. Pure.
 
-A batch of a shard begins with the record that is there first, and is handed over when its window
-is over, its records are as many as it takes, or their payload is (AWS: "Batching behavior").
-Records that the event filter passes over are not counted (AWS: "Filtering event sources for AWS
-Lambda functions" shows the filter ahead of the batches).
+The settings are those of the deployed mapping. A batch of a shard begins with the first record of
+the shard. Lambda hands the batch over when its window ends, when it has the maximum number of
+records, or when its payload has the maximum size (AWS: "Batching behavior"). Records that the
+event filter rejects are not counted (AWS: "Filtering event sources for AWS Lambda functions" shows
+the filter ahead of the batches).
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ WRITES_A_PARTITION = 1_000
 
 @dataclass(frozen=True)
 class Mapping:
-    """What gathers. ``window`` in seconds; ``shards`` of the stream: one a partition of the table.
+    """The settings of an event source mapping. ``window`` is in seconds.
 
+    ``shards`` is the number of shards of the stream: one for each partition of the table.
     ``tumbling``: the seconds after which each shard costs an invocation.
     """
 
@@ -34,15 +36,17 @@ class Mapping:
 
     @classmethod
     def deployed(cls) -> Mapping:
-        """The archive's mapping at the stage prod, as its template has it."""
+        """The archive's mapping at the stage prod, as its template defines it."""
         resources = json.loads(TEMPLATE.read_text())["Resources"].values()
         (mapping,) = (
-            each["Properties"]
-            for each in resources
-            if each["Type"] == "AWS::Lambda::EventSourceMapping"
-            and "userIdentity" in json.dumps(each["Properties"]["FilterCriteria"])
+            resource["Properties"]
+            for resource in resources
+            if resource["Type"] == "AWS::Lambda::EventSourceMapping"
+            and "userIdentity" in json.dumps(resource["Properties"]["FilterCriteria"])
         )
-        (table,) = (each for each in resources if each["Type"] == "AWS::DynamoDB::Table")
+        (table,) = (
+            resource for resource in resources if resource["Type"] == "AWS::DynamoDB::Table"
+        )
         writes = table["Properties"]["WarmThroughput"]["WriteUnitsPerSecond"]
         return cls(
             batch=mapping["BatchSize"],
@@ -54,23 +58,23 @@ class Mapping:
 
 @dataclass
 class Gathered:
-    """A batch: which records, of one shard."""
+    """A batch: a shard and the positions of its records."""
 
     shard: int
     places: list[int]
 
 
-def gathered(
+def gather_batches(
     times: Sequence[float], sizes: Sequence[int], mapping: Mapping, seed: int = 1
 ) -> Iterator[Gathered]:
-    """The batches of records that come at ``times`` (seconds, in order), each of a random shard.
+    """The batches of records that arrive at ``times`` (seconds, in order).
 
-    ``sizes``: bytes of each in the event.
+    Each record gets a random shard. ``sizes``: bytes of each record in the event.
     """
-    drawn = random.Random(seed)  # noqa: S311
+    source = random.Random(seed)  # noqa: S311
     open_batches: dict[int, tuple[Gathered, float, int]] = {}
     for place, time in enumerate(times):
-        shard = drawn.randrange(mapping.shards)
+        shard = source.randrange(mapping.shards)
         size = sizes[place]
         if shard in open_batches:
             batch, until, filled = open_batches[shard]

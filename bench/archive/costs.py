@@ -1,7 +1,7 @@
-"""Objects a day, and what a million archived rows cost: computed from the deployed settings.
+"""Objects a day and the cost of a million archived rows, computed from the deployed settings.
 
-How Lambda gathers is simulated, objects are packed by the library, units are counted on Dynoxide;
-what a row takes of an invocation is assumed, at the upper end (``SECONDS_…``).
+The batches of Lambda are simulated, the library packs the objects, and the units are counted on
+Dynoxide. The duration of an invocation for each row is assumed, at the upper end (``SECONDS_…``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from bench.archive.batching import Gathered, Mapping, gathered
+from bench.archive.batching import Gathered, Mapping, gather_batches
 from bench.archive.deletion_generator import Deletion, Deletions, moments
 from bench.archive.report import console, markdown
 from bench.meter import Meter
@@ -47,7 +47,7 @@ ARCHIVE_GB, AUDIT_GB = 1024 / 1024, 3008 / 1024
 AUDITED_ROWS_A_SECOND = 40_000
 AUDITS_OF_A_DAY = 3
 MIN_BYTES_TO_MOVE = 128 * 1024
-"""Smaller objects stay in the class that they are in (S3: "Constraints for lifecycle")."""
+"""Smaller objects stay in their storage class (S3: "Constraints for lifecycle")."""
 DAY = 86_400
 SAMPLE = 20_000
 
@@ -59,7 +59,7 @@ class Sample:
         first = dt.datetime(2026, 11, 1, tzinfo=dt.UTC)
         self.ledger = ledger
         self.deletions = list(Deletions(ledger).at(moments(SAMPLE, first, 1)))
-        self.sizes = [len(json.dumps(each.record)) for each in self.deletions]
+        self.sizes = [len(json.dumps(deletion.record)) for deletion in self.deletions]
         self.rows: dict[str, list[ArchivedRow]] = {"Message": [], "Download": []}
         for record in _records(self.deletions):
             self.rows[record.entity or ""].append(ArchivedRow.from_record(record, ledger))
@@ -73,13 +73,13 @@ class Sample:
 
 
 def _records(deletions: Iterable[Deletion]) -> Sequence[StreamRecord]:
-    records = [each.record for each in deletions]
+    records = [deletion.record for deletion in deletions]
     return Batch.parse({"shardId": "shardId-1", "Records": records}).records
 
 
 @dataclass
 class Day:
-    """A day at a rate: what is archived, in how many objects of which size."""
+    """A day at a rate: the archived rows, and the number and the sizes of the objects."""
 
     rows: int
     batches: int
@@ -91,13 +91,13 @@ class Day:
     @classmethod
     def at(cls, rate: int, mapping: Mapping, sample: Sample) -> Day:
         """A day of ``rate`` deletions an hour."""
-        drawn = random.Random(rate)  # noqa: S311
+        source = random.Random(rate)  # noqa: S311
         count = rate * 24
-        times = sorted(drawn.uniform(0, DAY) for _ in range(count))
-        offset = drawn.randrange(SAMPLE)
+        times = sorted(source.uniform(0, DAY) for _ in range(count))
+        offset = source.randrange(SAMPLE)
         sizes = [sample.sizes[(place + offset) % SAMPLE] for place in range(count)]
         made = cls(count, 0, 0, 0, 0, mapping.shards)
-        for batch in gathered(times, sizes, mapping, seed=rate):
+        for batch in gather_batches(times, sizes, mapping, seed=rate):
             made.batches += 1
             for entity, number in _entities(batch, offset, sample).items():
                 size = sample.packed(entity, _rounded(number))
@@ -108,7 +108,7 @@ class Day:
 
     @property
     def dollars(self) -> dict[str, float]:
-        """What a million rows cost once, by what for."""
+        """The cost of a million rows, paid once, by purpose."""
         objects_, batches = self._of_a_million(self.objects), self._of_a_million(self.batches)
         windows = self._of_a_million(self.shards * DAY / 900)
         seconds = (
@@ -127,7 +127,7 @@ class Day:
 
     @property
     def stored_a_month(self) -> float:
-        """What a million rows cost to keep for a month, in the class that they begin in."""
+        """The cost of a million rows for a month, in their first storage class."""
         return self._of_a_million(self.stored) / 1e9 * STANDARD_GB_MONTH
 
     def _of_a_million(self, number: float) -> float:
@@ -144,22 +144,22 @@ def _entities(batch: Gathered, offset: int, sample: Sample) -> Counter[str]:
 
 
 def _rounded(count: int) -> int:
-    """To two digits: so few sizes are packed."""
+    """The count rounded to two digits, so that few sizes are packed."""
     step: int = 10 ** max(0, len(str(count)) - 2)
     return max(1, round(count / step) * step)
 
 
 def units(sample: Sample, appended: int = 200) -> float:
-    """Write units an object takes, with the index row of its chain: on Dynoxide."""
+    """Write units of an object, with the index row of its chain, counted on Dynoxide."""
     with serving() as endpoint:
         dynamodb = client(endpoint)
         meter = Meter(dynamodb)
         table, bucket = Table(dynamodb, create_table(dynamodb)), MemoryBucket()
         archiver = Archiver(table, bucket, sample.ledger)
-        messages = [each for each in sample.deletions if each.entity == "Message"]
+        messages = [deletion for deletion in sample.deletions if deletion.entity == "Message"]
         with meter.counting() as consumed:
             for place in range(appended):
-                some = [each.record for each in messages[place * 5 : place * 5 + 5]]
+                some = [message.record for message in messages[place * 5 : place * 5 + 5]]
                 event = {"shardId": "shardId-1", "Records": some}
                 if archiver.archive(Batch.parse(event), RetryBudget.for_seconds(60)) is not None:
                     raise RuntimeError("not archived")
@@ -177,7 +177,7 @@ def measure(ledger: Ledger) -> None:
         f"write units an object: {units(sample):.3f}\n"
     )
     packed = [
-        (f"{count:,}", *(f"{sample.packed(each, count) / count:,.0f}" for each in sample.rows))
+        (f"{count:,}", *(f"{sample.packed(entity, count) / count:,.0f}" for entity in sample.rows))
         for count in (1, 10, 100, 1_000, 5_000)
     ]
     markdown("Bytes a row, gzipped", ("rows of an object", *sample.rows), packed)
@@ -218,7 +218,7 @@ def measure(ledger: Ledger) -> None:
             (
                 f"{rate:,}",
                 str(shards),
-                *(f"{each:.3f}" for each in day.dollars.values()),
+                *(f"{amount:.3f}" for amount in day.dollars.values()),
                 f"**{sum(day.dollars.values()):.3f}**",
                 f"{sum(day.dollars.values()) * day.rows * 30 / 1e6:.2f}",
                 f"{day.stored_a_month:.4f}",
@@ -230,16 +230,16 @@ def measure(ledger: Ledger) -> None:
 
 
 def _windows(deployed: Mapping, sample: Sample) -> None:
-    """What another window or batch would make of the objects."""
+    """Print the objects and costs under other windows and batch sizes."""
     rows = []
     for window, batch in ((60, 10_000), (300, 1_000), (300, 10_000)):
         other = replace(deployed, window=window, batch=batch, shards=SMALL_TABLE)
-        found = [Day.at(rate, other, sample) for rate in RATES]
+        days = [Day.at(rate, other, sample) for rate in RATES]
         rows.append(
             (
                 f"{window} s, {batch:,}",
-                *(f"{day.objects:,}" for day in found),
-                *(f"{sum(day.dollars.values()):.2f}" for day in found),
+                *(f"{day.objects:,}" for day in days),
+                *(f"{sum(day.dollars.values()):.2f}" for day in days),
             )
         )
     heads = [f"objects at {rate:,}" for rate in RATES] + [f"$ at {rate:,}" for rate in RATES]

@@ -1,4 +1,7 @@
-"""Items that expire, as Lambda hands their deletions to the archive's consumer. All by a seed."""
+"""Deletions of expired items, as Lambda delivers them to the archive's consumer.
+
+All values depend on a seed.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 @dataclass(frozen=True)
 class Deletion:
-    """One item that DynamoDB's TTL process deletes. ``record``: as it is in the event."""
+    """One item that DynamoDB's TTL process deletes. ``record``: its form in the event."""
 
     at: dt.datetime
     entity: str
@@ -35,7 +38,7 @@ class Deletion:
 
 
 class Deletions:
-    """Messages and downloads of twenty tenants, of which the first has the most."""
+    """Messages and downloads of twenty tenants; the first tenant has the most."""
 
     def __init__(self, ledger: Ledger, seed: int = 1) -> None:
         self._ledger, self._random = ledger, random.Random(seed)  # noqa: S311
@@ -47,7 +50,7 @@ class Deletions:
         self._number = 0
 
     def at(self, moments: Sequence[dt.datetime]) -> Iterator[Deletion]:
-        """A deletion at each moment, which are in order."""
+        """A deletion at each moment; the moments are in order."""
         weights = [1 / (place + 1) for place in range(len(TENANTS))]
         for moment in moments:
             entity = "Message" if self._random.random() < SHARE_OF_MESSAGES else "Download"
@@ -94,8 +97,8 @@ class Deletions:
 
     def _download(self, created: dt.datetime) -> dict[str, Any]:
         song = self._random.randint(1, 5_000)
-        told = {"song": f"song-{song}", "artist": f"artist-{song % 300}"}
-        return {**told, "id": self._id(), "at": keys.render_instant(created)}
+        fields = {"song": f"song-{song}", "artist": f"artist-{song % 300}"}
+        return {**fields, "id": self._id(), "at": keys.render_instant(created)}
 
     def _id(self) -> str:
         return self._text(CROCKFORD, 26)
@@ -105,7 +108,7 @@ class Deletions:
 
 
 def moments(count: int, first: dt.datetime, days: float, seed: int = 1) -> list[dt.datetime]:
-    """So many moments, evenly at random over some days, in order."""
-    drawn = random.Random(seed)  # noqa: S311
-    seconds = sorted(drawn.uniform(0, days * 86_400) for _ in range(count))
-    return [first + dt.timedelta(seconds=each) for each in seconds]
+    """``count`` moments, evenly at random over ``days`` days, in order."""
+    source = random.Random(seed)  # noqa: S311
+    seconds = sorted(source.uniform(0, days * 86_400) for _ in range(count))
+    return [first + dt.timedelta(seconds=offset) for offset in seconds]

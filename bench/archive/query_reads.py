@@ -1,8 +1,8 @@
-"""What a selection of the archive reads: partitions, objects and bytes, of how many there are.
+"""Partitions, objects and bytes that a selection of the archive reads, and how many exist.
 
-100,000 rows by the real archiver over a bucket in memory, in batches as Lambda would have gathered
-them; selected and metered as ``daicho archive query`` does. Athena reads the same objects for the
-same entity and days, since partitions are folders.
+The real archiver writes 100,000 rows to a bucket in memory, in the batches that Lambda would
+gather. The rows are selected and metered in the same manner as in ``daicho archive query``. Athena
+reads the same objects for the same entity and days, since partitions are folders.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from rich.progress import track
 
-from bench.archive.batching import Gathered, Mapping, gathered
+from bench.archive.batching import Gathered, Mapping, gather_batches
 from bench.archive.deletion_generator import TENANTS, Deletion, Deletions, moments
 from bench.archive.report import console, markdown
 from daicho.archive.archiver import Archiver
@@ -33,12 +33,12 @@ DAYS = 14
 SHARDS = 4
 FIRST = dt.datetime(2026, 11, 1, tzinfo=dt.UTC)
 ATHENAS_LEAST, DOLLARS_A_TERABYTE = 10_000_000, 5
-"""Bytes that a query is billed for at least (https://aws.amazon.com/athena/pricing/)."""
+"""The minimum number of billed bytes of a query (https://aws.amazon.com/athena/pricing/)."""
 
 
 @dataclass
 class Filled:
-    """An archive, and what was put into it."""
+    """An archive and the deletions that it contains."""
 
     ledger: Ledger
     deletions: Sequence[Deletion]
@@ -47,13 +47,13 @@ class Filled:
 
     @classmethod
     def of(cls, ledger: Ledger) -> Filled:
-        """Two weeks of deletions, archived as they come."""
+        """Two weeks of deletions, archived in their order."""
         times = moments(ROWS, FIRST, DAYS)
         filled = cls(ledger, list(Deletions(ledger).at(times)))
         mapping = replace(Mapping.deployed(), shards=SHARDS)
-        seconds = [(each - FIRST).total_seconds() for each in times]
-        sizes = [len(json.dumps(each.record)) for each in filled.deletions]
-        batches = list(gathered(seconds, sizes, mapping))
+        seconds = [(moment - FIRST).total_seconds() for moment in times]
+        sizes = [len(json.dumps(deletion.record)) for deletion in filled.deletions]
+        batches = list(gather_batches(seconds, sizes, mapping))
         archiver = Archiver(filled.table, filled.bucket, ledger)
         for batch in track(batches, f"{ROWS:,} rows", console=console, transient=True):
             if archiver.archive(filled.event(batch), RetryBudget.for_seconds(60)) is not None:
@@ -61,7 +61,7 @@ class Filled:
         return filled
 
     def event(self, batch: Gathered) -> Batch:
-        """A batch, as the consumer has it."""
+        """A batch in the form that the consumer receives."""
         records = [self.deletions[place].record for place in batch.places]
         return Batch.parse({"shardId": f"shardId-{batch.shard:020d}-abcdef01", "Records": records})
 
@@ -76,7 +76,7 @@ class Filled:
         return sum(len(body) for body, _ in self.bucket.objects.values())
 
     def verify(self) -> None:
-        """What is measured is sound."""
+        """Raise an error if the archive is not sound or does not contain all rows."""
         days = Selection(since=FIRST, until=FIRST + dt.timedelta(days=DAYS)).days
         report = Verifier(self.table, ArchiveReader(self.bucket)).verify(
             days, ["Download", "Message"]
@@ -91,8 +91,12 @@ def day(number: int) -> dt.datetime:
 
 
 def selections(filled: Filled) -> dict[str, Selection]:
-    """What is asked, in words."""
-    one = next(each for each in filled.deletions if each.entity == "Message" and each.at > day(5))
+    """The measured selections, by their descriptions."""
+    one = next(
+        deletion
+        for deletion in filled.deletions
+        if deletion.entity == "Message" and deletion.at > day(5)
+    )
     return {
         "one entity, one day": Selection(entities=("Message",), since=day(5), until=day(6)),
         "one entity, one hour": Selection(
@@ -108,41 +112,50 @@ def selections(filled: Filled) -> dict[str, Selection]:
     }
 
 
-def needed(filled: Filled, selection: Selection) -> set[str]:
-    """The folders that any of the rows could be in, by what is asked alone."""
+def find_needed_folders(filled: Filled, selection: Selection) -> set[str]:
+    """The folders that can contain rows of the selection, computed from the selection alone."""
     entities = selection.folders or ("Download", "Message")
     days = [day(number).date() for number in range(DAYS)]
-    found = {render_folder(e, d).rstrip("/") for e in entities for d in days if d in selection.days}
-    return found & filled.partitions
+    folders = {
+        render_folder(entity, date).rstrip("/")
+        for entity in entities
+        for date in days
+        if date in selection.days
+    }
+    return folders & filled.partitions
 
 
-def wanted(filled: Filled, selection: Selection) -> int:
-    """How many rows there are, by a plain look at what was put in."""
+def count_wanted_rows(filled: Filled, selection: Selection) -> int:
+    """Count the rows of the selection in the deletions, without the archive."""
     return sum(
-        (not selection.entities or each.entity in selection.entities)
-        and selection.tenant in (None, each.tenant)
-        and selection.key in (None, each.key)
-        and (selection.since is None or each.at >= selection.since)
-        and (selection.until is None or each.at < selection.until)
-        for each in filled.deletions
+        (not selection.entities or deletion.entity in selection.entities)
+        and selection.tenant in (None, deletion.tenant)
+        and selection.key in (None, deletion.key)
+        and (selection.since is None or deletion.at >= selection.since)
+        and (selection.until is None or deletion.at < selection.until)
+        for deletion in filled.deletions
     )
 
 
 def measure(ledger: Ledger) -> bool:
-    """Print what each selection reads; whether none has read a partition that it does not need."""
+    """Print the reads of each selection.
+
+    Return whether no selection read a partition that it does not need.
+    """
     filled = Filled.of(ledger)
     filled.verify()
     rows, sound = [], True
     for what, selection in selections(filled).items():
         metered = MeteredBucket(filled.bucket)
-        found = sum(1 for _ in ArchiveReader(metered).read_rows(selection, _broken))
+        count = sum(1 for _ in ArchiveReader(metered).read_rows(selection, _broken))
         read = metered.touched
-        sound &= read.partitions == needed(filled, selection) and found == wanted(filled, selection)
+        folders = find_needed_folders(filled, selection)
+        sound &= read.partitions == folders and count == count_wanted_rows(filled, selection)
         billed = max(read.bytes, ATHENAS_LEAST) / 1e12 * DOLLARS_A_TERABYTE
         rows.append(
             (
                 what,
-                f"{found:,}",
+                f"{count:,}",
                 f"{len(read.partitions)} of {len(filled.partitions)}",
                 f"{read.objects:,}",
                 f"{read.bytes:,}",

@@ -1,4 +1,4 @@
-"""Tables as the docs have them."""
+"""Tables in the format of the docs."""
 
 from __future__ import annotations
 

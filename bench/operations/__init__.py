@@ -1,1 +1,1 @@
-"""What reads, writes and transactions cost, in capacity units, in several layouts of the table."""
+"""Costs of reads, writes and transactions in capacity units, in several layouts of the table."""

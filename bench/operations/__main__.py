@@ -1,7 +1,7 @@
-"""What a write costs with all that follows from it, and what a page costs as lists grow.
+"""Costs of a write with all derived writes, and costs of a page as lists grow.
 
-On Dynoxide, through the real Book, projector and rollup. The peer of the pages is the way that
-seed 001 describes: read every match, fetch them all, sort in memory, cut.
+They are measured on Dynoxide, through the real Book, projector and rollup. The peer of the pages is
+the algorithm that seed 001 describes: read every match, fetch them all, sort in memory, cut.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ console = Console(width=110)
 
 @dataclass
 class House:
-    """A table with everything that works on it."""
+    """A table with a book, a projector and a rollup."""
 
     endpoint: str
     declared: Daicho | None = None
@@ -83,11 +83,11 @@ class House:
         self._pump = Pump(self.client, self.endpoint, self.name, [consumer])
 
     def project(self) -> None:
-        """Work the stream off."""
+        """Project all records of the stream."""
         self._pump.run()
 
     def roll_up(self) -> None:
-        """Roll up what is dirty."""
+        """Roll up all dirty tallies."""
         self._rollup.run(RetryBudget.for_seconds(600))
 
     def _project(self, event: Any, _context: Any) -> dict[str, Any]:
@@ -129,13 +129,13 @@ def write_costs(house: House) -> None:
 
 
 def _row(house: House, base: Consumed) -> list[str]:
-    """What the items took, what follows from them, and the sum."""
+    """Units of the base items, of the derived items and of the rollup, and their sum."""
     derived = _metered(house, house.project)
     rolled = _metered(house, house.roll_up)
-    units = [each.writes / ITEMS for each in (base, derived, rolled)]
+    units = [consumed.writes / ITEMS for consumed in (base, derived, rolled)]
     total = sum(units)
     cost = f"{total * DOLLARS_A_MILLION_WRITES:.2f}"
-    return [*(f"{each:.2f}" for each in (*units, total)), cost]
+    return [*(f"{value:.2f}" for value in (*units, total)), cost]
 
 
 def _remove(house: House, entity: str) -> None:
@@ -159,7 +159,7 @@ def _metered(house: House, work: Callable[[], object]) -> Consumed:
 
 
 def page_costs(house: House) -> str:
-    """Print the cost of a page as a list grows; gives the growth as a line."""
+    """Print the cost of a page as a list grows, and return the growth as a line."""
     printed = Printed("songs of the artist", "page", "units", "requests", "ms", "peer units", "ms ")
     printed.title = f"A page of {PAGE}, against reading every match and sorting (seed 001's way)"
     ours: list[float] = []
@@ -186,7 +186,7 @@ def page_costs(house: House) -> str:
 
 
 def _fill(house: House, artist: str, size: int) -> None:
-    """Put songs and their rows of one listing, in batches: only reading is measured."""
+    """Put songs and their rows of one listing, in batches: only the reads are measured."""
     plan = house.ledger.current_generation("Song")
     moment = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
@@ -219,7 +219,10 @@ def _fill(house: House, artist: str, size: int) -> None:
 
 
 def _walk(house: House, artist: str, pages: int) -> Iterator[tuple[Consumed, float]]:
-    """Page after page; the first and the last are measured several times, their median kept."""
+    """Read the pages in order.
+
+    The first and the last page are measured several times, and their median is used.
+    """
     cursor: str | None = None
     for number in range(1, pages + 1):
         rounds = ROUNDS if number in (1, pages) else 1
@@ -238,16 +241,16 @@ def _page(house: House, artist: str, cursor: str | None) -> str | None:
 
 
 def _peer(house: House, artist: str) -> None:
-    """Seed 001: every match is read and fetched, then sorted, then cut."""
+    """Read a page as seed 001 does: read and fetch every match, sort, cut."""
     plan = house.ledger.current_generation("Song").plan
-    listing = next(each for each in plan.listings if each.name == "of_artist")
+    listing = next(candidate for candidate in plan.listings if candidate.name == "of_artist")
     partition = item_keys.render_listing_list(TENANT, plan, listing, (artist,))
     pages = house.table.query_pages(Query(partition, index="GSI2"))
     keys = [
         item_keys.parse_derived_partition(row["PK"]["S"]) for page in pages for row in page.items
     ]
-    found = house.table.batch_get(keys, patience=RetryBudget.for_seconds(600)).require_all()
-    newest = sorted(found.values(), key=lambda item: str(item["created_at"]["S"]), reverse=True)
+    images = house.table.batch_get(keys, patience=RetryBudget.for_seconds(600)).require_all()
+    newest = sorted(images.values(), key=lambda item: str(item["created_at"]["S"]), reverse=True)
     if len(newest[:PAGE]) != PAGE:
         raise RuntimeError("the peer found too little")
 

@@ -1,4 +1,4 @@
-"""One item a user, or an item for each attribute (seed 000): units of reading and writing both.
+"""Units of reads and writes: one item for a user, or one item for each attribute (seed 000).
 
 The seed's table: ``PK`` the user's id, ``SK`` the attribute's name, ``data`` its value; an index by
 name and value, for the beginning of a name.
@@ -28,7 +28,7 @@ COLUMNS = ("PK", "SK", "data")
 
 
 class AttributeItems:
-    """Seed 000's layout, behind the operations that it offers."""
+    """Seed 000's layout and its operations."""
 
     def __init__(self, client: Any, name: str = "attribute-items") -> None:
         self.client, self.name = client, name
@@ -47,7 +47,7 @@ class AttributeItems:
         )
 
     def write(self, user: str, **values: Any) -> None:
-        """One item an attribute; together, so that nobody sees half: a transaction."""
+        """Write one item for each attribute, in a transaction: no reader sees a part of them."""
         items = [
             {"PK": {"S": user}, "SK": {"S": f"User-{name}"}, "data": {"S": str(value)}}
             for name, value in values.items()
@@ -58,26 +58,26 @@ class AttributeItems:
             puts = [{"Put": {"TableName": self.name, "Item": item}} for item in items]
             self.client.transact_write_items(TransactItems=puts)
 
-    def one(self, user: str, name: str) -> None:
+    def read_one(self, user: str, name: str) -> None:
         """Read one attribute."""
         key = {"PK": {"S": user}, "SK": {"S": f"User-{name}"}}
         self.client.get_item(TableName=self.name, Key=key, ConsistentRead=True)
 
-    def all(self, user: str, *, consistent: bool = True) -> None:
+    def read_all(self, user: str, *, consistent: bool = True) -> None:
         """Read all attributes."""
         self._query("PK = :0", {":0": {"S": user}}, ConsistentRead=consistent)
 
-    def named(self, beginning: str, *, whole: bool) -> None:
-        """Read the users whose name begins so: their names, or all of them."""
+    def read_by_name(self, beginning: str, *, whole: bool) -> None:
+        """Read the users whose name has this beginning: their names, or all attributes."""
         condition = "SK = :0 AND begins_with(#d, :1)"
         values = {":0": {"S": "User-name"}, ":1": {"S": beginning}}
         names = {"#d": "data"}
-        found = self._query(
+        items = self._query(
             condition, values, IndexName="by_value", ExpressionAttributeNames=names, Limit=100
         )
         if whole:
-            for item in found:
-                self.all(item["PK"]["S"], consistent=False)
+            for item in items:
+                self.read_all(item["PK"]["S"], consistent=False)
 
     def _query(self, condition: str, values: Any, **more: Any) -> list[Any]:
         answer = self.client.query(
@@ -90,7 +90,7 @@ class AttributeItems:
 
 
 def layouts(console: Console, client: Any, book: Book, project: Callable[[], object]) -> None:
-    """Print units and requests of both layouts. ``project`` works the stream off."""
+    """Print units and requests of both layouts. ``project`` projects the stream."""
     seed, meter = AttributeItems(client), Meter(client)
     names = [f"Ann {chr(97 + n % 26)}ee {n}" for n in range(USERS)]
 
@@ -106,8 +106,13 @@ def layouts(console: Console, client: Any, book: Book, project: Callable[[], obj
     ann = User.key("u7")
     rows: list[tuple[str, float, Callable[[], object], Callable[[], object]]] = [
         ("write a user of 5 attributes", USERS, write_all, seed_all),
-        ("read one attribute", 1, lambda: book.view(ann, "age"), lambda: seed.one("u7", "age")),
-        ("read all", 1, lambda: book.get(ann), lambda: seed.all("u7")),
+        (
+            "read one attribute",
+            1,
+            lambda: book.view(ann, "age"),
+            lambda: seed.read_one("u7", "age"),
+        ),
+        ("read all", 1, lambda: book.get(ann), lambda: seed.read_all("u7")),
         (
             "write one attribute",
             1,
@@ -124,29 +129,29 @@ def layouts(console: Console, client: Any, book: Book, project: Callable[[], obj
             "100 users by name, whole",
             1,
             lambda: book.page(User.search("ann")),
-            lambda: seed.named("Ann", whole=True),
+            lambda: seed.read_by_name("Ann", whole=True),
         ),
         (
             "their names alone",
             1,
             lambda: book.page(User.search("ann")),
-            lambda: seed.named("Ann", whole=False),
+            lambda: seed.read_by_name("Ann", whole=False),
         ),
     ]
     printed = Printed("", "one item", "requests", "item an attribute", "requests ")
     printed.title = "Units (reads strongly consistent but for lists), with all that follows"
-    for said, times, ours, theirs in rows:
+    for label, times, ours, theirs in rows:
         cells: list[str] = []
         for work in (ours, theirs):
             with meter.counting() as consumed:
                 work()
             cells += [_units(consumed, times), f"{sum(_api(consumed).values()) / times:.0f}"]
-        printed.add_row(said, *cells)
+        printed.add_row(label, *cells)
     console.print(printed)
 
 
 def _api(consumed: Consumed) -> dict[str, int]:
-    """Requests of whoever asks, without those of the stream's consumer."""
+    """Requests of the application, without those of the stream's consumer."""
     return {n: c for n, c in consumed.requests.items() if "Stream" not in n and "Shard" not in n}
 
 

@@ -1,8 +1,8 @@
-"""What it costs to let a listing's rows copy nothing, some or all of an item; and a replica index.
+"""Costs of a listing whose rows copy nothing, some or all of an item; and of a replica index.
 
-``python -m bench.operations.listing_copies``. One entity a choice, all else alike; units with all
-that follows from a write through the stream. The replica is the same table with its own keys as a
-fourth index.
+``python -m bench.operations.listing_copies``. There is one entity for each choice, with no other
+difference. The units include all derived writes through the stream. The replica is the same table
+with its own keys as a fourth index.
 
 Source: seed 002 (choose projections carefully; creating a replica).
 """
@@ -101,26 +101,26 @@ def _measured(house: House, kind: Any, note: str) -> list[str]:
 
 
 def replica_reads(console: Console, endpoint: str) -> None:
-    """Print what one item and one partition take from the table and from its replica."""
+    """Print the read units of one item and of one partition, from the table and its replica."""
     bare = KINDS["nothing"]
     house = _house(endpoint, bare, replica=True)
     house.book.create(bare(id="i", owner="o", note=LONG))
     printed = Printed("read one item of 3.7 KB", "read units")
-    (base,) = (each for each in _items(house) if "type" in each)
-    for said, query in (
+    (base,) = (item for item in _items(house) if "type" in item)
+    for label, query in (
         ("table, strongly consistent", Query(base["PK"]["S"], consistent=True)),
         ("table", Query(base["PK"]["S"])),
         ("replica", _Replica(base["PK"]["S"])),
     ):
         consumed = _counted(house, lambda query=query: house.table.query(query))  # type: ignore[misc]
-        printed.add_row(said, f"{consumed.reads:.1f}")
+        printed.add_row(label, f"{consumed.reads:.1f}")
     console.print(printed)
 
 
 class _Replica(Query):
-    """A query of the replica, whose keys have the table's names."""
+    """A query of the replica. Its keys have the same names as the keys of the table."""
 
-    def request(self) -> dict[str, Any]:
+    def to_request(self) -> dict[str, Any]:
         return super().to_request() | {"IndexName": "Replica"}
 
 

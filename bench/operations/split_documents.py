@@ -1,7 +1,7 @@
-"""What it costs to keep a document in sections: units of one section's change beside the whole's.
+"""Costs of a document in sections: a change of one section compared with the whole document.
 
-``python -m bench.operations.split_documents``. Beside it the same document as one item, where it
-fits one.
+``python -m bench.operations.split_documents``. The same document as one item is measured too, if it
+fits into one item.
 
 Source: seed 003 (vertical partitioning).
 """
@@ -51,23 +51,23 @@ def main() -> None:
             document = {f"section {n:04d}": TEXT for n in range(count)}
             size = len(TEXT) * count
             shown = f"{count} sections, {size / 1_000:,.0f} KB"
-            for way, does in _ways(house, document):
+            for label, work in _operations(house, document):
                 with house.meter.counting() as consumed:
-                    does()
+                    work()
                 requests = str(sum(consumed.requests.values()))
                 units = (f"{consumed.writes:,.0f}", f"{consumed.reads:,.1f}")
-                printed.add_row(shown, way, *units, requests)
+                printed.add_row(shown, label, *units, requests)
                 shown = ""
             printed.add_section()
     console.print(printed)
 
 
-def _ways(house: House, document: dict[str, Any]) -> list[tuple[str, Callable[[], object]]]:
+def _operations(house: House, document: dict[str, Any]) -> list[tuple[str, Callable[[], object]]]:
     def book() -> Book:
         return Book(house.table, house.ledger, "bench", at_once=1)
 
     section = Document.split("d", section="section 0007")
-    ways: list[tuple[str, Callable[[], object]]] = [
+    operations: list[tuple[str, Callable[[], object]]] = [
         ("put whole", lambda: book().put(Document(id="d", sections=document))),
         ("put whole once more", lambda: book().put(Document(id="d", sections=document))),
         ("change one section", lambda: book().put_section(section, TEXT[::-1])),
@@ -76,7 +76,7 @@ def _ways(house: House, document: dict[str, Any]) -> list[tuple[str, Callable[[]
         ("delete", lambda: book().delete(Document.key("d"))),
     ]
     if sum(len(text) + 20 for text in document.values()) < ITEM_BYTES:
-        ways += [
+        operations += [
             ("as one item: put", lambda: book().put(OneItem(id="d", sections=document))),
             (
                 "as one item: change one section",
@@ -84,7 +84,7 @@ def _ways(house: House, document: dict[str, Any]) -> list[tuple[str, Callable[[]
             ),
             ("as one item: read", lambda: book().get(OneItem.key("d"))),
         ]
-    return ways
+    return operations
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a request done once costs, a move and a checkout; beside the same in several writes."""
+"""Costs of an idempotent request, a move and a checkout, compared with several separate writes."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from domains.users import User
 from tests.support.dynoxide import create_table
 
 SIZES = (1, 10, 98)
-"""Things of a checkout."""
+"""Numbers of items of a checkout."""
 
 
 class Bench:
-    """A table, metered, and a book for each request."""
+    """A metered table, and a new book for each request."""
 
     def __init__(self, client: DynamoDBClient) -> None:
         self._meter = Meter(client)
@@ -41,14 +41,14 @@ class Bench:
         return Book(self._table, self._ledger, "acme")
 
     def units(self, work: Callable[[Book], Any]) -> str:
-        """What a request takes: read and write units, requests."""
+        """Read and write units and the number of requests of the work."""
         with self._meter.counting() as consumed:
             work(self.book)
         requests = sum(consumed.requests.values())
         return f"{consumed.reads:g} + {consumed.writes:g} ({requests})"
 
-    def marked(self, work: Callable[[Book], Any]) -> str:
-        """The same with a mark before it and its answer after it: three writes, and no safety."""
+    def measure_marked(self, work: Callable[[Book], Any]) -> str:
+        """Units of the work with a mark before and an answer after it: three writes, not safe."""
         key = {"PK": {"S": f"mark#{new_id()}"}, "SK": {"S": "-"}}
 
         def all_of_it(book: Book) -> None:
@@ -60,7 +60,7 @@ class Bench:
 
 
 def once(key: str, work: Callable[[Book], Any], book: Book) -> StoredAnswer:
-    """A request under a key, answered in 300 bytes."""
+    """A request under an idempotency key, with an answer of 300 bytes."""
 
     def answer() -> StoredAnswer:
         work(book)
@@ -70,7 +70,7 @@ def once(key: str, work: Callable[[Book], Any], book: Book) -> StoredAnswer:
 
 
 def transactions(console: Console, client: DynamoDBClient) -> None:
-    """Print it."""
+    """Print the table of costs."""
     bench = Bench(client)
     printed = Printed("", "alone", "under a key", "its repeat", "a mark before and after")
     printed.title = "Requests: read + write units (requests)"
@@ -83,14 +83,14 @@ def transactions(console: Console, client: DynamoDBClient) -> None:
     for what, work in doing.items():
         key = new_id()
         keyed = [bench.units(partial(once, key, work)) for _ in range(2)]
-        printed.add_row(what, bench.units(work), *keyed, bench.marked(work))
+        printed.add_row(what, bench.units(work), *keyed, bench.measure_marked(work))
     for size in SIZES:
         key = new_id()
         work = partial(checkout, user="ann")
         cells = []
-        for each in (work, partial(once, key, work), partial(once, key, work), None):
+        for request in (work, partial(once, key, work), partial(once, key, work), None):
             _fill(bench.book, size)
-            cells.append(bench.marked(_apart) if each is None else bench.units(each))
+            cells.append(bench.measure_marked(_apart) if request is None else bench.units(request))
         printed.add_row(f"checkout of {size}", *cells)
     for number in range(2):
         bench.book.put(CartItem(user="bob", state="wish", sku=str(number)))
@@ -101,7 +101,7 @@ def transactions(console: Console, client: DynamoDBClient) -> None:
         ),
         partial(once, "m", lambda _: None),
     ]
-    printed.add_row("move", *(bench.units(each) for each in moves), "")
+    printed.add_row("move", *(bench.units(move) for move in moves), "")
     console.print(printed)
 
 
@@ -111,9 +111,12 @@ def _fill(book: Book, size: int) -> None:
 
 
 def _apart(book: Book) -> None:
-    """A checkout whose writes are requests of their own: killed between two it is half done."""
+    """A checkout with a separate request for each write.
+
+    If the process ends between two requests, the checkout is incomplete.
+    """
     items = book.page(CartItem.key.under("ann", "active")).items
-    lines = [Line(sku=each.sku, quantity=each.quantity) for each in items]
+    lines = [Line(sku=line.sku, quantity=line.quantity) for line in items]
     book.create(Order(date=dt.date(2026, 11, 21), customer="ann", lines=lines))
-    for each in items:
-        book.delete(CartItem.key("ann", "active", each.sku))
+    for item in items:
+        book.delete(CartItem.key("ann", "active", item.sku))

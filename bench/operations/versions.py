@@ -1,4 +1,4 @@
-"""What versions cost: by copy, by pointer, and none, at three sizes of an item."""
+"""Costs of versions: by copy, by pointer, and none, at three sizes of an item."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ LEDGER = Daicho(Domain("bench", *KINDS)).append_generations(Ledger())
 
 @dataclass
 class Bench:
-    """A table, metered."""
+    """A metered table and a book."""
 
     client: DynamoDBClient
 
@@ -71,7 +71,7 @@ class Bench:
         self.book = Book(self.table, LEDGER, "acme")
 
     def units(self, work: Callable[[], object]) -> str:
-        """What some work takes: read and write units, requests."""
+        """Read and write units and the number of requests of the work."""
         with self.meter.counting() as consumed:
             work()
         requests = sum(consumed.requests.values())
@@ -79,7 +79,7 @@ class Bench:
 
 
 def versions(console: Console, client: DynamoDBClient) -> None:
-    """Print it."""
+    """Print the table of costs."""
     bench = Bench(client)
     printed = Printed("text", "", "none", "copy", "pointer")
     printed.title = "Versions: read + write units (requests)"
@@ -96,32 +96,32 @@ def versions(console: Console, client: DynamoDBClient) -> None:
 def _costs(bench: Bench, kind: Any, size: int) -> dict[str, str]:
     book, id = bench.book, f"i{size}"
     one, text = kind.key(id), "x" * size
-    found = {
+    costs = {
         "create": bench.units(lambda: book.create(kind(id=id, text=text))),
         "replace": bench.units(lambda: book.put(kind(id=id, text=text))),
         "change": bench.units(lambda: book.change(one, {"text": text})),
         "newest": bench.units(lambda: book.get(one)),
     }
-    found["newest, the seed's way"] = bench.units(partial(_through, bench, kind, id))
+    costs["newest, the seed's way"] = bench.units(partial(_through, bench, kind, id))
     if kind is not Plain:
         for _ in range(VERSIONS - 3):
             book.change(one, {"text": text})
-        found["version 2"] = bench.units(lambda: book.get(kind.versions.at(id, version=2)))
-        found[f"all {VERSIONS}"] = bench.units(lambda: book.page(kind.versions(id)))
-        found["restore"] = bench.units(lambda: book.restore(kind.versions.at(id, version=2)))
+        costs["version 2"] = bench.units(lambda: book.get(kind.versions.at(id, version=2)))
+        costs[f"all {VERSIONS}"] = bench.units(lambda: book.page(kind.versions(id)))
+        costs["restore"] = bench.units(lambda: book.restore(kind.versions.at(id, version=2)))
     else:
         for what in ("version 2", f"all {VERSIONS}", "restore"):
-            found[what] = ""
-    found["remove"] = bench.units(lambda: book.delete(one))
+            costs[what] = ""
+    costs["remove"] = bench.units(lambda: book.delete(one))
     if kind is not Plain:
-        found[f"forget {VERSIONS + 1}"] = bench.units(lambda: book.forget(one))
+        costs[f"forget {VERSIONS + 1}"] = bench.units(lambda: book.forget(one))
     else:
-        found[f"forget {VERSIONS + 1}"] = ""
-    return found
+        costs[f"forget {VERSIONS + 1}"] = ""
+    return costs
 
 
 def _through(bench: Bench, kind: Any, id: str) -> None:
-    """Read the item, and then what it points at (seed 002, pattern B)."""
+    """Read the item, and then the version that it points at (seed 002, pattern B)."""
     base = ItemKey(f"acme#{kind.__name__}#{id}", "-")
     item = bench.table.get(base, consistent=True)
     if item is not None and kind is Pointed:

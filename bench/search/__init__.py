@@ -1,1 +1,1 @@
-"""Search at size, beside seed 001's own algorithm: what a page costs, and what a contact does."""
+"""The search over many contacts, compared with seed 001's algorithm: costs of pages and writes."""

@@ -1,10 +1,10 @@
-"""The peer: contacts as seed 001 keeps and searches them, written from its description.
+"""The peer: the storage and the search of contacts by seed 001, written from its description.
 
 One table, ``ID`` and ``DataType``; beside each contact one search item a field, whose index key is
 ``FreeWord#`` with the tenant and whose sort key is the value. A search reads every item whose value
-begins with the keyword, removes duplicates, sorts by creation in memory, and fetches the page that
-is asked for. Where the description is silent, what is cheaper was taken: a contact's search items
-are its name, company, phone and category names, as they are.
+begins with the keyword, removes duplicates, sorts by creation in memory, and fetches the requested
+page. If the description does not define a detail, the cheaper choice is used: a contact's search
+items are its name, company, phone and category names, unchanged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ PAGE = 100
 
 
 def table(*, contains: bool) -> dict[str, Any]:
-    """What creates the table; to search by ``contains`` the value must be an attribute too."""
+    """The parameters that create the table.
+
+    For a search by ``contains`` the value must be an attribute too.
+    """
     kept = ["CreatedAt", "Value"] if contains else ["CreatedAt"]
     return {
         "BillingMode": "PAY_PER_REQUEST",
@@ -42,13 +45,13 @@ def table(*, contains: bool) -> dict[str, Any]:
 
 
 def category_items(tenant: str, category: Category) -> Iterator[Image]:
-    """What is stored for a category."""
+    """The stored items of a category."""
     id = f"Category_{category.id}"
     yield _strings(ID=id, DataType=f"Categories#Tenant_{tenant}#{id}", Name=category.name)
 
 
 def contact_items(tenant: str, contact: Contact, *, contains: bool) -> Iterator[Image]:
-    """What is stored for a contact: itself, its search items, its links to categories."""
+    """The stored items of a contact: itself, its search items, its links to categories."""
     id, created = f"Contact_{contact.id}", render_instant(contact.created)
     yield _strings(
         ID=id,
@@ -95,23 +98,25 @@ class Peer:
     def page(self, words: Sequence[str], number: int, *, contains: bool) -> list[Image]:
         """The page of this number, from 1 on.
 
-        The description knows one keyword; of several, each is searched and all must have found a
-        contact.
+        The description defines the search for one keyword. Several keywords are searched one by
+        one, and a contact must match all of them.
         """
-        found: dict[str, str] | None = None
+        created_by_id: dict[str, str] | None = None
         for word in words or [""]:
             matches = self._matches(word, contains=contains)
-            if found is None:
-                found = matches
+            if created_by_id is None:
+                created_by_id = matches
             else:
-                found = {id: created for id, created in found.items() if id in matches}
-        newest = sorted((found or {}).items(), key=lambda match: match[1], reverse=True)
+                created_by_id = {
+                    id: created for id, created in created_by_id.items() if id in matches
+                }
+        newest = sorted((created_by_id or {}).items(), key=lambda match: match[1], reverse=True)
         ids = [id for id, _ in newest[(number - 1) * PAGE : number * PAGE]]
         contacts = self._contacts(ids) if ids else []
         return sorted(contacts, key=lambda item: str(item["CreatedAt"]["S"]), reverse=True)
 
     def _matches(self, word: str, *, contains: bool) -> dict[str, str]:
-        """Ids of every contact that matches, with when it was created."""
+        """The id and the creation time of every contact that matches."""
         condition = "SearchType = :pk"
         values = {":pk": {"S": f"FreeWord#Tenant_{self.tenant}"}}
         request: dict[str, Any] = {"TableName": self.table, "IndexName": INDEX}
@@ -123,29 +128,29 @@ class Peer:
             else:
                 condition += " AND begins_with(SearchValue, :word)"
         request |= {"KeyConditionExpression": condition, "ExpressionAttributeValues": values}
-        found: dict[str, str] = {}
+        created_by_id: dict[str, str] = {}
         while True:
             answer = self.client.query(**request)
             for item in answer["Items"]:
-                found[item["ID"]["S"]] = item["CreatedAt"]["S"]
+                created_by_id[item["ID"]["S"]] = item["CreatedAt"]["S"]
             if "LastEvaluatedKey" not in answer:
-                return found
+                return created_by_id
             request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
     def _contacts(self, ids: Sequence[str]) -> list[Image]:
-        asked: Any = {
+        request: Any = {
             self.table: {
                 "Keys": [
                     _strings(ID=id, DataType=f"Contacts#Tenant_{self.tenant}#{id}") for id in ids
                 ]
             }
         }
-        found: list[Image] = []
-        while asked:
-            answer = self.client.batch_get_item(RequestItems=asked)
-            found += answer["Responses"].get(self.table, [])
-            asked = answer["UnprocessedKeys"]
-        return found
+        items: list[Image] = []
+        while request:
+            answer = self.client.batch_get_item(RequestItems=request)
+            items += answer["Responses"].get(self.table, [])
+            request = answer["UnprocessedKeys"]
+        return items
 
 
 def _key(partition: str, sort: str) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""What the search must not exceed, beside what was measured."""
+"""The targets of the search, compared with the measured values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from daicho.search.pager import UNITS
 
 GROWTH, SLOWER, DEARER = 1.05, 1.3, 1.1
 UNITS_A_QUERY = 2.5
-"""Of an index for a page of 100 rows."""
+"""Read units of an index query for a page of 100 rows."""
 
 BEYOND = 5.0
 WRITES: Mapping[Mode, float] = {"prefix": 40.0, "contains": 130.0}
@@ -34,7 +34,7 @@ WRITES: Mapping[Mode, float] = {"prefix": 40.0, "contains": 130.0}
 
 @dataclass(frozen=True)
 class Target:
-    """Something measured that has an upper limit."""
+    """A measured value with an upper limit."""
 
     what: str
     measured: float
@@ -46,48 +46,50 @@ class Target:
         return self.measured <= self.most
 
 
-def steady(mode: Mode, grown: Iterable[Growth]) -> Iterator[Target]:
-    """Keywords that have lists of their own take the same at every size."""
-    full = [each for each in grown if each.is_full and each.question.what in STEADY]
-    for page in dict.fromkeys(each.page for each in full):
-        here = [each for each in full if each.page == page]
-        said = f"by {mode}, page {page}: growth of the"
-        yield Target(f"{said} read units, at most", max(each.units for each in here), GROWTH)
-        times = [each.time for each in here if each.time is not None]
+def steady(mode: Mode, growths: Iterable[Growth]) -> Iterator[Target]:
+    """The cost of keywords with lists of their own is the same at every size."""
+    full = [growth for growth in growths if growth.is_full and growth.question.what in STEADY]
+    for page in dict.fromkeys(growth.page for growth in full):
+        growths_of_page = [growth for growth in full if growth.page == page]
+        label = f"by {mode}, page {page}: growth of the"
+        yield Target(
+            f"{label} read units, at most", max(growth.units for growth in growths_of_page), GROWTH
+        )
+        times = [growth.time for growth in growths_of_page if growth.time is not None]
         if times:
-            yield Target(f"{said} median time, at most", max(times), SLOWER)
+            yield Target(f"{label} median time, at most", max(times), SLOWER)
 
 
-def page(mode: Mode, asked: Iterable[Asked]) -> Iterator[Target]:
-    """And little more than their rows and a query, however many match."""
+def page(mode: Mode, answers: Iterable[Asked]) -> Iterator[Target]:
+    """A page costs little more than its rows and one query, at any number of matches."""
     dearest = max(
         cost.units / (cost.rows * UNITS_A_ROW + UNITS_A_QUERY)
-        for each in asked
-        if each.question.what in STEADY
-        for cost in each.ours
+        for answer in answers
+        if answer.question.what in STEADY
+        for cost in answer.ours
     )
     yield Target(f"by {mode}: a page, over its rows and one query of 100", dearest, DEARER)
 
 
 def others(mode: Mode, size: int, costs: Sequence[Random]) -> Iterator[Target]:
-    """Keywords of other lengths take little more in the mean."""
+    """The mean cost of keywords of other lengths is little more than the cost of their rows."""
     beyond = [units - rows * UNITS_A_ROW for units, rows, _ in costs]
-    said = f"by {mode}, {size:,}: units beyond the rows, {len(costs):,} keywords of other lengths"
-    yield Target(f"{said}, mean", statistics.fmean(beyond), BEYOND)
-    yield Target(f"{said}, dearest", max(beyond), UNITS)
+    label = f"by {mode}, {size:,}: units beyond the rows, {len(costs):,} keywords of other lengths"
+    yield Target(f"{label}, mean", statistics.fmean(beyond), BEYOND)
+    yield Target(f"{label}, dearest", max(beyond), UNITS)
 
 
-def walks(mode: Mode, found: Iterable[Walked]) -> Iterator[Target]:
-    """Two words that hardly meet stay within a page's budget, to the end."""
+def walks(mode: Mode, results: Iterable[Walked]) -> Iterator[Target]:
+    """The pages of two words with few common matches stay within a page's budget, to the end."""
     yield Target(
         f"by {mode}: units of a page of two words that hardly meet",
-        max(worst for *_, worst in found),
+        max(worst for *_, worst in results),
         UNITS + 100 * UNITS_A_ROW,
     )
 
 
 def writes(mode: Mode, facts: Mapping[str, Any]) -> Iterator[Target]:
-    """Writing a contact, and the busiest key while many are loaded."""
+    """The write units of a contact, and the load of the busiest key during a load."""
     units, weighed = facts["units"], facts["weighed"]
     yield Target(f"by {mode}: write units of a contact, {weighed:,}", units["mean"], WRITES[mode])
     _, busiest = facts["busiest"][0]
@@ -102,15 +104,15 @@ def renaming(edits: Sequence[Edit]) -> Iterator[Target]:
 
 
 def show(console: Console, targets: Sequence[Target]) -> bool:
-    """Print them; gives whether all are met."""
+    """Print the targets. Return whether all are met."""
     table = Table(
         *("target", "measured", "at most", ""),
         title="Targets",
         box=box.MARKDOWN,
         title_justify="left",
     )
-    for each in targets:
-        measured, most = (f"{number:,.2f}" for number in (each.measured, each.most))
-        table.add_row(each.what, measured, most, "met" if each.met else "MISSED")
+    for target in targets:
+        measured, most = (f"{number:,.2f}" for number in (target.measured, target.most))
+        table.add_row(target.what, measured, most, "met" if target.met else "MISSED")
     console.print(table)
-    return all(each.met for each in targets)
+    return all(limit.met for limit in targets)

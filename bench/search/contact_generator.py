@@ -1,4 +1,4 @@
-"""Contacts as a call centre may have them: drawn from a seed, so that every run has the same."""
+"""Contacts of a call centre, generated from a seed: every run has the same contacts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LATIN = 0.06
 """Share of contacts, and of companies, that are written in Latin letters."""
 
 BURST = 0.3
-"""Share of contacts that came by file, many of them in the same second."""
+"""Share of contacts that came by file, many of them with the same second of creation."""
 
 WITH_COMPANY, WITH_PHONE, WITH_EMAIL = 0.8, 0.95, 0.7
 """Shares of contacts: one in five is a private person."""
@@ -33,7 +33,7 @@ PHONE_FORMS = {"hyphens": 70, "digits": 12, "abroad": 8, "brackets": 5, "wide": 
 
 @dataclass(frozen=True)
 class Category:
-    """What contacts are sorted into."""
+    """A category of contacts."""
 
     id: str
     name: str
@@ -42,7 +42,7 @@ class Category:
 
 @dataclass(frozen=True)
 class Contact:
-    """A contact: its fields as a caller would send them, and when it was created."""
+    """A contact: its fields in the form that a caller sends, and its creation time."""
 
     id: str
     created: dt.datetime
@@ -54,7 +54,7 @@ class Contact:
 
 
 class Drawn(Generic[T]):
-    """Values drawn by their weights."""
+    """Random values by their weights."""
 
     def __init__(
         self, source: random.Random, values: Sequence[T], weights: Sequence[float]
@@ -63,12 +63,12 @@ class Drawn(Generic[T]):
         self._weights = list(accumulate(weights))
 
     def __call__(self) -> T:
-        """One of them."""
+        """One random value."""
         return self._source.choices(self._values, cum_weights=self._weights)[0]
 
 
 class Crowd:
-    """Contacts of one tenant, and its categories, drawn from ``seed``."""
+    """Contacts of one tenant and its categories, generated from ``seed``."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Crowd:
         self._company = _ranked(source, companies, 0.6)
 
     def __iter__(self) -> Iterator[Contact]:
-        """The contacts, oldest first; to be asked once."""
+        """The contacts, oldest first. The iteration can be done once."""
         source, moment = self._source, FIRST
         gap = SECONDS / self.size / (1 - BURST)
         for _ in range(self.size):
@@ -128,8 +128,8 @@ class Crowd:
     def _companies(self, many: int) -> Iterator[tuple[str, str]]:
         source = self._source
         place, trade, coined = (
-            _of(source, each)
-            for each in (name_corpus.PLACES, name_corpus.TRADES, name_corpus.COINED)
+            _of(source, weighted)
+            for weighted in (name_corpus.PLACES, name_corpus.TRADES, name_corpus.COINED)
         )
         surname = _of(source, name_corpus.SURNAMES)
         ahead = _by(source, name_corpus.DESIGNATORS)
@@ -197,5 +197,5 @@ def _by(source: random.Random, weights: Mapping[T, float]) -> Drawn[T]:
 
 
 def _ranked(source: random.Random, values: Sequence[T], skew: float = 0.5) -> Drawn[T]:
-    """By Zipf's law: the nth is drawn n ** -skew as often as the first."""
+    """Weights by Zipf's law: the nth value is n ** -skew times as frequent as the first."""
     return Drawn(source, values, [(rank + 1) ** -skew for rank in range(len(values))])

@@ -1,7 +1,7 @@
-"""Tables of millions of items, each kept as a file of Dynoxide's.
+"""Tables of millions of items. Each table is kept in a file of Dynoxide.
 
-A file that is there is taken as it is. Its name holds a digest of what its first contacts derive,
-so another way of deriving makes another file.
+An existing file is used without a change. Its name contains a digest of the items that are derived
+from its first contacts, so a change of the derivation makes another file.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ from daicho.storage.attributes import Image
 
 FOLDER = Path(__file__).parent.parent.parent / ".local/bench/search"
 BYTES_AN_ITEM = 1_200
-"""About what an item takes on disk, with its row in an index."""
+"""Approximate bytes of an item on disk, with its row in an index."""
 
 PROCESSES = max(2, os.cpu_count() or 1)
 AT_ONCE = 100_000
 """Items that a process makes and sorts before it hands them over."""
 
 COMPARED = 3_000
-"""Items of each file that are compared with what Dynoxide's own import makes of them."""
+"""Items of each file that are compared with the result of Dynoxide's own import."""
 
 
 class Maker(Protocol):
     """Makes a table's items, in several processes at once."""
 
     def items(self, share: int, of: int) -> Iterator[Image]:
-        """Every ``of``-th of them, from the ``share``-th on."""
+        """Every ``of``-th item, from the ``share``-th on."""
 
-    def learnt(self) -> Any:
-        """What was learnt from the items that were made."""
+    def collect_facts(self) -> Any:
+        """The facts about the items that this process made."""
 
     def rest(self, learnt: Sequence[Any]) -> tuple[list[Image], dict[str, Any]]:
-        """Items that need all shares to have been made, and what is worth knowing."""
+        """Items that depend on all shares, and the statistics of the table."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A table to be filled with ``about`` so many items."""
+    """A table that must contain about ``about`` items."""
 
     name: str
     digest: str
@@ -61,26 +61,26 @@ class Wanted:
 
     @property
     def table(self) -> str:
-        """The table's name inside the file; Dynoxide's streams want 11 characters or more."""
+        """The table's name inside the file; Dynoxide's streams need 11 characters or more."""
         return f"daicho-{self.name}"
 
     @property
     def database(self) -> Path:
-        """The file."""
+        """The path of the file."""
         return FOLDER / f"{self.name}-{self.digest}.db"
 
     @property
-    def known(self) -> dict[str, Any]:
-        """What was found out while the items were made."""
+    def facts(self) -> dict[str, Any]:
+        """The statistics that were computed while the items were made."""
         read: dict[str, Any] = json.loads(self.database.with_suffix(".json").read_text("utf-8"))
         return read
 
 
 def fill(wanted: Wanted, progress: Progress) -> None:
-    """Have the file, by making its items unless it is there.
+    """Make the file with its items, unless it exists.
 
     Raises:
-        OSError: the disk has too little room for it.
+        OSError: the disk does not have enough space for it.
     """
     if wanted.database.exists():
         return
@@ -91,21 +91,21 @@ def fill(wanted: Wanted, progress: Progress) -> None:
     if shutil.disk_usage(FOLDER).free < need:
         raise OSError(f"{FOLDER} needs {need / 1e9:.0f} GB for {wanted.name}")
     some = islice(wanted.maker.items(0, 1), COMPARED)
-    dynoxide_file.checked(wanted.table, wanted.create, some)
+    dynoxide_file.compare_with_import(wanted.table, wanted.create, some)
     part = wanted.database.with_suffix(".part")
     dynoxide_file.create(part, wanted.table, wanted.create)
     layout = dynoxide_file.Layout.of(part, wanted.table)
-    known: dict[str, Any] = {}
-    dynoxide_file.insert(part, _blocks(wanted, layout, known, progress))
-    text = json.dumps(known, ensure_ascii=False)
+    facts: dict[str, Any] = {}
+    dynoxide_file.insert(part, _blocks(wanted, layout, facts, progress))
+    text = json.dumps(facts, ensure_ascii=False)
     wanted.database.with_suffix(".json").write_text(text, encoding="utf-8")
     part.rename(wanted.database)
 
 
 def _blocks(
-    wanted: Wanted, layout: dynoxide_file.Layout, known: dict[str, Any], progress: Progress
+    wanted: Wanted, layout: dynoxide_file.Layout, facts: dict[str, Any], progress: Progress
 ) -> Iterator[dynoxide_file.Rows]:
-    """What the processes make, as it comes."""
+    """The rows that the processes make, in the order of their arrival."""
     spawning = multiprocessing.get_context("spawn")
     made: Any = spawning.Queue(PROCESSES)
     workers = [
@@ -138,8 +138,8 @@ def _blocks(
         for worker in workers:
             worker.terminate()
         progress.remove_task(task)
-    rest, found = wanted.maker.rest(learnt)
-    known |= found
+    rest, statistics = wanted.maker.rest(learnt)
+    facts |= statistics
     if rest:
         yield layout.rows(rest)
 
@@ -149,11 +149,11 @@ def _work(maker: Maker, share: int, of: int, layout: dynoxide_file.Layout, made:
     items = maker.items(share, of)
     while block := list(islice(items, AT_ONCE)):
         _hand_over(made, ("rows", layout.rows(block)))
-    _hand_over(made, ("learnt", maker.learnt()))
+    _hand_over(made, ("learnt", maker.collect_facts()))
 
 
 def _hand_over(made: Any, what: tuple[str, Any]) -> None:
-    """Wait until it is taken, but not for a parent that was ended."""
+    """Put the value into the queue; end the process if its parent has ended."""
     parent = multiprocessing.parent_process()
     while parent is not None and parent.is_alive():
         try:
@@ -166,6 +166,6 @@ def _hand_over(made: Any, what: tuple[str, Any]) -> None:
 
 
 def progress_bar(console: Console) -> Progress:
-    """A bar that shows what is being made."""
+    """A progress bar for the items of a table."""
     columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
     return Progress(*columns, console=console, transient=True)

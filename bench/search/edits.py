@@ -1,4 +1,4 @@
-"""What writing and editing take on Dynoxide, through the real Book, projector and rollup."""
+"""Costs of writes and edits on Dynoxide, through the real Book, projector and rollup."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from tests.support.dynoxide import serving
 CONTACTS = 300
 EDITED = 100
 IN_A_CATEGORY = 10_000
-"""What a category has that is renamed; most of them with a name of one letter, to be there soon."""
+"""Number of contacts of the renamed category.
+
+Most of them have a name of one letter, so that they are made in a short time.
+"""
 
 
 @dataclass(frozen=True)
 class Edit:
-    """Write units of one write: of the item itself, and of all that follows from it."""
+    """Write units of one write: of the item itself, and of all derived writes."""
 
     what: str
     base: float
@@ -28,7 +31,7 @@ class Edit:
 
 
 def edits() -> Iterator[Edit]:
-    """Measure creating a contact, and each way of changing one."""
+    """Measure the creation of a contact and each kind of change."""
     with serving() as endpoint:
         house = House(endpoint)
         crowd = Crowd(CONTACTS + IN_A_CATEGORY, "edits")
@@ -41,15 +44,15 @@ def edits() -> Iterator[Edit]:
         contacts = list(islice(made, CONTACTS))
 
         def create() -> None:
-            for each in contacts:
+            for contact in contacts:
                 book.create(
                     Contact(
-                        id=each.id,
-                        name=each.name,
-                        company=each.company,
-                        phone=each.phone,
-                        email=each.email,
-                        categories={category.id for category in each.categories},
+                        id=contact.id,
+                        name=contact.name,
+                        company=contact.company,
+                        phone=contact.phone,
+                        email=contact.email,
+                        categories={category.id for category in contact.categories},
                     )
                 )
 
@@ -66,16 +69,16 @@ def edits() -> Iterator[Edit]:
         for what, change in changes.items():
 
             def apply(change: Callable[[int], dict[str, object]] = change) -> None:
-                for number, each in enumerate(contacts[:EDITED]):
-                    book.change(Contact.key(each.id), change(number))
+                for number, contact in enumerate(contacts[:EDITED]):
+                    book.change(Contact.key(contact.id), change(number))
 
             yield _edit(house, what, EDITED, apply)
-        for each in islice(made, IN_A_CATEGORY - EDITED):
-            book.create(Contact(id=each.id, name=each.name[0], categories={second}))
+        for member in islice(made, IN_A_CATEGORY - EDITED):
+            book.create(Contact(id=member.id, name=member.name[0], categories={second}))
         house.project()
         house.roll_up()
         others = contacts[EDITED:]
-        members = sum(second in {one.id for one in each.categories} for each in others)
+        members = sum(second in {one.id for one in contact.categories} for contact in others)
         yield _edit(
             house,
             f"a category of {IN_A_CATEGORY + members:,} contacts is renamed",

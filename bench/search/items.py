@@ -34,45 +34,48 @@ from tests.support.dynoxide import create_table
 MAIN, LABELLED = "acme", "labels"
 LABELLED_CONTACTS = 10_000
 LABELS = tuple(f"顧客第{n // 10:02d}区支店{n:03d}" for n in range(1_000))
-"""Names of a thousand categories: one beginning is of all, one of ten, one of a single one."""
+"""Names of a thousand categories.
+
+One beginning matches all of them, one matches ten, and one matches a single category.
+"""
 
 SMALL_TENANTS, SMALL_CONTACTS = 100, 200
 SAMPLE = 2_500
 BUSIEST, BUSY = 12, 2_000
 BLOCK = 500
-"""Contacts in a row that one process makes."""
+"""Number of consecutive contacts that one process makes."""
 
 WRITE_UNIT = 1_024
 WEIGHED = 50_000
 """Contacts whose write units are counted."""
 
 FEW = 300
-"""So many contacts tell whether a file was derived as it would be today."""
+"""Number of contacts whose items show whether a file has the current derivation."""
 
 ITEMS_A_CONTACT = {"prefix": 22, "contains": 66}
-"""About; for the progress bar."""
+"""Approximate numbers, for the progress bar."""
 
 
 @cache
 def ledger(mode: grams.Mode) -> Ledger:
     """The declared plans, with the contacts' search by ``mode``."""
-    found = Daicho.discover(domains).check_locked(Ledger.load())
-    current = found.current_generation("Contact")
+    base_ledger = Daicho.discover(domains).check_locked(Ledger.load())
+    current = base_ledger.current_generation("Contact")
     (search,) = current.plan.searches
     searches = (search if mode == "prefix" else _inside(search),)
     generation = replace(current, plan=replace(current.plan, searches=searches))
-    return Ledger({**found.entities, "Contact": (generation,)})
+    return Ledger({**base_ledger.entities, "Contact": (generation,)})
 
 
 def _inside(search: SearchPlan) -> SearchPlan:
-    """The same search by what is in the fields, as it would be declared."""
+    """The same search by any part of the fields, in its declared form."""
     steps, digits = grams.INSIDE_STEPS_WITH_DIGITS, grams.INSIDE_DIGIT_STEPS
     return replace(search, mode="contains", steps=steps, digits=digits, kana=())
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How many contacts there are, beside whom, and how they are searched."""
+    """The number of contacts, the number of other tenants, and the mode of the search."""
 
     mode: grams.Mode
     size: int
@@ -80,7 +83,7 @@ class Scale:
 
     @property
     def name(self) -> str:
-        """What its files are called."""
+        """The name of its files."""
         return f"{self.mode}-{self.size}"
 
     def crowds(self) -> Iterator[tuple[str, Crowd]]:
@@ -93,7 +96,7 @@ class Scale:
 
     @property
     def people(self) -> int:
-        """How many contacts there are of all tenants."""
+        """The number of contacts of all tenants."""
         labelled = LABELLED_CONTACTS if self.mode == "prefix" else 0
         return self.size + labelled + self.small_tenants * SMALL_CONTACTS
 
@@ -132,7 +135,7 @@ class Described:
             for _, contact in _shared(crowd, share, of):
                 yield from baseline.contact_items(tenant, contact, contains=contains)
 
-    def learnt(self) -> None:
+    def collect_facts(self) -> None:
         """Nothing."""
 
     def rest(self, _learnt: Sequence[Any]) -> tuple[list[Image], dict[str, Any]]:
@@ -142,7 +145,7 @@ class Described:
 
 @dataclass
 class Facts:
-    """What is learnt of the main tenant's contacts, and every tenant's tallies."""
+    """Facts about the main tenant's contacts, and the tallies of every tenant."""
 
     units: list[int] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
@@ -162,7 +165,7 @@ class Facts:
         self.writes.update(row["GSI2PK"]["S"] for row in rows)
 
     def merge(self, other: Facts) -> None:
-        """Take what another process has learnt."""
+        """Add the facts of another process."""
         self.units += other.units
         self.rows += other.rows
         self.sample += other.sample
@@ -170,7 +173,7 @@ class Facts:
         for tally, amount in other.tallies.items():
             self.tallies[tally] = self.tallies.get(tally, Amount()) + amount
 
-    def found(self, contacts: int) -> dict[str, Any]:
+    def summarize(self, contacts: int) -> dict[str, Any]:
         """Means, the worst, and the busiest keys of the index."""
         return {
             "units": _spread(self.units),
@@ -183,7 +186,7 @@ class Facts:
 
 
 class Derived:
-    """Daicho's items: each base item, what the projector derives of it, and the totals."""
+    """Daicho's items: the base items, the derived items of the projector, and the totals."""
 
     def __init__(self, scale: Scale) -> None:
         self._scale = scale
@@ -207,22 +210,22 @@ class Derived:
                 if tenant == MAIN:
                     facts.add(number, self._scale.size, contact, image, derived)
 
-    def learnt(self) -> Facts:
-        """What was learnt from these; of index keys, the busiest."""
-        found = self._facts
-        found.writes = Counter(dict(found.writes.most_common(BUSY)))
-        return found
+    def collect_facts(self) -> Facts:
+        """The facts about the items of this process; of the index keys, only the busiest."""
+        facts = self._facts
+        facts.writes = Counter(dict(facts.writes.most_common(BUSY)))
+        return facts
 
     def rest(self, learnt: Sequence[Facts]) -> tuple[list[Image], dict[str, Any]]:
-        """The totals of all tallies, and what was learnt."""
+        """The totals of all tallies, and the statistics."""
         whole = Facts()
-        for each in learnt:
-            whole.merge(each)
-        totals = [self._total(*each) for each in whole.tallies.items()]
-        return totals, whole.found(self._scale.size)
+        for facts in learnt:
+            whole.merge(facts)
+        totals = [self._total(*entry) for entry in whole.tallies.items()]
+        return totals, whole.summarize(self._scale.size)
 
     def few(self) -> Iterator[Image]:
-        """What becomes of a few contacts."""
+        """The items of a few contacts."""
         tenant, crowd = next(self._scale.crowds())
         for contact in islice(crowd, FEW):
             image = self._contact(tenant, contact)
@@ -260,7 +263,7 @@ class Derived:
             tallies[tally] = tallies.get(tally, Amount()) + amount
 
     def _total(self, tally: str, amount: Amount) -> Image:
-        """A total as the rollup leaves it."""
+        """A total in the form that the rollup writes."""
         name = slots.TallyName.parse(tally)
         plan, aggregate = self._ledger.find_aggregate(name.entity, name.aggregate, name.since)
         key, place = (
@@ -285,12 +288,12 @@ def _shared(crowd: Crowd, share: int, of: int) -> Iterator[tuple[int, Contact]]:
 
 
 def write_units(image: Image) -> int:
-    """What writing an item takes once: a unit for each KB begun."""
+    """The write units of one write of an item: one for each started KB."""
     return -(-attributes.measure_image(image) // WRITE_UNIT)
 
 
 def theirs_units(scale: Scale) -> float:
-    """Mean write units of one of the first contacts as seed 001 keeps it."""
+    """Mean write units of a contact in seed 001's layout, over the first contacts."""
     contains = scale.mode == "contains"
     units = [
         sum(
@@ -322,7 +325,10 @@ def _spread(values: list[int]) -> dict[str, float]:
 
 
 def _digest(scale: Scale, items: Iterable[Image]) -> str:
-    """What tells files apart: how many contacts, of whom, and what a few of them become."""
+    """A digest that distinguishes files.
+
+    It covers the number of contacts, their tenants, and the items of a few contacts.
+    """
     made = hashlib.blake2b(repr((scale, LABELS)).encode(), digest_size=6)
     for line in sorted(json.dumps(item, sort_keys=True) for item in items):
         made.update(line.encode())

@@ -1,4 +1,4 @@
-"""Keywords as somebody may type them who knows a contact: the beginnings of what it is called."""
+"""Keywords that a user may enter to find a contact: the beginnings of its names."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ KINDS: tuple[Kind, ...] = ("text", "company", "phone")
 
 
 def others(mode: grams.Mode, sample: Sequence[Sequence[str]]) -> list[str]:
-    """Random keywords of lengths that are no step, each of one of the sampled contacts."""
+    """Random keywords of lengths that are not steps, each from one of the sampled contacts."""
     source = random.Random("keywords")  # noqa: S311 (the same in every run)
     steps = grams.STEPS if mode == "prefix" else grams.INSIDE_STEPS_WITH_DIGITS
     lengths = [length for length in range(1, LONGEST + 1) if length not in steps]
-    found: list[str] = []
-    while len(found) < MANY:
+    keywords: list[str] = []
+    while len(keywords) < MANY:
         contact, length = source.choice(sample), source.choice(lengths)
         value, kind = source.choice(list(zip(contact, KINDS, strict=False)))
         forms = [
@@ -29,5 +29,5 @@ def others(mode: grams.Mode, sample: Sequence[Sequence[str]]) -> list[str]:
         ]
         long = [form for form in forms if len(form) >= length]
         if long:
-            found.append(source.choice(long)[:length])
-    return found
+            keywords.append(source.choice(long)[:length])
+    return keywords

@@ -1,6 +1,6 @@
-"""Words that contacts are drawn from, with how common they are: ``names.txt``, read.
+"""Words for the names of contacts, with their frequencies: the contents of ``names.txt``.
 
-Behind the common given names a long tail is put together from parts.
+The common given names are followed by a long tail, composed of parts.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from itertools import product
 from pathlib import Path
 
 Weighted = tuple[tuple[str, str, float], ...]
-"""What is written, how it is spelt in Latin letters, and how common it is."""
+"""The text, its spelling in Latin letters, and its frequency."""
 
 
 def _sections() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    sections: dict[str, list[str]] = {}
     section: list[str] = []
     for line in Path(__file__).with_suffix(".txt").read_text("utf-8").splitlines():
         if line.startswith("["):
-            section = found.setdefault(line.strip("[]"), [])
+            section = sections.setdefault(line.strip("[]"), [])
         elif not line.startswith("#"):
             section += line.split()
-    return found
+    return sections
 
 
 def _weighted(section: str) -> Weighted:
@@ -40,7 +40,7 @@ def _composed(of: str, share: float) -> Weighted:
 WORDS = _sections()
 SURNAMES = _weighted("surnames")
 GIVEN = _weighted("given") + _composed("given", 0.06)
-PLACES, TRADES, COINED = (_weighted(each) for each in ("places", "trades", "coined"))
+PLACES, TRADES, COINED = (_weighted(section) for section in ("places", "trades", "coined"))
 
 DESIGNATORS = {"株式会社": 70, "(株)": 8, "㈱": 6, "有限会社": 12, "合同会社": 4}
 LATIN_DESIGNATORS = ("Inc.", "Ltd.", "LLC", "Co., Ltd.", "GmbH", "K.K.", "Corporation", "")

@@ -27,20 +27,21 @@ EVERYTHING, SOME = "", "佐藤"
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a panel: what it shows, and points of contacts and what a page took."""
+    """One line of a panel: its label, and its points of contacts and cost."""
 
     kind: str
-    said: str
+    label: str
     points: Sequence[tuple[int, float]]
 
 
-def drawn(asked: Sequence[Asked]) -> str:
-    """The picture as SVG; alike for alike numbers."""
+def render_svg(answers: Sequence[Asked]) -> str:
+    """The picture as SVG; the same numbers make the same picture."""
     height = TOP + PANEL + BOTTOM
     title = "A page of 100 contacts, newest first, as the contacts grow"
-    units, times = _lines(asked, lambda cost: cost.units), _lines(asked, lambda cost: cost.median)
+    units = _lines(answers, lambda cost: cost.units)
+    times = _lines(answers, lambda cost: cost.median)
     label = "; ".join(
-        f"{line.said}: " + ", ".join(f"{value:,.0f} at {size:,}" for size, value in line.points)
+        f"{line.label}: " + ", ".join(f"{value:,.0f} at {size:,}" for size, value in line.points)
         for line in units
     )
     width = (WIDTH - LEFT) / 2
@@ -58,16 +59,16 @@ def drawn(asked: Sequence[Asked]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _lines(asked: Sequence[Asked], value: Callable[[Cost], float]) -> list[Line]:
-    def line(kind: str, said: str, text: str, cost: Callable[[Asked], Cost]) -> Line:
-        chosen = [each for each in asked if each.question.text == text]
-        return Line(kind, said, [(each.size, value(cost(each))) for each in chosen])
+def _lines(answers: Sequence[Asked], value: Callable[[Cost], float]) -> list[Line]:
+    def line(kind: str, label: str, text: str, cost: Callable[[Asked], Cost]) -> Line:
+        chosen = [answer for answer in answers if answer.question.text == text]
+        return Line(kind, label, [(answer.size, value(cost(answer))) for answer in chosen])
 
     return [
-        line("theirs", "seed 001's way, all contacts", EVERYTHING, lambda each: each.theirs[0]),
-        line("few", f"seed 001's way, “{SOME}”", SOME, lambda each: each.theirs[0]),
-        line("ours", "Daicho, page 1", EVERYTHING, lambda each: each.ours[0]),
-        line("deep", "Daicho, page 50", EVERYTHING, lambda each: each.ours[-1]),
+        line("theirs", "seed 001's way, all contacts", EVERYTHING, lambda answer: answer.theirs[0]),
+        line("few", f"seed 001's way, “{SOME}”", SOME, lambda answer: answer.theirs[0]),
+        line("ours", "Daicho, page 1", EVERYTHING, lambda answer: answer.ours[0]),
+        line("deep", "Daicho, page 50", EVERYTHING, lambda answer: answer.ours[-1]),
     ]
 
 
@@ -75,8 +76,8 @@ def _legend(lines: Sequence[Line]) -> Iterator[str]:
     x = LEFT
     for line in lines:
         yield f'  <line class="key {line.kind}" x1="{x}" x2="{x + 24}" y1="48" y2="48"/>'
-        yield f'  <text class="small" x="{x + 30}" y="52">{escape(line.said)}</text>'
-        x += 60 + 7 * len(line.said)
+        yield f'  <text class="small" x="{x + 30}" y="52">{escape(line.label)}</text>'
+        x += 60 + 7 * len(line.label)
 
 
 def _panel(head: str, lines: Sequence[Line], left: float, width: float) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What is asked of both, and what each answer takes."""
+"""The questions to both searches, and the measured cost of each page."""
 
 from __future__ import annotations
 
@@ -17,22 +17,24 @@ from domains.contacts import Contact
 from tests.support.dynoxide import client
 
 DEEP = 50
-"""The deep page that is measured; a list that ends before is measured at its end."""
+"""The measured deep page; a list with fewer pages is measured at its end."""
 
 ROUNDS, SECONDS = 40, 1.0
-"""A page is asked so often, or as often as fits in that time, once at least."""
+"""Maximum number of requests of a page, and maximum seconds; one request at least."""
 
 PAIRS = 41
-"""So often a page is asked at two sizes in turns."""
+"""Number of requests of a page at each of two sizes, in turns."""
 
 SLOW = 0.5
-"""A peer that takes longer for a page is not asked for another page of the same keyword: it reads
-the same for each."""
+"""Seconds. A slower peer gets no request for another page of the same keyword.
+
+It reads the same items for each page.
+"""
 
 
 @dataclass(frozen=True)
 class Question:
-    """A keyword, and why it is asked."""
+    """A keyword, and its label in the tables."""
 
     what: str
     text: str
@@ -41,7 +43,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one page took: read units, requests, milliseconds, and how many rows it showed."""
+    """The cost of one page: read units, requests, milliseconds, and the number of its rows."""
 
     page: int
     rows: int
@@ -85,13 +87,13 @@ CONTAINS = (
     Question("a category", "客"),
 )
 STEADY = ("all", "1 character", "1 digit", *(f"{many} characters" for many in (2, 3, 5, 8)))
-"""What must take the same however many contacts there are."""
+"""Questions whose cost must be the same at any number of contacts."""
 
 QUESTIONS: dict[Mode, tuple[Question, ...]] = {"prefix": PREFIX, "contains": CONTAINS}
 
 
 class Ours:
-    """Daicho's search, one tenant's `Book` a request as the API makes it."""
+    """Daicho's search, with a `Book` of one tenant for each request as in the API."""
 
     def __init__(self, endpoint: str, table: str, mode: Mode) -> None:
         self._client = client(endpoint)
@@ -100,7 +102,7 @@ class Ours:
         self._ledger = ledger(mode)
 
     def costs(self, question: Question) -> list[Cost]:
-        """The first page, and the 50th or the last."""
+        """The costs of the first page, and of the 50th or the last."""
         cursors = self.cursors(question)
         deep = len(cursors)
         return [
@@ -108,66 +110,66 @@ class Ours:
         ]
 
     def cursors(self, question: Question) -> list[str | None]:
-        """Where its pages start, up to the 50th."""
-        found: list[str | None] = [None]
-        while len(found) < DEEP:
-            _, cursor = self.page(question, found[-1])
+        """The cursors of its pages, up to the 50th."""
+        cursors: list[str | None] = [None]
+        while len(cursors) < DEEP:
+            _, cursor = self.page(question, cursors[-1])
             if cursor is None:
                 break
-            found.append(cursor)
-        return found
+            cursors.append(cursor)
+        return cursors
 
     def page(self, question: Question, cursor: str | None = None) -> tuple[int, str | None]:
-        """How many rows a page shows, and where the next one starts."""
+        """The number of rows of a page, and the cursor of the next page."""
         book = Book(self._table, self._ledger, question.tenant)
         page = book.page(Contact.search(question.text), limit=PAGE, cursor=cursor)
         return len(page.items), page.cursor
 
     def units(self, question: Question) -> tuple[float, int, bool]:
-        """Read units and rows of the first page, and whether more follows."""
+        """Read units and rows of the first page, and whether another page follows."""
         with self._meter.counting() as consumed:
             rows, cursor = self.page(question)
         return consumed.reads, rows, cursor is not None
 
     def walk(self, question: Question) -> tuple[int, int, float]:
-        """Page to the end: pages, rows, and the read units of the dearest page."""
+        """Read all pages: the number of pages and rows, and the read units of the dearest page."""
         pages, rows, worst = 0, 0, 0.0
         cursor: str | None = None
         while pages == 0 or cursor is not None:
             with self._meter.counting() as consumed:
-                found, cursor = self.page(question, cursor)
-            pages, rows, worst = pages + 1, rows + found, max(worst, consumed.reads)
+                count, cursor = self.page(question, cursor)
+            pages, rows, worst = pages + 1, rows + count, max(worst, consumed.reads)
         return pages, rows, worst
 
     def _cost(self, question: Question, cursor: str | None, number: int) -> Cost:
-        return measured(self._meter, number, lambda: self.page(question, cursor)[0])
+        return measure(self._meter, number, lambda: self.page(question, cursor)[0])
 
 
-def paired(question: Question, small: Ours, large: Ours) -> dict[str, float]:
-    """How much longer a full page takes at the larger size: the median, for page 1 and page 50.
+def compare_in_turns(question: Question, small: Ours, large: Ours) -> dict[str, float]:
+    """The ratio of the times of a full page at two sizes: the median, for page 1 and page 50.
 
-    Asked in turns, one right after the other, so that whatever else the machine does meets both.
+    The requests alternate between both sizes, so that other load of the machine affects both.
     """
-    found: dict[str, float] = {}
+    medians: dict[str, float] = {}
     starts = small.cursors(question), large.cursors(question)
     for page in (1, DEEP):
         if min(map(len, starts)) < page:
             continue
-        asked = [
-            (each, cursors[page - 1]) for each, cursors in zip((small, large), starts, strict=True)
+        pairs = [
+            (ours, cursors[page - 1]) for ours, cursors in zip((small, large), starts, strict=True)
         ]
-        if any(each.page(question, cursor)[0] < PAGE for each, cursor in asked):
+        if any(ours.page(question, start)[0] < PAGE for ours, start in pairs):
             continue
         ratios: list[float] = []
         for number in range(PAIRS):
-            took: dict[Ours, float] = {}
-            for each, cursor in asked if number % 2 else asked[::-1]:
+            durations: dict[Ours, float] = {}
+            for search, cursor in pairs if number % 2 else pairs[::-1]:
                 began = time.perf_counter()
-                each.page(question, cursor)
-                took[each] = time.perf_counter() - began
-            ratios.append(took[large] / took[small])
-        found[str(page)] = statistics.median(ratios)
-    return found
+                search.page(question, cursor)
+                durations[search] = time.perf_counter() - began
+            ratios.append(durations[large] / durations[small])
+        medians[str(page)] = statistics.median(ratios)
+    return medians
 
 
 class Theirs:
@@ -179,23 +181,26 @@ class Theirs:
         self._table, self._contains = table, mode == "contains"
 
     def costs(self, question: Question, pages: list[int]) -> list[Cost]:
-        """The same pages; a page that takes long is measured for the first of them alone."""
-        found: list[Cost] = []
+        """The costs of the same pages.
+
+        If the first page is slow, only that page is measured.
+        """
+        costs: list[Cost] = []
         for page in pages:
-            if found and found[0].median > SLOW * 1000:
+            if costs and costs[0].median > SLOW * 1000:
                 break
-            found.append(self._cost(question, page))
-        return found
+            costs.append(self._cost(question, page))
+        return costs
 
     def _cost(self, question: Question, number: int) -> Cost:
-        there = Peer(self._client, self._table, question.tenant)
+        peer = Peer(self._client, self._table, question.tenant)
         words = question.text.split()
-        ask: Callable[[], int] = lambda: len(there.page(words, number, contains=self._contains))  # noqa: E731
-        return measured(self._meter, number, ask)
+        ask: Callable[[], int] = lambda: len(peer.page(words, number, contains=self._contains))  # noqa: E731
+        return measure(self._meter, number, ask)
 
 
-def measured(meter: Meter, page: int, ask: Callable[[], int]) -> Cost:
-    """Ask again and again; read units and requests are the same each time."""
+def measure(meter: Meter, page: int, ask: Callable[[], int]) -> Cost:
+    """Repeat a request; read units and requests are the same each time."""
     times: list[float] = []
     until = time.perf_counter() + SECONDS
     rows = 0

@@ -1,4 +1,4 @@
-"""Tables of what was measured, in Markdown, so that a page of the docs is what was printed."""
+"""Tables of the measured values in Markdown, in the same format as in the docs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNITS_A_ROW = 0.5
 """Read units of a contact of up to 4 KB, eventually consistent."""
 
 UNITS_A_KEY = 1_000
-"""Write units a second that one partition takes (Amazon DynamoDB, partition throughput)."""
+"""Write units a second of one partition (Amazon DynamoDB, partition throughput)."""
 
 console = Console(width=170)
 
@@ -43,43 +43,48 @@ class Growth:
 
     @property
     def units(self) -> float:
-        """How much more read units it takes."""
+        """The ratio of the read units."""
         return self.large.units / self.small.units
 
     @property
     def is_full(self) -> bool:
-        """Whether both pages are full, and equally far down: only these can be compared."""
+        """Whether both pages are full and have the same number.
+
+        Only such pages can be compared.
+        """
         return self.large.rows == self.small.rows == PAGE and self.large.page == self.small.page
 
 
-def pages(mode: Mode, asked: Iterable[Asked]) -> None:
-    """What each page took."""
+def pages(mode: Mode, answers: Iterable[Asked]) -> None:
+    """Print the costs of each page."""
     table = _table(
         f"A page of 100, by {mode}, newest first: ours, then seed 001's way",
         *("keyword", "contacts", "page", "rows", "units", "requests", "ms", "p99"),
         *("rows ", "units ", "requests ", "ms ", "p99 ", "times ours"),
     )
-    for each in asked:
-        for place, cost in enumerate(each.ours):
-            there = each.theirs[min(place, len(each.theirs) - 1)]
+    for answer in answers:
+        for place, cost in enumerate(answer.ours):
+            peer = answer.theirs[min(place, len(answer.theirs) - 1)]
             written = (
-                f"{each.question.what} `{each.question.text}`" if each.question.text else "all"
+                f"{answer.question.what} `{answer.question.text}`"
+                if answer.question.text
+                else "all"
             )
             table.add_row(
                 written,
-                f"{each.size:,}",
+                f"{answer.size:,}",
                 str(cost.page),
                 str(cost.rows),
                 *_numbers(cost),
-                str(there.rows),
-                *_numbers(there),
-                f"{there.units / cost.units:,.1f}" if cost.units else "",
+                str(peer.rows),
+                *_numbers(peer),
+                f"{peer.units / cost.units:,.1f}" if cost.units else "",
             )
     console.print(table)
 
 
-def growth(mode: Mode, grown: Sequence[Growth], smallest: int, largest: int) -> None:
-    """How pages grow with the number of contacts."""
+def growth(mode: Mode, growths: Sequence[Growth], smallest: int, largest: int) -> None:
+    """Print the growth of the costs of pages with the number of contacts."""
     table = _table(
         f"Growth by {mode} from {smallest:,} to {largest:,} contacts (of full pages)",
         *(
@@ -91,31 +96,31 @@ def growth(mode: Mode, grown: Sequence[Growth], smallest: int, largest: int) -> 
             "median time",
         ),
     )
-    for each in grown:
-        if each.is_full:
-            there, here = each.their_large, each.their_small
-            time = "" if each.time is None else f"{each.time:.2f}"
-            peer = (there.units / here.units, there.median / here.median)
-            numbers = [f"{each.units:.2f}", time, *(f"{number:.1f}" for number in peer)]
-            table.add_row(each.question.what, each.page, *numbers)
+    for comparison in growths:
+        if comparison.is_full:
+            their_large, their_small = comparison.their_large, comparison.their_small
+            time = "" if comparison.time is None else f"{comparison.time:.2f}"
+            peer = (their_large.units / their_small.units, their_large.median / their_small.median)
+            numbers = [f"{comparison.units:.2f}", time, *(f"{number:.1f}" for number in peer)]
+            table.add_row(comparison.question.what, comparison.page, *numbers)
     console.print(table)
 
 
-def figure(asked: Sequence[Asked], grown: Sequence[Growth]) -> str:
-    """The figure: how pages grow, and what seed 001's way takes."""
-    sizes = sorted({each.size for each in asked})
-    full = [each for each in grown if each.is_full]
+def figure(answers: Sequence[Asked], growths: Sequence[Growth]) -> str:
+    """The figure: the growth of the costs of pages, and the costs of seed 001's algorithm."""
+    sizes = sorted({answer.size for answer in answers})
+    full = [comparison for comparison in growths if comparison.is_full]
     parts = []
-    for page in dict.fromkeys(each.page for each in full):
-        units = [each.units for each in full if each.page == page]
+    for page in dict.fromkeys(comparison.page for comparison in full):
+        units = [comparison.units for comparison in full if comparison.page == page]
         parts.append(f"page {page} {statistics.median(units):.2f} (at most {max(units):.2f})")
-    everything = next(each for each in full if not each.question.text)
+    everything = next(comparison for comparison in full if not comparison.question.text)
     peer = everything.their_large.units / everything.their_small.units
     ratios = [
-        theirs.units / each.ours[0].units
-        for each in asked
-        for theirs in each.theirs[:1]
-        if each.size == sizes[-1] and each.ours[0].rows == theirs.rows == PAGE
+        theirs.units / answer.ours[0].units
+        for answer in answers
+        for theirs in answer.theirs[:1]
+        if answer.size == sizes[-1] and answer.ours[0].rows == theirs.rows == PAGE
     ]
     return (
         f"from {sizes[0]:,} to {sizes[-1]:,} contacts our units grow: {', '.join(parts)}; "
@@ -124,14 +129,14 @@ def figure(asked: Sequence[Asked], grown: Sequence[Growth]) -> str:
     )
 
 
-def writes(known: Mapping[Mode, Mapping[str, Any]], peers: Mapping[Mode, float]) -> None:
-    """What a contact takes to write, and a million of them."""
+def writes(facts_by_mode: Mapping[Mode, Mapping[str, Any]], peers: Mapping[Mode, float]) -> None:
+    """Print the write units of a contact, and the cost of a million contacts."""
     table = _table(
         "Write units a contact, with all its derived items (tallies apart)",
         *("search by", "contacts", "derived items", "mean", "p95", "max", "$ a million contacts"),
         "seed 001's mean",
     )
-    for mode, facts in known.items():
+    for mode, facts in facts_by_mode.items():
         units, rows = facts["units"], facts["rows"]
         table.add_row(
             mode,
@@ -147,7 +152,7 @@ def writes(known: Mapping[Mode, Mapping[str, Any]], peers: Mapping[Mode, float])
 
 
 def busiest(mode: Mode, facts: Mapping[str, Any]) -> None:
-    """The load of the busiest keys of the index while a tenant's contacts are loaded."""
+    """Print the load of the busiest keys of the index during a load of a tenant's contacts."""
     rate = CONTACTS_OF_A_LOAD / SECONDS_OF_A_LOAD
     table = _table(
         f"The busiest index keys by {mode} while {CONTACTS_OF_A_LOAD:,} contacts are loaded in "
@@ -161,23 +166,23 @@ def busiest(mode: Mode, facts: Mapping[str, Any]) -> None:
     console.print(table)
 
 
-def edits(found: Iterable[Edit]) -> None:
-    """What one change takes."""
+def edits(changes: Iterable[Edit]) -> None:
+    """Print the write units of each change."""
     table = _table(
         "Write units when one thing changes, measured through Book, projector and rollup",
         *("what", "the item", "derived, slots", "rollup", "sum"),
     )
-    for each in found:
-        units = (each.base, each.derived, each.rollup)
-        table.add_row(each.what, *(f"{unit:.2f}" for unit in (*units, sum(units))))
+    for edit in changes:
+        units = (edit.base, edit.derived, edit.rollup)
+        table.add_row(edit.what, *(f"{unit:.2f}" for unit in (*units, sum(units))))
     console.print(table)
 
 
 def random_keywords(mode: str, size: int, costs: Sequence[Random]) -> None:
-    """What keywords of other lengths take beyond the rows that they show."""
+    """Print the costs of keywords of other lengths beyond the costs of their rows."""
     beyond = sorted(units - rows * UNITS_A_ROW for units, rows, _ in costs)
     rows = statistics.fmean(rows for _, rows, _ in costs)
-    short = sum(found < PAGE and more for _, found, more in costs)
+    short = sum(count < PAGE and more for _, count, more in costs)
     mean = statistics.fmean(beyond)
     table = _table(
         f"The first page of {len(costs):,} random keywords of other lengths, by {mode}",
@@ -197,13 +202,13 @@ def random_keywords(mode: str, size: int, costs: Sequence[Random]) -> None:
     console.print(table)
 
 
-def walks(size: int, found: Iterable[Walked]) -> None:
-    """Two words that hardly meet, paged to the end."""
+def walks(size: int, results: Iterable[Walked]) -> None:
+    """Print the costs of all pages of two words with few common matches."""
     table = _table(
         "To the end of what hardly matches",
         *("keyword", "contacts", "pages", "rows", "units of the dearest page"),
     )
-    for question, many, rows, worst in found:
+    for question, many, rows, worst in results:
         row = (f"{size:,}", str(many), str(rows), f"{worst:.1f}")
         table.add_row(f"{question.what} `{question.text}`", *row)
     console.print(table)

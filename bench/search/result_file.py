@@ -1,4 +1,4 @@
-"""What was measured at one size, kept in a file: a run that is cut can go on."""
+"""The measured values of one size in a file, so that an interrupted run can continue."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import Path
 from bench.search.queries import Cost, Question
 
 Random = tuple[float, int, bool]
-"""Read units of a page, its rows, and whether more follows."""
+"""Read units of a page, its rows, and whether another page follows."""
 
 Walked = tuple[Question, int, int, float]
-"""A question paged to the end: pages, rows, read units of the dearest page."""
+"""A question with all its pages: pages, rows, read units of the dearest page."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One question at one size, as both answered it."""
+    """One question at one size, with the costs of both searches."""
 
     question: Question
     size: int
@@ -28,33 +28,35 @@ class Asked:
 
 @dataclass
 class Measured:
-    """Everything about one size."""
+    """All measured values of one size."""
 
-    asked: list[Asked] = field(default_factory=list)
+    answers: list[Asked] = field(default_factory=list)
     random: list[Random] = field(default_factory=list)
     walked: list[Walked] = field(default_factory=list)
 
     def questions(self) -> list[Question]:
-        """What has been asked."""
-        return [each.question for each in self.asked]
+        """The questions that were measured."""
+        return [answer.question for answer in self.answers]
 
     def write(self, file: Path) -> None:
-        """Keep it."""
-        text = json.dumps(asdict(self), ensure_ascii=False, indent=1)
+        """Write the values to a file."""
+        data = asdict(self)
+        data = {"asked": data.pop("answers"), **data}
+        text = json.dumps(data, ensure_ascii=False, indent=1)
         file.write_text(text, encoding="utf-8")
 
     @classmethod
     def read(cls, file: Path) -> Measured:
-        """Read what was kept."""
+        """Read the values from a file."""
         data = json.loads(file.read_text("utf-8"))
-        asked = [
+        answers = [
             Asked(
-                Question(**each["question"]),
-                each["size"],
-                [Cost(**cost) for cost in each["ours"]],
-                [Cost(**cost) for cost in each["theirs"]],
+                Question(**entry["question"]),
+                entry["size"],
+                [Cost(**cost) for cost in entry["ours"]],
+                [Cost(**cost) for cost in entry["theirs"]],
             )
-            for each in data["asked"]
+            for entry in data["asked"]
         ]
         walked = [(Question(**question), *rest) for question, *rest in data["walked"]]
-        return cls(asked, [tuple(each) for each in data["random"]], walked)
+        return cls(answers, [tuple(entry) for entry in data["random"]], walked)

@@ -1,7 +1,7 @@
 """``make simulate-votes``: 20,000 votes a second for a minute, over DynamoDB's limits.
 
-Exit status 1 if exact or fast votes are turned away, a shard carries over 1.25 times the mean, or
-a total is not what was accepted.
+The exit status is 1 if exact or fast votes are throttled, if a shard carries over 1.25 times the
+mean, or if a total is not the number of accepted votes.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _done: list[Synchronized[int]] = []
 
 
 def main() -> None:
-    """Simulate, print and draw."""
+    """Simulate, print, and write the picture."""
     _check_adversary()
     outcomes = _all()
     for (label, _, _, _), outcome in zip(RUNS, outcomes, strict=True):
@@ -66,13 +66,13 @@ def main() -> None:
     PICTURE.write_text(_picture(outcomes), encoding="utf-8")
     console.print(f"drawn: {PICTURE.relative_to(PICTURE.parent.parent)}")
     wrong = list(_wrong(outcomes))
-    for each in wrong:
-        console.print(f"[red]missed: {each}")
+    for message in wrong:
+        console.print(f"[red]missed: {message}")
     sys.exit(1 if wrong else 0)
 
 
 def _all() -> list[Outcome]:
-    """Every run, two at a time, with their progress."""
+    """All runs, two at a time, with their progress."""
     context = get_context("fork")
     done = [context.Value("i", 0) for _ in RUNS]
     with (
@@ -80,12 +80,12 @@ def _all() -> list[Outcome]:
         Progress(console=console, transient=True) as progress,
     ):
         bars = [progress.add_task(f"{run[0]}, {run[2]}", total=SECONDS) for run in RUNS]
-        found: list[Future[Outcome]] = [pool.submit(_run, place) for place in range(len(RUNS))]
-        while not all(each.done() for each in found):
+        futures: list[Future[Outcome]] = [pool.submit(_run, place) for place in range(len(RUNS))]
+        while not all(future.done() for future in futures):
             time.sleep(0.5)
             for bar, counted in zip(bars, done, strict=True):
                 progress.update(bar, completed=counted.value)
-        return [each.result() for each in found]
+        return [future.result() for future in futures]
 
 
 def _remember(done: list[Any]) -> None:
@@ -104,7 +104,7 @@ def _run(place: int) -> Outcome:
 
 
 def _check_adversary() -> None:
-    """They compute shards as the library does, but for the salt."""
+    """Raise an error unless the adversary computes shards as the library does, but for the salt."""
     for number in range(100):
         ours = keys.compute_shard(40, "", POLL, "false", f"mallory {number}")
         if schemes.salted_without(40, f"mallory {number}") != ours:
@@ -117,13 +117,13 @@ def _printed(outcomes: list[Outcome]) -> Printed:
         "shard/mean", "poll reads/s",
         title=f"{RATE:,} votes a second for {SECONDS} seconds: {RATE * SECONDS:,} votes",
     )  # fmt: skip
-    for each in outcomes:
-        units = each.units / each.accepted
-        reads = "" if each.poll_reads is None else f"{each.poll_reads:,}"
+    for outcome in outcomes:
+        units = outcome.units / outcome.accepted
+        reads = "" if outcome.poll_reads is None else f"{outcome.poll_reads:,}"
         printed.add_row(
-            each.scheme, each.voters, f"{each.accepted:,}", f"{each.throttled:,}",
-            f"{each.conflicts:,}", f"{units:.2f}" if each.counted is not None else "",
-            f"{max(each.most_asked.values()):,}", f"{each.unevenness:.2f}", reads,
+            outcome.scheme, outcome.voters, f"{outcome.accepted:,}", f"{outcome.throttled:,}",
+            f"{outcome.conflicts:,}", f"{units:.2f}" if outcome.counted is not None else "",
+            f"{max(outcome.most_asked.values()):,}", f"{outcome.unevenness:.2f}", reads,
         )  # fmt: skip
     for column in printed.columns[2:]:
         column.justify = "right"
@@ -136,23 +136,23 @@ def _printed(outcomes: list[Outcome]) -> Printed:
 
 
 def _wrong(outcomes: list[Outcome]) -> Iterator[str]:
-    """What of the targets is missed."""
-    for each in outcomes:
-        label = f"{each.scheme}, {each.voters}"
-        if each.counted is not None and each.counted != each.accepted:
-            yield f"{label}: {each.counted:,} counted of {each.accepted:,} accepted"
-        if each.scheme not in ("exact", "fast"):
+    """The missed targets."""
+    for outcome in outcomes:
+        label = f"{outcome.scheme}, {outcome.voters}"
+        if outcome.counted is not None and outcome.counted != outcome.accepted:
+            yield f"{label}: {outcome.counted:,} counted of {outcome.accepted:,} accepted"
+        if outcome.scheme not in ("exact", "fast"):
             continue
-        if each.accepted != RATE * SECONDS or each.throttled:
-            yield f"{label}: {each.throttled:,} throttled"
-        if each.unevenness > MOST_UNEVEN:
-            yield f"{label}: a shard carries {each.unevenness:.2f} times the mean"
-        if (each.poll_reads or 0) > READS_A_SECOND:
-            yield f"{label}: the poll is read {each.poll_reads:,} times a second"
+        if outcome.accepted != RATE * SECONDS or outcome.throttled:
+            yield f"{label}: {outcome.throttled:,} throttled"
+        if outcome.unevenness > MOST_UNEVEN:
+            yield f"{label}: a shard carries {outcome.unevenness:.2f} times the mean"
+        if (outcome.poll_reads or 0) > READS_A_SECOND:
+            yield f"{label}: the poll is read {outcome.poll_reads:,} times a second"
 
 
 def _picture(outcomes: list[Outcome]) -> str:
-    by_scheme = {(each.scheme, each.voters): each for each in outcomes}
+    by_scheme = {(result.scheme, result.voters): result for result in outcomes}
     panels = []
     for scheme, voters, mark in (
         ("exact", "adversary", "#Ballot#"),
@@ -168,12 +168,12 @@ def _picture(outcomes: list[Outcome]) -> str:
         panels.append(
             plot.Panel(
                 scheme,
-                f"{number}, {outcome.accepted / outcome.asked:.0%} accepted",
+                f"{number}, {outcome.accepted / outcome.attempts:.0%} accepted",
                 [outcome.most_asked[key] for key in keys_of],
                 [outcome.worst.get(key, 0) for key in keys_of],
             )
         )
-    return plot.drawn(f"{RATE:,} votes a second, by partition key", panels)
+    return plot.render_svg(f"{RATE:,} votes a second, by partition key", panels)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""DynamoDB as the votes' simulation needs it: what a partition key takes in a second, and units.
+"""The limits of DynamoDB for the simulation of votes: units of a partition key in a second.
 
-The strictest reading of the limits: nothing is left over from quieter seconds (DynamoDB keeps
-bursts for five minutes), and no hot key is split over partitions (it does that in time).
+This is the strictest interpretation of the limits: no units are left over from quieter seconds
+(DynamoDB keeps bursts for five minutes), and no hot key is split over partitions (DynamoDB does
+that in time).
 """
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ INDEXES = ("GSI1", "GSI2", "GSI3")
 
 
 class Limits:
-    """Write units by partition key, second by second; what is over the limit is turned away."""
+    """Write units by partition key and second; requests over the limit are rejected."""
 
     def __init__(self) -> None:
         self.worst: Counter[str] = Counter()
-        """The most units that each key took in a second."""
+        """The maximum of units that each key took in a second."""
         self.most_asked: Counter[str] = Counter()
-        """The most that it was asked for."""
+        """The maximum of units that were requested of each key in a second."""
         self.units = 0
         self._taken: Counter[str] = Counter()
-        self._asked: Counter[str] = Counter()
+        self._demand: Counter[str] = Counter()
 
     def take(self, key: str, units: int = 1) -> bool:
-        """Take units of a key, if this second has as many left."""
+        """Take units of a key, if enough units are left in this second."""
         self.ask(key, units)
         if self._taken[key] + units > WRITES_A_SECOND:
             return False
@@ -43,24 +44,24 @@ class Limits:
         return True
 
     def ask(self, key: str, units: int) -> None:
-        """Want units of a key, for what does not come to it."""
-        self._asked[key] += units
+        """Count requested units of a key without taking them."""
+        self._demand[key] += units
 
     def next_second(self) -> Mapping[str, int]:
-        """Begin another second; gives what each key took in this one."""
+        """Begin another second; return the units that each key took in the last one."""
         taken = self._taken
-        for worst, now in ((self.worst, taken), (self.most_asked, self._asked)):
+        for worst, now in ((self.worst, taken), (self.most_asked, self._demand)):
             for key, units in now.items():
                 worst[key] = max(worst[key], units)
-        self._taken, self._asked = Counter(), Counter()
+        self._taken, self._demand = Counter(), Counter()
         return taken
 
 
 class LimitedTable(MemoryTable):
     """A table in memory whose writes take units of their keys, and of the indexes' keys.
 
-    It holds the expressions as DynamoDB would; only a further vote for a slot that is marked, of
-    which there are a million, goes a shorter way to the same result.
+    It evaluates the expressions as DynamoDB does. One case has a shorter path with the same result:
+    a further vote for a slot that is already marked. There are a million of these.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -84,13 +85,13 @@ class LimitedTable(MemoryTable):
         values: Mapping[str, Any] = NO_NAMES,
     ) -> Image | None:
         """A fast vote: an update of a unit, and no condition."""
-        there = self._dynamo.find(key)
-        if there is None or "GSI2PK" not in there or ":throttled" in values:
+        image = self._dynamo.find(key)
+        if image is None or "GSI2PK" not in image or ":throttled" in values:
             return self.update(key, update, names=names, values=values)
         if not self.limits.take(key.pk):
             raise ThrottledError(key.pk)
-        marked: dict[str, Any] = there  # type: ignore[assignment]  # its own: nobody else has it
-        marked["items"] = {"N": str(int(there["items"]["N"]) + int(values[":one"]["N"]))}
+        marked: dict[str, Any] = image  # type: ignore[assignment]  # its own: nobody else has it
+        marked["items"] = {"N": str(int(image["items"]["N"]) + int(values[":one"]["N"]))}
         marked["slots"] = values[":slots"]
         return None
 
@@ -100,11 +101,11 @@ class LimitedTable(MemoryTable):
         before = dict(self._dynamo.find(key) or {})
         if not self.limits.take(key.pk):
             raise ThrottledError(key.pk)
-        found = write(*given, **named)
+        result = write(*given, **named)
         after = self._dynamo.find(key) or {}
         for index in INDEXES:
-            places = [each.get(f"{index}PK", {}).get("S") for each in (before, after)]
+            places = [image.get(f"{index}PK", {}).get("S") for image in (before, after)]
             moved = before.get(f"{index}SK") != after.get(f"{index}SK")
             for place in filter(None, places) if moved or len(set(places)) > 1 else ():
                 self.limits.take(f"{index} {place}")
-        return found
+        return result

@@ -1,4 +1,4 @@
-"""The load of the partition keys as a picture: one panel a scheme, one bar a key."""
+"""The load of the partition keys as a picture: one panel for a scheme, one bar for a key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from daicho.storage.keys import WRITES_A_SECOND
 
 WIDTH, PANEL, TOP, BOTTOM, LEFT, GAP = 980, 250, 84, 76, 64, 28
 HIGHEST = 2_400
-"""Units a second at the top of a panel; what is higher is cut, and its number written on it."""
+"""Units a second at the top of a panel; a higher bar is cut and shows its number."""
 
 STYLE = """
       text { fill: #1c2536; font-family: ui-sans-serif, system-ui, sans-serif; font-size: 13px }
@@ -25,18 +25,18 @@ STYLE = """
 
 @dataclass(frozen=True)
 class Panel:
-    """A scheme: what each of its keys was asked for and took in its worst second."""
+    """A scheme: the requested and the taken units of each of its keys in its worst second."""
 
     head: str
-    said: str
-    asked: Sequence[int]
+    caption: str
+    demand: Sequence[int]
     taken: Sequence[int]
 
 
-def drawn(title: str, panels: Sequence[Panel]) -> str:
-    """The picture as SVG; alike for alike numbers."""
+def render_svg(title: str, panels: Sequence[Panel]) -> str:
+    """The picture as SVG; the same numbers make the same picture."""
     height = TOP + PANEL + BOTTOM
-    label = "; ".join(f"{panel.head}: {panel.said}" for panel in panels)
+    label = "; ".join(f"{panel.head}: {panel.caption}" for panel in panels)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
         f'aria-label="{escape(title)}. {escape(label)}">',
@@ -62,38 +62,38 @@ def _scale() -> Iterator[str]:
 
 
 def _panel(panel: Panel, left: float, width: float) -> Iterator[str]:
-    keys = sorted(zip(panel.asked, panel.taken, strict=True), reverse=True)
+    keys = sorted(zip(panel.demand, panel.taken, strict=True), reverse=True)
     bar = min(width / len(keys), 40.0)
     start = left + (width - bar * len(keys)) / 2
-    for place, (asked, taken) in enumerate(keys):
+    for place, (demand, taken) in enumerate(keys):
         x = start + place * bar
-        for kind, units in (("asked", asked), ("taken", taken)):
+        for kind, units in (("asked", demand), ("taken", taken)):
             y = _y(min(units, HIGHEST))
             yield (
                 f'  <rect class="{kind}" x="{x:.1f}" y="{y}" width="{max(bar - 1, 0.5):.1f}" '
                 f'height="{_y(0) - y}"/>'
             )
-        if asked > HIGHEST:
+        if demand > HIGHEST:
             yield (
                 f'  <text class="small" x="{x + bar / 2:.1f}" y="{_y(HIGHEST) - 6}" '
-                f'text-anchor="middle">{asked:,}</text>'
+                f'text-anchor="middle">{demand:,}</text>'
             )
     middle = left + width / 2
     yield f'  <text class="head" x="{middle:.0f}" y="{_y(0) + 20}" text-anchor="middle">'
     yield f"    {escape(panel.head)}</text>"
     yield f'  <text class="small" x="{middle:.0f}" y="{_y(0) + 37}" text-anchor="middle">'
-    yield f"    {escape(panel.said)}</text>"
+    yield f"    {escape(panel.caption)}</text>"
 
 
 def _legend(y: int) -> Iterator[str]:
     x = LEFT
-    for kind, said in (("asked", "asked for"), ("taken", "taken")):
+    for kind, text in (("asked", "asked for"), ("taken", "taken")):
         yield f'  <rect class="{kind}" x="{x}" y="46" width="12" height="12"/>'
-        yield f'  <text class="small" x="{x + 18}" y="56">{said}</text>'
+        yield f'  <text class="small" x="{x + 18}" y="56">{text}</text>'
         x += 100
     yield f'  <line class="limit" x1="{x}" x2="{x + 24}" y1="52" y2="52"/>'
-    said = f"what a partition key takes: {WRITES_A_SECOND:,} write units a second"
-    yield f'  <text class="small" x="{x + 30}" y="56">{said}</text>'
+    text = f"what a partition key takes: {WRITES_A_SECOND:,} write units a second"
+    yield f'  <text class="small" x="{x + 30}" y="56">{text}</text>'
     yield f'  <text class="small" x="{LEFT}" y="{y}">Write units in the worst second of each key.'
     yield "    One bar is one partition key.</text>"
 

@@ -1,8 +1,8 @@
-"""Four ways to take 20,000 votes a second, over the limits of DynamoDB's partitions.
+"""Four schemes for 20,000 votes a second, over the limits of DynamoDB's partitions.
 
-Exact and fast go through the library's own code, every vote: keys, draws, stream records, folding,
-slots, rollup. One counter, and marker with counter in a transaction, are what they are compared
-with; they have no code here but their keys and units.
+In exact and fast, every vote goes through the library's own code: keys, draws, stream records,
+folding, slots, rollup. They are compared with one counter, and with marker and counter in a
+transaction. These two have no code here except their keys and units.
 """
 
 from __future__ import annotations
@@ -39,31 +39,31 @@ CANDIDATES, SHARES = ("ann", "bob", "cy", "dee"), (4, 3, 2, 1)
 TENANT, POLL, SALT = "acme", "01m7zfrrr4nvvm924mhmj86bbk", "5c1f" * 16
 START = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 INSTANCES = 1_000
-"""Instances of the API's function that are at it: 20,000 requests of 50 ms each."""
+"""Instances of the API's function that run at once: 20,000 requests of 50 ms each."""
 
 STREAM_SHARDS, BATCH = 40, 1_000
 AIMED_AT = 10
-"""The adversary aims at one shard in so many."""
+"""The adversary aims at one shard out of this number."""
 
 COUNTER_SHARDS = 20
 IN_FLIGHT = 0.015
-"""Seconds that a transaction of two items takes: some 300 overlap."""
+"""The duration of a transaction of two items in seconds: some 300 overlap."""
 
 DIRTY_SHARDS = 16
 LEDGER = Ledger.load()
 BALLOT = LEDGER.current_generation("Ballot")
 
 Vote = tuple[float, str, str]
-"""When within the minute, by whom, for whom."""
+"""The time within the minute, the voter, the candidate."""
 
 
 @dataclass
 class Outcome:
-    """What became of the votes. ``shards`` are the votes that each key took, by second."""
+    """The result of the votes. ``shards``: the votes that each key took, by second."""
 
     scheme: str
     voters: str
-    asked: int = 0
+    attempts: int = 0
     accepted: int = 0
     throttled: int = 0
     conflicts: int = 0
@@ -77,7 +77,7 @@ class Outcome:
 
     @property
     def unevenness(self) -> float:
-        """The busiest shard's worst second over the mean."""
+        """The busiest shard's worst second divided by the mean."""
         busiest = max(max(second.values()) for second in self.shards)
         mean = sum(map(Counter.total, self.shards)) / len(self.shards) / self.number
         return busiest / mean
@@ -87,7 +87,7 @@ Progress = Callable[[int], None]
 
 
 def uniform() -> Iterator[Vote]:
-    """Voters who come as they come, each once."""
+    """Voters at random moments, each once."""
     draw = random.Random(20261121)  # noqa: S311
     for second in range(SECONDS):
         for at in sorted(draw.random() for _ in range(RATE)):
@@ -95,9 +95,9 @@ def uniform() -> Iterator[Vote]:
 
 
 def adversarial() -> Iterator[Vote]:
-    """Voters who chose their names to fall into one shard in ten, had there been no salt.
+    """Voters with names that fall into one shard in ten under an empty salt.
 
-    They know everything but the salt: `salted_without` is `keys.shard_of` as they compute it.
+    They know everything but the salt: `salted_without` computes `keys.compute_shard` without it.
     """
     draw, shards = random.Random(7), keys.shards_for(RATE)  # noqa: S311
     names = (f"mallory-{number}" for number in range(100_000_000))
@@ -108,7 +108,10 @@ def adversarial() -> Iterator[Vote]:
 
 
 def salted_without(shards: int, voter: str) -> int:
-    """The shard of a voter under an empty salt; that it is `keys.shard_of`'s is checked once."""
+    """The shard of a voter under an empty salt.
+
+    `bench.votes.__main__` checks once that it is the shard of `keys.compute_shard`.
+    """
     digest = _UNSALTED.copy()
     digest.update(keys.escape(voter).encode())
     return int.from_bytes(digest.digest(), "big") % shards
@@ -131,7 +134,7 @@ def _seconds(votes: Iterator[Vote]) -> Iterator[tuple[int, list[Vote]]]:
 
 
 class Polls:
-    """What the function instances read of the poll: each has a memory of its own."""
+    """The function instances' reads of the poll: each instance has its own memory."""
 
     def __init__(self) -> None:
         self.now = START
@@ -141,7 +144,7 @@ class Polls:
         self._key = ItemKey(f"{TENANT}#Poll#{POLL}", "-")
 
     def look(self, at: float) -> None:
-        """A vote, at an instance, looks at its poll."""
+        """Read the poll at a random instance for a vote."""
         self.now = START + dt.timedelta(seconds=at)
         instance = self._instances[int(self._draw.random() * INSTANCES)]
         instance.get(self._key, FROZEN_CACHE_S, lambda: self._read(int(at)))
@@ -154,11 +157,11 @@ class Polls:
 def exact(
     voters: str, votes: Iterator[Vote], progress: Progress, *, salt: str = SALT, counts: bool = True
 ) -> Outcome:
-    """Ballots over calculated shards, counted through the stream."""
+    """Ballots over calculated shards; the stream counts them."""
     shards = keys.shards_for(RATE)
     outcome = Outcome("exact", voters, number=shards)
     limits, polls, counting = Limits(), Polls(), _Counting()
-    standing: Image = {
+    base_image: Image = {
         "type": {"S": "Ballot"}, "gen": {"N": str(BALLOT.number)}, "version": {"N": "1"},
         "created_at": {"S": keys.render_instant(START)}, "poll": {"S": POLL},
         "anonymous": {"BOOL": False}, "shards": {"N": str(shards)}, "salt": {"S": salt},
@@ -166,9 +169,9 @@ def exact(
     for second, some in _seconds(votes):
         for at, voter, candidate in some:
             polls.look(at)
-            image = {**standing, "voter": {"S": voter}, "candidate": {"S": candidate}}
+            image = {**base_image, "voter": {"S": voter}, "candidate": {"S": candidate}}
             key = item_keys.build_base_key(TENANT, BALLOT.plan, image)
-            outcome.asked += 1
+            outcome.attempts += 1
             if not limits.take(key.pk):
                 outcome.throttled += 1
                 continue
@@ -180,7 +183,7 @@ def exact(
         progress(second + 1)
     outcome.units = limits.units
     if counts:
-        outcome.counted = counting.rolled_up()
+        outcome.counted = counting.roll_up()
         outcome.units += counting.limits.units
     outcome.poll_reads = max(polls.reads.values())
     outcome.most_asked = dict(limits.most_asked | counting.limits.most_asked)
@@ -189,7 +192,7 @@ def exact(
 
 
 class _Counting:
-    """The stream, in as many shards as the table may have partitions; projector and rollup."""
+    """The stream, with as many shards as the table may have partitions; projector and rollup."""
 
     def __init__(self) -> None:
         self.limits = Limits()
@@ -201,7 +204,7 @@ class _Counting:
         self._number = 0
 
     def record(self, key: ItemKey, image: Image, second: int) -> None:
-        """A ballot was put."""
+        """Add the stream record of a ballot."""
         self._number += 1
         shard = zlib.crc32(key.pk.encode()) % STREAM_SHARDS
         number = str(self._number)
@@ -229,26 +232,26 @@ class _Counting:
                     raise RuntimeError("not projected")
         self.limits.next_second()
 
-    def rolled_up(self) -> int:
-        """Roll up, and give the sum of the totals."""
+    def roll_up(self) -> int:
+        """Roll up, and return the sum of the totals."""
         return _rolled_up(self._table, "votes")
 
 
 def fast_votes(voters: str, votes: Iterator[Vote], progress: Progress) -> Outcome:
-    """An ADD on a slot that is drawn at random."""
+    """An ADD on a random slot."""
     number = keys.shards_for(RATE)
     outcome = Outcome("fast", voters, number=number)
     limits, polls = Limits(), Polls()
     table, once = LimitedTable(limits), _Once(limits)
     once.table = table
-    counter = next(each for each in BALLOT.plan.counters if each.name == "likes")
+    counter = next(entry for entry in BALLOT.plan.counters if entry.name == "likes")
     name = counter_items.CounterName(TENANT, "Ballot", counter.name, counter.since, (POLL,))
     draw = random.Random(11)  # noqa: S311
     for second, some in _seconds(votes):
         now = START + dt.timedelta(seconds=second)
         for at, _, candidate in some:
             polls.look(at)
-            outcome.asked += 1
+            outcome.attempts += 1
             try:
                 counter_slots.add(
                     once, name, (candidate,), slots=number, dirty_shards=DIRTY_SHARDS, now=now,
@@ -275,7 +278,7 @@ def fast_votes(voters: str, votes: Iterator[Vote], progress: Progress) -> Outcom
 
 
 class _Once:
-    """The table as a fast vote sees it."""
+    """The table in the form that a fast vote uses."""
 
     table: LimitedTable
 
@@ -287,11 +290,11 @@ class _Once:
 
 
 def one_counter(voters: str, votes: Iterator[Vote], progress: Progress) -> Outcome:
-    """One item for each candidate, in one item collection; nobody is kept from voting twice."""
+    """One item for each candidate, in one item collection; a voter can vote twice."""
     outcome, limits = Outcome("one counter", voters), Limits()
     for second, some in _seconds(votes):
         for _ in some:
-            outcome.asked += 1
+            outcome.attempts += 1
             taken = limits.take(f"{TENANT}#Counter#{POLL}")
             outcome.accepted += taken
             outcome.throttled += not taken
@@ -305,14 +308,14 @@ def one_counter(voters: str, votes: Iterator[Vote], progress: Progress) -> Outco
 def transaction(voters: str, votes: Iterator[Vote], progress: Progress) -> Outcome:
     """A marker for each voter, and a counter over 20 shards, in one transaction.
 
-    Two units an item; what overlaps on an item is cancelled. What cancelled ones are billed is not
-    counted, nor that voters try again.
+    It takes two units an item. A transaction that overlaps with another on an item is cancelled.
+    The units of cancelled transactions and the retries of voters are not counted.
     """
     outcome, limits = Outcome("marker + counter", voters, number=COUNTER_SHARDS), Limits()
     draw, busy_until = random.Random(5), dict[str, float]()  # noqa: S311
     for second, some in _seconds(votes):
         for at, voter, candidate in some:
-            outcome.asked += 1
+            outcome.attempts += 1
             shard = f"{TENANT}#Counter#{POLL}#{int(draw.random() * COUNTER_SHARDS)}"
             item = f"{shard} {candidate}"
             if busy_until.get(item, 0.0) > at:
@@ -343,7 +346,7 @@ def _rolled_up(table: LimitedTable, name: str) -> int:
         raise RuntimeError(f"not rolled up: {report}")
     plan = BALLOT.plan
     tallies = (*plan.aggregates, *(counter.tally for counter in plan.counters))
-    aggregate = next(each for each in tallies if each.name == name)
+    aggregate = next(tally for tally in tallies if tally.name == name)
     return sum(
         read_rolled_up_amount(
             table, item_keys.render_tally_partition(TENANT, plan, aggregate, (POLL,), (candidate,))

@@ -1,4 +1,4 @@
-"""Athena over the archive: the workgroup and the Glue table that the stack has."""
+"""Athena over the archive: the workgroup and the Glue table of the stack."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 PAUSE = 0.5
 MAX_SECONDS = 30 * 60
-"""Athena ends a query by itself after so long."""
+"""Athena ends a query after this time."""
 MAX_SKIPPED = 20
 _ADDRESS = re.compile(r"s3://[^\s,;'\"()\]]+\.json\.gz")
 
 
 @dataclass
 class AthenaEngine:
-    """A workgroup, and the database and table that it asks."""
+    """A workgroup, with the database and the table that it queries."""
 
     client: AthenaClient
     workgroup: str
@@ -36,13 +36,13 @@ class AthenaEngine:
 
     @classmethod
     def open(cls, stack: Stack) -> AthenaEngine:
-        """The stack's.
+        """Open the engine of a stack.
 
         Raises:
             StackError: the stack has none.
         """
         workgroup, database, table = (
-            stack[f"Archive{each}Name"] for each in ("Workgroup", "Database", "Table")
+            stack[f"Archive{part}Name"] for part in ("Workgroup", "Database", "Table")
         )
         client = boto3.client("athena", endpoint_url=stack.endpoint, region_name=stack.region)
         return cls(client, workgroup, database, table)
@@ -52,34 +52,34 @@ class AthenaEngine:
         statement: Callable[[Sequence[str]], Statement],
         broken: Callable[[str, str], None],
     ) -> tuple[QueryResult, int]:
-        """Run a statement; gives the answer, and how many bytes Athena has scanned.
+        """Run a statement; return the answer and the number of bytes that Athena has scanned.
 
-        An object that Athena breaks off at is told to ``broken`` by its name and why, and the
-        statement is made anew without it.
+        If Athena fails at an object, ``broken`` receives the name of the object and the cause,
+        and the statement runs again without that object.
 
         Raises:
-            QueryError: Athena does not take it, or breaks off and names no object.
+            QueryError: Athena rejects the statement, or fails and names no object.
             ClientError, BotoCoreError: AWS refuses.
         """
         without: list[str] = []
         scanned = 0
         while True:
-            asked = statement(without)
-            id, state = self._run(asked)
+            query = statement(without)
+            id, state = self._run(query)
             scanned += state.get("Statistics", {}).get("DataScannedInBytes", 0)
             if state["Status"]["State"] == "SUCCEEDED":
                 return self._read_results(id), scanned
             why = state["Status"].get("StateChangeReason", "it does not say why")
-            found = _ADDRESS.search(why)
-            if found is None or found[0] in without or len(without) == MAX_SKIPPED:
+            match = _ADDRESS.search(why)
+            if match is None or match[0] in without or len(without) == MAX_SKIPPED:
                 raise QueryError(f"Athena broke off: {why}")
-            without.append(found[0])
-            broken(found[0].split("/", 3)[-1], why)
+            without.append(match[0])
+            broken(match[0].split("/", 3)[-1], why)
 
     def _run(self, statement: Statement) -> tuple[str, dict[str, Any]]:
         more: dict[str, Any] = {}
         if statement.parameters:
-            more["ExecutionParameters"] = [render_literal(each) for each in statement.parameters]
+            more["ExecutionParameters"] = [render_literal(value) for value in statement.parameters]
         id = self.client.start_query_execution(
             QueryString=statement.sql,
             QueryExecutionContext={"Database": self.database},
@@ -94,7 +94,7 @@ class AthenaEngine:
                     return id, state
                 self.sleep(PAUSE)
                 waited += PAUSE
-        except BaseException:  # also when the caller breaks it off
+        except BaseException:  # also when the caller interrupts it
             self.client.stop_query_execution(QueryExecutionId=id)
             raise
         raise QueryError(f"Athena has not answered for {MAX_SECONDS} seconds (query {id})")
@@ -102,11 +102,11 @@ class AthenaEngine:
     def _read_results(self, id: str) -> QueryResult:
         pages = self.client.get_paginator("get_query_results").paginate(QueryExecutionId=id)
         rows = _parse_rows(pages)
-        return QueryResult([str(each) for each in next(rows, [])], rows)
+        return QueryResult([str(name) for name in next(rows, [])], rows)
 
 
 def _parse_rows(pages: Any) -> Iterator[list[Any]]:
-    """Rows of text; the first holds the columns' names. A value that is NULL is None."""
+    """Rows of text; the first row has the names of the columns. NULL becomes None."""
     for page in pages:
         for row in page["ResultSet"]["Rows"]:
-            yield [each.get("VarCharValue") for each in row["Data"]]
+            yield [cell.get("VarCharValue") for cell in row["Data"]]

@@ -1,4 +1,4 @@
-"""How far a command has come, in a file: one that was cut off goes on when it is called again."""
+"""The progress of a command, in a file: an interrupted command continues at its next call."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ FORM = 1
 
 
 class StateError(Exception):
-    """A file that says nothing that could be gone on from."""
+    """A state file that a command cannot continue from."""
 
 
 @dataclass
 class State:
-    """What is done of what was ``asked``. ``cursor``: the last object; ``done``: counts so far."""
+    """``asked``: the request. ``cursor``: the last object. ``done``: the counts so far."""
 
     file: Path
     asked: Mapping[str, Any]
@@ -26,23 +26,23 @@ class State:
     done: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def open(cls, file: Path | None, command: str, asked: Mapping[str, Any]) -> State:
-        """The state of an earlier call that asked for the same, or a new one.
+    def open(cls, file: Path | None, command: str, request: Mapping[str, Any]) -> State:
+        """The state of an earlier call with the same request, or a new one.
 
-        Without a ``file`` it lies in the working directory, under a name that the call makes.
+        Without a ``file`` the state is in the working directory. Its name follows from the request.
 
         Raises:
             StateError: the file is of another call, or of another version of this command.
         """
-        text = json.dumps(asked, sort_keys=True)
+        text = json.dumps(request, sort_keys=True)
         digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
         path = file or Path(f"daicho-{command}-{digest}.json")
         if not path.exists():
-            return cls(path, asked)
+            return cls(path, request)
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-            same = found["form"] == FORM and found["asked"] == json.loads(text)
-            state = cls(path, asked, str(found["cursor"]), dict(found["done"]))
+            content = json.loads(path.read_text(encoding="utf-8"))
+            same = content["form"] == FORM and content["asked"] == json.loads(text)
+            state = cls(path, request, str(content["cursor"]), dict(content["done"]))
         except (ValueError, KeyError, TypeError) as error:
             raise StateError(f"{path} is no state of this command: {error!r}") from error
         if not same:
@@ -50,19 +50,19 @@ class State:
         return state
 
     def save(self, cursor: str, done: Mapping[str, Any]) -> None:
-        """Write it down; a crash leaves the one before."""
+        """Write the state to its file; a crash leaves the previous state."""
         draft = self.file.with_name(f"{self.file.name}.draft")
         whole = {"form": FORM, "asked": self.asked, "cursor": cursor, "done": done}
         draft.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
         draft.replace(self.file)
 
     def close(self) -> None:
-        """There is nothing to go on with any more."""
+        """Remove the file: the command has finished."""
         self.file.unlink(missing_ok=True)
 
 
 def sum_counts(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """The counts of two calls together; of what is no number, both."""
+    """Add the counts of two calls; join values that are not numbers."""
     return {name: _add_counts(before.get(name), value) for name, value in now.items()}
 
 

@@ -1,7 +1,7 @@
-"""DuckDB over the archive's objects, each read and checked by our own reader first.
+"""DuckDB over the archive's objects, after our own reader has read and checked each object.
 
-So an object that is corrupt, or was edited by hand, is named and passed over, where a reader of
-files would stop, or believe it. DuckDB does what it is good at: order, aggregates, free SQL.
+The reader names and skips an object that is corrupt or was edited by hand. A plain file reader
+would stop at it or accept it. DuckDB does the ordering, the aggregates and the free SQL.
 """
 
 from __future__ import annotations
@@ -30,54 +30,54 @@ _AT_ONCE = 1_000
 
 @contextmanager
 def open_engine(rows: Iterable[ArchivedRow], sql: str) -> Iterator[QueryResult]:
-    """Answer a statement over rows; they lie in a file of the caller's own meanwhile.
+    """Answer a statement over rows; meanwhile the rows are in a temporary file.
 
     Raises:
-        QueryError: the statement is none, or more than one.
+        QueryError: the text is not exactly one valid statement.
     """
     with TemporaryDirectory(prefix="daicho-archive-") as folder:
         lines = Path(folder) / "rows.ndjson"
         with lines.open("wb") as file:
             file.writelines(_parse_line(row) for row in rows)
-        asked = duckdb.connect(":memory:", config={"temp_directory": folder})
+        connection = duckdb.connect(":memory:", config={"temp_directory": folder})
         try:
-            _load(asked, lines)
-            yield _build_statement(asked, sql)
+            _load(connection, lines)
+            yield _build_statement(connection, sql)
         except duckdb.Error as error:
             raise QueryError(str(error)) from error
         finally:
-            asked.close()
+            connection.close()
 
 
-def _load(asked: duckdb.DuckDBPyConnection, lines: Path) -> None:
-    asked.execute(
+def _load(connection: duckdb.DuckDBPyConnection, lines: Path) -> None:
+    connection.execute(
         f"CREATE TABLE {ROWS} AS SELECT *, deleted_at[:{_DAY}] AS dt "  # noqa: S608 - constants
         f"FROM read_json(?, format = 'newline_delimited', columns = {_COLUMNS})",
         [str(lines)],
     )
-    # Athena's word for what DuckDB calls otherwise: one statement serves both.
-    asked.execute("CREATE MACRO json_extract_scalar(j, path) AS json_extract_string(j, path)")
-    # From here on a statement reaches nothing but this table.
-    asked.execute("SET enable_external_access = false")
-    asked.execute("SET lock_configuration = true")
+    # Athena's name for a function that DuckDB names differently: one statement serves both.
+    connection.execute("CREATE MACRO json_extract_scalar(j, path) AS json_extract_string(j, path)")
+    # From here on a statement can read this table only.
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
 
 
-def _build_statement(asked: duckdb.DuckDBPyConnection, sql: str) -> QueryResult:
-    statements = asked.extract_statements(sql)
+def _build_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> QueryResult:
+    statements = connection.extract_statements(sql)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise QueryError("one SELECT at a time")
-    found = asked.execute(statements[0])
-    columns = [column[0] for column in found.description or ()]
-    return QueryResult(columns, _fetch_rows(found))
+    result = connection.execute(statements[0])
+    columns = [column[0] for column in result.description or ()]
+    return QueryResult(columns, _fetch_rows(result))
 
 
-def _fetch_rows(found: duckdb.DuckDBPyConnection) -> Iterator[Sequence[Any]]:
-    while some := found.fetchmany(_AT_ONCE):
+def _fetch_rows(result: duckdb.DuckDBPyConnection) -> Iterator[Sequence[Any]]:
+    while some := result.fetchmany(_AT_ONCE):
         yield from some
 
 
 def _parse_line(row: ArchivedRow) -> bytes:
-    """A row as DuckDB takes it: it knows no half characters, and no numbers beyond 64 bits."""
+    """A row for DuckDB, which accepts no lone surrogates and no numbers beyond 64 bits."""
     line = row.line
     big = row.gen is not None and len(str(row.gen)) > _MOST_DIGITS
     if not big and b"\\ud" not in line:

@@ -1,4 +1,4 @@
-"""``daicho archive forget``: a tenant out of the archive, for good."""
+"""``daicho archive forget``: remove a tenant from the archive permanently."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from daicho_cli.archive.session import (
 
 _SUMMED = ("objects", "rows", "versions", "younger", "younger_rows", "broken")
 SECONDS = 24 * 3600.0
-"""What a course may take here, where nobody ends it."""
+"""The time limit of a run on the command line, which no platform timeout ends."""
 Report = dict[str, Any]
 
 
@@ -74,19 +74,19 @@ def forget(  # the command's options
         if tenant is not None:
             reports = [_forget_now(opened, tenant, apply, state)]
         else:
-            reports = [_resume(opened, each, apply) for each in waiting if each.is_due(now)]
+            reports = [_resume(opened, mark, apply) for mark in waiting if mark.is_due(now)]
         if as_json:
             typer.echo(json.dumps(reports if due else reports[0], indent=2, ensure_ascii=False))
         else:
             for report in reports:
                 _show(report)
-            for each in waiting:
-                if each.again and not each.is_due(now):
-                    typer.echo(f"{each.tenant}: not before {keys.render_instant(each.again)}")
+            for request in waiting:
+                if request.again and not request.is_due(now):
+                    typer.echo(f"{request.tenant}: not before {keys.render_instant(request.again)}")
             if due and not waiting:
                 typer.echo("nothing waits")
         print_message(f"read: {opened.touched}")
-    raise typer.Exit(FOUND if any(_is_left(each) for each in reports) else SOUND)
+    raise typer.Exit(FOUND if any(_is_left(result) for result in reports) else SOUND)
 
 
 def _report_due(opened: ArchiveSession) -> ForgetScheduler:
@@ -94,17 +94,19 @@ def _report_due(opened: ArchiveSession) -> ForgetScheduler:
 
 
 def _look_for(opened: ArchiveSession, tenant: str) -> Report:
-    """What there is of a tenant."""
+    """Report the archived rows and the failed records of a tenant, without a change."""
     with show_progress(opened, f"looking for {tenant}"):
-        found = Forgetter(opened.table, opened.metered, now=opened.now).forget(tenant, dry_run=True)
+        report = Forgetter(opened.table, opened.metered, now=opened.now).forget(
+            tenant, dry_run=True
+        )
         failures = FailedRecordForgetter(opened.table, opened.failures, now=opened.now).forget(
             tenant, dry_run=True
         )
-    return {**found.to_json(), "failures": failures.to_json()}
+    return {**report.to_json(), "failures": failures.to_json()}
 
 
 def _resume(opened: ArchiveSession, mark: ForgetRequest, apply: bool) -> Report:
-    """Do what is due of a tenant: what the stack does each hour, and the failure bucket."""
+    """Do the due work of a tenant: the stack's hourly work, and the failure bucket."""
     if not apply:
         return _look_for(opened, mark.tenant)
     report = ForgetReport(mark.tenant)
@@ -120,8 +122,8 @@ def _resume(opened: ArchiveSession, mark: ForgetRequest, apply: bool) -> Report:
 def _forget_now(opened: ArchiveSession, tenant: str, apply: bool, file: Path | None) -> Report:
     if not apply:
         return _look_for(opened, tenant)
-    asked = {"bucket": opened.bucket.name, "endpoint": opened.stack.endpoint, "tenant": tenant}
-    state = State.open(file, "forget", asked)
+    request = {"bucket": opened.bucket.name, "endpoint": opened.stack.endpoint, "tenant": tenant}
+    state = State.open(file, "forget", request)
     if state.cursor:
         print_message(f"going on behind {state.cursor}, as {state.file} says")
     again = state.done.get("again_at")
@@ -136,7 +138,7 @@ def _forget_now(opened: ArchiveSession, tenant: str, apply: bool, file: Path | N
             tenant,
             resume=state.cursor,
             again_at=dt.datetime.fromisoformat(again) if again else None,
-            tell=lambda each: state.save(each.cursor, whole(each)),
+            tell=lambda progress: state.save(progress.cursor, whole(progress)),
         )
         failures = FailedRecordForgetter(opened.table, opened.failures, now=opened.now).forget(
             tenant
@@ -148,7 +150,7 @@ def _forget_now(opened: ArchiveSession, tenant: str, apply: bool, file: Path | N
 
 
 def _is_left(report: Report) -> bool:
-    """Whether anything of the tenant is there: after a dry run, all that it has found."""
+    """Whether data of the tenant remains; after a dry run, whether it has found any."""
     failures = report["failures"]
     if not report["dry_run"]:
         return not report["complete"]

@@ -1,4 +1,4 @@
-"""Answers as a table, JSON or CSV; items as plain values, whatever an item holds."""
+"""Answers as a table, JSON or CSV; items as plain values, for every kind of value."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from daicho_cli.archive.query_result import QueryResult
 Output = Literal["table", "json", "csv"]
 HEAD = ("deleted_at", "tenant", "entity", "pk", "sk")
 MORE = "more"
-"""The column of what an item holds beside its entity's fields of today."""
+"""The column of the values of an item that belong to no current field of its entity."""
 RECORD = (*HEAD, "gen", "seq", "raw", "item")
 _OURS = frozenset({"PK", "SK", "GSI1PK", "GSI1SK", "type", "gen", "ttl", "_restored"})
-"""What the library keeps on an item, beside its fields."""
+"""The attributes that the library adds to the fields of an item."""
 _WIDEST = 60
 
 
 def format_answer(answer: QueryResult, output: Output) -> int:
-    """Print an answer; gives how many rows it had."""
+    """Print an answer; return its number of rows."""
     match output:
         case "json":
             return _format_json(answer)
@@ -40,20 +40,20 @@ def format_answer(answer: QueryResult, output: Output) -> int:
 
 
 def format_items(answer: QueryResult, fields: Sequence[str]) -> QueryResult:
-    """Whole rows as a person reads them: a column for each field, and one for all else."""
+    """Whole rows for a human reader: a column for each field, and one for all other values."""
     rows = (_flatten(row, fields) for row in format_records(answer))
     return QueryResult([*HEAD, *fields, MORE], rows)
 
 
 def format_rows(answer: QueryResult) -> QueryResult:
-    """Whole rows as JSON shows them: the item as one value."""
-    return QueryResult(RECORD, (list(each.values()) for each in format_records(answer)))
+    """Whole rows for JSON output: the item is one value."""
+    return QueryResult(RECORD, (list(record.values()) for record in format_records(answer)))
 
 
 def format_readable(answer: QueryResult, none: list[str]) -> QueryResult:
-    """Whole rows without those of lines that are no JSON, of which ``none`` hears.
+    """Whole rows without the lines that are not JSON; ``none`` receives an entry for each.
 
-    To Athena such a line is a row of nulls.
+    Athena returns such a line as a row of nulls.
     """
     place = answer.columns.index("item")
 
@@ -68,23 +68,23 @@ def format_readable(answer: QueryResult, none: list[str]) -> QueryResult:
 
 
 def format_records(answer: QueryResult) -> Iterator[dict[str, Any]]:
-    """Whole rows as JSON values: what an archived line holds, the item as plain values."""
+    """Whole rows as JSON values: the content of an archived line, the item as plain values."""
     for row in answer.rows:
-        found = dict(zip(answer.columns, row, strict=True))
-        item = json.loads(found["item"])
+        record = dict(zip(answer.columns, row, strict=True))
+        item = json.loads(record["item"])
         values = {
             name: to_plain(value) for name, value in sorted(item.items()) if name not in _OURS
         }
-        gen = found["gen"]
+        gen = record["gen"]
         yield {
-            "deleted_at": found["deleted_at"],
-            "tenant": found["tenant"],
-            "entity": found["entity"],
+            "deleted_at": record["deleted_at"],
+            "tenant": record["tenant"],
+            "entity": record["entity"],
             "pk": to_plain(item.get("PK")),
             "sk": to_plain(item.get("SK")),
             "gen": None if gen is None else int(gen),
-            "seq": found["seq"],
-            "raw": found["raw"] in (True, "true"),
+            "seq": record["seq"],
+            "raw": record["raw"] in (True, "true"),
             "item": values,
         }
 
@@ -96,10 +96,10 @@ def _flatten(record: Mapping[str, Any], fields: Sequence[str]) -> list[Any]:
 
 
 def to_plain(value: Any) -> Any:
-    """An attribute value as a JSON value; what is none stays as it was stored.
+    """Convert an attribute value into a JSON value; any other value stays unchanged.
 
-    Sets become sorted lists, binary values stay base64. A number that JSON's readers would round
-    becomes its digits, as text.
+    Sets become sorted lists, binary values stay base64. A number that JSON readers would round
+    becomes a text of its digits.
     """
     if not isinstance(value, Mapping) or len(value) != 1:
         return value
@@ -112,14 +112,15 @@ def to_plain(value: Any) -> Any:
         case "N", str():
             return _format_number(content)
         case "M", Mapping():
-            return {name: to_plain(each) for name, each in content.items()}
+            return {name: to_plain(member) for name, member in content.items()}
         case "L", list():
-            return [to_plain(each) for each in content]
+            return [to_plain(element) for element in content]
         case (("SS" | "BS"), list()):
             return sorted(content)
         case "NS", list():
             return sorted(
-                (_format_number(each) for each in content), key=lambda each: (str(type(each)), each)
+                (_format_number(digits) for digits in content),
+                key=lambda number: (str(type(number)), number),
             )
         case _:
             return value
@@ -137,7 +138,7 @@ def _format_number(text: str) -> int | float | str:
 
 
 def _format_json(answer: QueryResult) -> int:
-    """An array, a row a line: it can be read as it comes, and as a whole."""
+    """Write an array with one row a line; it can be read line by line and as a whole."""
     count = 0
     for row in answer.rows:
         line = dict(zip(answer.columns, row, strict=True))
@@ -152,17 +153,17 @@ def _format_csv(answer: QueryResult) -> int:
     out.writerow(answer.columns)
     count = 0
     for row in answer.rows:
-        out.writerow([_format_cell(each) for each in row])
+        out.writerow([_format_cell(value) for value in row])
         count += 1
     return count
 
 
 def _format_table(answer: QueryResult) -> int:
-    """A table of the columns that hold anything; a person does not look at keys.
+    """Print a table of the columns that have values, without the keys.
 
-    Where the terminal is too narrow for it, a block a row.
+    If the terminal is too narrow for the table, each row is printed as a block.
     """
-    rows = [[_format_cell(each).translate(_CONTROLS) for each in row] for row in answer.rows]
+    rows = [[_format_cell(value).translate(_CONTROLS) for value in row] for row in answer.rows]
     if not rows:
         return 0
     shown = [
@@ -171,13 +172,13 @@ def _format_table(answer: QueryResult) -> int:
         if any(row[place] for row in rows) and column not in {"pk", "sk"}
     ]
     names = [answer.columns[place] for place in shown]
-    # As it is: brackets in a value are no markup, and control characters no commands.
+    # Plain text: brackets in a value are no markup, and control characters are no commands.
     texts = [[Text(row[place]) for place in shown] for row in rows]
     console = Console()
     table = _draw_table(names, texts)
     fits = _measure_columns(names, texts) <= console.width
-    for each in [table] if fits else _draw_blocks(names, texts):
-        console.print(each)
+    for block in [table] if fits else _draw_blocks(names, texts):
+        console.print(block)
     return len(rows)
 
 
@@ -191,7 +192,7 @@ def _draw_table(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> Table:
 
 
 def _measure_columns(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> int:
-    """How wide a table is in which no value is folded that is not wider than `_WIDEST`."""
+    """The width of a table that folds only the values that are wider than `_WIDEST`."""
     widths = [
         max(Text(name).cell_len, *(min(_measure_line(row[place]), _WIDEST) for row in rows))
         for place, name in enumerate(names)
@@ -204,7 +205,7 @@ def _measure_line(text: Text) -> int:
 
 
 def _draw_blocks(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> Iterator[Rule | Table]:
-    """A row under the other, a value a line; what is empty is left out."""
+    """A block for each row, with a line for each value; empty values are left out."""
     for number, row in enumerate(rows, 1):
         yield Rule(str(number), align="left", style="dim")
         block = Table.grid(padding=(0, 2))
@@ -217,7 +218,7 @@ def _draw_blocks(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> Iterat
 
 
 def limit_rows(answer: QueryResult, limit: int | None, more: list[bool]) -> QueryResult:
-    """The first rows; ``more`` hears whether there were others."""
+    """The first rows; ``more`` receives whether other rows exist."""
     if limit is None:
         return answer
 
@@ -251,7 +252,7 @@ def _format_text(value: Any) -> str:
 
 
 def _format_controls(value: Any) -> Any:
-    """What JSON has no word for."""
+    """Convert a value of a type that JSON does not have."""
     if isinstance(value, Decimal):
         return _format_number(str(value))
     if isinstance(value, dt.date | dt.datetime | dt.time):

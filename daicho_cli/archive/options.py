@@ -1,4 +1,4 @@
-"""Which rows a command is about: what its options say, as a selection."""
+"""The options of the archive commands, and the selection of rows that they describe."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from daicho.storage.keys import TENANT
 from daicho_cli.aws.stacks import STACK_FILE
 
 YEARS = range(1970, 9999)
-"""Of a period: at the ends of the calendar there is no day before, or after."""
+"""The years of a period. The ends of the calendar have no day before or after them."""
 _DAY = 10
 """The length of a day without a time."""
 
@@ -64,7 +64,7 @@ LOCAL = STACK_FILE
 
 
 class OptionError(Exception):
-    """Options that say nothing that could be meant."""
+    """Options without a valid meaning."""
 
 
 def parse_selection(
@@ -76,10 +76,10 @@ def parse_selection(
     since: str | None,
     until: str | None,
 ) -> Selection:
-    """What the options select.
+    """The selection that the options describe.
 
     Raises:
-        OptionError: says which option is wrong, and how.
+        OptionError: an option is wrong; the message names the option and the problem.
     """
     names = parse_entities(ledger, entities)
     if tenant is not None and not TENANT.fullmatch(tenant):
@@ -97,24 +97,24 @@ def parse_selection(
 
 
 def parse_entities(ledger: Ledger, entities: Sequence[str] | None) -> tuple[str, ...]:
-    """The entities by name, each once.
+    """The names of the entities, each once.
 
     Raises:
-        OptionError: one is not archived, or there is none of that name.
+        OptionError: an entity is not archived, or does not exist.
     """
     archived = ledger.archived_types
-    for each in entities or ():
-        if each not in archived:
-            known = ", ".join(archived) or "none"
-            raise OptionError(f"--entity {each!r} is not archived; these are: {known}")
+    for name in entities or ():
+        if name not in archived:
+            choices = ", ".join(archived) or "none"
+            raise OptionError(f"--entity {name!r} is not archived; these are: {choices}")
     return tuple(dict.fromkeys(entities or ()))
 
 
 def parse_moment(text: str | None, option: str, *, whole: bool = False) -> dt.datetime | None:
-    """A time (UTC), or a day: its begin, or, if it is meant ``whole``, its end.
+    """Parse a time (UTC), or a day: its begin, or its end if ``whole`` is set.
 
     Raises:
-        OptionError: it is neither.
+        OptionError: the text is neither.
     """
     if text is None:
         return None
@@ -122,9 +122,9 @@ def parse_moment(text: str | None, option: str, *, whole: bool = False) -> dt.da
         if len(text) == _DAY:
             day = dt.date.fromisoformat(text) + dt.timedelta(days=int(whole))
             return dt.datetime(day.year, day.month, day.day, tzinfo=dt.UTC)
-        found = dt.datetime.fromisoformat(text)
-        if found.tzinfo is not None:
-            return found.astimezone(dt.UTC)
+        moment = dt.datetime.fromisoformat(text)
+        if moment.tzinfo is not None:
+            return moment.astimezone(dt.UTC)
     except (ValueError, OverflowError) as error:
         raise OptionError(
             f"{option} {text!r} is no day (2026-11-21) and no time (2026-11-21T09:30:00Z)"
@@ -133,24 +133,24 @@ def parse_moment(text: str | None, option: str, *, whole: bool = False) -> dt.da
 
 
 def clamp_to_retention(day: dt.date, option: str) -> None:
-    """Check that a day is one that can be reckoned with.
+    """Check that a day is in the supported years.
 
     Raises:
-        OptionError: it is not.
+        OptionError: the day is outside of them.
     """
     if day.year not in YEARS:
         raise OptionError(f"{option} {day}: from {YEARS[0]} to {YEARS[-1]}")
 
 
 def _parse_bound(text: str | None, option: str, *, whole: bool = False) -> dt.datetime | None:
-    found = parse_moment(text, option, whole=whole)
-    if found is not None:
-        clamp_to_retention(found, option)
-    return found
+    moment = parse_moment(text, option, whole=whole)
+    if moment is not None:
+        clamp_to_retention(moment, option)
+    return moment
 
 
 def parse_item_key(ledger: Ledger, entity: str, tenant: str, parts: Sequence[str]) -> ItemKey:
-    """An item's key from the fields that make it up.
+    """Build the key of an item from its key fields.
 
     Raises:
         OptionError: a field is missing, unknown, or of another kind.
@@ -175,9 +175,9 @@ def parse_item_key(ledger: Ledger, entity: str, tenant: str, parts: Sequence[str
 
 
 def list_fields(plan: EntityPlan) -> tuple[str, ...]:
-    """The fields that an entity's key is made of."""
+    """The fields of an entity's key."""
     key = plan.key
-    more = (each for each in (key.shards, key.salt) if isinstance(each, str) and each)
+    more = (field for field in (key.shards, key.salt) if isinstance(field, str) and field)
     return tuple(dict.fromkeys((*key.partition, *key.sort, *more)))
 
 

@@ -1,4 +1,4 @@
-"""``daicho archive query``: what expired, by entity, tenant, key and time."""
+"""``daicho archive query``: expired items, by entity, tenant, key and time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from daicho_cli.archive.sql import Statement, select_rows, select_statement
 
 Engine = Literal["athena", "duckdb"]
 TABLE_ROWS = 100
-"""What a table shows unless more is asked for; JSON and CSV are whole."""
+"""The row limit of a table without ``--limit``; JSON and CSV have all rows."""
 
 
 def query(  # noqa: PLR0913, PLR0917  # the command's options
@@ -81,14 +81,14 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
         if engine == "athena" and opened.stack.is_local:
             raise OptionError("--engine athena: the local AWS's takes no parameters")
         most = TABLE_ROWS if limit is None and output == "table" and sql is None else limit
-        asked = (
+        statement = (
             select_rows(None if most is None else most + 1) if sql is None else _run_statement(sql)
         )
         broken: list[str] = []
         more: list[bool] = []
         lines: list[str] = []
-        with _choose_engine(opened, engine, selection, entities, asked, broken) as found:
-            answer = found if sql is not None else formatting.format_readable(found, lines)
+        with _choose_engine(opened, engine, selection, entities, statement, broken) as result:
+            answer = result if sql is not None else formatting.format_readable(result, lines)
             if sql is None and output == "json":
                 answer = formatting.format_rows(answer)
             elif sql is None:
@@ -112,7 +112,7 @@ def _choose_engine(
     sql: str,
     broken: list[str],
 ) -> Iterator[QueryResult]:
-    """Answer by one of the engines; what was touched is said, and what cannot be read."""
+    """Answer with one of the engines; print what was read and what cannot be read."""
 
     def named(name: str, why: object) -> None:
         broken.append(name)
@@ -124,7 +124,7 @@ def _choose_engine(
     if engine == "athena" and entities:
         athena = AthenaEngine.open(opened.stack)
         wanted = list(opened.archive.list_selected(selection))
-        partitions = {each.name.rpartition("/")[0] for each in wanted}
+        partitions = {entry.name.rpartition("/")[0] for entry in wanted}
 
         def made(without: Sequence[str]) -> Statement:
             return select_statement(
@@ -147,5 +147,5 @@ def _choose_engine(
 
 
 def _run_statement(sql: str) -> str:
-    """The caller's statement, without the sign that ends it."""
+    """The caller's statement, without the semicolon at its end."""
     return sql.strip().rstrip(";").strip()

@@ -1,4 +1,4 @@
-"""What an engine answers: columns and rows, of whatever kind."""
+"""The answer of an engine: columns and rows of any kind."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 
 class QueryError(Exception):
-    """The engine does not take the statement, or broke off."""
+    """The engine rejects the statement, or failed."""
 
 
 @dataclass(frozen=True)
 class QueryResult:
-    """Columns by name, and rows of as many values; the rows come as they are read."""
+    """Columns by name, and rows with a value for each; the rows are read lazily."""
 
     columns: Sequence[str]
     rows: Iterator[Sequence[Any]]

@@ -1,4 +1,4 @@
-"""``daicho archive restore``: archived items back into the table."""
+"""``daicho archive restore``: write archived items back into the table."""
 
 from __future__ import annotations
 
@@ -115,19 +115,19 @@ def _restore_all(
             dry_run=False,
             over_newer=over_newer,
             resume=state.cursor,
-            tell=lambda each: state.save(each.cursor, whole(each)),
+            tell=lambda progress: state.save(progress.cursor, whole(progress)),
         )
     if report.finished:
         state.close()
-    found = {**report.to_json(), **whole(report)}
-    left = any(found[name] for name in ("newer", "waiting", "failed", "broken"))
-    return {**found, "complete": report.finished and not left}
+    counts = {**report.to_json(), **whole(report)}
+    left = any(counts[name] for name in ("newer", "waiting", "failed", "broken"))
+    return {**counts, "complete": report.finished and not left}
 
 
 def _build_question(
     opened: ArchiveSession, selection: Selection, over_newer: bool
 ) -> dict[str, Any]:
-    """What makes a call the same call."""
+    """The values that identify a call."""
     key, since, until = selection.key, selection.since, selection.until
     return {
         "table": opened.table.name,
@@ -146,8 +146,8 @@ def _show(report: dict[str, Any]) -> None:
         table = Table(title="Cannot be brought back", title_justify="left")
         for column in ("item", "why"):
             table.add_column(column, overflow="fold")
-        for each in report["unrestorable"][:SHOWN]:
-            table.add_row(Text(" ".join(each["item"])), Text(each["error"]))
+        for entry in report["unrestorable"][:SHOWN]:
+            table.add_row(Text(" ".join(entry["item"])), Text(entry["error"]))
         Console().print(table)
     for name, why in report["broken"].items():
         typer.echo(f"passed over: {name}: {why}")

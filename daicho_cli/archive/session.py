@@ -1,4 +1,4 @@
-"""The archive of a deployed stack, opened for a command; how much of it was touched; how it ends.
+"""The archive of a deployed stack for one command, with read counts and exit codes.
 
 The commands run with the caller's own rights: see the table in docs/archive.md.
 """
@@ -34,13 +34,13 @@ from daicho_cli.aws.stacks import Stack, StackError
 from daicho_cli.project import discover_project
 
 SOUND, FOUND, COULD_NOT_RUN, INTERRUPTED = 0, 1, 2, 130
-"""Exit codes: all is well; something is left, or wrong, and it was said; it could not run; it was
-broken off by who called it."""
+"""Exit codes: success; something remains or is wrong, and was printed; the command could not run;
+the caller interrupted it."""
 
 
 @dataclass
 class AccessCounts:
-    """What was read of the bucket: whole objects, and listings."""
+    """Counts of the reads of the bucket: whole objects and listings."""
 
     objects: int = 0
     bytes: int = 0
@@ -63,7 +63,7 @@ class AccessCounts:
 
 @dataclass
 class MeteredBucket:
-    """A bucket of which each reading is counted, and told."""
+    """A bucket that counts each read and reports it to ``tell``."""
 
     bucket: Bucket
     touched: AccessCounts = field(default_factory=AccessCounts)
@@ -72,39 +72,39 @@ class MeteredBucket:
     def list_objects(
         self, prefix: str, *, behind: str = "", most: int = 1000
     ) -> Iterator[ListedObject]:
-        """As the bucket's."""
-        for each in self.bucket.list_objects(prefix, behind=behind, most=most):
+        """The same as in `Bucket`."""
+        for entry in self.bucket.list_objects(prefix, behind=behind, most=most):
             self.touched.listed += 1
-            yield each
+            yield entry
 
     def list_versions(self, prefix: str, *, behind: str = "") -> Iterator[ObjectVersion]:
-        """As the bucket's."""
+        """The same as in `Bucket`."""
         return self.bucket.list_versions(prefix, behind=behind)
 
     def replace(
         self, key: str, body: bytes, metadata: Mapping[str, str], etag: str, kind: str = GZIP
     ) -> bool:
-        """As the bucket's."""
+        """The same as in `Bucket`."""
         return self.bucket.replace(key, body, metadata, etag, kind)
 
     def remove_versions(self, versions: Sequence[ObjectVersion]) -> None:
-        """As the bucket's."""
+        """The same as in `Bucket`."""
         self.bucket.remove_versions(versions)
 
     def fetch(self, key: str, version: str | None = None) -> FetchedObject | None:
-        """As the bucket's."""
-        found = self.bucket.fetch(key, version)
-        if found is not None:
+        """The same as in `Bucket`."""
+        content = self.bucket.fetch(key, version)
+        if content is not None:
             self.touched.objects += 1
-            self.touched.bytes += len(found.body)
+            self.touched.bytes += len(content.body)
             self.touched.partitions.add(key.rpartition("/")[0])
             self.tell(self.touched)
-        return found
+        return content
 
 
 @dataclass(frozen=True)
 class ArchiveSession:
-    """What the commands work on."""
+    """The stack, the ledger, the table and the buckets of a command."""
 
     stack: Stack
     ledger: Ledger
@@ -117,11 +117,11 @@ class ArchiveSession:
 
     @classmethod
     def find(cls, stage: str | None, stack_file: Path) -> ArchiveSession:
-        """Of a stage; without one of the local stack.
+        """The session of a stage; without a stage, of the local stack.
 
         Raises:
-            StackError: there is no such stack.
-            ClientError, BotoCoreError: AWS does not say.
+            StackError: the stack does not exist.
+            ClientError, BotoCoreError: AWS does not answer the request.
         """
         stack = Stack.find(stage, stack_file)
         place: dict[str, Any] = {"endpoint": stack.endpoint, "region": stack.region}
@@ -132,31 +132,31 @@ class ArchiveSession:
         return cls(stack, Ledger.load(), table, bucket, failures, MeteredBucket(bucket))
 
     def list_fields(self, entities: Sequence[str]) -> list[str]:
-        """The fields that entities have today, in order of declaration, and when they were made."""
-        known = {each.__name__: each for each in self.declared().entities}
-        found = (known[each].fields_ for each in entities if each in known)
-        return list(dict.fromkeys([*(name for some in found for name in some), "created_at"]))
+        """The current fields of entities, in order of declaration, then the creation time."""
+        classes = {kind.__name__: kind for kind in self.declared().entities}
+        fields = (classes[entity].fields_ for entity in entities if entity in classes)
+        return list(dict.fromkeys([*(name for some in fields for name in some), "created_at"]))
 
     @property
     def archive(self) -> ArchiveReader:
-        """The archive; what is read of it is counted."""
+        """The archive, with counted reads."""
         return ArchiveReader(self.metered)
 
     @property
     def touched(self) -> AccessCounts:
-        """What was read of it so far."""
+        """The counts of the reads so far."""
         return self.metered.touched
 
 
 @contextmanager
 def end_on_errors(command: str) -> Iterator[None]:
-    """What keeps a command from running ends it with a sentence and its exit code."""
+    """End the command with a message and an exit code if an expected error occurs."""
     try:
         yield
     except KeyboardInterrupt:
         end(f"archive {command} was broken off", INTERRUPTED)
     except BrokenPipeError:
-        # Whoever reads the answer has seen enough; nor shall Python complain when it flushes.
+        # The reader of the output has closed it. Python must not fail when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(SOUND) from None
     except _EXPECTED as error:
@@ -164,19 +164,19 @@ def end_on_errors(command: str) -> Iterator[None]:
 
 
 def end(message: str, code: int = COULD_NOT_RUN) -> NoReturn:
-    """Say something on stderr, and exit."""
+    """Print a message on stderr, and exit."""
     typer.echo(message, err=True)
     raise typer.Exit(code)
 
 
 def print_message(text: str) -> None:
-    """Say something that is not the answer itself: on stderr."""
+    """Print a message that is not part of the answer, on stderr."""
     typer.echo(text, err=True)
 
 
 @contextmanager
 def show_progress(opened: ArchiveSession, what: str, total: int | None = None) -> Iterator[None]:
-    """A bar over the objects that are read; nothing where nobody looks."""
+    """Show a bar for the objects that are read; nothing without a terminal."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

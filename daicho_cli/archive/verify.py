@@ -1,4 +1,4 @@
-"""``daicho archive verify``: every deletion of a period against what is archived."""
+"""``daicho archive verify``: compare every deletion of a period with the archive."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def verify(  # the command's options
         days = _parse_days(since, until, opened.now().date())
         names = options.parse_entities(opened.ledger, entity)
         if not names:
-            # Also what was archived under an entity that the declarations do not know any more.
+            # Entities that are no longer declared can have archived objects too.
             names = tuple(sorted({*opened.ledger.archived_types, *opened.archive.list_entities()}))
         total = sum(1 for _ in opened.archive.list_selected(_check_range(names, days)))
         with show_progress(opened, "verifying", total):
@@ -70,7 +70,7 @@ def verify(  # the command's options
 
 
 def _parse_days(since: str | None, until: str | None, today: dt.date) -> DayRange:
-    """The days that are meant: from the first to the last, both whole."""
+    """The days of the period: from the first to the last, both inclusive."""
     first, last = _parse_day(since, "--since"), _parse_day(until, "--until")
     if last is None:
         last = max(today, first or today)
@@ -106,10 +106,10 @@ def _show(report: VerifyReport, days: DayRange) -> None:
         table = Table(title="Not as it should be", title_justify="left")
         for column in ("what", "where", "detail"):
             table.add_column(column, overflow="fold")
-        for each in report.findings[:SHOWN]:
-            table.add_row(each.kind, Text(each.name), Text(each.detail))
+        for finding in report.findings[:SHOWN]:
+            table.add_row(finding.kind, Text(finding.name), Text(finding.detail))
         Console().print(table)
-        for kind in dict.fromkeys(each.kind for each in report.findings):
+        for kind in dict.fromkeys(mismatch.kind for mismatch in report.findings):
             typer.echo(f"{kind}: {KINDS[kind]}")
         if len(report.findings) > SHOWN:
             typer.echo(f"… and {len(report.findings) - SHOWN:,} more (--json has them all)")
@@ -121,8 +121,8 @@ def _show(report: VerifyReport, days: DayRange) -> None:
     for name, meaning in _OF_THEM.items():
         if count := getattr(counts, name):
             typer.echo(f"  {count:,} {meaning}")
-    found = report.mismatches
-    typer.echo("sound" if report.is_sound else f"{found:,} finding{'s' if found > 1 else ''}")
+    total = report.mismatches
+    typer.echo("sound" if report.is_sound else f"{total:,} finding{'s' if total > 1 else ''}")
 
 
 _OF_THEM = {

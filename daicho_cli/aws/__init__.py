@@ -1,1 +1,1 @@
-"""What the commands need of AWS: the deployed stack, its table, and its functions."""
+"""Access to AWS for the commands: the deployed stack, its table, and its functions."""

@@ -1,4 +1,4 @@
-"""Where the table is that a command loads into, or exports."""
+"""The table that a command loads into or exports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from daicho_cli.aws.stacks import StackError, read_local_stack
 
 @dataclass(frozen=True)
 class Connection:
-    """Where the table is. Without an endpoint it is AWS, as the environment says."""
+    """The location of a table. Without an endpoint the environment configures AWS."""
 
     table: str
     endpoint: str | None = None
@@ -22,26 +22,26 @@ class Connection:
 
     @classmethod
     def find(cls, table: str | None, endpoint: str | None, stack_file: Path) -> Connection:
-        """As asked for, or as the local stack says that `make up` has deployed.
+        """The given table, or the table of the local stack that `make up` has deployed.
 
         Raises:
-            StackError: there is no such stack, or its file does not say.
+            StackError: the stack does not exist, or its file is incomplete.
         """
         if table is not None:
             return cls(table, endpoint)
         stack = read_local_stack(stack_file, instead="--table")
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-            os.environ.setdefault(name, "test")  # the local AWS takes any
+            os.environ.setdefault(name, "test")  # the local AWS accepts any
         try:
             return cls(stack["table"], endpoint or stack["endpoint"], stack["region"])
         except KeyError as error:
             raise StackError(f"{stack_file} knows no {error}: make up once more") from error
 
     def open(self, at_once: int, attempts: int = 5) -> Table:
-        """The table, with patience for a program that may wait.
+        """Open the table, with retries and timeouts for a program that may wait.
 
         Raises:
-            StackError: the environment does not say in which region.
+            StackError: the environment names no region.
         """
         try:
             return open_table(

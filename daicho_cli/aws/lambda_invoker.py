@@ -14,16 +14,16 @@ from botocore.config import Config
 from daicho_cli.aws.stacks import StackError, read_local_stack, read_outputs
 
 SECONDS_PER_CALL = 910
-"""More than a function may take. A call that seems lost is not repeated: it may still run."""
+"""Longer than any function timeout. A lost call is not repeated: it may still run."""
 
 
 class CallError(Exception):
-    """The function could not be found, or did not come to its end."""
+    """The function was not found, or did not complete."""
 
 
 @dataclass(frozen=True)
 class LambdaInvoker:
-    """A function that is called and waited for."""
+    """Calls a function and waits for its answer."""
 
     client: Any
     name: str
@@ -32,11 +32,11 @@ class LambdaInvoker:
     def find(cls, function: str, stage: str | None, stack_file: Path) -> LambdaInvoker:
         """The function ``function`` of a stage, by the outputs of its stack.
 
-        Without a stage it is the local stack's, as the file says that `make up` wrote.
+        Without a stage it is the function of the local stack, from the file that `make up` wrote.
 
         Raises:
-            CallError: there is no such stack, or it has no such function.
-            ClientError, BotoCoreError: AWS does not say.
+            CallError: the stack does not exist, or has no such function.
+            ClientError, BotoCoreError: AWS does not answer the request.
         """
         if stage is not None:
             return cls(boto3.client("lambda", config=_make_config()), _get_output(stage, function))
@@ -52,18 +52,18 @@ class LambdaInvoker:
         return cls(client, name)
 
     def __call__(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """Call it; gives its answer.
+        """Call the function; return its answer.
 
         Raises:
-            CallError: it raised, or ran out of time.
-            ClientError, BotoCoreError: it was not called, or nobody knows.
+            CallError: the function raised, or ran out of time.
+            ClientError, BotoCoreError: it was not called, or the outcome is unknown.
         """
         answer = self.client.invoke(FunctionName=self.name, Payload=json.dumps(event).encode())
-        said: dict[str, Any] = json.loads(answer["Payload"].read())
+        reply: dict[str, Any] = json.loads(answer["Payload"].read())
         if answer.get("FunctionError"):
-            kind, message = said.get("errorType", "error"), said.get("errorMessage", said)
+            kind, message = reply.get("errorType", "error"), reply.get("errorMessage", reply)
             raise CallError(f"{self.name}: {kind}: {message}")
-        return said
+        return reply
 
 
 def _get_output(stage: str, function: str) -> str:

@@ -1,4 +1,4 @@
-"""Deployed stacks: what the local one's file says, and what those of an account put out."""
+"""Deployed stacks: the file of the local stack, and the outputs of an account's stacks."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ STACK_FILE = ROOT / ".local" / "stack.json"
 
 
 class StackError(Exception):
-    """There is no such stack, or it lacks something."""
+    """The stack does not exist, or lacks something."""
 
 
 def read_outputs(stage: str) -> dict[str, str]:
     """The outputs of a stage's stack, by name.
 
     Raises:
-        ClientError, BotoCoreError: AWS does not say, or there is no such stack.
+        ClientError, BotoCoreError: AWS refuses, or the stack does not exist.
     """
-    (found,) = boto3.client("cloudformation").describe_stacks(StackName=f"Daicho-{stage}")["Stacks"]
-    return {each["OutputKey"]: each["OutputValue"] for each in found.get("Outputs", ())}
+    (stack,) = boto3.client("cloudformation").describe_stacks(StackName=f"Daicho-{stage}")["Stacks"]
+    return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", ())}
 
 
 def read_local_stack(file: Path, *, instead: str = "--stage") -> dict[str, Any]:
-    """What `make up` wrote; ``instead`` is what a command takes where there is none.
+    """Read the file that `make up` wrote; ``instead``: the option to use without it.
 
     Raises:
-        StackError: there is no such file, or it cannot be read.
+        StackError: the file does not exist, or cannot be read.
     """
     if not file.exists():
         raise StackError(f"there is no {file} (make up writes it): name a {instead}")
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise StackError(f"{file} cannot be read ({error}): make up once more") from error
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise StackError(f"{file} is no stack file: make up once more")
-    return found
+    return content
 
 
 @dataclass(frozen=True)
 class Stack:
-    """One deployed stack. ``endpoint`` and ``region`` are None where the environment says them."""
+    """One deployed stack. ``endpoint`` and ``region`` are None if the environment sets them."""
 
     name: str
     resources: Mapping[str, str]
@@ -58,28 +58,30 @@ class Stack:
 
     @classmethod
     def find(cls, stage: str | None, file: Path) -> Stack:
-        """The stack of a stage; without one the local stack, as ``file`` says.
+        """The stack of a stage; without a stage, the local stack that ``file`` describes.
 
         Raises:
-            StackError: there is none.
-            ClientError, BotoCoreError: AWS does not say.
+            StackError: the stack does not exist.
+            ClientError, BotoCoreError: AWS does not answer the request.
         """
         if stage is not None:
             return cls(f"Daicho-{stage}", read_outputs(stage))
-        found = read_local_stack(file)
+        content = read_local_stack(file)
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-            os.environ.setdefault(name, "test")  # the local AWS takes any
+            os.environ.setdefault(name, "test")  # the local AWS accepts any
         try:
-            resources = {output: found[name] for output, name in _LOCAL.items() if name in found}
-            return cls("the local stack", resources, found["endpoint"], found["region"])
+            resources = {
+                output: content[name] for output, name in _LOCAL.items() if name in content
+            }
+            return cls("the local stack", resources, content["endpoint"], content["region"])
         except KeyError as error:
             raise StackError(f"{file} knows no {error}: make up once more") from error
 
     def __getitem__(self, output: str) -> str:
-        """What an output says.
+        """The value of an output.
 
         Raises:
-            StackError: there is no such output.
+            StackError: the output does not exist.
         """
         try:
             return self.resources[output]
@@ -88,7 +90,7 @@ class Stack:
 
     @property
     def is_local(self) -> bool:
-        """Whether it stands on the local AWS."""
+        """Whether the stack runs on the local AWS."""
         return self.endpoint is not None
 
 

@@ -1,4 +1,4 @@
-"""How far an export has come, in a file beside its output: one that was cut off goes on there."""
+"""The progress of an export, in a file beside its output; an interrupted export continues there."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ FORM = 1
 
 
 class ChangedError(Exception):
-    """What is there is not what this export left there."""
+    """The existing files are not from an earlier run of this export."""
 
 
 @dataclass
 class State:
-    """``asked`` is what the export is of; ``end``: up to where its output is whole, in bytes."""
+    """``asked``: the request; ``end``: the length of the complete part of the output, in bytes."""
 
     asked: dict[str, Any]
     segments: ScanSegments
@@ -34,29 +34,29 @@ class State:
         return output.with_name(f"{output.name}.export.json")
 
     @classmethod
-    def open(cls, output: Path, asked: dict[str, Any], segments: int, *, anew: bool) -> State:
+    def open(cls, output: Path, request: dict[str, Any], segments: int, *, anew: bool) -> State:
         """The state of an earlier run, or a new one.
 
         Raises:
-            ChangedError: the output is of something else, or not what an earlier run left.
+            ChangedError: the output is of another export, or has changed since the earlier run.
         """
         path = cls.locate(output)
         if anew or not (path.exists() or output.exists()):
-            return cls(asked, ScanSegments.start(segments))
+            return cls(request, ScanSegments.start(segments))
         if not path.exists():
             raise ChangedError(f"{output} is there already, and no export of it was cut off")
         content = json.loads(path.read_text(encoding="utf-8"))
         if content.pop("form") != FORM:
             raise ChangedError(f"{path} is of another version of this command")
         state = cls(**{**content, "segments": ScanSegments.from_json(content["segments"])})
-        if state.asked != asked:
+        if state.asked != request:
             raise ChangedError(f"{output} is the output of an export of something else")
         if (output.stat().st_size if output.exists() else 0) < state.end:
             raise ChangedError(f"{output} has become shorter since its export was cut off")
         return state
 
     def save(self, output: Path) -> None:
-        """Write it down; a crash leaves the one before."""
+        """Write the state to its file; a crash leaves the previous state."""
         path = self.locate(output)
         draft = path.with_name(f"{path.name}.draft")
         content = {"form": FORM, **vars(self), "segments": self.segments.to_json()}

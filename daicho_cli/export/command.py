@@ -78,10 +78,10 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
         )
     try:
         connection = Connection.find(table, endpoint, stack)
-        opened = connection.open(at_once, attempts=1)  # the scan itself repeats, and adapts
+        opened = connection.open(at_once, attempts=1)  # the scan itself retries and adapts
     except StackError as error:
         _exit_process(str(error))
-    asked = {
+    request = {
         "endpoint": connection.endpoint or "aws",
         "table": connection.table,
         "tenant": tenant,
@@ -90,16 +90,16 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
         **({"index": source} if source else {}),
     }
     try:
-        state = State.open(file, asked, segments, anew=again)
+        state = State.open(file, request, segments, anew=again)
     except ChangedError as error:
         _exit_process(f"{error}; --again begins anew, and overwrites it")
     if state.finished:
         typer.echo(f"{file} was exported before: {state.items:,} items. --again does it once more.")
         return
-    known = load_ledger()
-    pointed = partial(read_pointed_contents, opened, known)
+    ledger = load_ledger()
+    pointed = partial(read_pointed_contents, opened, ledger)
     joined = partial(_join_names, SectionReader(opened))
-    lines = LineMaker(chosen, known, lambda: int(utc_now().timestamp()), pointed, joined)
+    lines = LineMaker(chosen, ledger, lambda: int(utc_now().timestamp()), pointed, joined)
     exporter = Exporter(file, state, lines, opened, at_once, RateLimiter(rate))
     try:
         _run(exporter)
@@ -114,9 +114,9 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
 
 
 def _join_names(reader: SectionReader, head: Image, entity: str) -> dict[str, Any] | None:
-    """The sections of a document, which stand in items of their own."""
-    found = reader.read_document(head, entity)
-    return found.get_values() if isinstance(found, SectionsRead) else None
+    """The sections of a document, which are separate items."""
+    document = reader.read_document(head, entity)
+    return document.get_values() if isinstance(document, SectionsRead) else None
 
 
 def _run(exporter: Exporter) -> None:
@@ -134,20 +134,24 @@ def _run(exporter: Exporter) -> None:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(exporter.output.name, total=whole, items=0, units=0.0, at_once=0)
 
-        def progress(state: State, found: ScanRound[ExportedPage]) -> None:
+        def progress(state: State, scan_round: ScanRound[ExportedPage]) -> None:
             ended = whole - len(state.segments.starts)
             bar.update(
-                task, completed=ended, items=state.items, units=state.units, at_once=found.at_once
+                task,
+                completed=ended,
+                items=state.items,
+                units=state.units,
+                at_once=scan_round.at_once,
             )
 
         exporter.run(progress)
 
 
 def _parse_entities(names: list[str]) -> tuple[str, ...]:
-    known = sorted(each.__name__ for each in discover_project().entities)
+    choices = sorted(entity.__name__ for entity in discover_project().entities)
     for name in names:
-        if name not in known:
-            _exit_process(f"no entity is called {name}; there are {', '.join(known)}")
+        if name not in choices:
+            _exit_process(f"no entity is called {name}; there are {', '.join(choices)}")
     return tuple(sorted(set(names)))
 
 

@@ -1,4 +1,4 @@
-"""One export: round after round of a parallel scan, its state kept after each."""
+"""One export: rounds of a parallel scan, with the state saved after each round."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from daicho_cli.export.checkpoint import State
 from daicho_cli.export.item_lines import LineMaker
 
 RETRY_S = 120.0
-"""For so long the table may not answer at all."""
+"""The longest time without any answer of the table, in seconds."""
 ExportedPage = tuple[int, bytes]
 Progress = Callable[[State, ScanRound[ExportedPage]], None]
 
@@ -26,8 +26,8 @@ Progress = Callable[[State, ScanRound[ExportedPage]], None]
 class Exporter:
     """Writes lines to one file.
 
-    Lines first, then the state that says so: what a cut leaves behind the state's end is cut off
-    by the next run, which makes it again.
+    It writes the lines first, and then the state. After an interruption, the next run truncates the
+    output to the end that the state records, and writes the lines after it again.
     """
 
     output: Path
@@ -40,11 +40,11 @@ class Exporter:
     sleep: Callable[[float], None] = time.sleep
 
     def run(self, progress: Progress = lambda _state, _round: None) -> State:
-        """Export what is left.
+        """Export the remaining items.
 
         Raises:
-            UnavailableError: the table has not answered for two minutes; the next run goes on.
-            RefusedError: it never will.
+            UnavailableError: the table has not answered for two minutes; the next run continues.
+            RefusedError: DynamoDB refuses the request permanently.
         """
         state, answered = self.state, self.clock()
         scan = ParallelScan(self.store, self.lines.chosen.scan, self.lines, self.most, self.pace)
@@ -53,20 +53,20 @@ class Exporter:
         with self.output.open("ab") as file:
             file.truncate(state.end)
 
-            def done(found: ScanRound[ExportedPage]) -> None:
+            def done(scan_round: ScanRound[ExportedPage]) -> None:
                 nonlocal answered
-                if found.made:
+                if scan_round.made:
                     answered = self.clock()
-                for items, text in found.made:
+                for items, text in scan_round.made:
                     state.items += items
                     file.write(text)
-                state.scanned += found.scanned
-                state.units += found.units
+                state.scanned += scan_round.scanned
+                state.units += scan_round.units
                 file.flush()
                 os.fsync(file.fileno())
                 state.end = file.tell()
                 state.save(self.output)
-                progress(state, found)
+                progress(state, scan_round)
 
             def remaining() -> float:
                 return answered + RETRY_S - self.clock()

@@ -1,4 +1,4 @@
-"""Lines of an export: one item each, as plain JSON or as DynamoDB has it."""
+"""Lines of an export: one item a line, as plain JSON or in DynamoDB's own JSON."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import ItemPage, Scan
 
 _OURS = ("PK", "SK", "type", "version", "gen", "ttl")
-"""Attributes of a base item that are no field of its entity; all of indexes are none either."""
+"""Attributes of a base item that are not fields of its entity, beside those of the indexes."""
 
 
 @dataclass(frozen=True)
 class ExportSelection:
-    """What of the table is exported. ``tenant`` None is all; ``entities`` empty is all.
+    """The exported part of the table. ``tenant`` None is all; ``entities`` empty is all.
 
-    ``index``: read from there instead.
+    ``index``: the index to read instead of the table.
     """
 
     tenant: str | None = None
@@ -36,7 +36,7 @@ class ExportSelection:
 
     @property
     def scan(self) -> Scan:
-        """What is asked of each segment: the filter leaves out what would be thrown away here."""
+        """The request for each segment: its filter leaves out the items that are not exported."""
         conditions, names, values = [], {}, {}
         if self.tenant is not None:
             conditions.append("begins_with(PK, :tenant)")
@@ -47,7 +47,7 @@ class ExportSelection:
             values |= listed
         elif not self.raw:
             conditions.append("attribute_exists(#type)")
-        if any("#type" in each for each in conditions):
+        if any("#type" in condition for condition in conditions):
             names["#type"] = "type"
         filtered = " AND ".join(conditions) or None
         return Scan(
@@ -61,10 +61,10 @@ class ExportSelection:
 
 @dataclass(frozen=True)
 class LineMaker:
-    """Makes lines of pages. ``now``: epoch seconds, past which an item has expired.
+    """Converts pages into lines. ``now``: the time in epoch seconds, which decides expiry.
 
-    ``pointed`` finds the content of items that only point at it, in place of those; ``joined`` the
-    sections of an item that is split, None if it is gone.
+    ``pointed`` replaces items that only point at their content by that content. ``joined`` finds
+    the sections of an item that is split; it gives None if the item does not exist any more.
     """
 
     chosen: ExportSelection
@@ -74,18 +74,18 @@ class LineMaker:
     joined: Callable[[Image, str], Mapping[str, Any] | None] = lambda _item, _entity: None
 
     def __call__(self, page: ItemPage) -> tuple[int, bytes]:
-        """How many items of a page are exported, and their lines."""
+        """The number of exported items of a page, and their lines."""
         if self.chosen.raw:
             values = [{"Item": item} for item in page.items]
         else:
             now = self.now()
             living = {get_key(item): item for item in page.items if not is_expired(item, now)}
-            # A version has no type, and a place of its own.
+            # A version has no type, and has a key of its own.
             values = [
                 self._to_line({**living[key], **item, "PK": living[key]["PK"]})
                 for key, item in self.pointed(living).items()
             ]
-        texts = (json.dumps(each, ensure_ascii=False, default=_encode_binary) for each in values)
+        texts = (json.dumps(value, ensure_ascii=False, default=_encode_binary) for value in values)
         return len(values), "".join(f"{text}\n" for text in texts).encode(errors="surrogatepass")
 
     def _to_line(self, item: Image) -> dict[str, Any]:
@@ -117,18 +117,18 @@ class LineMaker:
         try:
             return self.ledger.current_generation(entity).plan.fields
         except UnknownEntityError:
-            return {}  # of an entity that is not declared any more
+            return {}  # the entity is not declared any more
 
 
 def _to_value(value: Any, kind: str) -> Any:
-    """As the API writes it: exact decimals as text, sets in order."""
+    """The value in the API's form: exact decimals as text, sets in order."""
     match value:
         case set():
             return sorted(value)
         case dict():
-            return {name: _to_value(each, "") for name, each in value.items()}
+            return {name: _to_value(member, "") for name, member in value.items()}
         case list():
-            return [_to_value(each, "") for each in value]
+            return [_to_value(element, "") for element in value]
         case Decimal() | int() if kind == "decimal" and not isinstance(value, bool):
             return str(value)
         case Decimal():

@@ -48,7 +48,7 @@ ADMINISTERED: Mapping[str, tuple[ItemKey, str]] = {
     ),
     "Job.GET": (build_job_key("t", "{id}"), "1"),
 }
-"""What the routes of a tenant's administrator read: their items are of no domain."""
+"""The reads of a tenant administrator's routes: their items belong to no domain."""
 
 
 def docs(
@@ -66,7 +66,7 @@ def docs(
     write_or_check(README, shown, check=check, make="make docs")
 
 
-def render_access_patterns(daicho: Daicho, known: Ledger) -> str:
+def render_access_patterns(daicho: Daicho, ledger: Ledger) -> str:
     """The page as Markdown."""
     # Powertools takes half a second.
     from daicho.web.routes.builder import build_operations  # noqa: PLC0415
@@ -80,21 +80,21 @@ def render_access_patterns(daicho: Daicho, known: Ledger) -> str:
     sections: dict[str, list[Row]] = {domain.name: [] for domain in daicho.domains}
     for operation in build_operations(daicho):
         for choice in operation.choices:
-            needed = sorted(choice.required, key=lambda each: each.name)
-            asked = "&".join(f"{each.name}={each.only}" for each in needed)
-            route = f"`{operation.method} {operation.path}{'?' + asked if asked else ''}`"
+            needed = sorted(choice.required, key=lambda parameter: parameter.name)
+            query = "&".join(f"{parameter.name}={parameter.only}" for parameter in needed)
+            route = f"`{operation.method} {operation.path}{'?' + query if query else ''}`"
             function = functions.get(choice.name)
             if function is None:
-                row: Row = (f"`{choice.name}`", *_describe_entity(choice.name, daicho, known))
+                row: Row = (f"`{choice.name}`", *_describe_entity(choice.name, daicho, ledger))
             else:
-                row = _find_row(function, daicho, known)
+                row = _find_row(function, daicho, ledger)
             sections.setdefault(operation.tag, []).append((route, *row))
     for operation in build_admin_operations():
         for choice in operation.choices:
             route = f"`{operation.method} {operation.path}`"
-            said = f"{choice.summary} (role `{operation.role}`): `{choice.name}`"
+            question = f"{choice.summary} (role `{operation.role}`): `{choice.name}`"
             key, reads = ADMINISTERED[choice.name]
-            row = (route, said, "table", f"PK `{key.pk}`, SK `{key.sk}`", reads)
+            row = (route, question, "table", f"PK `{key.pk}`, SK `{key.sk}`", reads)
             sections.setdefault(operation.tag, []).append(row)
     pages = [HEAD]
     for name, rows in sections.items():
@@ -102,22 +102,22 @@ def render_access_patterns(daicho: Daicho, known: Ledger) -> str:
     return "\n".join(pages)
 
 
-def _find_row(function: Callable[..., Any], daicho: Daicho, known: Ledger) -> tuple[str, ...]:
-    """A domain's function: what it is for, and each declaration that it asks."""
-    said = (inspect.getdoc(function) or "").split("\n")[0].rstrip(".")
+def _find_row(function: Callable[..., Any], daicho: Daicho, ledger: Ledger) -> tuple[str, ...]:
+    """The row of a domain's function: its purpose, and each declaration that it queries."""
+    summary = (inspect.getdoc(function) or "").split("\n")[0].rstrip(".")
     names = list_queries(function)
-    described = [_describe_entity(name, daicho, known) for name in names]
+    described = [_describe_entity(name, daicho, ledger) for name in names]
     cells = ("<br>".join(column) for column in zip(*described, strict=True))
-    asked = ", ".join(f"`{name}`" for name in names)
-    return (": ".join(filter(None, [said, asked])), *cells)
+    declarations = ", ".join(f"`{name}`" for name in names)
+    return (": ".join(filter(None, [summary, declarations])), *cells)
 
 
-def _describe_entity(name: str, daicho: Daicho, known: Ledger) -> tuple[str, str, str]:
+def _describe_entity(name: str, daicho: Daicho, ledger: Ledger) -> tuple[str, str, str]:
     entity, _, rest = name.partition(".")
     specs = daicho.get_entity(entity).fields_.values()
     copies = {str(spec.target) for spec in specs if spec.role == "copied"}
     checked = sum(spec.must_exist for spec in specs)
-    return _Described(known.current_generation(entity).plan, len(copies), checked).row(rest)
+    return _Described(ledger.current_generation(entity).plan, len(copies), checked).row(rest)
 
 
 def _render_table(rows: list[Row]) -> Iterator[str]:
@@ -132,25 +132,25 @@ class _Described:
     checked: int
 
     def row(self, rest: str) -> tuple[str, str, str]:
-        """Index, key and reads; ``rest`` is a verb, or a declaration and how it is asked."""
-        name, _, way = rest.partition(".")
+        """Index, key and reads; ``rest`` is a verb, or a declaration and its query mode."""
+        name, _, mode = rest.partition(".")
         key = self.plan.key
-        if name == "key" and way == "all":
+        if name == "key" and mode == "all":
             number = "its" if isinstance(key.shards, str) else key.shards
             shards = "" if key.shards is None else f", merged over {number} shards"
             least = "" if key.shards is None else ", 1 a shard at least"
             return "table", f"PK `{self._partition()}`{shards}", f"1 for 4 KB of the page{least}"
-        if name == "key" and way == "under":
+        if name == "key" and mode == "under":
             return (
                 "table",
                 f"PK `{self._partition()}`, SK begins with whole components of `{self._sort()}`",
                 "1 for 4 KB of the page",
             )
-        if name == "key" and way == "inverse":
+        if name == "key" and mode == "inverse":
             far = "#".join(f"{{{field}}}" for field in key.sort)
             return "GSI1", f"GSI1PK `t#{self.plan.name}#{far}`", "½ for 4 KB of the page"
         if self.plan.versions and name == "versions":
-            return self._versions(way)
+            return self._versions(mode)
         if self.plan.versions == "pointer" and name == "GET":
             return "table", f"{self._history()}, the last", "1"
         declared: tuple[Any, ...] = (
@@ -159,16 +159,16 @@ class _Described:
             *self.plan.aggregates,
             *self.plan.counters,
         )
-        found = next((each for each in declared if each.name == name), None)
-        match found:
+        declaration = next((plan for plan in declared if plan.name == name), None)
+        match declaration:
             case SearchPlan():
-                return self._search(found)
+                return self._search(declaration)
             case ListingPlan():
-                return self._listing(found)
+                return self._listing(declaration)
             case AggregatePlan():
-                return self._ranking(found) if way == "top" else self._figure(found)
+                return self._ranking(declaration) if mode == "top" else self._figure(declaration)
             case CounterPlan():
-                return self._top(found) if way == "top" else self._adding(found)
+                return self._top(declaration) if mode == "top" else self._adding(declaration)
         return "table", f"PK `{self._partition()}`, SK `{self._sort()}`", self._verb(name)
 
     def _partition(self) -> str:
@@ -180,8 +180,8 @@ class _Described:
     def _sort(self) -> str:
         return "#".join(f"{{{field}}}" for field in self.plan.key.sort) or "-"
 
-    def _versions(self, way: str) -> tuple[str, str, str]:
-        match way:
+    def _versions(self, mode: str) -> tuple[str, str, str]:
+        match mode:
             case "at":
                 return "table", f"{self._history()}, SK `{{version}}`", "1"
             case "restore":
@@ -203,8 +203,8 @@ class _Described:
             if more_of := sorted(set(getattr(search, what)) - set(search.steps)):
                 lengths += f" (of {what} {', '.join(map(str, more_of))} too)"
         names = "".join(
-            f"; names of PK `t#{each.entity}`, members in `{each.listing}`"
-            for each in search.through
+            f"; names of PK `t#{link.entity}`, members in `{link.listing}`"
+            for link in search.through
         )
         more = ", 1 for 4 KB of names" if names else ""
         grams = f"grams of {lengths} code points{shards}"
@@ -288,7 +288,7 @@ class _Described:
 
 
 def _render_copies(listing: ListingPlan) -> str:
-    """What a listing's rows show by themselves."""
+    """The reads of a listing whose rows copy fields, as a suffix of the cell."""
     if "version" in listing.copies:
         return "; or ½ for 4 KB of rows"
     return f"; of {', '.join(listing.copies)} alone ½ for 4 KB of rows" if listing.copies else ""

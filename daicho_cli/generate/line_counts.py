@@ -1,4 +1,4 @@
-"""How many lines each system's declarations are, as the README's table says."""
+"""The number of lines of each system's declarations, for the README's table."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _FILE = re.compile(r"\((functions/domains/\w+\.py)\)")
 
 
 def update_sizes(text: str, root: Path = ROOT) -> str:
-    """The page with the lines of its domain files in the last column of their rows."""
+    """The page with the line counts of its domain files in the last column of their rows."""
 
-    def row(found: re.Match[str]) -> str:
-        sizes = [str(count_lines(root / name)) for name in _FILE.findall(found[1])]
-        return f"{found[1]} | {' + '.join(sizes)} |"
+    def row(match: re.Match[str]) -> str:
+        sizes = [str(count_lines(root / name)) for name in _FILE.findall(match[1])]
+        return f"{match[1]} | {' + '.join(sizes)} |"
 
     return _ROW.sub(row, text)
 
 
 def count_lines(path: Path) -> int:
-    """How many lines a file has."""
+    """The number of lines of a file."""
     return len(path.read_text(encoding="utf-8").splitlines())

@@ -22,6 +22,6 @@ def openapi(
     """Write the OpenAPI description of all routes."""
     from daicho.web.openapi.document import describe_api as described  # noqa: PLC0415  # half a second
 
-    found = described(discover_project(), load_ledger())
-    text = json.dumps(found, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+    document = described(discover_project(), load_ledger())
+    text = json.dumps(document, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
     write_or_check(path, text, check=check, make="make openapi")

@@ -1,4 +1,4 @@
-"""Which declarations a domain's function asks, read off its code."""
+"""The declarations that a domain's function queries, from its source code."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ WAYS = ("all", "inverse", "top", "under")
 def list_queries(function: Callable[..., Any]) -> list[str]:
     """The declarations that a function names, itself or through functions of its package.
 
-    ``Artist.named``, ``Track.key.all``; an item of an entity that it makes is ``Song.write``.
+    Examples: ``Artist.named``, ``Track.key.all``. A new item of an entity is ``Song.write``.
     """
-    found: dict[str, None] = {}
+    queries: dict[str, None] = {}
     seen: set[object] = set()
-    _collect(function, found, seen)
-    return list(found)
+    _collect(function, queries, seen)
+    return list(queries)
 
 
-def _collect(function: Callable[..., Any], found: dict[str, None], seen: set[object]) -> None:
+def _collect(function: Callable[..., Any], queries: dict[str, None], seen: set[object]) -> None:
     if function in seen:
         return
     seen.add(function)
@@ -34,18 +34,18 @@ def _collect(function: Callable[..., Any], found: dict[str, None], seen: set[obj
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
         for name in _named(node, scope, called):
-            found.setdefault(name)
+            queries.setdefault(name)
         if isinstance(node, ast.Name) and inspect.isfunction(scope.get(node.id)):
             other = scope[node.id]
             if _package(other) == _package(function):
-                _collect(other, found, seen)
+                _collect(other, queries, seen)
 
 
 def _named(node: ast.AST, scope: dict[str, Any], called: set[int]) -> Iterator[str]:
     match node:
-        case ast.Attribute(ast.Attribute(ast.Name(entity), name), way) if way in WAYS:
+        case ast.Attribute(ast.Attribute(ast.Name(entity), name), mode) if mode in WAYS:
             if _declares(scope.get(entity), name):
-                yield f"{entity}.{name}.{way}"
+                yield f"{entity}.{name}.{mode}"
         case ast.Attribute(ast.Name(entity), name) if id(node) in called:
             if _declares(scope.get(entity), name):
                 yield f"{entity}.{name}"

@@ -1,1 +1,1 @@
-"""``daicho load``: rows of a file to items of a table."""
+"""``daicho load``: load the rows of a file as items of a table."""

@@ -1,7 +1,7 @@
 """Writing blocks of items: interleaved over partition keys, in batches, at a bounded rate.
 
-Rows that come sorted by partition key would make one of DynamoDB's partitions work while all
-others idle. Source: "Distributing write activity efficiently during data upload" (seed 002).
+With rows in order of partition key, one of DynamoDB's partitions would work while all others
+idle. Source: "Distributing write activity efficiently during data upload" (seed 002).
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ _NOTHING: Image = {}
 def interleave_by_partition(items: Iterable[Image]) -> list[Image]:
     """The first item of every partition, then the second of every one, and so on.
 
-    An item that comes twice is written once, as it came last.
+    An item that occurs twice is written once, with its last values.
     """
     collections: dict[str, dict[str, Image]] = {}
     for item in items:
         key = get_key(item)
         collections.setdefault(key.pk, {})[key.sk] = item
-    rounds = zip_longest(*(each.values() for each in collections.values()), fillvalue=_NOTHING)
-    return [item for each in rounds for item in each if item is not _NOTHING]
+    rounds = zip_longest(
+        *(partition.values() for partition in collections.values()), fillvalue=_NOTHING
+    )
+    return [item for turn in rounds for item in turn if item is not _NOTHING]
 
 
 @dataclass
@@ -43,7 +45,7 @@ class BatchWriter:
     pace: RateLimiter
 
     def write(self, items: Iterable[Image]) -> Iterator[int]:
-        """Write a block, and say after each batch how many it held.
+        """Write a block; yield the size of each batch after the batch is written.
 
         Raises:
             daicho.errors.StoreError: DynamoDB refused, or left items unprocessed for a minute.
@@ -62,7 +64,7 @@ class BatchWriter:
 
 
 def split_into_batches(items: Iterable[Image]) -> Iterator[list[Image]]:
-    """Batches of the size that BatchWriteItem takes."""
-    each = iter(items)
-    while some := list(islice(each, MAX_BATCH_WRITES)):
+    """Batches of at most the size that BatchWriteItem accepts."""
+    remainder = iter(items)
+    while some := list(islice(remainder, MAX_BATCH_WRITES)):
         yield some

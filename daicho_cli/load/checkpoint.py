@@ -1,4 +1,4 @@
-"""What a load has done, in a file beside its input: a load that was cut off goes on from there."""
+"""The progress of a load, in a file beside its input; an interrupted load continues from there."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ FORM = 1
 
 
 class ChangedError(Exception):
-    """The file is not what it was when its load began."""
+    """The file has changed since its load began."""
 
 
 @dataclass(frozen=True)
 class LoadTarget:
-    """What a file is loaded as, and where to."""
+    """The entity that a file is loaded as, and the destination."""
 
     endpoint: str
     table: str
@@ -34,10 +34,10 @@ class LoadTarget:
 
 @dataclass
 class State:
-    """How far a load has come. ``end`` and ``line``: where the rows that are done end.
+    """The progress of a load. ``end`` and ``line``: the end of the loaded rows.
 
-    ``id`` seeds the ids that rows lack and ``started`` is their creation, so that a row which is
-    written again after a cut is the same item.
+    ``id`` is the seed of the ids that rows lack, and ``started`` is their creation time. So a row
+    that is written again after an interruption gives the same item.
     """
 
     id: str
@@ -69,7 +69,7 @@ class State:
         return state
 
     def save(self, path: Path) -> None:
-        """Write the state; a crash leaves the one before."""
+        """Write the state; a crash leaves the previous state."""
         draft = path.with_name(path.name + ".draft")
         content = {"form": FORM, **dataclasses.asdict(self)}
         draft.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

@@ -110,10 +110,10 @@ def _print_report(loader: Loader) -> None:
     typer.echo(f"{loader.source}: {_format_count(state)}")
     if not state.rejected:
         return
-    for each in islice(read_rejected(loader.rejects), SHOWN_REJECTS):
-        error = each["error"]
+    for entry in islice(read_rejected(loader.rejects), SHOWN_REJECTS):
+        error = entry["error"]
         where = f"{error['field']}: " if error["field"] else ""
-        typer.echo(f"  line {each['line']}: {where}{error['detail']}", err=True)
+        typer.echo(f"  line {entry['line']}: {where}{error['detail']}", err=True)
     if state.rejected > SHOWN_REJECTS:
         typer.echo(f"  and {state.rejected - SHOWN_REJECTS:,} more", err=True)
     typer.echo(f"put aside in {loader.rejects}", err=True)
@@ -130,8 +130,8 @@ def _get_entity(name: str) -> type[Entity]:
     try:
         return daicho.get_entity(name)
     except KeyError:
-        known = ", ".join(sorted(each.__name__ for each in daicho.entities))
-        _exit_process(f"no entity is called {name}; there are {known}")
+        choices = ", ".join(sorted(entity.__name__ for entity in daicho.entities))
+        _exit_process(f"no entity is called {name}; there are {choices}")
 
 
 def _check_tenant(tenant: str) -> None:

@@ -1,4 +1,4 @@
-"""One load: block after block of rows, its state kept after each."""
+"""One load: blocks of rows, with the state saved after each block."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass
 class Loader:
-    """Loads a file. After a cut, what the last block had written is written again, alike."""
+    """Loads a file. After an interruption it writes the last block again, with equal items."""
 
     source: Path
     state_file: Path
@@ -32,18 +32,20 @@ class Loader:
 
     @property
     def rejects(self) -> Path:
-        """Where rows that cannot be loaded are put aside."""
+        """The file for the rows that cannot be loaded."""
         return self.source.with_name(f"{self.source.name}.rejected.ndjson")
 
     def run(self, progress: Progress = lambda _loaded, _end: None) -> State:
-        """Load what is left; ``progress`` hears how many were loaded, and where in the file.
+        """Load the remaining rows; ``progress`` receives the number of rows and the file position.
 
         Raises:
-            TenantClosed: the tenant was deleted, before or meanwhile: a block was its last.
+            TenantClosed: the tenant was deleted, before or during the load.
         """
         state = self.state
         self.preparer.check_open()
-        state.save(self.state_file)  # a cut in the first block must find the ids' seed
+        state.save(
+            self.state_file
+        )  # after an interruption in the first block, the seed of the ids must exist
         self._forget_later_rejects()
         rows = read_rows(self.source, state.end, state.line)
         while block := list(islice(rows, self.block_rows)):
@@ -80,13 +82,13 @@ class Loader:
         if not rejected:
             return
         with self.rejects.open("ab") as file:
-            for each in rejected:
-                file.write(json.dumps(each, ensure_ascii=True).encode() + b"\n")
+            for entry in rejected:
+                file.write(json.dumps(entry, ensure_ascii=True).encode() + b"\n")
             self.state.rejected_bytes = file.tell()
         self.state.rejected += len(rejected)
 
     def _forget_later_rejects(self) -> None:
-        """Rows put aside by the block that was cut off will be again."""
+        """Remove the rejected rows of the interrupted block; the next run adds them again."""
         if self.state.rejected_bytes and self.rejects.exists():
             with self.rejects.open("r+b") as file:
                 file.truncate(self.state.rejected_bytes)
@@ -95,7 +97,7 @@ class Loader:
 
 
 def read_rejected(path: Path) -> Iterator[dict[str, Any]]:
-    """What was put aside in ``path``."""
+    """The rejected rows in ``path``."""
     if path.exists():
         with path.open(encoding="utf-8") as file:
             yield from map(json.loads, file)

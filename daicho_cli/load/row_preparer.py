@@ -1,4 +1,4 @@
-"""From a row to an image, by the rules of `Book.create`; what breaks one is rejected."""
+"""Converts a row into an image by the rules of `Book.create`; rejects rows that break a rule."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CREATED_AT: TypeAdapter[dt.datetime] = TypeAdapter(dt.datetime)
 
 
 class RejectedError(Exception):
-    """A row that cannot be loaded; ``field`` names what is wrong with it, if one thing is."""
+    """A row that cannot be loaded; ``field`` names the wrong field, if one field is wrong."""
 
     def __init__(self, detail: str, field: str | None = None) -> None:
         super().__init__(detail)
@@ -37,9 +37,9 @@ class RejectedError(Exception):
 
 @dataclass
 class RowPreparer:
-    """Makes images of one entity's rows.
+    """Builds images of one entity's rows.
 
-    What other items hold for copied fields is read once and remembered for the whole load.
+    The values of copied fields are read from other items once and cached for the whole load.
     """
 
     table: Table
@@ -56,19 +56,19 @@ class RowPreparer:
         self._writer = ItemWriter(self.ledger, self.tenant, places, self.table, lambda: started)
 
     def check_open(self) -> None:
-        """Refuse a tenant that was deleted: what came of it nobody could read or remove.
+        """Refuse a tenant that was deleted: nobody could read or remove its items.
 
         Raises:
-            TenantClosed: it is closed.
+            TenantClosed: the tenant is closed.
         """
         if self.table.get(build_closed_mark_key(self.tenant), consistent=True) is not None:
             raise TenantClosed(f"the tenant {self.tenant} is closed for good")
 
     def build_image(self, row: NumberedRow) -> Image:
-        """The item that a row makes.
+        """Build the image of a row's item.
 
         Raises:
-            RejectedError: with the field that is wrong.
+            RejectedError: the row breaks a rule; the error names the field.
         """
         if row.values is None:
             raise RejectedError(row.problem)
@@ -102,7 +102,7 @@ class RowPreparer:
         return moment
 
     def _build_item(self, line: int, name: str) -> str:
-        """An id that only this load knows, and makes alike when it comes to the row again."""
+        """An id that is unique to this load and equal each time the load reads the row."""
         seed = f"{self.state.id}:{line}:{name}".encode()
         random = hashlib.blake2b(seed, digest_size=10).digest()
         moment = int(self._started.timestamp() * 1000).to_bytes(6, "big")
@@ -110,7 +110,7 @@ class RowPreparer:
 
 
 class _CachingKeyResolver(KeyResolver):
-    """A load sees other items as they were when it first looked: one read for each."""
+    """Reads each referenced item once; the load uses its values of that time."""
 
     def __init__(
         self, table: Table, ledger: Ledger, tenant: str, clock: Callable[[], dt.datetime]
@@ -118,8 +118,8 @@ class _CachingKeyResolver(KeyResolver):
         super().__init__(table, ledger, tenant, clock)
         self._seen: dict[tuple[FieldSpec | None, str], Image | None] = {}
 
-    def reference(self, spec: FieldSpec, value: AttributeValue) -> Image | None:
-        """What is copied, alone: a load refers to many items."""
+    def find_referenced(self, spec: FieldSpec, value: AttributeValue) -> Image | None:
+        """Only the copied value of an item: a load refers to many items."""
         key = (spec.source, str(value))
         if key not in self._seen:
             if len(self._seen) >= MAX_REMEMBERED:

@@ -1,4 +1,4 @@
-"""Rows of a file: a JSON array, or NDJSON, which is read as a stream. Each knows its line."""
+"""Rows of a file: a JSON array, or NDJSON, which is read as a stream. Each row has its line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BLANK = re.compile(r"[ \t\r\n]*")
 
 @dataclass(frozen=True)
 class NumberedRow:
-    """One row: its line, its values or what is wrong, and where the file goes on behind it."""
+    """One row: its line, its values or its problem, and the position after it in the file."""
 
     line: int
     end: int
@@ -27,9 +27,9 @@ class NumberedRow:
 
 
 def read_rows(path: Path, start: int = 0, line: int = 1) -> Iterator[NumberedRow]:
-    """The rows of a file from a place on that an earlier row's ``end`` named.
+    """The rows of a file from a position, the ``end`` of an earlier row.
 
-    Places are bytes in NDJSON, characters in a JSON array.
+    Positions are bytes in NDJSON, and characters in a JSON array.
     """
     return _read_array(path, start, line) if is_array(path) else _read_lines(path, start, line)
 
@@ -51,7 +51,7 @@ def _read_lines(path: Path, start: int, line: int) -> Iterator[NumberedRow]:
 
 
 def _read_array(path: Path, start: int, line: int) -> Iterator[NumberedRow]:
-    # Only a whole array is valid JSON, so it is read whole: NDJSON is the form for big files.
+    # Only a whole array is valid JSON, so it is read whole: NDJSON is the format for big files.
     text = path.read_text(encoding="utf-8", errors="surrogateescape")
     decoder = json.JSONDecoder(parse_constant=_refuse)
     place, before = (start, ",") if start else (text.index("["), "[")
@@ -69,7 +69,7 @@ def _read_array(path: Path, start: int, line: int) -> Iterator[NumberedRow]:
                 raise ValueError(f"no {before!r} between rows")
             values, place = decoder.raw_decode(text, begin)
         except (ValueError, RecursionError) as error:
-            # Nobody can say where the next row begins.
+            # The begin of the next row is unknown.
             problem = f"not JSON, nor is what follows: {error}"
             yield NumberedRow(line, len(text), line, None, text[begin : begin + 1000], problem)
             return
@@ -79,8 +79,8 @@ def _read_array(path: Path, start: int, line: int) -> Iterator[NumberedRow]:
 
 
 def _skip_blanks(text: str, place: int) -> int:
-    found = _BLANK.match(text, place)
-    return found.end() if found else place
+    match = _BLANK.match(text, place)
+    return match.end() if match else place
 
 
 def _parse_row(line: int, end: int, text: str, *, valid: bool) -> NumberedRow:

@@ -1,1 +1,1 @@
-"""``daicho redrive``: calls the function until nothing is left, and shows what it did."""
+"""``daicho redrive``: calls the function until nothing is left, and shows the result."""

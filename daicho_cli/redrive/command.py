@@ -1,4 +1,4 @@
-"""``daicho redrive``: what was quarantined or discarded, listed, and applied after a fix."""
+"""``daicho redrive``: lists quarantined and discarded records, and applies them after a fix."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Call = Callable[[Mapping[str, Any]], Answer]
 
 @dataclass
 class Report:
-    """What all calls together said; claims, discarded batches and recounts are what is left."""
+    """The sum of all answers; claims, discarded batches and recounts are the remaining work."""
 
     applied: int = 0
     already_done: int = 0
@@ -73,10 +73,10 @@ def redrive(
 
 
 def run(call: Call, action: Action, limit: int, tell: Callable[[Report], None]) -> Report:
-    """Call until nothing is behind the last answer; ``tell`` hears of each.
+    """Call until an answer is the last one; ``tell`` receives the report after each answer.
 
-    What is left after applying is asked for once more at the end: a batch that one call could
-    not finish, the next one may have. The error that is shown is the newest.
+    After applying, the remaining records are listed once more: a later call may have finished a
+    batch that an earlier call could not finish. The report has the newest error of each claim.
     """
     report = Report()
     errors: dict[tuple[str, str], Any] = {}
@@ -99,8 +99,8 @@ def run(call: Call, action: Action, limit: int, tell: Callable[[Report], None]) 
 def _read_answers(call: Call, action: Action, limit: int) -> Iterator[Answer]:
     cursor: str | None = None
     while True:
-        asked = {"action": action, "limit": limit} | ({"cursor": cursor} if cursor else {})
-        answer = call(asked)
+        event = {"action": action, "limit": limit} | ({"cursor": cursor} if cursor else {})
+        answer = call(event)
         yield answer
         if answer["finished"]:
             return

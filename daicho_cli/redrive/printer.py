@@ -1,4 +1,4 @@
-"""What a redrive did and left, as a person reads it."""
+"""Prints the result of a redrive, and the work that is left."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Said = dict[str, Any]
 
 
 class Report(Protocol):
-    """What is shown of a redrive."""
+    """The printed values of a redrive."""
 
     applied: int
     already_done: int
@@ -25,15 +25,15 @@ class Report(Protocol):
 
 
 def show(report: Report, *, applied: bool) -> None:
-    """Print what is left, table by table, and a line that sums up."""
+    """Print a table for each kind of remaining work, and a summary line."""
     console = Console()
     for title, columns, rows in (
-        ("Set aside", _CLAIMS, [_format_claim(each) for each in report.claims]),
-        ("Discarded by Lambda", _BATCHES, [_format_batch(each) for each in report.discarded]),
+        ("Set aside", _CLAIMS, [_format_claim(claim) for claim in report.claims]),
+        ("Discarded by Lambda", _BATCHES, [_format_batch(batch) for batch in report.discarded]),
         (
             "To be recounted: nobody can know",
             _TALLIES,
-            [_format_tally(each) for each in report.recount],
+            [_format_tally(tally) for tally in report.recount],
         ),
     ):
         if rows:
@@ -41,7 +41,7 @@ def show(report: Report, *, applied: bool) -> None:
             for column in columns:
                 table.add_column(column, overflow="fold")
             for row in rows:
-                table.add_row(*map(Text, row))  # as it is: brackets in a key are no markup
+                table.add_row(*map(Text, row))  # plain text: brackets in a key are no markup
             console.print(table)
     console.print(_summarise(report, applied=applied), highlight=False)
 

@@ -1,8 +1,8 @@
-"""The sweep: what requests that ended half-way have left behind goes (`layout.cleanup_marks`).
+"""The sweep: removes the remains of requests that ended half-way (`layout.cleanup_marks`).
 
-It looks after the marks that are due, and removes what nobody can see any more: sections of an
-epoch that no head names, pieces that no section names, objects without an item. What is at work at
-this moment has a mark that is not due yet, so a document with such a one is left alone.
+It processes the marks that are due, and removes data that nobody can see any more: sections of an
+epoch that no head names, pieces that no section names, objects without an item. A request that is
+under way has a mark that is not due yet, so the sweep skips a document that has such a mark.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 class SweepTable(protocols.GetsItems, protocols.QueriesItems, Protocol):
-    """What it needs of the table."""
+    """The table operations that the sweep needs."""
 
     def batch_write(self, *, deletes: Sequence[ItemKey]) -> None:
         """Remove many items."""
@@ -38,7 +38,7 @@ class SweepTable(protocols.GetsItems, protocols.QueriesItems, Protocol):
 
 
 class SweepBucket(Protocol):
-    """What it needs of the bucket."""
+    """The bucket operations that the sweep needs."""
 
     def remove(self, key: str) -> None:
         """Remove an object; nothing happens if there is none."""
@@ -46,7 +46,7 @@ class SweepBucket(Protocol):
 
 @dataclass
 class Report:
-    """How many marks were worked off, how many wait or failed, and what was removed."""
+    """The number of marks that are done, wait or failed, and of removed items and objects."""
 
     done: int = 0
     waiting: int = 0
@@ -57,14 +57,14 @@ class Report:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Looks after due marks, the longest due first."""
+    """Processes due marks, the longest due first."""
 
     table: SweepTable
     bucket: Callable[[], SweepBucket]
     now: Callable[[], dt.datetime]
 
     def run(self, patience: RetryBudget) -> Report:
-        """Work off what is due, until there is little time left."""
+        """Process the due marks, until there is little time left."""
         report, now = Report(), keys.render_instant(self.now())
         due = Query(cleanup_marks.LIST, index="GSI2", high=now)
         for page in self.table.query_pages(due):
@@ -94,22 +94,25 @@ class Sweep:
             condition = "GSI2SK = :due"
             self.table.delete(key, condition=condition, values={":due": mark["GSI2SK"]})
         except ConditionFailedError:
-            return  # there is something new to look after
+            return  # the mark was renewed meanwhile
         report.done += 1
 
     def _swept(self, partition: str, now: str, report: Report) -> bool:
-        """Remove the sections that nobody sees; False while somebody is at work here.
+        """Remove the sections that nobody sees. False while a request writes to the document.
 
-        In this order: what is found now, and still has no mark of who writes it afterwards, is
-        either what a head names that is read later still, or nobody's.
+        The order of the reads matters: sections, then marks, then the head. A section that the
+        first read finds, and whose writer has no mark in the second read, is either named by the
+        head or belongs to nobody.
         """
-        found = [get_key(item) for item in self._items(partition) if not _is_mark(get_key(item))]
+        candidates = [
+            get_key(item) for item in self._items(partition) if not _is_mark(get_key(item))
+        ]
         marks = list(self._items(partition, keys.render_prefix("")))
-        if any(_due(each) > now for each in marks):
+        if any(_due(mark) > now for mark in marks):
             return False
         head = self.table.get(cleanup_marks.parse_owner_partition(partition), consistent=True)
         manifest = None if head is None else Manifest.from_image(head)
-        gone = list(self._unseen(found, partition, manifest))
+        gone = list(self._unseen(candidates, partition, manifest))
         if gone:
             self.table.batch_write(deletes=gone)
         report.items += len(gone)

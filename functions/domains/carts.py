@@ -66,16 +66,16 @@ def change(
 ) -> CartItem:
     """Change an item, or its state; where the same thing is there already, they are added up."""
     changes = change.model_dump(exclude_unset=True)
-    here = CartItem.key(user, state, sku)
-    there = CartItem.key(user, changes.get("state", state), sku)
+    source = CartItem.key(user, state, sku)
+    target = CartItem.key(user, changes.get("state", state), sku)
     with book.transaction() as t:
-        known = None if there == here else t.find(there)
-        if known is None:
-            return t.change(here, changes, if_match=if_match)
-        more = changes.get("quantity", t.get(here).quantity)
-        t.delete(here, if_match=if_match)
+        existing = None if target == source else t.find(target)
+        if existing is None:
+            return t.change(source, changes, if_match=if_match)
+        more = changes.get("quantity", t.get(source).quantity)
+        t.delete(source, if_match=if_match)
         del changes["state"]
-        return t.change(there, changes | {"quantity": known.quantity + more})
+        return t.change(target, changes | {"quantity": existing.quantity + more})
 
 
 @domain.route("POST", "/carts/{user}/checkout")
@@ -84,13 +84,13 @@ def checkout(book: Book, user: str) -> Order:
     listed = book.page(CartItem.key.under(user, "active"), limit=MOST_AT_ONCE)
     if listed.cursor is not None:
         raise refuse(422, f"at most {MOST_AT_ONCE} things are ordered at once; save some for later")
-    keys = [CartItem.key(user, "active", each.sku) for each in listed.items]
+    keys = [CartItem.key(user, "active", item.sku) for item in listed.items]
     with book.transaction() as t:
-        items = [each for each in t.find_all(keys) if each is not None]
+        items = [item for item in t.find_all(keys) if item is not None]
         if not items:
             raise refuse(409, "nothing is active in this cart")
         lines = [Line(sku=i.sku, quantity=i.quantity, price=i.price) for i in items]
-        for each in items:
-            t.delete(CartItem.key(user, "active", each.sku))
+        for item in items:
+            t.delete(CartItem.key(user, "active", item.sku))
         order = Order(date=now().date(), customer=user, lines=lines, total=total_of(lines))
         return t.create(order)

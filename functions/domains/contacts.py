@@ -78,8 +78,8 @@ def members(book: Book, id: str, limit: int, cursor: str | None) -> Page[Contact
 def category_names(book: Book, contacts: list[Contact]) -> list[dict[str, str]]:
     """The names of each contact's categories by id, without those that were deleted."""
     ids = sorted({id for contact in contacts for id in contact.categories})
-    found = book.find_all([Category.key(id) for id in ids])
-    names = {category.id: category.name for category in found if category}
+    categories = book.find_all([Category.key(id) for id in ids])
+    names = {category.id: category.name for category in categories if category}
     return [{id: names[id] for id in sorted(c.categories) if id in names} for c in contacts]
 
 

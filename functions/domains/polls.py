@@ -46,7 +46,7 @@ domain = Domain("polls", Poll)
 @domain.route("POST", "/polls")
 def open_poll(book: Book, poll: NewPoll) -> Poll:
     """Open a poll."""
-    named = {each for each in poll.candidates if 0 < len(each) <= 200}
+    named = {candidate for candidate in poll.candidates if 0 < len(candidate) <= 200}
     if len(named) < len(poll.candidates):
         raise refuse(422, "different names, of 1 to 200 characters each", field="candidates")
     made = Poll(

@@ -31,11 +31,11 @@ def build(
     once = outside.table(settings.table_name, attempts=1)
     adding = CounterSettings(once, settings.dirty_shards, outside.random)
     daicho = Daicho.discover(domains)
-    known = daicho.check_locked(ledger or Ledger.load())
+    ledger = daicho.check_locked(ledger or Ledger.load())
     memory, bucket = ItemCache(outside.now), cache(lambda: outside.bucket(settings.object_bucket))
     book = partial(Book, clock=outside.now, memory=memory, adding=adding, bucket=bucket)
     tenants = Tenants(table, memory, outside.machine(settings.job_machine), outside.now)
-    api = Api(daicho, partial(book, table, known), server=settings.api_url, tenants=tenants)
+    api = Api(daicho, partial(book, table, ledger), server=settings.api_url, tenants=tenants)
     return with_telemetry(api, traced=settings.stage != "local")
 
 

@@ -1,4 +1,4 @@
-"""Lambda `archive`: puts what DynamoDB's TTL process removed into the bucket."""
+"""Lambda `archive`: puts items that DynamoDB's TTL process removed into the bucket."""
 
 from __future__ import annotations
 

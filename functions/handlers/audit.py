@@ -1,4 +1,4 @@
-"""Lambda `audit`: goes on with the day's verification of the archive."""
+"""Lambda `audit`: continues the day's verification of the archive."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def build(
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         report = auditor.run(make_retry_budget(context, outside), again=event.get("again") is True)
         emit(report.counted, {"ArchiveAuditAge": report.age})
-        said = report.to_json()
+        summary = report.to_json()
         if report.report.findings:
-            log.error("the archive does not add up: %s", said["report"])
-        return said
+            log.error("the archive does not add up: %s", summary["report"])
+        return summary
 
     return handler
 

@@ -1,4 +1,4 @@
-"""Lambda `forget`: each hour, goes on with what is due of tenants that the archive forgets."""
+"""Lambda `forget`: each hour, continues the due removals of tenants from the archive."""
 
 from __future__ import annotations
 

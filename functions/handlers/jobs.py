@@ -1,4 +1,4 @@
-"""Lambda `jobs`: a step of a job; the state machine calls it until it says that it is done."""
+"""Lambda `jobs`: a step of a job; the state machine calls it until the job is done."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ def build(environ: Mapping[str, str], outside: Dependencies = AWS_DEPENDENCIES) 
     settings = Settings.parse(environ, "FAILURE_BUCKET", "SETTLE_SECONDS", "SCAN_UNITS")
     table = outside.table(
         settings.table_name, attempts=2, connections=outside.parallelism
-    ).query_metered()
+    ).with_metering()
     failures = outside.bucket(settings.failure_bucket)
     objects = outside.bucket(settings.object_bucket) if settings.object_bucket else None
     threads, now = outside.parallelism, outside.now
     deleting = TenantDeletionJob.build(settings, table, failures, objects, threads=threads, now=now)
 
-    def handler(asked: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        if "failed" in asked:
-            deleting.fail_job(asked["tenant"], asked["job"], str(asked["failed"]))
+    def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        if "failed" in event:
+            deleting.fail_job(event["tenant"], event["job"], str(event["failed"]))
             return {"done": True}
         patience = make_retry_budget(context, outside)
-        return deleting.run_step(asked["tenant"], asked["job"], patience).to_json()
+        return deleting.run_step(event["tenant"], event["job"], patience).to_json()
 
     return handler
 

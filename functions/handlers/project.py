@@ -1,4 +1,4 @@
-"""Lambda `project`: keeps derived items and aggregates up with the table's stream."""
+"""Lambda `project`: updates derived items and aggregates from the table's stream."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def build(
     settings = Settings.parse(environ, "DIRTY_SHARDS", "FAILURE_BUCKET")
     projector = Projector(
         outside.table(settings.table_name, attempts=2, connections=outside.parallelism),
-        # Within the reserve of the invocation's time: one call's whole patience (`RESERVE`).
+        # All tries of one call fit in the reserve of the invocation's time (`END_RESERVE_S`).
         outside.bucket(settings.failure_bucket, attempts=2, timeout=SECONDS_OF_S3),
         ledger or Ledger.load(),
         dirty_shards=settings.dirty_shards,

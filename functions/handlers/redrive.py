@@ -1,4 +1,4 @@
-"""Lambda `redrive`: applies what was quarantined or discarded, when somebody asks for it."""
+"""Lambda `redrive`: applies records that were quarantined or discarded, on request."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def build(
     redrive = Redrive.build(
         settings, ledger, table, failures, rejoiner, threads=outside.parallelism, now=outside.now
     )
-    return lambda asked, context: redrive.run(
-        RedriveRequest.parse(asked), make_retry_budget(context, outside)
+    return lambda event, context: redrive.run(
+        RedriveRequest.parse(event), make_retry_budget(context, outside)
     ).to_json()
 
 

@@ -1,4 +1,4 @@
-"""Lambda `rollup`: once a minute, brings the totals of tallies that changed up to their slots."""
+"""Lambda `rollup`: once a minute, updates the totals of changed tallies from their slots."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def build(
 ) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "DIRTY_SHARDS")
-    known, shards, threads = ledger or Ledger.load(), settings.dirty_shards, outside.parallelism
-    table = outside.table(settings.table_name, connections=threads).query_metered()
-    rollup = Rollup(table, known, dirty_shards=shards, threads=threads, now=outside.now)
+    ledger, shards, threads = ledger or Ledger.load(), settings.dirty_shards, outside.parallelism
+    table = outside.table(settings.table_name, connections=threads).with_metering()
+    rollup = Rollup(table, ledger, dirty_shards=shards, threads=threads, now=outside.now)
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         report = rollup.run(make_retry_budget(context, outside))

@@ -1,4 +1,4 @@
-"""Lambda `sweep`: every few minutes, removes what requests that ended half-way have left behind."""
+"""Lambda `sweep`: every few minutes, removes the remains of requests that ended half-way."""
 
 from __future__ import annotations
 

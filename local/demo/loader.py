@@ -1,8 +1,8 @@
 """Demo data, one file a tenant, loaded over HTTP: a smoke test of the deployment as well.
 
-Doing it twice changes nothing, nor what somebody has made of it since. What has an id of ours is
-put only where nothing is; the rest is sent once: what was sent is remembered beside the data, and
-each request carries an ``Idempotency-Key`` of its own in case it was stopped in between.
+A second run changes nothing, including later edits of the data. An item with a fixed id is put
+only if it does not exist. All other requests are sent once: a file beside the data records them,
+and each request has its own ``Idempotency-Key`` in case a run was interrupted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SECONDS_TO_SETTLE = 180
 THERE_ALREADY = 412
 CLOSED = 410
 SHOWN = "all of it was shown"
-"""Remembered with what was sent: from then on what is missing was deleted, or has expired."""
+"""Recorded with the requests: from then on missing items were deleted or have expired."""
 
 CALLS = (
     "/artists?name=dav",
@@ -41,11 +41,11 @@ CALLS = (
     "/escalations/sara",
     "/messages",
 )
-"""What `make up` prints; each has something to show for the first tenant."""
+"""The calls that `make up` prints; each has a result for the first tenant."""
 
 
 class ClosedError(Exception):
-    """The tenant was deleted, and nothing opens it again."""
+    """The tenant was deleted permanently."""
 
 
 @dataclass(frozen=True)
@@ -60,18 +60,18 @@ class Request:
 
 @dataclass
 class Sent:
-    """What was sent before, by the request's name: the ids that the API gave."""
+    """The earlier requests by name, with the ids that the API returned."""
 
     file: Path
     ids: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, file: Path) -> Sent:
-        """What an earlier run remembered."""
+        """Read the record of an earlier run."""
         return cls(file, json.loads(file.read_text("utf-8")) if file.exists() else {})
 
     def write(self) -> None:
-        """Remember it for the next run."""
+        """Save the record for the next run."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         self.file.write_text(json.dumps(self.ids, indent=1), encoding="utf-8")
 
@@ -79,10 +79,10 @@ class Sent:
 def load(
     place: LocalInstance, stack: Mapping[str, Any], say: Callable[[str], None] = lambda _: None
 ) -> int:
-    """Load every tenant's data; how much was new. ``say`` hears which tenants are closed.
+    """Load every tenant's data; return the number of new items. ``say`` receives closed tenants.
 
-    The first time it waits until all of `CALLS` answer. Later some may have nothing to show:
-    messages expire, and what was escalated is resolved.
+    The first run waits until all of `CALLS` have results. Later some calls may have none: messages
+    expire, and escalations are resolved.
     """
     sent = Sent.read(place.data / "demo.json")
     new = 0
@@ -105,7 +105,7 @@ def load(
 
 
 def steps(data: Mapping[str, Any]) -> Iterator[list[Request]]:
-    """The requests of one tenant, its polls apart; those of one step do not need each other."""
+    """The requests of one tenant without its polls; requests of one step are independent."""
     for kind in ("artists", "albums", "songs", "playlists"):
         yield [Request("PUT", f"/{kind}/{id}", body) for id, body in data[kind].items()]
     yield [
@@ -150,7 +150,7 @@ class Loader:
     sent: Sent
 
     def load(self, data: Mapping[str, Any]) -> int:
-        """Send everything; how much was new."""
+        """Send everything; return the number of new items."""
         new = sum(self._send(step) for step in steps(data))
         for name, poll in data["polls"].items():
             new += self._send([Request("POST", "/polls", poll["poll"], once=f"poll {name}")])
@@ -165,7 +165,7 @@ class Loader:
         return new + self._contacts(data)
 
     def _contacts(self, data: Mapping[str, Any]) -> int:
-        """Send contacts, which need the ids of categories, and calls, which need theirs."""
+        """Send contacts, which need ids of categories, and calls, which need ids of contacts."""
 
         def ids(kind: str, names: Iterable[str]) -> list[str]:
             return [self.sent.ids[f"{self.tenant}: {kind} {name}"] for name in names]
@@ -197,7 +197,9 @@ class Loader:
         )
 
     def _send(self, requests: list[Request]) -> int:
-        unsent = [each for each in requests if f"{self.tenant}: {each.once}" not in self.sent.ids]
+        unsent = [
+            entry for entry in requests if f"{self.tenant}: {entry.once}" not in self.sent.ids
+        ]
         with ThreadPoolExecutor(PARALLEL) as pool:
             answers = list(pool.map(self._one, unsent))
         if any(answer.status_code == CLOSED for answer in answers):
@@ -234,7 +236,7 @@ def _api(stack: Mapping[str, Any], token: str) -> httpx.Client:
 
 
 def _settle(place: LocalInstance, stack: Mapping[str, Any]) -> None:
-    """Wait until the stream has brought what the printed calls show."""
+    """Wait until the stream has delivered the results of the printed calls."""
     functions = place.session().client("lambda", endpoint_url=place.endpoint)
     until = time.monotonic() + SECONDS_TO_SETTLE
     with _api(stack, next(iter(stack["tokens"].values()))) as api:
@@ -245,6 +247,6 @@ def _settle(place: LocalInstance, stack: Mapping[str, Any]) -> None:
                         f"GET {call} shows nothing of the demo data: "
                         f"{answer.status_code} {answer.text[:500]}"
                     )
-                # The charts would wait for the schedule: up to a minute.
+                # Without this call the charts would wait up to a minute for the schedule.
                 functions.invoke(FunctionName=stack["functions"]["rollup"], Payload=b"{}")
                 time.sleep(0.5)

@@ -6,6 +6,9 @@ A few faults that are found quickly; `make mutation-check` tries all of them.
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +32,17 @@ def test_every_fault_can_still_be_planted(fault: Fault) -> None:
     planted = fault.planted()
     if fault.file.endswith(".py"):
         ast.parse(planted)
+
+
+def test_no_fault_is_found_for_a_name_that_does_not_exist(tmp_path: Path) -> None:
+    """A fault that raises NameError wherever it runs would be found, and prove nothing."""
+    for number, fault in enumerate(faults()):
+        if fault.file.endswith(".py"):
+            (tmp_path / f"{number}.py").write_text(f"# {fault.name}\n{fault.planted()}", "utf-8")
+    ruff = str(Path(sys.executable).with_name("ruff"))
+    check = [ruff, "check", "--isolated", "--no-cache", "--select", "F821"]
+    done = subprocess.run([*check, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
 
 
 def test_every_fault_has_a_name_of_its_own() -> None:

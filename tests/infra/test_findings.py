@@ -46,7 +46,7 @@ def test_every_acknowledgement_answers_a_finding(
 
     acknowledge = nag_suppressions.suppress_finding
     for module in ("api", "auth", "functions", "jobs"):
-        monkeypatch.setattr(f"infra.{module}.acknowledge", record)
+        monkeypatch.setattr(f"infra.{module}.suppress_finding", record)
     stage = synthesise("prod", tmp_path)
 
     found = solutions(stage)["suppressedViolations"]

@@ -67,8 +67,8 @@ class Mortal:
     def __init__(self, store: Any, life: Life) -> None:
         self._store, self._life = store, life
 
-    def metered(self) -> Mortal:
-        return Mortal(self._store.metered(), self._life)
+    def with_metering(self) -> Mortal:
+        return Mortal(self._store.with_metering(), self._life)
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._store, name)

@@ -1,4 +1,4 @@
-"""The archiver: every expired item into the bucket, exactly once."""
+"""The archiver: writes every expired item to the bucket, exactly once."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class Archiver:
         self._ledger = ledger
 
     def archive(self, batch: Batch, patience: RetryBudget) -> str | None:
-        """Archive what expired; gives the number of the lowest record not known to be, or None.
+        """Archive expired items. Returns the lowest number that is not known to be done, or None.
 
         Raises:
             BrokenChainError: the bucket holds something else under a link's name.
         """
         left = retry_all(split_into_runs(batch.records, self._ledger), self._append, patience)
-        undone = [each.records[0] for each in left]
+        undone = [run.records[0] for run in left]
         return min(undone, key=lambda record: record.seq).number if undone else None
 
     def _append(self, stretch: RecordRun) -> None:
@@ -55,7 +55,7 @@ class Archiver:
 
 
 def split_into_runs(records: Iterable[StreamRecord], ledger: Ledger) -> list[RecordRun]:
-    """What of these records is archived, by chain, each in order."""
+    """The records that belong in the archive, by chain, each chain in order."""
     by_chain: defaultdict[Chain, list[StreamRecord]] = defaultdict(list)
     for record in records:
         if chains.is_archived(record, ledger):

@@ -1,9 +1,9 @@
-"""Auditing the archive: once a day the last days are verified, however long it takes.
+"""Audit of the archive: once a day the last days are verified, however long it takes.
 
-A *round* goes through the entities and days of deletion, one *partition* after the other. What is
-done stands in the table, so that a round goes on where a run ended: out of time, in an error, or
-with its process. A partition that three runs have begun in vain is left out, so that the others
-have their turn; then the round is not complete, and its age goes on growing.
+A *round* goes through the entities and days of deletion, one *partition* after the other. The
+table holds its progress, so a round continues where a run ended, whether the run ran out of time,
+failed, or lost its process. A partition that three runs have begun without success is skipped, so
+that the other partitions are verified. Then the round is not complete, and its age keeps growing.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ DAYS = 3
 """Today and the two days before: a record is archived, or given up by Lambda, within 22 hours."""
 TRIES = 3
 MAX_REPORTED = 500
-"""Findings in an answer, or a line of the log: neither holds a million."""
+"""The most findings in an answer or a log line: neither holds a million."""
 FIRST_SHARE = 0.5
-"""The share of a run's time that must be left for it to begin another partition."""
+"""The share of a run's time that must be left before it begins another partition."""
 ROUND_KEY = ItemKey(keys.render("", "audit"), "round")
 
 
 class OutOfTimeError(DaichoError):
-    """A verification that little time is left for."""
+    """Too little time is left for a verification."""
 
 
 class AuditTable(VerifierStore, Protocol):
-    """What this needs of the table."""
+    """The table operations that the audit needs."""
 
     def put(self, item: Image) -> Image | None:
         """Write a whole item."""
@@ -49,24 +49,24 @@ class AuditTable(VerifierStore, Protocol):
 
 @dataclass(frozen=True)
 class AuditPartition:
-    """What is verified at a time: an entity's deletions of one day."""
+    """The unit of verification: an entity's deletions of one day."""
 
     entity: str
     day: dt.date
 
     @property
     def name(self) -> str:
-        """How it is remembered."""
+        """Its name in the round's item."""
         return f"{self.entity}/{self.day.isoformat()}"
 
 
 @dataclass(frozen=True)
 class AuditRound:
-    """How far a day's round has come.
+    """The progress of a day's round.
 
-    ``doing`` was begun, for the time ``tries``; ``given_up`` was begun too often. ``mismatches``
-    of all that is ``done``. ``whole``: when a round last came to its end with nothing given up,
-    or when the first one began.
+    ``doing``: the partition that was begun, ``tries`` times so far. ``given_up``: partitions that
+    were begun too often. ``mismatches``: of all partitions that are ``done``. ``whole``: when a
+    round last ended with nothing given up, or when the first round began.
     """
 
     day: dt.date
@@ -79,12 +79,12 @@ class AuditRound:
 
     @classmethod
     def parse(cls, item: Image) -> AuditRound:
-        """Read what `item` wrote."""
+        """Read a round from its `item`."""
         return cls(
             day=dt.date.fromisoformat(item["day"]["S"]),
             whole=dt.datetime.fromisoformat(item["whole"]["S"]),
-            done=tuple(each["S"] for each in item["done"]["L"]),
-            given_up=tuple(each["S"] for each in item["given_up"]["L"]),
+            done=tuple(value["S"] for value in item["done"]["L"]),
+            given_up=tuple(value["S"] for value in item["given_up"]["L"]),
             doing=item["doing"]["S"],
             tries=attributes.get_integer(item, "tries") or 0,
             mismatches=attributes.get_integer(item, "mismatches") or 0,
@@ -92,7 +92,7 @@ class AuditRound:
 
     @property
     def item(self) -> Image:
-        """What stands in the table."""
+        """The round as an item of the table."""
         return {
             "PK": {"S": ROUND_KEY.pk},
             "SK": {"S": ROUND_KEY.sk},
@@ -106,12 +106,12 @@ class AuditRound:
         }
 
     def begin(self, partition: AuditPartition) -> AuditRound:
-        """With a partition begun, once more if it was already."""
+        """The round after a partition was begun. A repeated start raises ``tries``."""
         again = self.doing == partition.name
         return replace(self, doing=partition.name, tries=self.tries + 1 if again else 1)
 
     def with_verified(self, partition: AuditPartition, mismatches: int) -> AuditRound:
-        """With a partition done."""
+        """The round after a partition was verified."""
         return replace(
             self,
             done=(*self.done, partition.name),
@@ -121,17 +121,17 @@ class AuditRound:
         )
 
     def list_remaining(self, partition: AuditPartition) -> AuditRound:
-        """With a partition given up."""
+        """The round after a partition was given up."""
         return replace(self, given_up=(*self.given_up, partition.name), doing="", tries=0)
 
 
 @dataclass
 class AuditReport:
-    """What a run did, and where its round stands.
+    """The result of a run, and the progress of its round.
 
-    ``verified``: partitions, by this run; ``report`` is of these. ``left`` and ``given_up`` of
-    the round, and ``mismatches`` of all that it has verified. ``age``: seconds since a round was
-    last complete.
+    ``verified``: the number of partitions that this run verified; ``report`` covers these.
+    ``left`` and ``given_up``: partitions of the round. ``mismatches``: of all partitions that the
+    round has verified. ``age``: seconds since a round was last complete.
     """
 
     report: VerifyReport = field(default_factory=VerifyReport)
@@ -152,14 +152,14 @@ class AuditReport:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain JSON values; of the findings no more than an answer holds."""
+        """The report as plain JSON values, with no more findings than fit into an answer."""
         report = self.report.to_json()
         report["findings"] = report["findings"][:MAX_REPORTED]
         return {**vars(self), "report": report, "given_up": list(self.given_up)}
 
 
 class Auditor:
-    """Verifies the last days, a round a day."""
+    """Verifies the last days, with one round a day."""
 
     def __init__(
         self,
@@ -173,14 +173,14 @@ class Auditor:
         self._entities: tuple[str, ...] = ()
 
     def run(self, patience: RetryBudget, *, again: bool = False) -> AuditReport:
-        """Go on with today's round, or begin it; ``again`` begins it anew.
+        """Continue today's round, or begin it. ``again`` begins it anew.
 
         Raises:
-            UnavailableError: table or bucket do not answer; the next run goes on.
+            UnavailableError: the table or the bucket is unavailable; the next run goes on.
         """
         archive = ArchiveReader(_DeadlineBucket(self._bucket, patience))
         verifier = Verifier(self._store, archive, now=self._now)
-        # Also those that are there though nobody declares them: somebody has put them there.
+        # Includes entities that have objects but no declaration: somebody has put them there.
         self._entities = tuple(sorted({*self._declared, *archive.list_entities()}))
         state, report, enough = self._read_round(again), AuditReport(), patience.remaining()
         for partition in self._has_time_left(state):
@@ -192,12 +192,14 @@ class Auditor:
                 continue
             self._store.put(state.item)
             try:
-                found = verifier.verify(reader.DayRange.for_rows(partition.day), [partition.entity])
+                verification = verifier.verify(
+                    reader.DayRange.for_rows(partition.day), [partition.entity]
+                )
             except OutOfTimeError:
                 break
-            report.report.add(found)
+            report.report.add(verification)
             report.verified += 1
-            state = state.with_verified(partition, found.mismatches)
+            state = state.with_verified(partition, verification.mismatches)
         return self._finish_round(state, report)
 
     def _finish_round(self, state: AuditRound, report: AuditReport) -> AuditReport:
@@ -215,11 +217,15 @@ class Auditor:
         item = self._store.get(ROUND_KEY, consistent=True)
         if item is None:
             return AuditRound(now.date(), now)
-        known = AuditRound.parse(item)
-        return AuditRound(now.date(), known.whole) if again or known.day != now.date() else known
+        saved_round = AuditRound.parse(item)
+        return (
+            AuditRound(now.date(), saved_round.whole)
+            if again or saved_round.day != now.date()
+            else saved_round
+        )
 
     def _has_time_left(self, state: AuditRound) -> Iterator[AuditPartition]:
-        """What is to be verified yet: the older days first, of which more is there."""
+        """The partitions that are not verified yet. Older days come first: they have more rows."""
         for ago in reversed(range(DAYS)):
             for entity in self._entities:
                 partition = AuditPartition(entity, state.day - dt.timedelta(days=ago))
@@ -229,7 +235,7 @@ class Auditor:
 
 @dataclass(frozen=True)
 class _DeadlineBucket:
-    """A bucket of which nothing is read once little time is left."""
+    """A bucket that refuses reads once little time is left."""
 
     bucket: reader.ArchiveReaderBucket
     patience: RetryBudget

@@ -1,8 +1,9 @@
 """An archive chain: the names and the item of one shard's, entity's and day's objects. Pure.
 
-Objects are only ever created, and each is named by the chain's watermark before it. So one link
-can follow another only once, whatever batches a retry comes in: who meets an existing name takes
-that link's last number and goes on behind it (EXACTNESS rules 19 to 21).
+Objects are only created, never replaced, and the name of each contains the chain's watermark
+before it. So only one link can follow another, whatever batches a retry contains. A writer that
+meets an existing name takes that link's last number and goes on behind it (EXACTNESS rules 19 to
+21).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.stream.records import StreamRecord
 
 START = "0"
-"""The watermark of a chain that has no link yet; below every number, which starts with a label."""
+"""The watermark of a chain without links. Every number starts with a label and sorts behind it."""
 
 SIDE = "side-"
 SIDE_ITEM, FOUND_ITEM = "side", "found"
@@ -32,7 +33,7 @@ _NAME = re.compile(
 
 @dataclass(frozen=True, order=True)
 class Chain:
-    """What one stream shard archives of one entity on one day of deletion."""
+    """The objects that one stream shard archives of one entity and one day of deletion."""
 
     shard: str
     entity: str
@@ -45,13 +46,13 @@ class Chain:
 
     @property
     def watermark_key(self) -> ItemKey:
-        """The item in the table that says up to where the chain reaches."""
+        """The key of the item in the table that holds the chain's watermark."""
         partition = keys.render("", "archive", self.shard, self.entity)
         return ItemKey(partition, self.day.isoformat())
 
     @property
     def prefix(self) -> str:
-        """How the names of its objects begin."""
+        """The prefix of the names of its objects."""
         return f"{render_folder(self.entity, self.day)}{self.shard}_"
 
     def render_link_name(self, watermark: str) -> str:
@@ -63,19 +64,19 @@ class Chain:
         return f"{self.prefix}{SIDE}{seq.replace('#', '_')}{SUFFIX}"
 
     def build_side_key(self, seq: str) -> ItemKey:
-        """The item in the table that says that there is this side object."""
+        """The key of the item in the table that records this side object."""
         key = self.watermark_key
         return ItemKey(key.pk, keys.render(key.sk, SIDE_ITEM, seq))
 
     def build_found_key(self, seq: str) -> ItemKey:
-        """The item that says how much of a batch from ``seq`` on a redrive found there already."""
+        """The key of the count of rows from ``seq`` on that a redrive found in the archive."""
         key = self.watermark_key
         return ItemKey(key.pk, keys.render(key.sk, FOUND_ITEM, seq))
 
 
 @dataclass(frozen=True, order=True)
 class Link:
-    """An object of a chain by its name: the watermark before it, or the number it is beside for."""
+    """An object of a chain by its name. ``after``: the previous watermark, or a side's number."""
 
     chain: Chain
     after: str
@@ -83,16 +84,16 @@ class Link:
 
     @classmethod
     def parse(cls, name: str) -> Link | None:
-        """Read a name; None of an object that no archiver would have named so."""
-        found = _NAME.fullmatch(name)
-        if found is None:
+        """Read a name. None if no archiver would give that name."""
+        match = _NAME.fullmatch(name)
+        if match is None:
             return None
         try:
-            day = dt.date.fromisoformat(found["day"])
+            day = dt.date.fromisoformat(match["day"])
         except ValueError:
             return None
-        after = f"{found['label']}#{found['number']}" if found["number"] else START
-        return cls(Chain(found["shard"], found["entity"], day), after, bool(found["side"]))
+        after = f"{match['label']}#{match['number']}" if match["number"] else START
+        return cls(Chain(match["shard"], match["entity"], day), after, bool(match["side"]))
 
     @property
     def name(self) -> str:
@@ -105,7 +106,7 @@ class Link:
 
 
 def render_folder(entity: str, day: dt.date) -> str:
-    """Where the objects of an entity and a day of deletion lie: a partition, as Athena sees it."""
+    """The folder of an entity and a day of deletion, which is a partition in Athena."""
     return f"entity={entity}/dt={day.isoformat()}/"
 
 
@@ -115,10 +116,10 @@ def render_days_list(entity: str, day: dt.date) -> str:
 
 
 def is_archived(record: StreamRecord, ledger: Ledger) -> bool:
-    """Whether a record belongs into the archive.
+    """Whether a record belongs in the archive.
 
-    By the plan of the image's own generation. One that no plan can read goes in as well: what is
-    archived is the image as it is, so there is nothing that could fail to be computed.
+    The plan of the image's own generation decides. A record that no plan can read is archived as
+    well: the archive holds the unchanged image, so nothing needs to be computed.
     """
     image = record.old
     if not record.expired or image is None or record.entity is None:
@@ -131,7 +132,7 @@ def is_archived(record: StreamRecord, ledger: Ledger) -> bool:
 
 
 def read_watermark(image: Image | None) -> str:
-    """The watermark that an item in the table holds."""
+    """The watermark in a chain's item."""
     return image["seq"]["S"] if image is not None and "seq" in image else START
 
 

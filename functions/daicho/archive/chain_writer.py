@@ -1,10 +1,11 @@
-"""Appending records to their chain, each once (EXACTNESS rules 19 to 21).
+"""Appends records to their chain, each once (EXACTNESS rules 19 to 21).
 
-The chain's item in the table holds four things. ``seq`` is its watermark, and ``rows`` how many
-rows its links hold up to there. ``seen`` is how many deletions the consumer was handed, counted
-before anything is written, and ``seen_seq`` up to where. So what was handed over and never
-written shows (`daicho.archive.verifier`). All four are exact under any repeat: each change rests
-on the number that the one before it left. The item stays: it is what a removed object is found by.
+The chain's item in the table holds four values. ``seq`` is its watermark, and ``rows`` the number
+of rows in its links up to the watermark. ``seen`` is the number of deletions that the consumer
+received, counted before anything is written, and ``seen_seq`` the last of them. So deletions that
+were received but not written are detectable (`daicho.archive.verifier`). All four stay exact under
+any repeat: the condition of each change is the number that the previous change left. The item is
+kept, because a removed object is detected by it.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ from daicho.stream.records import StreamRecord
 
 
 class ArchiverTable(UpdatesItems, Protocol):
-    """What this needs of the table."""
+    """The table operations that the writer needs."""
 
 
 class ArchiverBucket(CreatesObjects, Protocol):
-    """What this needs of the bucket."""
+    """The bucket operations that the writer needs."""
 
 
 class BrokenChainError(StoreError):
-    """An object that stands where a link should, and is none."""
+    """An object that has the name of a link but is not a link."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,10 @@ class ChainWriter:
     def append(
         self, chain: Chain, records: Sequence[StreamRecord], *, redriven: bool = False
     ) -> frozenset[str]:
-        """Append what the chain does not hold; on conflict go on behind the existing link.
+        """Append the records that the chain lacks. On conflict go on behind the existing link.
 
-        Gives the numbers of those that this very call has written: of the others the chain holds
-        what came before it passed them. ``records`` are in order.
+        Returns the numbers of the records that this call has written. Of the other records, the
+        chain holds those that arrived before it passed them. ``records`` must be in order.
 
         Raises:
             BrokenChainError: the bucket holds something else under a link's name.
@@ -70,14 +71,14 @@ class ChainWriter:
                 written.update(record.seq for record in left)
             else:
                 last, count = self._read_link_watermark(link, watermark)
-            # After the link exists and never before: a watermark without its link would lose
-            # what it should hold.
+            # Only after the link exists: a watermark without its link would lose the link's
+            # records.
             self._advance_watermark(chain, watermark, last, count)
             watermark = last
         return frozenset(written)
 
     def _announce_day(self, chain: Chain, records: Sequence[StreamRecord]) -> Image:
-        """Count what was handed over, each once, and give the chain's item."""
+        """Count the received records, each once, and return the chain's item."""
         todo = tuple(records)
         while True:
             try:
@@ -98,21 +99,21 @@ class ChainWriter:
                     returns="ALL_NEW",
                 )
             except ConditionFailedError as refused:
-                found = refused.item or {}
-                todo = chains.select_behind(found["seen_seq"]["S"], todo)
+                image = refused.item or {}
+                todo = chains.select_behind(image["seen_seq"]["S"], todo)
                 if not todo:
-                    return found
+                    return image
             else:
                 return item or {}
 
     def _read_link_watermark(self, link: str, watermark: str) -> tuple[str, int]:
-        """An existing link's last number, and how many rows were archived with it."""
-        told = self.objects.get_metadata(link)
-        last = told.get(object_format.LAST, "")
+        """An existing link's last number, and the number of rows archived with it."""
+        metadata = self.objects.get_metadata(link)
+        last = metadata.get(object_format.LAST, "")
         if last <= watermark:
             raise BrokenChainError(f"{link} holds {last!r} as its last number")
         return last, sum(
-            int(told.get(name, 0)) for name in (object_format.ROWS, object_format.FORGOTTEN)
+            int(metadata.get(name, 0)) for name in (object_format.ROWS, object_format.FORGOTTEN)
         )
 
     def _advance_watermark(self, chain: Chain, before: str, last: str, count: int) -> None:

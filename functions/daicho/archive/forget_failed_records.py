@@ -1,9 +1,9 @@
-"""What is left of a tenant in the failure bucket: records that were set aside or given up.
+"""Removal of a tenant's records from the failure bucket: records set aside or given up.
 
-Such a record is worth keeping until it is applied: its payload is all that there is of it. So
-what still waits for a redrive is named and left, and everything else goes: what was applied
-(``done/``), and older versions of all. A batch of several tenants goes on without the tenant's
-records. In that order nothing is lost: `daicho redrive`, then this.
+The payload is the only copy of such a record, so it is kept until the record is applied. Records
+that still wait for a redrive are reported and left. Everything else is removed: applied records
+(``done/``), and older versions of all objects. A batch of several tenants stays without the
+tenant's records. Nothing is lost if `daicho redrive` runs before this.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _PAYLOAD = re.compile(r"quarantine/(?P<shard>[^/]+)/(?P<label>[^/]+)_(?P<number>
 
 
 class FailedRecordBucket(RewritesObjectVersions, Protocol):
-    """What this needs of the bucket."""
+    """The bucket operations that this removal needs."""
 
 
 @dataclass
 class FailedRecordReport:
-    """What went, or, of a dry run, would go.
+    """What was removed. After a dry run: what a run would remove.
 
     ``records`` of ``objects`` that were applied, and older ``versions``. ``waiting`` names objects
-    with records of the tenant that nobody has applied yet. An object that holds no records
-    that can be read is nobody's; `daicho redrive` names it.
+    with records of the tenant that are not applied yet. An object without readable records belongs
+    to no tenant; `daicho redrive` names it.
     """
 
     tenant: str
@@ -47,7 +47,7 @@ class FailedRecordReport:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing of the tenant is left in the bucket."""
+        """Whether the bucket holds nothing of the tenant any more."""
         return not (self.dry_run or self.waiting)
 
     def to_json(self) -> dict[str, Any]:
@@ -57,7 +57,7 @@ class FailedRecordReport:
 
 @dataclass(frozen=True)
 class FailedRecordForgetter:
-    """The failure bucket, and the table that says of its payloads which are applied."""
+    """The failure bucket, and the table that records which of its payloads are applied."""
 
     store: GetsItems
     bucket: FailedRecordBucket
@@ -70,26 +70,26 @@ class FailedRecordForgetter:
         dry_run: bool = False,
         tell: Callable[[FailedRecordReport], None] = lambda _: None,
     ) -> FailedRecordReport:
-        """Take a tenant's records out of the bucket.
+        """Remove a tenant's records from the bucket.
 
-        May be stopped, and run again. ``tell`` hears of the report after each object.
+        It may be stopped and run again. ``tell`` receives the report after each object.
 
         Raises:
-            UnavailableError: the table or the bucket does not do it; run it again.
+            UnavailableError: the table or the bucket is unavailable; run it again.
         """
         report = FailedRecordReport(tenant, dry_run)
         for _, group in groupby(self.bucket.list_versions(""), key=lambda version: version.name):
-            for version in [each for each in group if not each.removal]:
+            for version in [candidate for candidate in group if not candidate.removal]:
                 self._forget(version, report)
             tell(report)
         return report
 
     def _forget(self, version: ObjectVersion, report: FailedRecordReport) -> None:
         name = version.name
-        found = self.bucket.fetch(name, version.id)
-        if found is None:
+        payload = self.bucket.fetch(name, version.id)
+        if payload is None:
             return
-        parts = split_by_tenant(found.body, report.tenant)
+        parts = split_by_tenant(payload.body, report.tenant)
         if not parts.records:
             return
         if version.newest and not self._is_applied(version):
@@ -103,22 +103,22 @@ class FailedRecordForgetter:
         if report.dry_run:
             return
         if version.newest and parts.rest is not None:
-            rest = (name, parts.rest, found.metadata, found.etag, JSON_CONTENT_TYPE)
+            rest = (name, parts.rest, payload.metadata, payload.etag, JSON_CONTENT_TYPE)
             if not self.bucket.replace(*rest):
                 raise UnavailableError(f"another is at {name}")
-        # The version that was read, whether it is the newest still or has become an older one.
+        # Removes the version that was read, even if it is not the newest any more.
         self.bucket.remove_versions([version])
 
     def _is_applied(self, version: ObjectVersion) -> bool:
-        """Whether nobody will ever ask for an object that is there to be applied."""
+        """Whether the records of an object are applied, so that no redrive needs it."""
         if version.name.startswith(DONE_PREFIX):
             return True
-        found = _PAYLOAD.fullmatch(version.name)
-        if found is None:
+        match = _PAYLOAD.fullmatch(version.name)
+        if match is None:
             return False
-        key = claims.build_shard_key(found["shard"])
-        shard = ShardClaims.from_item(found["shard"], self.store.get(key, consistent=True))
-        claim = shard.claims.get(f"{found['label']}#{found['number']}")
-        if claim is None:  # about to be put; or it was done, and that was long ago
+        key = claims.build_shard_key(match["shard"])
+        shard = ShardClaims.from_item(match["shard"], self.store.get(key, consistent=True))
+        claim = shard.claims.get(f"{match['label']}#{match['number']}")
+        if claim is None:  # its claim follows, or was done and has expired
             return version.modified < self.now() - DONE_CLAIM_RETENTION
         return claim.state == "done"

@@ -1,11 +1,11 @@
 """Marks of tenants that are forgotten, one a tenant. Pure.
 
-A mark says what is to go, and keeps a late row of it out of the archive (EXACTNESS rule 22). As
-long as there is more to do it says when. A run through the archive that takes several steps, its
-*course*, stands in it too.
+A mark records which rows are to be removed, and keeps late ones out of the archive (EXACTNESS
+rule 22). While work is left, it records when that work is due. A *course* is a run through the
+archive that takes several steps. The mark holds its state too.
 
-Who writes to a mark says which request it is about, ``asked``, or which course: so who was
-overtaken by another request, or by another who went the same course, changes nothing.
+Each write to a mark names its request, ``asked``, or its course. So a writer changes nothing after
+a newer request, or after another writer has finished the same course.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Any
 
+from daicho.layout.retention import STREAM_SAFETY_WINDOW
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
@@ -21,18 +22,18 @@ from daicho.storage.requests import Update
 
 FORGOTTEN = keys.render("", "forgotten")
 """The partition that holds the marks."""
-SETTLE_PERIOD = dt.timedelta(hours=72)
-"""After so long no deletion reaches the archive: the stream's 24 hours, with room to spare."""
+SETTLE_PERIOD = STREAM_SAFETY_WINDOW
+"""After this time no deletion reaches the archive: the stream's 24 hours, with a margin."""
 _MOMENTS = ("asked", "until", "again", "clean", "began", "ripe")
 _OF_COURSE = ("began", "cursor", "ripe", "broken")
 
 
 @dataclass(frozen=True)
 class ForgetPass:
-    """A run that is under way since ``began``.
+    """A run that started at ``began`` and is under way.
 
-    ``cursor``: the last object. What it has left so far is old enough at ``ripe``; ``broken``:
-    there were objects that nobody could read.
+    ``cursor``: the last object. ``ripe``: when the objects that it has skipped so far are old
+    enough. ``broken``: some objects could not be read.
     """
 
     began: dt.datetime
@@ -43,10 +44,10 @@ class ForgetPass:
 
 @dataclass(frozen=True)
 class ForgetRequest:
-    """A tenant that was to be forgotten when it was last ``asked``.
+    """The request to forget a tenant. ``asked``: the time of the last request.
 
-    What was deleted ``until`` then is to go. ``again``: when there is more to do; None if nothing
-    is left. ``clean``: no object that is older than that holds anything of it.
+    ``until``: rows that were deleted up to then are to be removed. ``again``: when more work is
+    due; None if none is left. ``clean``: no object that is older than that holds the tenant's rows.
     """
 
     tenant: str
@@ -68,25 +69,25 @@ class ForgetRequest:
         return cls(tenant, at["asked"], at["until"], at.get("again"), at.get("clean"), course)
 
     def is_due(self, now: dt.datetime) -> bool:
-        """Whether it is time to go on."""
+        """Whether the remaining work is due."""
         return self.again is not None and self.again <= now
 
 
 def build_request_key(tenant: str) -> ItemKey:
-    """Where a tenant's mark stands."""
+    """The key of a tenant's mark."""
     return ItemKey(FORGOTTEN, keys.render(tenant))
 
 
 def is_forgotten(mark: Image | None, deleted_at: dt.datetime) -> bool:
-    """Whether what was deleted at that time is to be forgotten."""
+    """Whether a row that was deleted at that time is to be forgotten."""
     until = attributes.get_text(mark, "until") if mark else None
     return until is not None and keys.render_instant(deleted_at) <= until
 
 
 def request_update(tenant: str, now: dt.datetime, again: dt.datetime) -> Update:
-    """Ask for a tenant to be forgotten, what was deleted up to ``now``; unless another has since.
+    """Request that a tenant's deletions up to ``now`` be forgotten, unless a newer request exists.
 
-    Whoever goes on with it does so at ``again``. What was found clean was so of older deletions.
+    The work continues at ``again``. ``clean`` is reset, as it was true of older deletions only.
     """
     gone = dict.fromkeys(("clean", *_OF_COURSE))
     changes = {"asked": now, "until": now, "again": again, **gone}
@@ -94,7 +95,7 @@ def request_update(tenant: str, now: dt.datetime, again: dt.datetime) -> Update:
 
 
 def start_pass_update(mark: ForgetRequest, now: dt.datetime) -> Update:
-    """Go on with the course that somebody has begun, or begin one, if the tenant is due."""
+    """Continue a course that was begun, or begin one, if the tenant is due."""
     key = build_request_key(mark.tenant)
     names = {f"#{name}": name for name in ("began", "asked", "again")}
     values = attributes.to_image({":now": now, ":asked": mark.asked})
@@ -103,7 +104,7 @@ def start_pass_update(mark: ForgetRequest, now: dt.datetime) -> Update:
 
 
 def save_pass_update(mark: ForgetRequest, course: ForgetPass) -> Update:
-    """Write down how far a course has come."""
+    """Record the progress of a course."""
     changes = {"cursor": course.cursor, "ripe": course.ripe, "broken": course.broken or None}
     return _build_update(mark.tenant, changes, *_pass_values(mark, course))
 
@@ -111,7 +112,7 @@ def save_pass_update(mark: ForgetRequest, course: ForgetPass) -> Update:
 def finish_pass_update(
     mark: ForgetRequest, course: ForgetPass, again: dt.datetime | None, clean: dt.datetime
 ) -> Update:
-    """End a course; ``again``: when the next one is due. ``clean`` unless something is broken."""
+    """End a course. ``again``: when the next one is due. Sets ``clean`` if nothing is broken."""
     changes: dict[str, Any] = {"again": again, **dict.fromkeys(_OF_COURSE)}
     if not course.broken:
         changes["clean"] = clean
@@ -119,7 +120,7 @@ def finish_pass_update(
 
 
 def settle_update(mark: ForgetRequest) -> Update:
-    """Write down what a run has found that had no course: `Mark.until`, ``again`` and ``clean``."""
+    """Record the result of a run without a course: ``until``, ``again`` and ``clean``."""
     changes: dict[str, Any] = {"until": mark.until, "again": mark.again}
     if mark.clean is not None:
         changes["clean"] = mark.clean
@@ -139,5 +140,7 @@ def _build_update(
     update = f"SET {', '.join(sets)}" + (f" REMOVE {', '.join(removes)}" if removes else "")
     given = {**changes, **(compared or {})}
     names = {f"#{name}": name for name in given}
-    values = attributes.to_image({f":{n}": each for n, each in given.items() if each is not None})
+    values = attributes.to_image(
+        {f":{n}": value for n, value in given.items() if value is not None}
+    )
     return Update(build_request_key(tenant), update, condition, names, values)

@@ -1,10 +1,10 @@
-"""What is left to do for tenants that are forgotten, when its time has come.
+"""The remaining work for tenants that are forgotten, done when it is due.
 
-A *course* goes through the archive in as many steps as it takes. It looks at what is younger than
-a run before it found clean: objects that could not be rewritten then, and those that were archived
-since. The last one begins when nothing that was deleted before is on its way any more. How far a
-course is stands in the tenant's mark, so that the next step goes on where one ended: out of time,
-in an error, or with its process.
+A *course* goes through the archive in as many steps as necessary. It reads the objects that are
+younger than the ones that an earlier run found clean: objects that could not be rewritten then,
+and objects that were archived since. The last course begins when every earlier deletion has
+reached the archive. The tenant's mark holds the progress of a course. So the next step continues
+where a step ended, whether it ran out of time, failed, or lost its process.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from daicho.storage.protocols import QueriesItems, apply_update, try_update
 from daicho.storage.requests import Query
 
 UNREADABLE_RETRY_INTERVAL = dt.timedelta(hours=24)
-"""So often what nobody could read is tried again."""
+"""The interval at which unreadable objects are tried again."""
 SAVE_INTERVAL = dt.timedelta(seconds=10)
-"""What is done twice at most after a cut."""
+"""The longest stretch of work that is repeated after an interruption."""
 MAX_REPORTED = 500
-"""Objects of a tenant that are named in an answer."""
+"""The most objects of a tenant that an answer names."""
 
 
 class ForgetTable(forgetter.ForgetterTable, QueriesItems, Protocol):
-    """What this needs of the table."""
+    """The table operations that the scheduler needs."""
 
 
 @dataclass
 class ForgetRunReport:
-    """What a run did: a report for each tenant, of this run alone.
+    """The result of a run: a report for each tenant, of this run alone.
 
-    ``failed``: tenants for whom the table or the bucket did not do it, and why. ``waiting``: how
-    many have more to do, now or later; ``overdue``: for how many seconds the first of them has
-    been due.
+    ``failed``: tenants for which the table or the bucket failed, and the reason. ``waiting``: how
+    many tenants have work left, now or later. ``overdue``: for how many seconds the first of them
+    has been due.
     """
 
     reports: list[ForgetReport] = field(default_factory=list)
@@ -52,28 +52,28 @@ class ForgetRunReport:
 
     @property
     def broken(self) -> dict[str, str]:
-        """Objects that nobody could read, and why."""
-        return {name: why for each in self.reports for name, why in each.broken.items()}
+        """Objects that could not be read, and the reason."""
+        return {name: why for report in self.reports for name, why in report.broken.items()}
 
     @property
     def counted(self) -> dict[str, float]:
         """Metrics."""
-        failed = {*self.failed, *(each.tenant for each in self.reports if each.broken)}
+        failed = {*self.failed, *(report.tenant for report in self.reports if report.broken)}
         return {
-            "ArchiveRowsForgotten": sum(each.rows for each in self.reports),
+            "ArchiveRowsForgotten": sum(report.rows for report in self.reports),
             "ForgettingsFailed": len(failed),
         }
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain JSON values; of what is broken no more than an answer holds."""
-        reports = [each.to_json() for each in self.reports]
-        for each in reports:
-            each["broken"] = dict(islice(each["broken"].items(), MAX_REPORTED))
+        """The report as plain JSON values, with no more broken objects than fit into an answer."""
+        reports = [report.to_json() for report in self.reports]
+        for document in reports:
+            document["broken"] = dict(islice(document["broken"].items(), MAX_REPORTED))
         return {**vars(self), "reports": reports}
 
 
 class ForgetScheduler:
-    """Goes on with what is due."""
+    """Continues the work that is due."""
 
     def __init__(
         self,
@@ -86,12 +86,12 @@ class ForgetScheduler:
         self._forgetter = Forgetter(store, bucket, now=now)
 
     def run(self, patience: RetryBudget) -> ForgetRunReport:
-        """Go on with every tenant that is due, as far as there is time.
+        """Continue with every tenant that is due, as far as there is time.
 
-        One for whom it fails holds nobody else up, and is tried again as long as there is time.
+        A failure of one tenant does not delay the others, and is retried while there is time.
 
         Raises:
-            UnavailableError: the table does not say who is due.
+            UnavailableError: the due tenants cannot be read from the table.
         """
         due = [mark for mark in self.list_waiting() if mark.is_due(self._now())]
         reports = {mark.tenant: ForgetReport(mark.tenant) for mark in due}
@@ -113,7 +113,7 @@ class ForgetScheduler:
         return report
 
     def list_waiting(self) -> list[ForgetRequest]:
-        """The marks of tenants for whom there is more to do, who is due first first."""
+        """The marks of tenants that have work left, in order of their due times."""
         marked = (
             ForgetRequest.from_item(item)
             for page in self._store.query_pages(Query(FORGOTTEN, consistent=True))
@@ -129,15 +129,14 @@ class ForgetScheduler:
         report: ForgetReport,
         tell: Callable[[ForgetReport], None] = lambda _: None,
     ) -> None:
-        """Go on with one tenant's course, as far as there is time, or begin one.
+        """Continue one tenant's course, or begin one, as far as there is time.
 
-        What was deleted since the tenant was to be forgotten stays. ``report`` takes what is done.
-        It is not finished if there is more to do; nor if another has asked for the same tenant
-        meanwhile, or came to the end of the same course before. ``tell`` hears of it after each
-        object.
+        Rows that were deleted after the request stay. ``report`` receives the results. It is not
+        finished if work is left, if there is a newer request for the tenant, or if another process
+        has finished the same course before. ``tell`` receives it after each object.
 
         Raises:
-            UnavailableError: the table or the bucket does not do it; the next call goes on.
+            UnavailableError: the table or the bucket is unavailable; the next call goes on.
         """
         try:
             begun = apply_update(
@@ -160,7 +159,7 @@ class ForgetScheduler:
         self._finish_pass(mark, _sum_reports(course, report), report)
 
     def _finish_pass(self, mark: ForgetRequest, course: ForgetPass, report: ForgetReport) -> None:
-        """Write down whether there is more to do, and when."""
+        """Record whether work is left, and when it is due."""
         settled = mark.asked + SETTLE_PERIOD
         moments = [
             *([course.ripe] if course.ripe else ()),
@@ -175,6 +174,6 @@ class ForgetScheduler:
 
 
 def _sum_reports(course: ForgetPass, report: ForgetReport) -> ForgetPass:
-    """A course with what this step has found."""
+    """A course with the results of this step."""
     broken = course.broken or bool(report.broken)
     return ForgetPass(course.began, report.cursor, report.again_at, broken)

@@ -1,11 +1,11 @@
-"""Forgetting a tenant: its rows out of the archive's objects, for good.
+"""Removal of a tenant's rows from the objects of the archive, for good.
 
-An object is rewritten in place, under its name and with its last number, so that its chain holds;
-its metadata says how many rows are gone. Then every older version that holds any is removed. A
-mark in the table keeps out what comes late (EXACTNESS rule 22), and says what is left to do: in
-objects that are younger than 72 hours, and with what was deleted before but is archived only now
-(`daicho.archive.forget_schedule`). Stopped anywhere it can be done again: what is done has nothing
-left to do.
+An object is rewritten in place, under its name and with its last number, so its chain stays
+unbroken. Its metadata counts the removed rows. Then every older version that holds rows of the
+tenant is removed. A mark in the table keeps late rows out of the archive (EXACTNESS rule 22). It
+also records the remaining work: objects that are younger than 72 hours, and items that were
+deleted before but are archived only now (`daicho.archive.forget_schedule`). A run may stop
+anywhere and be repeated: a repeat finds nothing to do in finished objects.
 """
 
 from __future__ import annotations
@@ -22,31 +22,32 @@ from daicho.archive.object_format import CorruptObjectError
 from daicho.archive.reader import ARCHIVE_PREFIX
 from daicho.archive.row_format import ArchivedRow
 from daicho.errors import UnavailableError
+from daicho.layout.retention import STREAM_SAFETY_WINDOW
 from daicho.runtime.clock import utc_now
 from daicho.storage import keys
 from daicho.storage.protocols import ObjectVersion, RewritesObjectVersions, UpdatesItems, try_update
 
-REWRITE_GRACE = dt.timedelta(hours=72)
-"""No attempt and no repeat looks at an object that is so old: the stream keeps a day."""
+REWRITE_GRACE = STREAM_SAFETY_WINDOW
+"""No attempt and no repeat reads an object of this age: the stream keeps records for a day."""
 ATTEMPTS = 4
 
 
 class ForgetterTable(UpdatesItems, Protocol):
-    """What this needs of the table."""
+    """The table operations that the forgetter needs."""
 
 
 class ForgetterBucket(RewritesObjectVersions, Protocol):
-    """What this needs of the bucket."""
+    """The bucket operations that the forgetter needs."""
 
 
 @dataclass
 class ForgetReport:
-    """What was forgotten, or, of a dry run, would be.
+    """The result of a run. After a dry run: what a run would do.
 
-    ``rows`` of ``objects`` were taken out, ``versions`` that held any were removed. ``younger``
-    objects still hold ``younger_rows``: to be run again at ``again_at``. ``broken`` objects could
-    not be read, so that nobody knows what they hold. ``latest``: when the last of the rows was
-    deleted. ``cursor``: the next run may go on behind it.
+    ``rows`` were removed from ``objects``, and ``versions`` that held such rows were removed.
+    ``younger`` objects still hold ``younger_rows``; another run is due at ``again_at``. ``broken``
+    objects could not be read, so their contents are unknown. ``latest``: when the last of the rows
+    was deleted. ``cursor``: the next run may go on behind it.
     """
 
     tenant: str
@@ -63,23 +64,23 @@ class ForgetReport:
     finished: bool = False
 
     def add_finding(self, rows: Iterable[ArchivedRow]) -> None:
-        """Note rows of the tenant, wherever they stand."""
+        """Note rows of the tenant, of any object."""
         self.latest = max([*(row.deleted_at for row in rows), *filter(None, [self.latest])])
 
     @property
     def complete(self) -> bool:
-        """Whether nothing of the tenant is left in the archive."""
+        """Whether the archive holds nothing of the tenant any more."""
         return self.finished and not self.dry_run and not self.younger and not self.broken
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain JSON values."""
         moments = {"again_at": self.again_at, "latest": self.latest}
-        told = {name: each and keys.render_instant(each) for name, each in moments.items()}
-        return {**vars(self), **told, "complete": self.complete}
+        texts = {name: moment and keys.render_instant(moment) for name, moment in moments.items()}
+        return {**vars(self), **texts, "complete": self.complete}
 
 
 class Forgetter:
-    """Takes tenants out of the archive."""
+    """Removes tenants from the archive."""
 
     def __init__(
         self,
@@ -99,34 +100,35 @@ class Forgetter:
         again_at: dt.datetime | None = None,
         tell: Callable[[ForgetReport], None] = lambda _: None,
     ) -> ForgetReport:
-        """Take a tenant's rows out of every object that is older than 72 hours.
+        """Remove a tenant's rows from every object that is older than 72 hours.
 
-        What is deleted after this is archived again: forget once the tenant's items are gone.
-        ``resume`` and ``again_at``: the cursor of a report that was not finished, and when what
-        it left may be rewritten. ``tell`` hears of the report after each object.
+        Items that are deleted after this are archived again, so call it once the tenant's items
+        are gone. ``resume`` and ``again_at``: the cursor of an unfinished report, and when the
+        objects that it left may be rewritten. ``tell`` receives the report after each object.
 
         Raises:
-            UnavailableError: the table or the bucket does not do it; run it again.
+            UnavailableError: the table or the bucket is unavailable; run it again.
         """
         report = ForgetReport(tenant, dry_run, again_at=again_at, cursor=resume)
-        asked = self._now()
+        request_time = self._now()
         if not dry_run:
-            # Whatever becomes of this run, another looks at what comes up to then.
+            # Even if this run fails, a later one handles what is archived up to that time.
             try_update(
-                self._store, forget_requests.request_update(tenant, asked, asked + SETTLE_PERIOD)
+                self._store,
+                forget_requests.request_update(tenant, request_time, request_time + SETTLE_PERIOD),
             )
         for _ in self.forget_through(report):
             tell(report)
         if not dry_run:
-            report.again_at = max(asked + SETTLE_PERIOD, report.again_at or asked)
-            until = max(asked, report.latest or asked)
+            report.again_at = max(request_time + SETTLE_PERIOD, report.again_at or request_time)
+            until = max(request_time, report.latest or request_time)
             whole = not (resume or report.broken)
-            clean = asked - REWRITE_GRACE if whole else None
-            # Not if another has asked since: then that is what there is to do.
+            clean = request_time - REWRITE_GRACE if whole else None
+            # Not if there is a newer request: then that one decides what is left to do.
             try_update(
                 self._store,
                 forget_requests.settle_update(
-                    ForgetRequest(tenant, asked, until, report.again_at, clean)
+                    ForgetRequest(tenant, request_time, until, report.again_at, clean)
                 ),
             )
         return report
@@ -138,18 +140,18 @@ class Forgetter:
         until: dt.datetime | None = None,
         since: dt.datetime | None = None,
     ) -> Iterator[None]:
-        """Go through the archive's objects behind the report's cursor, as they are asked for.
+        """Go through the archive's objects behind the report's cursor, one per iteration.
 
-        ``until``: what was deleted later stays. ``since``: older objects are not looked at.
+        ``until``: items that were deleted later stay. ``since``: older objects are not read.
 
         Raises:
-            UnavailableError: the bucket does not do it.
+            UnavailableError: the bucket is unavailable.
         """
         every = self._bucket.list_versions(ARCHIVE_PREFIX, behind=report.cursor)
         for name, group in groupby(every, key=lambda version: version.name):
-            versions = [each for each in group if since is None or each.modified >= since]
+            versions = [version for version in group if since is None or version.modified >= since]
             self._forget_object(name, versions, until, report)
-            # A page's marks of deletion come behind all its versions.
+            # A page lists its deletion markers after all its versions.
             report.cursor = max(name, report.cursor)
             yield
         report.finished = True
@@ -161,27 +163,34 @@ class Forgetter:
         until: dt.datetime | None,
         report: ForgetReport,
     ) -> None:
-        newest = next((each for each in versions if each.newest and not each.removal), None)
+        newest = next(
+            (candidate for candidate in versions if candidate.newest and not candidate.removal),
+            None,
+        )
         if newest is not None:
             done = self._rewrite_newest(newest, until, report)
             if not done:
                 return
-            versions = [each for each in self._bucket.list_versions(name) if each.name == name]
-        for each in versions:
-            if not each.newest and not each.removal:
-                self._remove_older(each, until, report)
+            versions = [
+                candidate
+                for candidate in self._bucket.list_versions(name)
+                if candidate.name == name
+            ]
+        for version in versions:
+            if not version.newest and not version.removal:
+                self._remove_older(version, until, report)
 
     def _rewrite_newest(
         self, newest: ObjectVersion, until: dt.datetime | None, report: ForgetReport
     ) -> bool:
-        """Rewrite what is read under a name; False if that is not to be yet."""
+        """Rewrite the current object of a name. False if it is too young to be rewritten."""
         name, tenant = newest.name, report.tenant
         for _ in range(ATTEMPTS):
-            found = self._bucket.fetch(name)
-            if found is None:
+            stored_object = self._bucket.fetch(name)
+            if stored_object is None:
                 return True
             try:
-                contents = object_format.unpack_rows(found)
+                contents = object_format.unpack_rows(stored_object)
             except CorruptObjectError as error:
                 report.broken[name] = str(error)
                 return True
@@ -197,7 +206,7 @@ class Forgetter:
                 return False
             packed = object_format.remove_rows(contents, gone)
             if report.dry_run or self._bucket.replace(
-                name, packed.body, packed.metadata, found.etag
+                name, packed.body, packed.metadata, stored_object.etag
             ):
                 report.objects += 1
                 report.rows += len(gone)
@@ -208,11 +217,13 @@ class Forgetter:
         self, version: ObjectVersion, until: dt.datetime | None, report: ForgetReport
     ) -> None:
         """Remove a version that holds the tenant's rows."""
-        found = self._bucket.fetch(version.name, version.id)
-        if found is None:
+        stored_object = self._bucket.fetch(version.name, version.id)
+        if stored_object is None:
             return
         try:
-            gone = _select_tenant(report.tenant, object_format.unpack_rows(found).rows, until)
+            gone = _select_tenant(
+                report.tenant, object_format.unpack_rows(stored_object).rows, until
+            )
         except CorruptObjectError as error:
             report.broken[f"{version.name}?versionId={version.id}"] = str(error)
             return

@@ -1,9 +1,9 @@
-"""The objects of the archive: rows packed, with what a verification needs beside them. Pure.
+"""The objects of the archive: packed rows, and metadata for the verification. Pure.
 
-Gzip NDJSON. An object's metadata says what it holds, so that a row that is edited, added or taken
-away by hand shows: ``last`` (a link's last number; the chain goes on behind it), ``rows`` (how
-many there are), ``sha256`` (of the lines), ``forgotten`` (rows that were taken out for a tenant
-that is forgotten) and ``redriven`` (rows that came by a redrive).
+Gzip NDJSON. An object's metadata describes its contents, so that a row that is edited, added or
+removed by hand is detectable: ``last`` (a link's last number; the chain goes on behind it),
+``rows`` (the number of rows), ``sha256`` (of the lines), ``forgotten`` (rows that were removed for
+a tenant that is forgotten) and ``redriven`` (rows that a redrive appended).
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ LAST, ROWS, DIGEST, FORGOTTEN, REDRIVEN = "last", "rows", "sha256", "forgotten",
 
 
 class CorruptObjectError(DaichoError):
-    """An object that cannot be read, or holds something else than its metadata says."""
+    """An object that cannot be read, or does not match its metadata."""
 
 
 @dataclass(frozen=True)
 class PackedObject:
-    """What is stored of an object."""
+    """The stored form of an object."""
 
     body: bytes
     metadata: Mapping[str, str]
@@ -35,7 +35,7 @@ class PackedObject:
 
 @dataclass(frozen=True)
 class ObjectContents:
-    """What an object holds. ``forgotten`` and ``redriven`` count rows; ``last`` "" of a side."""
+    """The contents of an object. ``forgotten`` and ``redriven`` count rows."""
 
     rows: tuple[ArchivedRow, ...]
     last: str
@@ -44,14 +44,14 @@ class ObjectContents:
 
     @property
     def counted(self) -> int:
-        """How many rows were archived with it, whatever was forgotten since."""
+        """The number of rows that were archived with it, including forgotten ones."""
         return len(self.rows) + self.forgotten
 
 
 def pack_rows(
     rows: Iterable[ArchivedRow], last: str, *, forgotten: int = 0, redriven: int = 0
 ) -> PackedObject:
-    """Make an object: the same rows give the same bytes."""
+    """Make an object. The same rows always give the same bytes."""
     lines = [row.line for row in rows]
     plain = b"".join(lines)
     metadata = {LAST: last, ROWS: str(len(lines)), DIGEST: hashlib.sha256(plain).hexdigest()}
@@ -60,34 +60,34 @@ def pack_rows(
     return PackedObject(gzip.compress(plain, mtime=0), metadata)
 
 
-def unpack_rows(found: FetchedObject) -> ObjectContents:
-    """Read an object, and check that it holds what its metadata says.
+def unpack_rows(stored_object: FetchedObject) -> ObjectContents:
+    """Read an object, and check that it matches its metadata.
 
     Raises:
-        CorruptObjectError: says what is wrong.
+        CorruptObjectError: the object is corrupt. The message gives the reason.
     """
-    told = found.metadata
-    missing = [name for name in (LAST, ROWS, DIGEST) if name not in told]
+    metadata = stored_object.metadata
+    missing = [name for name in (LAST, ROWS, DIGEST) if name not in metadata]
     if missing:
         raise CorruptObjectError(f"its metadata lacks {', '.join(missing)}")
     try:
-        plain = gzip.decompress(found.body)
+        plain = gzip.decompress(stored_object.body)
     except (OSError, EOFError, zlib.error) as error:
         raise CorruptObjectError(f"it cannot be unpacked: {error}") from error
-    if hashlib.sha256(plain).hexdigest() != told[DIGEST]:
+    if hashlib.sha256(plain).hexdigest() != metadata[DIGEST]:
         raise CorruptObjectError("its rows are not those that were written: the checksum differs")
     try:
         rows = tuple(ArchivedRow.parse(line) for line in plain.splitlines())
-        counts = [int(told.get(name, 0)) for name in (ROWS, FORGOTTEN, REDRIVEN)]
+        counts = [int(metadata.get(name, 0)) for name in (ROWS, FORGOTTEN, REDRIVEN)]
     except (RowError, ValueError) as error:
         raise CorruptObjectError(str(error)) from error
     if counts[0] != len(rows):
         raise CorruptObjectError(f"it holds {len(rows)} rows, and its metadata says {counts[0]}")
-    return ObjectContents(rows, told[LAST], counts[1], counts[2])
+    return ObjectContents(rows, metadata[LAST], counts[1], counts[2])
 
 
 def remove_rows(contents: ObjectContents, gone: Sequence[ArchivedRow]) -> PackedObject:
-    """The same object without some of its rows: same name, same last number."""
+    """The same object without some of its rows. Its name and last number are unchanged."""
     taken = {row.seq for row in gone}
     left = [row for row in contents.rows if row.seq not in taken]
     forgotten = contents.forgotten + len(contents.rows) - len(left)

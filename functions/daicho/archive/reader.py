@@ -1,7 +1,7 @@
 """Reading the archive: its objects by entity and day, their rows by entity, tenant, key and time.
 
-Only the partitions that can hold what is asked for are listed, and an object that cannot be read
-is named and passed over.
+Only the partitions that can hold a selected row are listed. An object that cannot be read is
+reported by name and skipped.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from daicho.storage.protocols import FetchesObjects, ListsObjects
 
 ARCHIVE_PREFIX = "entity="
 END = chr(ord("/") + 1)
-"""After a folder's name: behind all that is in it, whatever somebody has called it."""
+"""Appended to a folder's name: sorts behind every object in the folder, whatever its name."""
 _DAY_AT = slice(3, 13)
 
 
 class ArchiveReaderBucket(ListsObjects, FetchesObjects, Protocol):
-    """What this needs of the bucket."""
+    """The bucket operations that the reader needs."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ ALL_DAYS = DayRange()
 
 @dataclass(frozen=True)
 class Selection:
-    """Which rows: all that meet everything that is given.
+    """A selection of rows. A row must meet every condition that is set.
 
-    ``entities``: of these; empty for all. ``key``: the item's own. ``since`` and ``until``: when
-    it was deleted, the first inclusive, the second not; both with a time zone.
+    ``entities``: the entities; empty for all. ``key``: the key of the item. ``since`` (inclusive)
+    and ``until`` (exclusive): the range of the deletion time, both with a time zone.
     """
 
     entities: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class Selection:
 
     @property
     def days(self) -> DayRange:
-        """The days that can hold it."""
+        """The days that can hold a selected row."""
         first = self.since.astimezone(dt.UTC).date() if self.since else dt.date.min
         last = dt.date.max
         if self.until:
@@ -75,11 +75,11 @@ class Selection:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """The entities that can hold it: a key names its own."""
+        """The entities that can hold a selected row. A key contains the name of its entity."""
         if self.key is None:
             return self.entities
         named = keys.parse(self.key.pk)[1:2]
-        return tuple(each for each in named if not self.entities or each in self.entities)
+        return tuple(entity for entity in named if not self.entities or entity in self.entities)
 
     def __contains__(self, row: ArchivedRow) -> bool:
         return (
@@ -93,7 +93,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class StoredObjectInfo:
-    """An object of the archive. ``link`` is None of one that no archiver would have named so."""
+    """An object of the archive. ``link`` is None if no archiver would give that name."""
 
     name: str
     size: int
@@ -104,78 +104,80 @@ class StoredObjectInfo:
 
 
 BrokenObject = Callable[[str, CorruptObjectError], None]
-"""Told the name of an object that cannot be read, and why."""
+"""Receives the name of an object that cannot be read, and the error."""
 
 
 class ArchiveReader:
     """The archive in a bucket."""
 
     def __init__(self, bucket: ArchiveReaderBucket, *, seconds: float = 30.0) -> None:
-        """``seconds``: how long to go on trying to read an object."""
+        """``seconds``: how long a read of an object is retried."""
         self.bucket = bucket
         self._seconds = seconds
 
     def list_entities(self) -> Iterator[str]:
-        """The entities of which there is anything, in order."""
+        """The entities that have objects, in order."""
         behind = ""
-        while found := next(self.bucket.list_objects(ARCHIVE_PREFIX, behind=behind, most=1), None):
-            head = found.name.partition("/")[0]
+        while entry := next(self.bucket.list_objects(ARCHIVE_PREFIX, behind=behind, most=1), None):
+            head = entry.name.partition("/")[0]
             yield head.removeprefix(ARCHIVE_PREFIX)
             behind = f"{head}{END}"
 
     def list_objects(self, entity: str, days: DayRange = ALL_DAYS) -> Iterator[StoredObjectInfo]:
-        """The objects of an entity and some days of deletion, in order; foreign ones too."""
+        """The objects of an entity and a range of deletion days, in order, with foreign ones."""
         home = f"{ARCHIVE_PREFIX}{entity}/"
         begin = "" if days.first == dt.date.min else f"{home}dt={days.first.isoformat()}"
         end = f"{home}dt={days.last.isoformat()}{END}" if days.last < dt.date.max else None
-        found = self.bucket.list_objects(home, behind=begin)
-        for each in takewhile(lambda each: end is None or each.name < end, found):
-            day = _parse_day(each.name.removeprefix(home))
+        entries = self.bucket.list_objects(home, behind=begin)
+        for entry in takewhile(lambda listed: end is None or listed.name < end, entries):
+            day = _parse_day(entry.name.removeprefix(home))
             yield StoredObjectInfo(
-                each.name, each.size, each.modified, entity, day, Link.parse(each.name)
+                entry.name, entry.size, entry.modified, entity, day, Link.parse(entry.name)
             )
 
     def list_links(self, entity: str, days: DayRange = ALL_DAYS) -> Iterator[StoredObjectInfo]:
-        """The same without what is foreign: links and side objects."""
-        return (each for each in self.list_objects(entity, days) if each.link is not None)
+        """The same without foreign objects: links and side objects."""
+        return (info for info in self.list_objects(entity, days) if info.link is not None)
 
     def read_chain(self, link: Link) -> Iterator[StoredObjectInfo]:
         """The objects of one chain."""
         whole = DayRange.for_rows(link.chain.day)
         return (
-            each
-            for each in self.list_links(link.chain.entity, whole)
-            if each.link is not None and each.link.chain == link.chain
+            info
+            for info in self.list_links(link.chain.entity, whole)
+            if info.link is not None and info.link.chain == link.chain
         )
 
     def read(self, name: str) -> ObjectContents:
-        """What an object holds, checked against its metadata.
+        """The contents of an object, checked against its metadata.
 
         Raises:
             CorruptObjectError: it cannot be read, or it is not what was written.
             UnavailableError: the bucket does not answer.
         """
-        found = retry(lambda: self.bucket.fetch(name), RetryBudget.for_seconds(self._seconds))
-        if found is None:
+        stored_object = retry(
+            lambda: self.bucket.fetch(name), RetryBudget.for_seconds(self._seconds)
+        )
+        if stored_object is None:
             raise CorruptObjectError("it has been removed")
-        return object_format.unpack_rows(found)
+        return object_format.unpack_rows(stored_object)
 
     def list_selected(
         self, selection: Selection, *, behind: str = ""
     ) -> Iterator[StoredObjectInfo]:
-        """The objects that can hold what is selected; those behind a name, in order of name."""
+        """The objects that can hold selected rows and sort behind a name, in order of name."""
         for entity in sorted(selection.folders or self.list_entities()):
-            for each in self.list_links(entity, selection.days):
-                if each.name > behind:
-                    yield each
+            for info in self.list_links(entity, selection.days):
+                if info.name > behind:
+                    yield info
 
     def read_rows(self, selection: Selection, broken: BrokenObject) -> Iterator[ArchivedRow]:
-        """The rows that are selected, object after object."""
-        for each in self.list_selected(selection):
+        """The selected rows, one object after the other."""
+        for info in self.list_selected(selection):
             try:
-                contents = self.read(each.name)
+                contents = self.read(info.name)
             except CorruptObjectError as error:
-                broken(each.name, error)
+                broken(info.name, error)
                 continue
             yield from (row for row in contents.rows if row in selection)
 

@@ -1,9 +1,9 @@
-"""What Lambda gave up, back into the archive, each row once (EXACTNESS rule 22).
+"""Archives batches that Lambda gave up, each row once (EXACTNESS rule 22).
 
-A record that its chain has not passed is the chain's next link. One that it has passed was
-archived before it was given up, or was left out: the link that spans its number says which, and
-only if it is absent there it gets an object of its own, beside the chain. A link never changes
-what it spans, so whoever asks again finds the same.
+A record that its chain has not passed becomes the chain's next link. A record that the chain has
+passed was either archived before it was given up, or left out. The link that spans its number
+shows which. Only a record that is absent from that link gets an object of its own, beside the
+chain. The span of a link never changes, so a repeat has the same result.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from daicho.stream.records import Batch, StreamRecord
 
 
 class RearchiverTable(chain_writer.ArchiverTable, GetsItems, Protocol):
-    """What this needs of the table."""
+    """The table operations that the rearchiver needs."""
 
     def put(self, item: Image) -> Image | None:
         """Write a whole item."""
 
 
 class RearchiverBucket(CreatesObjects, ListsNames, FetchesObjects, Protocol):
-    """What this needs of the bucket."""
+    """The bucket operations that the rearchiver needs."""
 
 
 @dataclass(frozen=True)
 class RearchiveResult:
-    """How many rows a batch added, and how many the archive held already."""
+    """The number of rows that a batch added, and of those that the archive held already."""
 
     added: int = 0
     already: int = 0
 
 
 class Rearchiver:
-    """Brings discarded batches of the archive's consumer home."""
+    """Archives discarded batches of the archive's consumer."""
 
     def __init__(
         self,
@@ -80,24 +80,24 @@ class Rearchiver:
     def _rearchive_run(self, stretch: RecordRun) -> int:
         chain = stretch.chain
         marks: dict[str, Image | None] = {}
-        out = {each.seq for each in stretch.records if self._is_forgotten(each, marks)}
+        out = {record.seq for record in stretch.records if self._is_forgotten(record, marks)}
         kept = [record for record in stretch.records if record.seq not in out]
         gone = [record for record in stretch.records if record.seq in out]
         written = self._appender.append(chain, kept, redriven=True) if kept else frozenset()
         passed = [record for record in kept if record.seq not in written]
         absent = self._select_absent(chain, passed) if passed else []
-        if found := len(stretch.records) - len(written) - len(absent):
-            self._note_found(chain, stretch.records[0].seq, found)
+        if archived_rows := len(stretch.records) - len(written) - len(absent):
+            self._note_found(chain, stretch.records[0].seq, archived_rows)
         beside = [*absent, *gone]
         return len(written) + sum(
-            self._write_side_object(chain, each, each.seq in out) for each in beside
+            self._write_side_object(chain, record, record.seq in out) for record in beside
         )
 
     def _note_found(self, chain: Chain, first: str, rows: int) -> None:
-        """Note how many rows are there already, for those who count.
+        """Note how many rows the archive holds already, for the verifier.
 
-        An attempt that went on after its batch was given up may have written them, behind the back
-        of whoever counts what is handed over.
+        An attempt that went on after its batch was given up may have written them. Then they are
+        not in the count of deletions that were handed over.
         """
         key = chain.build_found_key(first)
         self._store.put(
@@ -105,49 +105,49 @@ class Rearchiver:
         )
 
     def _select_absent(self, chain: Chain, records: Sequence[StreamRecord]) -> list[StreamRecord]:
-        """Those that the links which span their numbers do not hold."""
+        """The records that are absent from the links that span their numbers."""
         links = [
             link for name in self._bucket.list_names(chain.prefix) if (link := Link.parse(name))
         ]
         begins = sorted(link.after for link in links if link.chain == chain and not link.is_side)
         held: dict[str, frozenset[str]] = {}
-        found = []
+        absent = []
         for record in records:
             before = [after for after in begins if after < record.seq]
             spanning = chain.render_link_name(max(before, default=START))
             if spanning not in held:
                 held[spanning] = self._list_held(spanning)
             if record.seq not in held[spanning]:
-                found.append(record)
-        return found
+                absent.append(record)
+        return absent
 
     def _list_held(self, name: str) -> frozenset[str]:
-        found = self._bucket.fetch(name)
-        if found is None:
+        stored_object = self._bucket.fetch(name)
+        if stored_object is None:
             raise CorruptObjectError(f"{name}: it has been removed")
         try:
-            return frozenset(row.seq for row in object_format.unpack_rows(found).rows)
+            return frozenset(row.seq for row in object_format.unpack_rows(stored_object).rows)
         except CorruptObjectError as error:
             raise CorruptObjectError(f"{name}: {error}") from error
 
     def _write_side_object(self, chain: Chain, record: StreamRecord, forgotten: bool) -> bool:
-        """Make a record's side object; False if it stands there. The table says that it does."""
+        """Create a record's side object and its item in the table. False if the object exists."""
         rows = [] if forgotten else [ArchivedRow.from_record(record, self._ledger)]
         packed = object_format.pack_rows(rows, record.seq, forgotten=int(forgotten))
         created = self._bucket.create(
             chain.render_side_name(record.seq), packed.body, packed.metadata
         )
-        # Behind the object, and again each time: it is only ever asked whether an object is gone.
+        # After the object, and on each call: the item only serves to detect a removed object.
         key = chain.build_side_key(record.seq)
         named: Mapping[str, Mapping[str, str]] = {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
         self._store.put(named)
         return created and not forgotten
 
     def _is_forgotten(self, record: StreamRecord, marks: dict[str, Image | None]) -> bool:
-        """Whether its tenant was forgotten after it was deleted: then it stays out.
+        """Whether the record's tenant was forgotten after the deletion: then it stays out.
 
-        Its link may have been rewritten without it, so that it would be taken for absent.
-        ``marks``: those that were read before.
+        Its link may have been rewritten without it, so the record would appear to be absent.
+        ``marks``: the marks that were read before.
         """
         tenant = ArchivedRow.from_record(record, self._ledger).tenant
         if tenant not in marks:

@@ -1,9 +1,9 @@
-"""Restoring: archived items back into the table, as writes like any other.
+"""Restores archived items into the table, as ordinary writes.
 
-A restored item lives as long as a new one, is of its entity's current generation, and what is
-derived from it follows through the stream. It carries `RESTORED`: which row it was made from,
-and of which generation that was, so that a second run finds its own work done, and what goes on
-counting an expired item is not counted twice (`daicho.stream.changes`).
+A restored item lives as long as a new one and has its entity's current generation. Its derived
+items follow through the stream. It carries the attribute `RESTORED_MARK`, which names its row and
+the row's generation. So a second run recognises its own work, and a tally that still counts an
+expired item does not count it twice (`daicho.stream.changes`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Outcome = Literal["restored", "own", "replaced", "already", "newer", "waiting"]
 WRITTEN: tuple[Outcome, ...] = ("restored", "replaced")
 ATTEMPTS = 8
 MAX_NAMED = 1_000
-"""Rows that a report names one by one."""
+"""The most rows that a report names one by one."""
 RESTORED_LIFETIME = 48 * 3600.0
 
 
@@ -56,18 +56,18 @@ class RestorerTable(Protocol):
 
 
 class UnrestorableError(DaichoError):
-    """A row of which no item of today's declarations can be made."""
+    """A row that cannot become an item under the current declarations."""
 
 
 @dataclass
 class RestoreReport:
-    """What a restoring did, or, of a dry run, would do.
+    """The result of a restoration. After a dry run: what a run would do.
 
-    ``rows``: selected; of one key only the newest is brought back. ``restored``: written now, of
-    these ``replaced`` over a live item. ``already``: an earlier run's. ``newer``: left alone, as a
-    live item stands there. ``waiting``: an expired item stands there, and has to be archived
-    first. ``unrestorable`` and ``broken`` name rows and objects, and why. ``cursor``: the next
-    run goes on behind it; ``finished``: there is nothing behind.
+    ``rows``: selected; of one key only the newest is restored. ``restored``: written now, of these
+    ``replaced`` over a live item. ``already``: restored by an earlier run. ``newer``: not written,
+    because a live item exists. ``waiting``: an expired item exists, and must be archived first.
+    ``unrestorable`` and ``broken`` name rows and objects with the reason. ``cursor``: the next run
+    goes on behind it. ``finished``: nothing is left behind the cursor.
     """
 
     dry_run: bool = True
@@ -86,7 +86,7 @@ class RestoreReport:
 
     @property
     def complete(self) -> bool:
-        """Whether everything that was selected is back."""
+        """Whether every selected row is restored."""
         left = (self.newer, self.waiting, self.failed, self.broken)
         return self.finished and not any(left)
 
@@ -96,7 +96,7 @@ class RestoreReport:
         return {**vars(self), **named, "failed": self.failed, "complete": self.complete}
 
     def add_failure(self, row: ArchivedRow, error: Exception) -> None:
-        """Note a row that cannot be brought back."""
+        """Note a row that cannot be restored."""
         self.failed += 1
         if len(self.unrestorable) < MAX_NAMED:
             key = [row.key.pk, row.key.sk]
@@ -104,7 +104,7 @@ class RestoreReport:
 
 
 class Restorer:
-    """Brings archived items back."""
+    """Restores archived items."""
 
     def __init__(
         self,
@@ -129,11 +129,11 @@ class Restorer:
         tell: Callable[[RestoreReport], None] = lambda _: None,
         patience: RetryBudget | None = None,
     ) -> RestoreReport:
-        """Bring back what is selected, object after object.
+        """Restore the selected rows, one object after the other.
 
-        Of rows of one key the newest counts. Nothing is written over a live item unless
-        ``over_newer``. ``resume``: the cursor of a report that was not finished. ``tell`` hears
-        of the report after each object. It may be run again: what is back stays as it is.
+        Of the rows of one key only the newest is restored. A live item is replaced only if
+        ``over_newer`` is set. ``resume``: the cursor of an unfinished report. ``tell`` receives
+        the report after each object. It may be run again: restored items stay as they are.
         """
         patience = patience or RetryBudget.for_seconds(RESTORED_LIFETIME)
         report = RestoreReport(dry_run, cursor=resume)
@@ -173,7 +173,7 @@ class Restorer:
 
 @dataclass(frozen=True)
 class _RestoreRun:
-    """One run over the rows; safe to share by threads."""
+    """One run over the rows. Threads may share it."""
 
     store: RestorerTable
     ledger: Ledger
@@ -184,10 +184,10 @@ class _RestoreRun:
     closed: dict[str, bool] = field(default_factory=dict)
 
     def restore_row(self, row: ArchivedRow) -> None:
-        """Bring one row's item back, or find why not.
+        """Restore the item of one row, or note why that is not possible.
 
         Raises:
-            UnavailableError: it is not known to be done.
+            UnavailableError: the result is unknown.
         """
         try:
             if self._is_closed(row.tenant):
@@ -198,21 +198,21 @@ class _RestoreRun:
                 self.report.add_failure(row, error)
             return
         dry = self.report.dry_run
-        stands = self.store.get(row.key, consistent=True) if dry else None
+        existing = self.store.get(row.key, consistent=True) if dry else None
         for _ in range(ATTEMPTS):
-            outcome = self._restore_item(image, stands)
+            outcome = self._restore_item(image, existing)
             if dry or outcome not in WRITTEN:
                 return self._count(outcome)
             try:
-                self.store.put(image, **_is_restored_onto(stands))
+                self.store.put(image, **_is_restored_onto(existing))
             except ConditionFailedError as refused:
-                stands = refused.item
+                existing = refused.item
             else:
                 return self._count(outcome)
         raise UnavailableError(f"others are at {row.key}, again and again")
 
     def _is_closed(self, tenant: str) -> bool:
-        """Whether a tenant was deleted: what came back of it nobody could read or remove."""
+        """Whether a tenant was deleted: nobody could read or remove its restored items."""
         if tenant not in self.closed:
             mark = self.store.get(build_closed_mark_key(tenant), consistent=True)
             self.closed[tenant] = mark is not None
@@ -223,7 +223,7 @@ class _RestoreRun:
             return "restored"
         mark, wanted = existing.get(RESTORED_MARK), image[RESTORED_MARK]
         if mark == wanted:
-            return "own"  # this very write: its answer was lost
+            return "own"  # written by this call, whose answer was lost
         if mark is not None and mark["M"].get("seq") == wanted["M"]["seq"]:
             return "already"
         if (attributes.get_integer(existing, "ttl") or _NEVER) <= self.now.timestamp():
@@ -243,10 +243,10 @@ class _RestoreRun:
 def build_restored_image(
     row: ArchivedRow, ledger: Ledger, now: dt.datetime
 ) -> dict[str, AttributeValue]:
-    """The image that a row is brought back as.
+    """The image of the restored item of a row.
 
     Raises:
-        UnrestorableError: says why none can be made.
+        UnrestorableError: no image can be made. The message gives the reason.
     """
     try:
         current = ledger.current_generation(row.entity)
@@ -265,7 +265,7 @@ def build_restored_image(
             raise UnrestorableError("its declarations give it another key today")
         derived_items.compute_index_rows(plan, image)
         contributions.compute_contributions(plan, image)
-        # The projector reads it by the plan that it was archived under, too.
+        # The projector also reads it by the plan under which it was archived.
         contributions.compute_contributions(ledger.find_plan(row.entity, row.gen or 0), image)
     except (UnknownEntityError, NewerGenerationError) as error:
         raise UnrestorableError(str(error)) from error
@@ -283,17 +283,17 @@ def build_restored_image(
 
 
 def to_storable(value: AttributeValue) -> dict[str, Any]:
-    """An attribute value as botocore takes it: binary ones are base64 in the archive."""
+    """An attribute value in botocore's form. The archive holds binary values as base64."""
     ((kind, content),) = value.items()
     match kind:
         case "B":
             return {"B": _decode_value(content)}
         case "BS":
-            return {"BS": [_decode_value(each) for each in content]}
+            return {"BS": [_decode_value(element) for element in content]}
         case "M":
-            return {"M": {name: to_storable(each) for name, each in content.items()}}
+            return {"M": {name: to_storable(member) for name, member in content.items()}}
         case "L":
-            return {"L": [to_storable(each) for each in content]}
+            return {"L": [to_storable(element) for element in content]}
         case _:
             return {kind: content}
 
@@ -303,16 +303,16 @@ def _decode_value(text: str) -> bytes:
 
 
 def _is_restored_onto(existing: Image | None) -> dict[str, Any]:
-    """The condition that nothing stands there, or the very item that was seen."""
+    """The condition that the key has no item, or still has the item that was read."""
     if existing is None:
         return {"condition": "attribute_not_exists(PK)", "names": {}, "values": {}}
     names = {f"#{name}": name for name in ("version", "created_at", "ttl")}
-    there = {name: existing[name] for name in names.values() if name in existing}
+    snapshot = {name: existing[name] for name in names.values() if name in existing}
     same = [
-        f"#{name} = :{name}" if name in there else f"attribute_not_exists(#{name})"
+        f"#{name} = :{name}" if name in snapshot else f"attribute_not_exists(#{name})"
         for name in names.values()
     ]
-    values = {f":{name}": value for name, value in there.items()}
+    values = {f":{name}": value for name, value in snapshot.items()}
     return {"condition": " AND ".join(same), "names": names, "values": values}
 
 

@@ -1,4 +1,4 @@
-"""Rows of the archive: how an expired item is written down, and read again. Pure.
+"""Rows of the archive: the format in which expired items are written and read. Pure.
 
 One JSON object a line: ``tenant``, ``entity``, ``gen`` (the generation of the entity's
 declarations, null if the image holds none), ``deleted_at`` (UTC), ``seq``, ``raw`` (true if the
@@ -28,7 +28,7 @@ _KINDS = {"str": "S", "int": "N", "decimal": "N", "bool": "BOOL", "date": "S", "
 
 
 class RowError(DaichoError):
-    """A line that is no row of the archive."""
+    """A line that is not a row of the archive."""
 
 
 @dataclass(frozen=True)
@@ -62,18 +62,18 @@ class ArchivedRow:
         """Read a line.
 
         Raises:
-            RowError: it is none that was ever written.
+            RowError: the line is not a row that the archiver writes.
         """
         try:
-            found = json.loads(line)
+            values = json.loads(line)
             row = cls(
-                tenant=_check_text(found["tenant"]),
-                entity=_check_text(found["entity"]),
-                gen=_check_whole_number(found["gen"]),
-                deleted_at=_check_instant(found["deleted_at"]),
-                seq=_number(found["seq"]),
-                raw=bool(found["raw"]),
-                item=dict(found["item"]),
+                tenant=_check_text(values["tenant"]),
+                entity=_check_text(values["entity"]),
+                gen=_check_whole_number(values["gen"]),
+                deleted_at=_check_instant(values["deleted_at"]),
+                seq=_number(values["seq"]),
+                raw=bool(values["raw"]),
+                item=dict(values["item"]),
             )
             _check_text(row.key.pk), _check_text(row.key.sk)
             return row
@@ -87,25 +87,25 @@ class ArchivedRow:
 
     @property
     def line(self) -> bytes:
-        """The row as a line: the same row gives the same bytes."""
-        told: Mapping[str, Any] = {
+        """The row as a line. The same row always has the same bytes."""
+        values: Mapping[str, Any] = {
             **vars(self),
             "deleted_at": keys.render_instant(self.deleted_at),
             "item": self.item,
         }
         shown: dict[str, Any] = {"sort_keys": True, "separators": (",", ":")}
         try:
-            line = json.dumps(told, ensure_ascii=False, **shown).encode()
-        except UnicodeEncodeError:  # a lone surrogate: escaped it is kept
-            line = json.dumps(told, **shown).encode()
+            line = json.dumps(values, ensure_ascii=False, **shown).encode()
+        except UnicodeEncodeError:  # a lone surrogate: escaping keeps it
+            line = json.dumps(values, **shown).encode()
         return line + b"\n"
 
 
 def is_readable(image: Image, ledger: Ledger) -> bool:
     """Whether the plan of the image's own generation can read it.
 
-    Its key is the one that the plan gives it, and its fields are of the kinds that it says. What
-    follows from the image is not derived: it might take long, or fail, and it is not archived.
+    Its key must be the key that the plan builds, and its fields must have the kinds of the plan.
+    Derived items are not computed: that may take long or fail, and they are not archived.
     """
     try:
         entity = image["type"]["S"]
@@ -142,17 +142,17 @@ def _check_whole_number(value: object) -> int | None:
 
 
 def _check_instant(value: object) -> dt.datetime:
-    found = dt.datetime.fromisoformat(_check_text(value))
-    if found.tzinfo is None:
+    instant = dt.datetime.fromisoformat(_check_text(value))
+    if instant.tzinfo is None:
         raise ValueError(f"{value!r} has no time zone")
-    return found
+    return instant
 
 
 def _number(value: object) -> str:
-    found = _SEQ.fullmatch(_check_text(value))
-    if found is None:
+    match = _SEQ.fullmatch(_check_text(value))
+    if match is None:
         raise ValueError(f"{value!r} is no number of a stream")
-    return found[0]
+    return match[0]
 
 
 def _check_text(value: object) -> str:

@@ -1,4 +1,4 @@
-"""What a verification says: plain data."""
+"""The result of a verification: plain data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KINDS: dict[Kind, str] = {
 
 @dataclass(frozen=True)
 class VerifyFinding:
-    """One thing that is not as it should be. ``name`` is an object's, or a chain's prefix."""
+    """One fault. ``name`` is the name of an object or the prefix of a chain."""
 
     kind: Kind
     name: str
@@ -33,13 +33,12 @@ class VerifyFinding:
 
 @dataclass
 class VerifyCounts:
-    """What was counted. All but ``bytes`` and ``chains`` and ``objects`` are rows.
+    """The counts. All but ``bytes``, ``chains`` and ``objects`` count rows.
 
-    ``deletions``: handed to the archive's consumer. ``rows``: in objects, side objects included;
-    ``sides``: those of them; ``forgotten``: taken out since; ``redriven``: appended by a redrive;
-    ``there``: that a redrive found archived already, whoever wrote them;
-    ``raw``: that the model could not read. ``under_way``: handed over within the last hour, and
-    not archived yet.
+    ``deletions``: handed to the archive's consumer. ``rows``: in objects, including side objects.
+    ``sides``: in side objects. ``forgotten``: removed since. ``redriven``: appended by a redrive.
+    ``there``: found in the archive by a redrive, whoever wrote them. ``raw``: not readable by the
+    model. ``under_way``: handed over within the last hour, and not archived yet.
     """
 
     chains: int = 0
@@ -57,38 +56,38 @@ class VerifyCounts:
 
 @dataclass
 class VerifyReport:
-    """What a verification found, and what it counted."""
+    """The findings and the counts of a verification."""
 
     findings: list[VerifyFinding] = field(default_factory=list)
     counts: VerifyCounts = field(default_factory=VerifyCounts)
 
     def find(self, kind: Kind, name: str, detail: str = "") -> None:
-        """Note something."""
+        """Note a finding."""
         self.findings.append(VerifyFinding(kind, name, detail))
 
     def add(self, other: VerifyReport) -> None:
-        """Take in what another verification, of something else, has found."""
+        """Add the findings and counts of another verification, of other partitions."""
         self.findings += other.findings
         for name, count in vars(other.counts).items():
             setattr(self.counts, name, getattr(self.counts, name) + count)
 
     @property
     def is_sound(self) -> bool:
-        """Whether all is as it should be."""
+        """Whether there are no findings."""
         return not self.findings
 
     @property
     def mismatches(self) -> int:
-        """How many things are not: what an audit's metric shows."""
+        """The number of findings, which is the metric of an audit."""
         return len(self.findings)
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain JSON values."""
-        kinds = Counter(each.kind for each in self.findings)
+        kinds = Counter(finding.kind for finding in self.findings)
         return {
             "sound": self.is_sound,
             "mismatches": self.mismatches,
             "kinds": {kind: kinds[kind] for kind in KINDS if kinds[kind]},
             "counts": vars(self.counts),
-            "findings": [vars(each) for each in self.findings],
+            "findings": [vars(finding) for finding in self.findings],
         }

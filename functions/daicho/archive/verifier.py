@@ -1,9 +1,13 @@
-"""Verifying the archive: every deletion that was handed over against every row that is there.
+"""Verification of the archive: compares every deletion that was handed over with the stored rows.
 
-Of each chain: its links follow each other without gap or overlap, from the start to the watermark
-that the table holds; each object holds what its metadata says; no row stands twice; every side
-object that the table names is there; and there are as many rows as deletions were handed to the
-consumer. What was given up before it was counted, and came by a redrive, may be more.
+A verification checks each chain:
+
+- Its links follow each other without gap or overlap, from the start to the watermark in the table.
+- Each object holds what its metadata describes.
+- No row occurs twice.
+- Every side object that the table names exists.
+- The number of rows equals the number of deletions that the consumer received. Rows that were
+  given up before they were counted, and that a redrive appended, may exceed that number.
 """
 
 from __future__ import annotations
@@ -27,8 +31,8 @@ from daicho.storage.protocols import GetsItems, QueriesItems
 from daicho.storage.requests import Query
 
 DELIVERY_GRACE = dt.timedelta(hours=1)
-"""So long a deletion that was handed over may lack its row: an attempt is retried for longer only
-if something is wrong, and then it should be known."""
+"""For this time a deletion that was handed over may lack its row. An attempt is retried for longer
+only if something is wrong, and then the verification should report it."""
 
 
 class VerifierTable(GetsItems, QueriesItems, Protocol):
@@ -37,7 +41,7 @@ class VerifierTable(GetsItems, QueriesItems, Protocol):
 
 @dataclass(frozen=True)
 class _ObjectSummary:
-    """What is kept of an object's contents once its rows were looked at: a day may be millions."""
+    """The summary of an object after its rows were checked. A day may have millions of rows."""
 
     last: str
     counted: int
@@ -51,7 +55,7 @@ class _ObjectSummary:
 
 @dataclass(frozen=True)
 class _Object:
-    """An object that was read. ``told`` is None if it is corrupt."""
+    """An object that was read. ``summary`` is None if the object is corrupt."""
 
     stored: StoredObjectInfo
     link: Link
@@ -60,9 +64,9 @@ class _Object:
 
 @dataclass(frozen=True)
 class _ChainState:
-    """What the table says of a chain: its item, the numbers of its side objects.
+    """The state of a chain in the table: its item and the numbers of its side objects.
 
-    ``there``: rows that a redrive found archived already, of batches that were given up.
+    ``objects``: rows of abandoned batches that a redrive found in the archive already.
     """
 
     item: Image
@@ -71,17 +75,17 @@ class _ChainState:
 
 
 class _SequenceIndex:
-    """Where each number of a day stands, in little space: 100 to 150 bytes a row."""
+    """The object of each sequence number of a day, in 100 to 150 bytes a row."""
 
     def __init__(self) -> None:
         self._by_label: defaultdict[str, dict[int, str]] = defaultdict(dict)
 
     def add(self, seq: str, name: str) -> str | None:
-        """Note a number; gives the object in which it stood already, if it did."""
+        """Note a number. Returns the object that already held it, or None."""
         label, _, number = seq.rpartition("#")
-        known = self._by_label[label]
-        before = known.get(int(number))
-        known[int(number)] = name
+        names = self._by_label[label]
+        before = names.get(int(number))
+        names[int(number)] = name
         return before
 
 
@@ -98,9 +102,9 @@ class Verifier:
         self._store, self._archive, self._now = store, archive, now
 
     def verify(self, days: DayRange, entities: Sequence[str]) -> VerifyReport:
-        """Verify what was deleted on some days, of some entities.
+        """Verify the deletions of these days and entities.
 
-        Both must be said: a chain of which every object is gone is found by the table alone.
+        Both arguments are required: only the table shows a chain that has lost every object.
         """
         report = VerifyReport()
         for entity in entities:
@@ -113,38 +117,39 @@ class Verifier:
     def _verify_day(self, entity: str, day: dt.date, report: VerifyReport) -> None:
         """Verify one partition.
 
-        The table is read before the objects that are compared with it: what it says then was
-        there. The index may not know a chain that has just begun; its objects do.
+        The table is read before the objects that are compared with it, so the objects must hold
+        everything that the table recorded by then. The index may lack a chain that has just begun.
+        The objects of such a chain show it.
         """
         archive, whole = self._archive, DayRange.for_rows(day)
         shards = {item["GSI2SK"]["S"] for item in self._list_day(entity, day)}
-        shards |= {each.link.chain.shard for each in archive.list_links(entity, whole) if each.link}
+        shards |= {info.link.chain.shard for info in archive.list_links(entity, whole) if info.link}
         before = {
             Chain(shard, entity, day): self._read_chain_state(Chain(shard, entity, day))
             for shard in shards
         }
         stored = list(archive.list_objects(entity, whole))
-        for each in stored:
+        for entry in stored:
             report.counts.objects += 1
-            report.counts.bytes += each.size
-            if each.link is None:
-                report.find("foreign", each.name, "no archiver gave it this name")
+            report.counts.bytes += entry.size
+            if entry.link is None:
+                report.find("foreign", entry.name, "no archiver gave it this name")
         links = sorted(
-            ((each.link, each) for each in stored if each.link), key=lambda pair: pair[0]
+            ((info.link, info) for info in stored if info.link), key=lambda pair: pair[0]
         )
-        there = {
-            chain: [each for _, each in group]
+        chain_objects = {
+            chain: [info for _, info in group]
             for chain, group in groupby(links, key=lambda pair: pair[0].chain)
         }
         seen = _SequenceIndex()
         for chain in sorted(before):
-            known = before[chain]
-            found = [self._read(each, seen, report) for each in there.get(chain, ())]
+            state = before[chain]
+            objects = [self._read(info, seen, report) for info in chain_objects.get(chain, ())]
             self._check_links(
-                [each for each in found if not each.link.is_side], known.item, chain, report
+                [member for member in objects if not member.link.is_side], state.item, chain, report
             )
-            self._check_side_objects(found, known.sides, chain, report)
-            self._check_counts(found, known, chain, report)
+            self._check_side_objects(objects, state.sides, chain, report)
+            self._check_counts(objects, state, chain, report)
 
     def _list_day(self, entity: str, day: dt.date) -> Iterator[Image]:
         query = Query(chains.render_days_list(entity, day), index="GSI2")
@@ -152,19 +157,19 @@ class Verifier:
             yield from page.items
 
     def _read_chain_state(self, chain: Chain) -> _ChainState:
-        """What the table says of a chain."""
+        """Read the state of a chain from the table."""
         key = chain.watermark_key
         item = self._store.get(key, consistent=True)
         query = Query(key.pk, prefix=keys.render_prefix(key.sk), consistent=True)
-        sides, there = set(), 0
+        sides, archived_rows = set(), 0
         for page in self._store.query_pages(query):
-            for each in page.items:
-                _, kind, seq = keys.parse(each["SK"]["S"])
+            for entry in page.items:
+                _, kind, seq = keys.parse(entry["SK"]["S"])
                 if kind == chains.SIDE_ITEM:
                     sides.add(seq)
                 else:
-                    there += attributes.get_integer(each, "rows") or 0
-        return _ChainState(item or {}, frozenset(sides), there)
+                    archived_rows += attributes.get_integer(entry, "rows") or 0
+        return _ChainState(item or {}, frozenset(sides), archived_rows)
 
     def _read(
         self, stored: StoredObjectInfo, seen: _SequenceIndex, report: VerifyReport
@@ -188,7 +193,7 @@ class Verifier:
         seen: _SequenceIndex,
         report: VerifyReport,
     ) -> None:
-        """Every row belongs where it stands, and stands there alone; ``seen``: the day's."""
+        """Check that every row belongs to its object and occurs once. ``seen``: the day's rows."""
         chain, least = link.chain, "" if link.is_side else link.after
         for row in contents.rows:
             place = (row.entity, row.deleted_at.astimezone(dt.UTC).date())
@@ -201,67 +206,72 @@ class Verifier:
     def _check_links(
         self, links: Iterable[_Object], item: Image, chain: Chain, report: VerifyReport
     ) -> None:
-        """Each link begins where the one before it ends, and the last where the table says."""
+        """Check that each link begins where the previous one ends, up to the watermark."""
         reached: str | None = chains.START
-        for each in links:
-            after = each.link.after
+        for member in links:
+            after = member.link.after
             if reached is None:
-                pass  # the one before it cannot be read: where it ends, nobody knows
+                pass  # the previous link cannot be read, so its end is unknown
             elif after > reached:
-                report.find("gap", each.stored.name, f"nothing from {reached} to {after}")
+                report.find("gap", member.stored.name, f"nothing from {reached} to {after}")
             elif after < reached:
-                report.find("overlap", each.stored.name, f"begins at {after}, before {reached}")
-            if each.summary is None:
+                report.find("overlap", member.stored.name, f"begins at {after}, before {reached}")
+            if member.summary is None:
                 reached = None
-            elif reached is None or each.summary.last > reached:
-                reached = each.summary.last
+            elif reached is None or member.summary.last > reached:
+                reached = member.summary.last
         watermark = chains.read_watermark(item)
         if reached is not None and watermark != chains.START and reached < watermark:
             report.find("removed", chain.prefix, f"nothing from {reached} to {watermark}")
 
     def _check_side_objects(
-        self, found: Iterable[_Object], sides: frozenset[str], chain: Chain, report: VerifyReport
+        self, objects: Iterable[_Object], sides: frozenset[str], chain: Chain, report: VerifyReport
     ) -> None:
-        """Every side object that the table names is there."""
-        there = {each.link.after for each in found if each.link.is_side}
-        for seq in sorted(sides - there):
+        """Check that every side object that the table names exists."""
+        numbers = {member.link.after for member in objects if member.link.is_side}
+        for seq in sorted(sides - numbers):
             report.find("removed", chain.render_side_name(seq), "the table names it")
 
     def _check_counts(
-        self, found: Sequence[_Object], before: _ChainState, chain: Chain, report: VerifyReport
+        self, objects: Sequence[_Object], before: _ChainState, chain: Chain, report: VerifyReport
     ) -> None:
-        """As many rows as deletions. With an object that cannot be read that is said already."""
-        counts, item, there = report.counts, before.item, before.objects
+        """Check that rows match deletions, unless an unreadable object is reported already."""
+        counts, item, archived_rows = report.counts, before.item, before.objects
         counts.chains += 1
-        read = [(each.link, each.summary) for each in found if each.summary is not None]
-        rows = sum(told.counted for _, told in read)
-        sides = sum(told.counted for link, told in read if link.is_side)
-        redriven = sum(told.redriven for _, told in read)
-        forgotten = sum(told.forgotten for _, told in read)
+        read = [(member.link, member.summary) for member in objects if member.summary is not None]
+        rows = sum(summary.counted for _, summary in read)
+        sides = sum(summary.counted for link, summary in read if link.is_side)
+        redriven = sum(summary.redriven for _, summary in read)
+        forgotten = sum(summary.forgotten for _, summary in read)
         deletions = attributes.get_integer(item, "seen") or 0
-        known, watermark = attributes.get_integer(item, "rows") or 0, chains.read_watermark(item)
+        table_rows, watermark = (
+            attributes.get_integer(item, "rows") or 0,
+            chains.read_watermark(item),
+        )
         linked = sum(
-            told.counted for link, told in read if not link.is_side and told.last <= watermark
+            summary.counted
+            for link, summary in read
+            if not link.is_side and summary.last <= watermark
         )
         counts.deletions += deletions
         counts.rows += rows - forgotten
         counts.sides += sides
         counts.redriven += redriven
-        counts.there += there
+        counts.there += archived_rows
         counts.forgotten += forgotten
-        if any(each.summary is None for each in found):
+        if any(member.summary is None for member in objects):
             return
-        if linked != known:
-            # Its metadata would not say so if it was made to agree.
-            kind: Kind = "removed" if linked < known else "unseen"
-            report.find(kind, chain.prefix, f"{linked} rows, and the table counted {known}")
+        if linked != table_rows:
+            # Altered metadata may agree with the rows, so the table decides.
+            kind: Kind = "removed" if linked < table_rows else "unseen"
+            report.find(kind, chain.prefix, f"{linked} rows, and the table counted {table_rows}")
             return
-        if rows > deletions + sides + redriven + there:
-            # Meanwhile more may have come: who writes has counted before.
+        if rows > deletions + sides + redriven + archived_rows:
+            # More may have arrived meanwhile: a writer counts before it writes.
             now = self._read_chain_state(chain)
-            item, there = now.item, now.objects
+            item, archived_rows = now.item, now.objects
             deletions = attributes.get_integer(item, "seen") or 0
-        if rows > deletions + sides + redriven + there:
+        if rows > deletions + sides + redriven + archived_rows:
             report.find("unseen", chain.prefix, f"{rows} rows of {deletions} deletions")
         elif rows < deletions:
             fresh = self._now() - DELIVERY_GRACE

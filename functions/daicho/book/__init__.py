@@ -1,1 +1,1 @@
-"""The facade of the library: everything that one tenant's callers may ask for."""
+"""The facade of the library: all reads and writes of one tenant's callers."""

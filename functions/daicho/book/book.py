@@ -1,7 +1,7 @@
-"""The Book: one tenant's items and figures; what domains read and write through.
+"""The Book: one tenant's items and figures. Domains read and write through it.
 
-A declaration that is called is a question (`daicho.declare.queries`), and the Book answers it.
-Every key starts with the Book's tenant, so nothing that a caller says reaches another's data.
+A call of a declaration gives a question (`daicho.declare.queries`), and the Book answers it.
+Every key starts with the Book's tenant, so no input of a caller reaches another tenant's data.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ class Book(TotalsMixin, SectionsMixin):
     def find(self, one: ItemRef[E], *, consistent: bool = True, max_age: float = 0.0) -> E | None:
         """One item, or None if there is none or it has expired.
 
-        ``max_age``: as it was at most so many seconds ago will do. What many requests need of one
-        item is then read once in that time by each function instance.
+        ``max_age``: the item as it was at most so many seconds ago is sufficient. Each function
+        instance then reads it once in that time for all requests that need it.
         """
         image = self._read(one, consistent=consistent, max_age=max_age)
         return None if image is None else self._splits.read_item(one.entity, image)
@@ -89,13 +89,13 @@ class Book(TotalsMixin, SectionsMixin):
         Raises:
             NotFound: there is none, or it has expired.
         """
-        found = self.find(one, max_age=max_age)
-        if found is None:
+        item = self.find(one, max_age=max_age)
+        if item is None:
             raise NotFound(f"no {display_name(one)}")
-        return found
+        return item
 
     def view(self, one: ItemRef[E], *names: str) -> View:
-        """Some fields of an item: less is sent, though as many units are read.
+        """Some fields of an item. DynamoDB sends less, but reads as many units.
 
         Raises:
             NotFound: there is none, or it has expired.
@@ -128,7 +128,7 @@ class Book(TotalsMixin, SectionsMixin):
         limit: int = MAX_PAGE_ITEMS,
         cursor: str | None = None,
     ) -> ViewPage:
-        """As `page`, of each item some fields: from the index alone where its rows copy them."""
+        """Like `page`, some fields of each item: from the index alone where its rows copy them."""
         check_limit(limit)
         images, end = self._pages.read_page(many, limit, cursor, names)
         return ViewPage([build_view(many[0].entity, image, names) for image in images], end)
@@ -138,21 +138,21 @@ class Book(TotalsMixin, SectionsMixin):
         if not many:
             return []
         with ThreadPoolExecutor(min(self._pages.at_once, len(many))) as pool:
-            return list(pool.map(lambda each: self.page(each, limit=limit), many))
+            return list(pool.map(lambda query: self.page(query, limit=limit), many))
 
     def find_all(self, ones: Sequence[ItemRef[E]], *, consistent: bool = False) -> list[E | None]:
-        """Items in the order that they are asked for; None for each that does not exist.
+        """Items in the order of ``ones``; None for each that does not exist.
 
         Raises:
-            UnprocessedError: DynamoDB did not get round to all of them in time.
+            UnprocessedError: DynamoDB did not process all of them in time.
         """
         keys = [self._places.resolve_key(one) for one in ones]
-        asked = [key for key in keys if key is not None]
-        found = self._table.batch_get(asked, consistent=consistent).require_all()
+        table_keys = [key for key in keys if key is not None]
+        stored_images = self._table.batch_get(table_keys, consistent=consistent).require_all()
         now = self._now()
-        whole = self._history.read_contents(found)
-        known: dict[ItemKey, Image | None] = {**whole, **self._places.pending}
-        images = [None if key is None else known.get(key) for key in keys]
+        whole = self._history.read_contents(stored_images)
+        images_by_key: dict[ItemKey, Image | None] = {**whole, **self._places.pending}
+        images = [None if key is None else images_by_key.get(key) for key in keys]
         return [
             None if image is None or is_expired(image, now) else to_item(one.entity, image)
             for one, image in zip(ones, images, strict=True)
@@ -161,49 +161,50 @@ class Book(TotalsMixin, SectionsMixin):
     def create(self, item: E) -> E:
         """Store a new item.
 
-        What has expired and is not deleted yet is as good as absent, unless the entity is
-        archived: then the key is free when the archive has the expired item, which would be lost.
+        An expired item that is not deleted yet counts as absent, unless the entity is archived.
+        Then the key is free once the archive has the expired item, which would otherwise be lost.
 
         Raises:
-            Conflict: an item of that key stands there.
+            Conflict: an item with that key exists.
             ReferenceNotFound: no item to copy a field from, or that must exist.
             Invalid: the item cannot be stored, or nothing could be derived from it.
         """
         return self._choose_writer(type(item)).create(item)
 
     def create_once(self, item: E, *fields: str) -> E:
-        """Store a new item under a key that stands for one request: a repeat gives the item.
+        """Store a new item under a key that identifies one request: a repeat gives the item.
 
         Raises:
-            Conflict: an expired item waits there for the archive (see `create`).
-            Invalid: the item there differs in one of ``fields``: it was another request's; or as
-                in `create`.
+            Conflict: an expired item with that key waits for the archive (see `create`).
+            Invalid: the existing item differs in one of ``fields``: another request created it;
+                or as in `create`.
             ReferenceNotFound: no item to copy a field from, or that must exist.
         """
         try:
             return self._writer.create(item)
         except Conflict:
             names = list_key_fields(self._ledger.current_generation(type(item).__name__).plan)
-            known = self.find(ItemRef(type(item), tuple(getattr(item, name) for name in names)))
-            if known is None:
+            existing = self.find(ItemRef(type(item), tuple(getattr(item, name) for name in names)))
+            if existing is None:
                 raise
-            differing = [name for name in fields if getattr(known, name) != getattr(item, name)]
+            differing = [name for name in fields if getattr(existing, name) != getattr(item, name)]
             if differing:
                 detail = f"it was used with another {differing[0]} before"
                 raise Invalid(detail, field=HEADER) from None
-            return known
+            return existing
 
     def put(self, item: E, *, if_match: int | None = None, if_none_match: bool = False) -> E:
         """Create or replace an item, in one write that reads nothing before.
 
-        A replaced item keeps what is set once: its creation, expiry, frozen and copied fields. It
-        is derived from them too, so the write holds only where they are as they were checked; a
-        second write follows where an item with others stood there.
+        A replaced item keeps the values that are set once: its creation, expiry, frozen and
+        copied fields. Derived items depend on them too, so the write succeeds only if they are as
+        they were checked. If the existing item has others, a second write follows.
 
         Raises:
-            PreconditionFailed: not of version ``if_match``, or not any more, because the SDK asked
-                again when an answer was lost; or, under ``if_none_match``, there.
-            Conflict: an expired item waits there for the archive (see `create`).
+            PreconditionFailed: the item is not of version ``if_match``, or no longer, because the
+                SDK repeated the request after an answer was lost; or, with ``if_none_match``, the
+                item exists.
+            Conflict: an expired item with that key waits for the archive (see `create`).
             ReferenceNotFound: no item to copy a field from, or that must exist.
             Invalid: the item cannot be stored, or nothing could be derived from it.
         """
@@ -216,15 +217,16 @@ class Book(TotalsMixin, SectionsMixin):
     ) -> E:
         """Change some fields of an item.
 
-        The item is read first, since what results must be derivable as a whole, and written only
-        if nobody was faster; without ``if_match`` a lost race is run again. A change of the field
-        that its key ``moves`` by moves it: removed here and put there, in one transaction.
+        The item is read first, because the result must be derivable as a whole. It is written
+        only if no other writer was faster; without ``if_match`` a lost race is repeated. A change
+        of the field that its key ``moves`` by moves the item: one transaction removes it and puts
+        it under its new key.
 
         Raises:
             NotFound: there is none, or it has expired.
             PreconditionFailed: not of version ``if_match``.
-            Conflict: an item stands where it would move.
-            Raced: others were faster, again and again.
+            Conflict: an item with the new key exists.
+            Raced: other writers were faster, again and again.
             Invalid: an unknown field, a wrong value, a key field or one that is set only once.
         """
         return self._writer.change(one, changes, if_match=if_match)
@@ -244,68 +246,71 @@ class Book(TotalsMixin, SectionsMixin):
     def restore(self, one: ItemRef[E], *, if_match: int | None = None) -> E:
         """Write a version of an item (``Article.versions.at("a", version=3)``) as its newest.
 
-        What is set once stays as it is, unless the item was deleted: then all of it comes back.
+        The values that are set once stay as they are, unless the item was deleted. Then all of
+        its values are restored.
 
         Raises:
             NotFound: there is no such version.
             PreconditionFailed: the item is not of version ``if_match``.
-            Invalid: what was admitted then is not any more.
-            Raced: others were faster, again and again.
+            Invalid: a value of the version is no longer admitted.
+            Raced: other writers were faster, again and again.
         """
         return self._writer.restore(one, if_match=if_match)
 
     def forget(self, one: ItemRef[E]) -> ForgetVersionsResult:
         """Remove the versions of an item but the newest, oldest first, a thousand at most.
 
-        Of a deleted item all are removed.
+        All versions of a deleted item are removed.
 
         Raises:
-            NotFound: there never was such an item.
+            NotFound: such an item never existed.
         """
         return self._history.forget_versions(one)
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
-        """Write several items at once, all or none: what is written until the block's end.
+        """Write several items at once, all or none: all writes until the end of the block.
 
-        It ends with an error and writes nothing, or at its end everything, at twice the units of
-        single writes. What is read through the transaction is still so then. In a request under
-        an Idempotency-Key the whole request is one, and this a part of it.
+        If the block raises an error, nothing is written. Otherwise its end writes everything, at
+        twice the units of single writes. The items that were read through the transaction are
+        unchanged at that time. In a request under an Idempotency-Key the whole request is one
+        transaction, and this block is a part of it.
 
         Raises:
-            Raced: others changed one of the items; nothing was done. The API tries it again.
+            Raced: others changed one of the items; nothing was written. The API tries it again.
             Invalid: over 100 items, or 4 MB.
         """
         with self._writer.transaction() as transaction:
             yield transaction
 
     def once(self, request: IdempotentRequest, answer: Callable[[], StoredAnswer]) -> StoredAnswer:
-        """Answer a request, or give the answer that it was given before.
+        """Answer a request, or return its stored answer.
 
-        All that ``answer`` writes is one transaction, with the record of the request. If it
-        raises, nothing was done, and nothing is remembered.
+        All writes of ``answer`` and the record of the request are one transaction. If it raises,
+        nothing is written, and no answer is stored.
 
         Raises:
             Invalid: the key was used for another request, or in `transaction`.
-            Raced: as in `transaction`; or the same request is being done at this moment.
+            Raced: as in `transaction`; or the same request is in progress.
         """
-        known = self._find_answer(request)
-        if known is not None:
-            return known
+        stored_answer = self._find_answer(request)
+        if stored_answer is not None:
+            return stored_answer
         try:
             with self._writer.transaction() as transaction:
                 given = answer()
                 transaction.record = request.build_record(self.tenant, given, self._clock())
         except UnavailableError:
-            known = self._find_answer(request)  # it may have been done, and only its answer lost
-            if known is None:
+            # The writes may have succeeded, and only the answer of DynamoDB was lost.
+            stored_answer = self._find_answer(request)
+            if stored_answer is None:
                 raise
-            return known
+            return stored_answer
         return given
 
     @property
     def has_no_writes(self) -> bool:
-        """Whether nothing was written through it, so that all may be tried again."""
+        """Whether nothing was written through it, so that the request may be tried again."""
         return not self._writer.sender.attempted
 
     def _read(

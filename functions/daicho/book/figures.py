@@ -1,4 +1,4 @@
-"""Figures and votes as domains read and cast them: a part of the `Book`."""
+"""Figures and votes: the part of the `Book` with which domains read and cast them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from daicho.write.item_writer import ItemWriter
 
 
 class TotalsMixin:
-    """What a `Book` has to say of what is counted."""
+    """The methods of a `Book` for figures and votes."""
 
     tenant: str
     _table: Table
@@ -27,23 +27,23 @@ class TotalsMixin:
     def add(self, figure: TotalQuery) -> VoteResult:
         """Count one vote of a fast counter's group (``Ballot.likes(poll, candidate)``).
 
-        It may be ``unknown`` whether it was: tell whoever asked.
+        It may be ``unknown`` whether it was counted. The caller must learn this.
 
         Raises:
-            NotFound: what the counter counts within does not exist, where that was looked up.
+            NotFound: the item that the counter counts within does not exist, if it was looked up.
             Invalid: a value that its field does not take.
-            ThrottledError: it was not counted, slot after slot being busy.
+            ThrottledError: it was not counted: slot after slot was busy.
             UnavailableError: it was not counted: the table could not be reached.
         """
         if self._writer.open is not None:
             raise Invalid("a fast counter cannot tell a repeat", field=HEADER)
         group = self._figures.resolve_group(figure.entity, figure.aggregate, figure.within)
         counted = self._counters.add_vote(figure.entity, group, group.render_by(figure))
-        self._writer.sender.attempted += 1  # begun anew, the request would count it twice
+        self._writer.sender.attempted += 1  # a repeated request would count it twice
         return counted
 
     def read(self, figure: TotalQuery, *, live: bool = False, ranked: bool = False) -> Score:
-        """A group's tally, as rolled up last; or ``live``, all that was counted up to now.
+        """A group's tally, as rolled up last; if ``live``, all that was counted up to now.
 
         ``ranked``: with its rank, which is None for zero items and where it is ``beyond`` 10,000.
         """
@@ -65,8 +65,9 @@ class TotalsMixin:
     ) -> Chart:
         """The groups of a ranking, highest first, ties by id.
 
-        ``live`` sums up to 100 members as they are; of an aggregate, one that was never rolled up
-        is not among them yet, so who knows the members had better `read` each of them live.
+        ``live`` sums up to 100 members as they are. For an aggregate, a member that was never
+        rolled up is not among them. A caller that has the ids of the members should therefore
+        `read` each of them live.
 
         Raises:
             BadCursor: a cursor of another question or tenant.

@@ -1,4 +1,4 @@
-"""Sections and objects of items, as domains read and write them: a part of the `Book`."""
+"""Sections and objects of items: the part of the `Book` with which domains use them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ E = TypeVar("E", bound=Entity)
 
 @dataclass(frozen=True)
 class SectionTools:
-    """Reads and writes what is split of a tenant's items."""
+    """Reads and writes the split fields of a tenant's items."""
 
     reader: SectionReader
     writer: DocumentWriter
@@ -42,7 +42,7 @@ class SectionTools:
     def build(
         cls, table: Table, writer: ItemWriter, clock: Callable[[], dt.datetime], at_once: int
     ) -> SectionTools:
-        """For the items that ``writer`` writes."""
+        """Build the tools for the items that ``writer`` writes."""
         staging = SectionStaging(table, writer, clock, at_once)
         return cls(SectionReader(table), DocumentWriter(staging), SectionWriter(staging))
 
@@ -51,14 +51,14 @@ class SectionTools:
         if find_split_field(entity) is None:
             return to_item(entity, head)
         self.writer.staging.writer.check_sections_unchanged(get_key(head))
-        found = self.reader.read_document(head, entity.__name__)
-        if isinstance(found, SectionsRead):
-            return attach_sections(to_item(entity, found.head), found.get_values())
-        return None if found is None else to_item(entity, found)
+        document = self.reader.read_document(head, entity.__name__)
+        if isinstance(document, SectionsRead):
+            return attach_sections(to_item(entity, document.head), document.get_values())
+        return None if document is None else to_item(entity, document)
 
 
 class SectionsMixin:
-    """What a `Book` has to say of what stands beside items: sections, and objects in S3."""
+    """The methods of a `Book` for the parts outside of items: sections, and objects in S3."""
 
     _splits: SectionTools
     _objects: ObjectWriter
@@ -81,12 +81,12 @@ class SectionsMixin:
         head = None if key is None else self._writer.table.get(key, consistent=True)
         if head is None or find_split_field(entity) is None:
             raise NotFound(f"no {display_name(one)}")
-        if Manifest.from_image(head) is None:  # it was written before it was split
+        if Manifest.from_image(head) is None:  # written before the field was split
             return self._find_section(ref, to_item(entity, head))
-        found = self._splits.reader.read_section(head, entity.__name__, ref.name)
-        if found is None:
+        pair = self._splits.reader.read_section(head, entity.__name__, ref.name)
+        if pair is None:
             raise NotFound(f"no {display_name(one)}")
-        newest, section = found
+        newest, section = pair
         if section is None:
             return None
         manifest = Manifest.from_image(newest)
@@ -99,29 +99,29 @@ class SectionsMixin:
         Raises:
             NotFound: there is no such item, or it has no such section.
         """
-        found = self.find_section(section)
-        if found is None:
+        value = self.find_section(section)
+        if value is None:
             raise NotFound(f"no section {section.name!r} in {display_name(section.item)}")
-        return found
+        return value
 
     def put_section(
         self, section: SectionRef[Any], value: Any, *, if_match: int | None = None
     ) -> SectionValue:
         """Create or replace one section, and no other.
 
-        Its item becomes of the next version: of two who change it at once, or two of its sections,
-        one comes after the other and neither is lost. A new section comes last.
+        The item gets its next version. Two concurrent changes of the item, or of two of its
+        sections, happen one after the other, and neither is lost. A new section comes last.
 
         Raises:
             NotFound: there is no such item.
             PreconditionFailed: the section is not of version ``if_match``.
             Invalid: it cannot be stored, or there is no room for it.
-            Raced: others change the item all the time.
+            Raced: other writers change the item all the time.
         """
         return self._splits.sections.put(section, value, if_match=if_match)
 
     def remove_section(self, section: SectionRef[Any], *, if_match: int | None = None) -> int:
-        """Remove one section; its item's version then.
+        """Remove one section; returns the item's new version.
 
         Raises:
             NotFound: there is no such item, or it has no such section.
@@ -130,11 +130,11 @@ class SectionsMixin:
         return self._splits.sections.remove(section, if_match=if_match)
 
     def sign_upload(self, item: Entity, field: str) -> SignedRequest:
-        """Where the object of an item is to be put: a signed request, good once for 15 minutes."""
+        """Sign a request that puts the object of an item: valid once, for 15 minutes."""
         return self._objects.sign_upload(item, field)
 
     def sign_download(self, item: Entity, field: str) -> SignedRequest:
-        """Where the object of an item is to be had: a signed request, good for an hour."""
+        """Sign a request that gets the object of an item: valid for an hour."""
         return self._objects.sign_download(item, field)
 
     def _choose_writer(self, entity: type[Entity]) -> ItemWriter | DocumentWriter:

@@ -27,7 +27,7 @@ class Sum:
 
 
 class TallyDeclaration(Declaration):
-    """What has figures: groups ``by`` some fields, ranked ``within`` others."""
+    """A declaration of figures: groups ``by`` some fields, ranked ``within`` others."""
 
     measure: Count | Sum = Count()
     by: tuple[PartSpec, ...]
@@ -48,7 +48,7 @@ class Aggregate(TallyDeclaration):
         ranked: keep the groups in order of their total.
         where: count only items that meet it.
         on_expiry: what a TTL deletion does: ``"subtract"``, or ``"keep"`` what was counted.
-            Must be said where the entity expires.
+            It is required where the entity expires.
         shards: how many partitions of the index one ranking is spread over. Each takes 1,000
             writes a second, and a rollup writes each member that changed once a minute: 30,000
             busy members fit one. A page costs a query a shard; 100 at most.
@@ -91,7 +91,7 @@ class Aggregate(TallyDeclaration):
 
 
 class TallyQueries:
-    """A tally, asked: called with ``within`` and ``by`` values it is one figure."""
+    """The queries of a tally: called with ``within`` and ``by`` values, one figure."""
 
     def __init__(self, entity: type[Any], tally: TallyDeclaration) -> None:
         self.entity, self.declaration = entity, tally
@@ -119,8 +119,8 @@ class Counter(TallyDeclaration):
     """A fast, approximate counter, for likes and views: nothing is stored but the number.
 
     A vote adds 1 to one of ``slots``, drawn at random; totals and ranking follow with the rollup.
-    It is approximate because nobody knows of a lost answer whether the vote was counted
-    (`Book.add` says so), and because nothing tells who has voted already.
+    It is approximate because after a lost answer nobody knows whether the vote was counted
+    (`Book.add` reports it), and because no record shows who has voted already.
 
     Args:
         by: the fields that make a group: all groups are ranked.

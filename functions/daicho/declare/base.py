@@ -1,7 +1,7 @@
 """Declarations: named values of an entity's class body.
 
 Inside the class a declaration takes the bare names of fields; outside, called with values, it is
-a question that a `Book` answers (`daicho.declare.queries`). A declaration is data: it holds no
+a query that a `Book` answers (`daicho.declare.queries`). A declaration is data: it holds no
 code.
 """
 
@@ -14,11 +14,11 @@ from daicho.plan import VersionMode
 class Declaration:
     """A named value of an entity's class body.
 
-    What an entity must know of its declarations is said here, so that it needs no kind of them.
+    It holds all that an entity must know of its declarations, so that it needs no kind of them.
 
     Attributes:
-        twice: what is wrong with an entity that has two of the kind; "" where it may.
-        way: how it keeps versions of an item, if it does.
+        twice: the error of an entity that has two of the kind; "" where it may have two.
+        version_mode: how it keeps versions of an item, if it does.
     """
 
     name = ""

@@ -55,12 +55,16 @@ class _Compiler:
         return plan.EntityPlan(
             name=self.name,
             key=self._compile_key(key),
-            searches=tuple(self._compile_search(each) for each in self._compile_all(Search)),
-            listings=tuple(self._compile_listing(each) for each in self._compile_all(Listing)),
-            aggregates=tuple(
-                self._compile_aggregate(each) for each in self._compile_all(Aggregate)
+            searches=tuple(self._compile_search(search) for search in self._compile_all(Search)),
+            listings=tuple(
+                self._compile_listing(listing) for listing in self._compile_all(Listing)
             ),
-            counters=tuple(self._compile_counter(each) for each in self._compile_all(Counter)),
+            aggregates=tuple(
+                self._compile_aggregate(aggregate) for aggregate in self._compile_all(Aggregate)
+            ),
+            counters=tuple(
+                self._compile_counter(counter) for counter in self._compile_all(Counter)
+            ),
             expires=self._compile_expires(),
             versions=self._compile_versions(),
             fields=dict(sorted(self.read.items())),
@@ -68,8 +72,12 @@ class _Compiler:
         )
 
     def _compile_all(self, kind: Any) -> list[Any]:
-        found = [each for each in self.declarations.values() if isinstance(each, kind)]
-        return sorted(found, key=lambda each: str(each.name))
+        declarations = [
+            declaration
+            for declaration in self.declarations.values()
+            if isinstance(declaration, kind)
+        ]
+        return sorted(declarations, key=lambda declaration: str(declaration.name))
 
     def _compile_key(self, key: Key[Any]) -> plan.KeyPlan:
         names = [self._compile_field(key, spec, KEY_KINDS) for spec in key.parts]
@@ -123,7 +131,7 @@ class _Compiler:
             mode=search.mode,
             companies=tuple(name for name in fields if kinds[name] == "company"),
             phones=tuple(name for name in fields if kinds[name] == "phone"),
-            through=tuple(self._compile_through(search, each) for each in search.through),
+            through=tuple(self._compile_through(search, through) for through in search.through),
         )
 
     def _compile_through(self, search: Search, through: ThroughSpec) -> plan.ThroughPlan:
@@ -145,7 +153,12 @@ class _Compiler:
                 f"collection: key = Key({key.parts[0].name}, partition=0)"
             )
         listing = next(
-            (each for each in self._compile_all(Listing) if _list_of_lists(each, reference)), None
+            (
+                candidate
+                for candidate in self._compile_all(Listing)
+                if _list_of_lists(candidate, reference)
+            ),
+            None,
         )
         if listing is None:
             part = f"each({reference.name})" if reference.role == "refs" else reference.name
@@ -160,15 +173,15 @@ class _Compiler:
         return plan.ListingPlan(
             name=listing.name,
             since=UNNUMBERED,
-            partition=tuple(self._compile_part(listing, each) for each in listing.partition),
-            order=tuple(self._compile_field(listing, each, KEY_KINDS) for each in order),
+            partition=tuple(self._compile_part(listing, part) for part in listing.partition),
+            order=tuple(self._compile_field(listing, spec, KEY_KINDS) for spec in order),
             where=self._compile_condition(listing, listing.where),
             shards=listing.shards,
             copies=self._compile_copies(listing),
         )
 
     def _compile_copies(self, listing: Listing[Any]) -> tuple[str, ...]:
-        """What a row needs to be shown: the copied fields, and the key that tells the item."""
+        """The fields by which a row is shown: the copied ones, and the key of the item."""
         fields = self.entity.fields_
         chosen = tuple(fields.values()) if listing.copies_all else listing.copies
         for spec in chosen:
@@ -192,8 +205,8 @@ class _Compiler:
             since=UNNUMBERED,
             measure="count" if measured is None else "sum",
             field=measured,
-            by=tuple(self._compile_part(aggregate, each) for each in aggregate.by),
-            within=tuple(self._compile_part(aggregate, each) for each in aggregate.within),
+            by=tuple(self._compile_part(aggregate, part) for part in aggregate.by),
+            within=tuple(self._compile_part(aggregate, part) for part in aggregate.within),
             ranked=aggregate.ranked,
             on_expiry=self._compile_on_expiry(aggregate),
             where=self._compile_condition(aggregate, aggregate.where),
@@ -202,12 +215,12 @@ class _Compiler:
         )
 
     def _compile_counter(self, counter: Counter) -> plan.CounterPlan:
-        within = tuple(self._compile_part(counter, each) for each in counter.within)
-        by = tuple(self._compile_part(counter, each) for each in counter.by)
+        within = tuple(self._compile_part(counter, part) for part in counter.within)
+        by = tuple(self._compile_part(counter, part) for part in counter.by)
         slots = counter.slots
         if isinstance(slots, FieldSpec):
-            known = slots.role == "copied" and slots.target.name in [p.field for p in within]
-            if not known or not slots.frozen:
+            is_copied = slots.role == "copied" and slots.target.name in [p.field for p in within]
+            if not is_copied or not slots.frozen:
                 raise DeclarationError(
                     f"{counter}: {slots} cannot be known from what is counted; slots is a number, "
                     "or a field that is copied through a reference which it counts within"
@@ -251,18 +264,18 @@ class _Compiler:
                 )
 
     def _compile_split(self) -> str | None:
-        found = self._compile_all(Split)
-        if len(found) > 1:
-            raise DeclarationError(f"{found[1]}: {self.name} is split already, by {found[0]}")
-        for each in found:
-            check_sections(each)
+        splits = self._compile_all(Split)
+        if len(splits) > 1:
+            raise DeclarationError(f"{splits[1]}: {self.name} is split already, by {splits[0]}")
+        for split in splits:
+            check_sections(split)
             if self.expires is not None:
-                raise DeclarationError(f"{self.expires} would leave the sections of {each} behind")
+                raise DeclarationError(f"{self.expires} would leave the sections of {split} behind")
             if cast(Key[Any], self.declarations["key"]).moves is not None:
-                raise DeclarationError(f"{each}: what moves would leave its sections behind")
+                raise DeclarationError(f"{split}: what moves would leave its sections behind")
             if self._compile_all(Versioned):
-                raise DeclarationError(f"{each}: versions of {self.name} would hold no sections")
-            return str(each.field.name)
+                raise DeclarationError(f"{split}: versions of {self.name} would hold no sections")
+            return str(split.field.name)
         return None
 
     def _compile_versions(self) -> plan.VersionMode | None:
@@ -315,7 +328,7 @@ class _Compiler:
                 f"{declaration} reads {spec}: an image knows only its own fields. Copy it: "
                 f"{spec.name}: ... = copied(..., {spec})"
             )
-        if any(each.field is spec for each in self._compile_all(Split)):
+        if any(split.field is spec for split in self._compile_all(Split)):
             raise DeclarationError(
                 f"{declaration} reads {spec}, which is split into items of its own: no image "
                 "holds it"
@@ -329,7 +342,7 @@ class _Compiler:
         return spec.name
 
     def _check_in_pointer(self, reader: object, entity: type[Entity], spec: FieldSpec) -> None:
-        """By pointer a base item holds its key, and nothing of its content."""
+        """Refuse content of an entity versioned by pointer: its base item holds the key only."""
         key = cast(Key[Any], entity.declarations_["key"])
         if entity.versioned_ == "pointer" and spec not in key.parts:
             who = "" if entity is self.entity else f"{entity.__name__} is "
@@ -339,7 +352,7 @@ class _Compiler:
             )
 
     def _check_single(self, reference: FieldSpec) -> None:
-        """What is read through a reference has its id alone for a key."""
+        """Check that the key of an entity that is read through a reference is its id alone."""
         key = reference.target.declarations_["key"]
         if len(key.parts) != 1:
             raise DeclarationError(
@@ -354,8 +367,8 @@ class _Compiler:
             return
         reference: FieldSpec = spec.target
         self._check_single(reference)
-        known = self.entity.fields_.get(reference.name)
-        if known is not reference:
+        own_field = self.entity.fields_.get(reference.name)
+        if own_field is not reference:
             raise DeclarationError(f"{spec} is copied through {reference}, a field of another")
         if spec.source.entity != reference.target.__name__:
             raise DeclarationError(

@@ -24,7 +24,7 @@ VERBS = ("POST", "PUT", "GET", "PATCH", "DELETE", "LIST")
 class Resource:
     """An entity's items over HTTP: ``path`` is the item's, its parent the collection's.
 
-    ``most``: so many a tenant.
+    ``most``: the highest number of items of a tenant.
     """
 
     path: str
@@ -59,7 +59,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Include:
-    """What a function shows beside the rows of an entity's lists; ``optional``: when asked for."""
+    """A function's values beside the rows of an entity's lists; ``optional``: on request."""
 
     entity: type[Entity]
     function: Callable[..., Any]
@@ -67,12 +67,12 @@ class Include:
 
     @property
     def name(self) -> str:
-        """The property that it is shown as, and what ``include=`` asks for it by."""
+        """The property that it is shown as, and its name in ``include=``."""
         return self.function.__name__
 
 
 class Domain:
-    """One system: what it declares and what it serves."""
+    """One system: its declarations and its routes."""
 
     def __init__(self, name: str, *entities: type[Entity]) -> None:
         self.name = name
@@ -90,7 +90,7 @@ class Domain:
 
         Searches, listings, edges and figures of the entity are mounted with it. ``most``: POST is
         refused while a tenant has so many, by the entity's count of all, which follows through the
-        stream: who creates many in the same second may end a few above.
+        stream: a caller that creates many in the same second may end a few above.
         """
         chosen = tuple(verbs.split())
         for verb in chosen:
@@ -122,7 +122,7 @@ class Domain:
         return mount
 
     def include(self, entity: type[Entity], *, optional: bool = False) -> Callable[[F], F]:
-        """Show what a function gives beside the rows of an entity's lists, under its name.
+        """Show a function's values beside the rows of an entity's lists, under its name.
 
         It takes the book and the items of a page, and gives a value for each. ``optional``: only
         for requests with ``include=`` and its name.
@@ -138,5 +138,12 @@ class Domain:
 def find_total_count(entity: type[Entity]) -> str | None:
     """The name of the aggregate that counts all of an entity's items, if there is one."""
     plan = compiler.compile_entity(entity)
-    all_ = (each for each in plan.aggregates if each.measure == "count" and each.where is None)
-    return next((each.name for each in all_ if not each.by and not each.within), None)
+    all_ = (
+        aggregate
+        for aggregate in plan.aggregates
+        if aggregate.measure == "count" and aggregate.where is None
+    )
+    return next(
+        (aggregate.name for aggregate in all_ if not aggregate.by and not aggregate.within),
+        None,
+    )

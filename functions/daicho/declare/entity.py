@@ -45,7 +45,9 @@ class _Body(dict[str, Any]):
                 f"{self.entity}.{name} is read by a declaration, so it needs a right-hand side: "
                 f"{name}: {shown} = field()"
             )
-        close = difflib.get_close_matches(name, [each for each in self if each[0] != "_"], 1)
+        close = difflib.get_close_matches(
+            name, [defined_name for defined_name in self if defined_name[0] != "_"], 1
+        )
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise DeclarationError(f"{self.entity} reads undeclared {name!r}{hint}")
 
@@ -136,7 +138,7 @@ def restore_item(
     """An item as it was read from the table.
 
     Limits, and fields that must be given, are for what is written: an item from before they were
-    declared is shown as it is, or a line that was added would make whole lists unreadable.
+    declared is shown as it is, or one added limit would make whole lists unreadable.
 
     Raises:
         pydantic.ValidationError: what is stored does not fit the entity's types any more.
@@ -155,18 +157,18 @@ def restore_item(
 def read_fields(
     cls: type[Entity], values: Mapping[str, Any], names: Iterable[str]
 ) -> dict[str, Any]:
-    """Some fields of an item as they were read, by the types of `stored`'s older items.
+    """Some fields of an item as they were read, by the types of `restore_item`'s older items.
 
     Raises:
         pydantic.ValidationError: what is stored does not fit the entity's types any more.
     """
-    found = _make_lenient_model(cls)(**values)
-    return {name: getattr(found, name) for name in names}
+    model = _make_lenient_model(cls)(**values)
+    return {name: getattr(model, name) for name in names}
 
 
 @cache
 def _make_lenient_model(cls: EntityMeta) -> type[BaseModel]:
-    """The model of what older declarations let in: of the same types, without limits."""
+    """The model of items that older declarations allowed: the same types, without limits."""
     fields: dict[str, Any] = {}
     for name, spec in cls.fields_.items():
         if spec.factory is not None:
@@ -194,12 +196,17 @@ def _collect_declarations(cls: EntityMeta) -> None:
     key = declarations.get("key")
     if key is None or not key.key_fields:
         raise DeclarationError(f"{cls.__name__} has no key: key = Key(id)")
-    single = [each.twice for each in declarations.values() if each.twice]
+    single = [declaration.twice for declaration in declarations.values() if declaration.twice]
     for twice in single:
         if single.count(twice) > 1:
             raise DeclarationError(f"{cls.__name__} {twice}")
     cls.versioned_ = next(
-        (each.version_mode for each in declarations.values() if each.version_mode), None
+        (
+            declaration.version_mode
+            for declaration in declarations.values()
+            if declaration.version_mode
+        ),
+        None,
     )
     cls.fields_, cls.declarations_ = fields, declarations
     cls.model_ = _make_model(cls)
@@ -210,16 +217,16 @@ def _read_annotations(cls: EntityMeta) -> dict[str, Any]:
     try:
         # A field may bear the name of a builtin type (id, list): the module decides, not the body.
         module = vars(sys.modules[cls.__module__])
-        found = typing.get_type_hints(cls, globalns=dict(module), localns={}, include_extras=True)
+        hints = typing.get_type_hints(cls, globalns=dict(module), localns={}, include_extras=True)
     except (NameError, TypeError) as error:
         raise DeclarationError(f"{cls.__name__}: {error}") from error
-    for name, annotation in found.items():
+    for name, annotation in hints.items():
         if isinstance(annotation, FieldSpec) or annotation in own.values():
             raise DeclarationError(
                 f"{cls.__name__}.{name} hides the type it is annotated with; import the module "
                 "instead (import datetime as dt; date: dt.date)"
             )
-    return {name: found[name] for name in inspect.get_annotations(cls)}
+    return {name: hints[name] for name in inspect.get_annotations(cls)}
 
 
 def _read_field(cls: EntityMeta, name: str, annotation: Any) -> FieldSpec:
@@ -242,7 +249,9 @@ def _read_field(cls: EntityMeta, name: str, annotation: Any) -> FieldSpec:
 
 def _make_model(cls: EntityMeta) -> type[BaseModel]:
     key_fields = cls.declarations_["key"].key_fields
-    searched = {spec.name for each in cls.declarations_.values() for spec in each.searched}
+    searched = {
+        spec.name for declaration in cls.declarations_.values() for spec in declaration.searched
+    }
     fields: dict[str, Any] = {}
     for name, spec in cls.fields_.items():
         limits = dict(spec.limits or {})

@@ -1,4 +1,4 @@
-"""Fields: the left side says what a value is, the right side what it is for.
+"""Fields: the left side gives the type of a value, the right side its use.
 
 Only a field that a declaration reads needs a right side; ``text: str`` alone is a field too.
 """
@@ -34,7 +34,7 @@ MISSING: Any = _Missing()
 
 @dataclass(eq=False)
 class FieldSpec:
-    """What the right side of a field says; on the class it stands for the field itself."""
+    """The right side of a field; on the class it denotes the field itself."""
 
     role: Role = "plain"
     default: Any = MISSING
@@ -63,7 +63,7 @@ class FieldSpec:
 
     @property
     def kind(self) -> str:
-        """How the value stands in a key: str, int, bool, decimal, date, datetime, set or json."""
+        """The kind of the value in a key: str, int, bool, decimal, date, datetime, set or json."""
         return _choose_kind(self.annotation)
 
     @property
@@ -116,10 +116,10 @@ def uid(factory: Callable[[], Any] | None = None, **options: Any) -> Any:
 
 
 def ref(target: type, *, default: Any = MISSING, must_exist: bool = False) -> Any:
-    """The id of another entity's item. That there is such an item is not checked...
+    """The id of another entity's item, whose existence is not checked by default.
 
-    ...unless it ``must_exist`` when somebody refers to it: that write and a check of the other
-    item are one transaction then, at 3 write and 2 read units more. It may be deleted after that.
+    If it ``must_exist``, it is checked when somebody refers to it: that write and the check are
+    then one transaction, at 3 write and 2 read units more. The item may be deleted after that.
     """
     if not isinstance(target, type):
         raise DeclarationError(f"ref() takes an entity, not {target!r}")
@@ -183,7 +183,9 @@ def _choose_kind(annotation: Any) -> str:
     if typing.get_origin(inner) is typing.Annotated:
         inner = typing.get_args(inner)[0]
     if typing.get_origin(inner) is Literal:
-        return "str" if all(isinstance(each, str) for each in typing.get_args(inner)) else "json"
+        return (
+            "str" if all(isinstance(literal, str) for literal in typing.get_args(inner)) else "json"
+        )
     if typing.get_origin(inner) is set and typing.get_args(inner) == (str,):
         return "set"
     return _KINDS.get(inner, "json")
@@ -191,7 +193,7 @@ def _choose_kind(annotation: Any) -> str:
 
 def _strip_none(annotation: Any) -> Any:
     if typing.get_origin(annotation) in (Union, types.UnionType):
-        inner = [each for each in typing.get_args(annotation) if each is not type(None)]
+        inner = [member for member in typing.get_args(annotation) if member is not type(None)]
         if len(inner) == 1:
             return inner[0]
     return annotation

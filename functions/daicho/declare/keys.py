@@ -73,7 +73,7 @@ class Edge(Key[*Ts]):
 
 
 class KeyQueries(Generic[E, *Ts]):
-    """A key, asked: called with all values it is one item; `all` is a collection."""
+    """The queries of a key: called with all values, one item; `all` is a collection."""
 
     def __init__(self, entity: type[E], key: Key[*Ts]) -> None:
         self.entity, self.declaration = entity, key
@@ -91,7 +91,7 @@ class KeyQueries(Generic[E, *Ts]):
     def under(self, *parts: Any) -> ListQuery[E]:
         """The items whose key begins with these values, whole ones, in the order of their key.
 
-        ``Place.key.under("japan", "kanto")``: not what is under ``kantoku``. At least the
+        ``Place.key.under("japan", "kanto")``: not the items under ``kantoku``. At least the
         partition is given.
         """
         declared = self.declaration
@@ -104,7 +104,7 @@ class KeyQueries(Generic[E, *Ts]):
 
 
 class EdgeQueries(KeyQueries[E, *Ts]):
-    """An edge, asked: `all` from its near end, `inverse` from its far end."""
+    """The queries of an edge: `all` from its near end, `inverse` from its far end."""
 
     def inverse(self, far_end: Any) -> ListQuery[E]:
         """The edges that lead to ``far_end``."""

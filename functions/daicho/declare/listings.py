@@ -18,8 +18,8 @@ class Listing(Declaration, Generic[*Ts]):
     """A sparse listing: only items that meet ``where`` and have every part are in it.
 
     Newest first, or by ``order``, a field or several, highest first. ``shards`` spreads each list
-    over so many partitions of the index, by a hash of the item's key, for lists that over 1,000
-    items a second come to: the open orders of a whole shop, what was reported today.
+    over so many partitions of the index, by a hash of the item's key, for lists that receive
+    over 1,000 items a second: the open orders of a whole shop, the reports of today.
 
     ``copies`` are fields that every row brings along, ``copies=all`` the whole item: a page that
     wants nothing else is read from the index alone, and is as old as the index is. A change of a
@@ -55,7 +55,7 @@ class Listing(Declaration, Generic[*Ts]):
 
 
 class ListingQueries(Generic[E, *Ts]):
-    """A listing, asked."""
+    """The query of a listing."""
 
     def __init__(self, entity: type[E], listing: Listing[*Ts]) -> None:
         self.entity, self.declaration = entity, listing
@@ -68,4 +68,4 @@ class ListingQueries(Generic[E, *Ts]):
 
 def _read_specs(given: Any) -> tuple[FieldSpec, ...]:
     """The fields of an argument that takes one or several."""
-    return tuple(get_spec(each) for each in (given if isinstance(given, tuple) else (given,)))
+    return tuple(get_spec(value) for value in (given if isinstance(given, tuple) else (given,)))

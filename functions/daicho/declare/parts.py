@@ -27,7 +27,7 @@ class PartSpec:
 
     @classmethod
     def from_argument(cls, value: Any) -> PartSpec:
-        """Read what stands in a declaration's argument list."""
+        """Read an argument of a declaration."""
         if isinstance(value, PartSpec):
             return value
         return cls(get_spec(value))
@@ -42,7 +42,7 @@ class ConditionSpec:
 
 
 def get_spec(value: Any) -> FieldSpec:
-    """The field that a bare name in a class body stands for.
+    """The field that a bare name in a class body denotes.
 
     Raises:
         DeclarationError: it is no field.
@@ -81,7 +81,7 @@ def one_of(value: T, *values: T) -> bool:
 
 
 def cast_declared(_kind: type[T], value: Any) -> T:
-    """A declared value: mypy sees what it will be in an item, Python what is declared of it."""
+    """A declared value: for mypy the value in an item, for Python its declaration."""
     result: T = value
     return result
 
@@ -96,6 +96,6 @@ def read_condition(where: Any) -> ConditionSpec | None:
 
 
 def check_value_count(parts: tuple[Any, ...], expected: int, declaration: Declaration) -> None:
-    """Check how many values a question is asked with; TypeError names the declaration."""
+    """Check how many values a query is called with; TypeError names the declaration."""
     if len(parts) != expected:
         raise TypeError(f"{declaration} takes {expected} values, not {len(parts)}")

@@ -1,4 +1,4 @@
-"""Questions: what a called declaration is. A `Book` answers them with `daicho.declare.results`."""
+"""Queries: values of called declarations. A `Book` answers them with `daicho.declare.results`."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class SectionRef(Generic[E]):
 class ListQuery(Generic[E]):
     """A list of items.
 
-    ``by`` says through what: ``partition`` (the items of a partition, by sort key), ``under`` (of
-    those the ones whose key begins so), ``inverse`` (an edge from its far end), ``listing`` or
+    ``by`` is the path to them: ``partition`` (the items of a partition, by sort key), ``under``
+    (those of them whose key begins so), ``inverse`` (an edge from its far end), ``listing`` or
     ``search`` (newest first unless ordered otherwise), ``versions`` (of one item, newest first).
     ``name`` is the declaration's, ``parts`` are its partition's values, the beginning of a key,
     the keyword, or the key of the one item.

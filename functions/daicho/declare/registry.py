@@ -40,14 +40,16 @@ class Daicho:
         Raises:
             DeclarationError: a module without one.
         """
-        found: list[Domain] = []
-        for each in sorted(pkgutil.iter_modules(package.__path__), key=lambda each: each.name):
-            module = importlib.import_module(f"{package.__name__}.{each.name}")
+        domains: list[Domain] = []
+        for module_info in sorted(
+            pkgutil.iter_modules(package.__path__), key=lambda info: info.name
+        ):
+            module = importlib.import_module(f"{package.__name__}.{module_info.name}")
             domain = getattr(module, "domain", None)
             if not isinstance(domain, Domain):
                 raise DeclarationError(f"{module.__name__} holds no domain: domain = Domain(...)")
-            found.append(domain)
-        return cls(*found, examples=_read_examples(package))
+            domains.append(domain)
+        return cls(*domains, examples=_read_examples(package))
 
     @cached_property
     def entities(self) -> tuple[type[Entity], ...]:
@@ -73,10 +75,12 @@ class Daicho:
         Raises:
             KeyError: there is none.
         """
-        return {each.__name__: each for each in self.entities}[name]
+        return {entity.__name__: entity for entity in self.entities}[name]
 
 
 def _read_examples(package: ModuleType) -> Mapping[str, Mapping[str, Any]]:
     file = files(package).joinpath(EXAMPLES)
-    found: dict[str, dict[str, Any]] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
-    return found
+    examples: dict[str, dict[str, Any]] = (
+        json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    )
+    return examples

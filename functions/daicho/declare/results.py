@@ -1,4 +1,4 @@
-"""What a `Book` answers."""
+"""The answers of a `Book`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searches, declared: what is searched, how, and what through other entities."""
+"""The declaration of searches: the fields, the mode, and the names of other entities."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from daicho.search import grams
 
 @dataclass(frozen=True, eq=False)
 class ThroughSpec:
-    """A field of what another field refers to."""
+    """A field of the entity that another field refers to."""
 
     reference: FieldSpec
     target: FieldSpec
 
 
 def through(references: Any, name: str) -> str:
-    """The name of what a field refers to: ``through(categories, Category.name)``.
+    """The name of the item that a field refers to: ``through(categories, Category.name)``.
 
     Names are matched over the tenant's items of that entity, which are few: a thousand at most.
     """
@@ -40,8 +40,8 @@ class Search(Declaration):
     Args:
         fields: those that are searched, or ``through(categories, Category.name)``.
         mode: ``contains`` finds what has the keyword anywhere in it, at three times the writes.
-        steps: the lengths of the grams; those in between come through the lower one. Unless they
-            are given, what tells less has more of them: kana, and the digits of phone numbers.
+        steps: the lengths of the grams; those in between come through the lower one. By
+            default, text that distinguishes less has more: kana, and digits of phone numbers.
         shards: spreads the hot lists (grams of 0 and 1) where a tenant's items are written faster
             than 1,000 a second; each shard is a request more for a page of them.
     """
@@ -54,8 +54,10 @@ class Search(Declaration):
         shards: int = 1,
     ) -> None:
         given: tuple[Any, ...] = fields
-        self.through = tuple(each for each in given if isinstance(each, ThroughSpec))
-        self.fields = tuple(get_spec(each) for each in given if not isinstance(each, ThroughSpec))
+        self.through = tuple(argument for argument in given if isinstance(argument, ThroughSpec))
+        self.fields = tuple(
+            get_spec(argument) for argument in given if not isinstance(argument, ThroughSpec)
+        )
         self.mode, self.shards = mode, shards
         self.steps, self.digits, self.kana = (
             self._default_steps() if steps is None else (tuple(steps), (), ())
@@ -79,9 +81,9 @@ class Search(Declaration):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """What it searches, in words: its fields, and those of others as ``Category.name``."""
+        """The names of its fields, and of those of other entities as ``Category.name``."""
         own = tuple(spec.name for spec in self.fields)
-        return (*own, *(str(each.target) for each in self.through))
+        return (*own, *(str(through_spec.target) for through_spec in self.through))
 
     def _default_steps(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
         """Lengths of grams; of those that begin with digits, and with kana, where they differ."""
@@ -94,7 +96,7 @@ class Search(Declaration):
 
 
 class SearchQueries(Generic[E]):
-    """A search, asked with a keyword; the empty keyword lists everything."""
+    """The query of a search, by a keyword; the empty keyword lists everything."""
 
     def __init__(self, entity: type[E], search: Search) -> None:
         self.entity, self.declaration = entity, search

@@ -1,4 +1,4 @@
-"""Splitting, declared: a field whose values stand in items of their own."""
+"""The declaration of splitting: a field whose values are stored in items of their own."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Split(Declaration):
 
 
 class SplitQueries(Generic[E]):
-    """A split, asked: called with the values of the item's key and a name, it is one section."""
+    """The query of a split: called with the values of the item's key and a name, one section."""
 
     def __init__(self, entity: type[E], split: Split) -> None:
         self.entity, self.declaration = entity, split
@@ -47,9 +47,9 @@ class SplitQueries(Generic[E]):
 
 def find_split_field(entity: Any) -> FieldSpec | None:
     """The field of an entity that is split; None if none is."""
-    for each in entity.declarations_.values():
-        if isinstance(each, Split):
-            return each.field
+    for declaration in entity.declarations_.values():
+        if isinstance(declaration, Split):
+            return declaration.field
     return None
 
 
@@ -59,10 +59,10 @@ def find_split(entity: type[Any]) -> FieldSpec:
     Raises:
         TypeError: none is.
     """
-    found = find_split_field(entity)
-    if found is None:
+    spec = find_split_field(entity)
+    if spec is None:
         raise TypeError(f"{entity.__name__} is not split: split = Split(sections)")
-    return found
+    return spec
 
 
 def attach_manifest(item: T, manifest: Manifest | None) -> T:
@@ -75,9 +75,9 @@ def attach_manifest(item: T, manifest: Manifest | None) -> T:
 
 
 def get_manifest(item: object) -> Manifest | None:
-    """What an item knows of its sections, which it is read or written without."""
-    found: Manifest | None = item.__dict__.get(_MANIFEST)
-    return found
+    """The manifest of an item's sections; the item is read and written without them."""
+    manifest: Manifest | None = item.__dict__.get(_MANIFEST)
+    return manifest
 
 
 def attach_sections(item: T, values: dict[str, Any]) -> T:

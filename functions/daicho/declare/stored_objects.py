@@ -1,7 +1,7 @@
-"""Objects beside items: what is too large for the table, an image say, lies in S3.
+"""Objects beside items: data too large for the table, such as an image, is stored in S3.
 
-An item holds what kind of object it has and how large it is; the object itself goes between S3
-and whoever holds a URL that is signed for it, for a while, and never through the API.
+An item holds the type and size of its object. The object itself is transferred between S3 and the
+holder of a URL that is signed for it, for a limited time, and never through the API.
 
 Source: seed 003 (a tenant's photos).
 """
@@ -26,7 +26,7 @@ UPLOAD_SECONDS = 15 * 60
 DOWNLOAD_SECONDS = 60 * 60
 """How long a URL may be used: an address that was passed on does not open for ever."""
 MAX_OBJECT_BYTES = 5 * 1024**3
-"""What S3 takes in one upload."""
+"""The limit of S3 for one upload."""
 
 
 class StoredObject(BaseModel):
@@ -40,13 +40,13 @@ class StoredObject(BaseModel):
 
 @dataclass(frozen=True)
 class ObjectLimits:
-    """What an object may be."""
+    """The limits of an object."""
 
     max_bytes: int
     types: tuple[str, ...]
 
     def make_model(self, name: str) -> type[StoredObject]:
-        """The model of what is written of such an object."""
+        """The model of the values that are written of such an object."""
         size = Annotated[int, Field(ge=1, le=self.max_bytes)]
         kind: Any = Literal[self.types]
         fields: dict[str, Any] = {"type": (kind, ...), "bytes": (size, ...)}
@@ -69,8 +69,8 @@ class SignedRequest:
 def stored_object(*, max_bytes: int, types: tuple[str, ...]) -> Any:
     """Declare an object in S3 beside the item, of a field of type `StoredObject`.
 
-    What kind it is and how large is said when the item is created, and signed: S3 takes nothing
-    else. It goes with the item.
+    Its type and size are given when the item is created, and signed: S3 takes nothing else. It is
+    deleted with the item.
 
     Args:
         max_bytes: how large it may be, 5 GB at most.
@@ -78,7 +78,7 @@ def stored_object(*, max_bytes: int, types: tuple[str, ...]) -> Any:
     """
     if not 1 <= max_bytes <= MAX_OBJECT_BYTES:
         raise DeclarationError(f"an object has 1 to {MAX_OBJECT_BYTES} bytes, not {max_bytes}")
-    if not types or not all("/" in each for each in types):
+    if not types or not all("/" in media_type for media_type in types):
         raise DeclarationError(f"an object is of media types like 'image/png', not {types!r}")
     return FieldSpec(role="object", target=ObjectLimits(max_bytes, tuple(types)), frozen=True)
 

@@ -16,11 +16,11 @@ class Versioned(Declaration):
     """Every version of an item is kept, and can be read by its number.
 
     Args:
-        way: ``"copy"``: the current item holds everything and each version stands beside it once
-            more, so it is searched, listed and counted like any other. ``"pointer"``: the current
-            item holds its key and the number of the newest version, where the content stands:
-            a large item takes half the units a write, and only key and ``created_at`` can be
-            listed by.
+        mode: ``"copy"``: the current item holds everything and each version is stored beside it
+            once more, so it is searched, listed and counted like any other. ``"pointer"``: the
+            current item holds its key and the number of the newest version, which holds the
+            content: a large item takes half the units a write, and can be listed only by key
+            and ``created_at``.
 
     Source: seed 002 (version control by sort key prefixes, patterns A and B).
     """
@@ -37,7 +37,7 @@ class Versioned(Declaration):
 
 
 class VersionQueries(Generic[E]):
-    """Versions, asked: called with the values of a key they are all those of one item."""
+    """The queries of versions: called with the values of a key, all versions of one item."""
 
     def __init__(self, entity: type[E], versions: Versioned) -> None:
         self.entity, self.declaration = entity, versions

@@ -1,4 +1,4 @@
-"""What a base item contributes to tallies: a pure function of its image."""
+"""The contributions of a base item to tallies: a pure function of its image."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EXACT = Context(prec=60, traps=[Inexact])
 
 @dataclass(frozen=True)
 class Amount:
-    """What items contribute to a tally: how many they are, and the sum of what they measure."""
+    """A contribution to a tally: the number of items, and the sum of their measured values."""
 
     items: int = 0
     total: Decimal = Decimal(0)
@@ -34,7 +34,7 @@ class Amount:
 
 
 def compute_contributions(plan: EntityPlan, image: Image) -> dict[str, Amount]:
-    """What a base item contributes: the tally's partition key, and the amount.
+    """The contributions of a base item: partition keys of tallies, and amounts.
 
     A pure function of the image, so that old and new image give the exact difference.
 
@@ -44,7 +44,7 @@ def compute_contributions(plan: EntityPlan, image: Image) -> dict[str, Amount]:
     if not plan.aggregates:
         return {}
     tenant = keys.parse(image["PK"]["S"])[0]
-    found: dict[str, Amount] = {}
+    amounts: dict[str, Amount] = {}
     for aggregate in plan.aggregates:
         if not meets_condition(plan, aggregate.where, image):
             continue
@@ -57,9 +57,9 @@ def compute_contributions(plan: EntityPlan, image: Image) -> dict[str, Amount]:
                     render_tally_partition(tenant, plan, aggregate, within, by)
                 )
                 keys.check_sort(keys.render("0" * 29, *by))
-                found[tally] = found.get(tally, Amount()) + amount
-                check_count(plan, found, MAX_GROUPS)
-    return found
+                amounts[tally] = amounts.get(tally, Amount()) + amount
+                check_count(plan, amounts, MAX_GROUPS)
+    return amounts
 
 
 def _measure_item(aggregate: AggregatePlan, image: Image) -> Amount | None:

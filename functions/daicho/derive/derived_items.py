@@ -1,7 +1,7 @@
-"""Image in, derived items out: pure, and the only place that decides them.
+"""Computes the derived items of an image. Pure, and the only module that decides them.
 
-Everything here reads nothing but the image and the plan of its generation (EXACTNESS rule 2).
-Whatever it raises means that the image cannot be computed.
+The functions read only the image and the plan of its generation (EXACTNESS rule 2). Any exception
+means that the derived items of the image cannot be computed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def compute_index_rows(plan: EntityPlan, image: Image) -> dict[ItemKey, IndexRow
     one derived item (EXACTNESS rule 8).
 
     Raises:
-        UnderivableError: over 400 rows, or a field of another type than the plan says.
+        UnderivableError: over 400 rows, or a field of another type than the plan declares.
         keys.KeyTooLongError: a key over DynamoDB's limits, which DynamoDB would refuse for good.
     """
     if not plan.searches and not plan.listings:
@@ -48,13 +48,13 @@ def compute_index_rows(plan: EntityPlan, image: Image) -> dict[ItemKey, IndexRow
     tenant = keys.parse(base.pk)[0]
     owner = keys.check_partition(render_derived_partition(base, plan.name))
     own_key = render_key_components(plan, image)
-    found: dict[ItemKey, IndexRow] = {}
+    rows: dict[ItemKey, IndexRow] = {}
     for search in plan.searches:
         order = keys.check_sort(render_order_key(plan, image, NEWEST))
         shard = keys.compute_shard(search.shards, *own_key)
         for posted in analyzer.compute_postings(search, image):
             key = ItemKey(owner, keys.check_sort(render_derived_sort_key(search, *posted)))
-            found[key] = IndexRow(
+            rows[key] = IndexRow(
                 keys.check_partition(render_gram_list(tenant, plan, search, posted[0], shard)),
                 order,
             )
@@ -65,19 +65,19 @@ def compute_index_rows(plan: EntityPlan, image: Image) -> dict[ItemKey, IndexRow
             order = keys.check_sort(render_order_key(plan, image, listing.order))
             shard = keys.compute_shard(listing.shards, *own_key)
             place = keys.check_partition(render_listing_list(tenant, plan, listing, parts, shard))
-            found[key] = IndexRow(place, order, copy)
-            check_count(plan, found)  # here too: the product of two sets may have no end
+            rows[key] = IndexRow(place, order, copy)
+            check_count(plan, rows)  # here too: the product of two sets may have no end
         if copy is not None and is_too_large(copy):
             what = f"{plan.name}.{listing.name} copies over {MAX_COPY_BYTES} bytes"
             raise UnderivableError(what, max(listing.copies, key=lambda n: len(str(image.get(n)))))
-    check_count(plan, found)
-    return found
+    check_count(plan, rows)
+    return rows
 
 
 def list_listing_partitions(
     plan: EntityPlan, listing: ListingPlan, image: Image
 ) -> Iterator[tuple[str, ...]]:
-    """The partitions of a listing that an image stands in: none, one, or each of a set."""
+    """The partitions of a listing that contain an image: none, one, or one per set member."""
     if meets_condition(plan, listing.where, image) and all(
         render_field(plan, image, name) is not None for name in listing.order
     ):

@@ -1,8 +1,8 @@
-"""Rows: where a derived item stands, and what it brings along of its base item.
+"""Index rows: the place of a derived item, and the attributes that it copies from its base item.
 
-A copy lets a page do without the item itself. It is DynamoDB's own JSON with its names in order:
-two copies are alike if and only if what they hold is. It brings the ``ttl`` too, since what has
-expired is hidden at once.
+With a copy, a page needs no read of the item itself. A copy is DynamoDB's own JSON with sorted
+names: two copies are equal if and only if their contents are equal. It includes the ``ttl``, since
+an expired item is hidden at once.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from daicho.storage.attributes import AttributeValue, Image, get_text
 COPY_ATTRIBUTE = "copy"
 """The attribute of a derived item; GSI2 projects it."""
 MAX_COPY_BYTES = 400 * 1024 - 8 * 1024
-"""Of a copy: a derived item holds its keys and its number besides."""
+"""The limit of a copy. A derived item also holds its keys and its number."""
 
 
 @dataclass(frozen=True)
 class IndexRow:
-    """Where a derived item stands in GSI2, and what it copies of its base item.
+    """The place of a derived item in GSI2, and the attributes that it copies from its base item.
 
-    ``copy`` is text (`written`): nested in an attribute, what is 32 levels deep would be too
-    deep for DynamoDB.
+    ``copy`` is text (`write_copy`): a value that is 32 levels deep would be too deep for DynamoDB
+    if it were nested in another attribute.
     """
 
     gsi2pk: str
@@ -33,18 +33,18 @@ class IndexRow:
 
     @classmethod
     def from_item(cls, item: Image) -> IndexRow:
-        """Read a derived item that is no tombstone."""
+        """Read a derived item that is not a tombstone."""
         return cls(item["GSI2PK"]["S"], item["GSI2SK"]["S"], get_text(item, COPY_ATTRIBUTE))
 
     @property
     def attributes(self) -> dict[str, dict[str, str]]:
-        """What a derived item holds besides its key and its number."""
-        found = {"GSI2PK": {"S": self.gsi2pk}, "GSI2SK": {"S": self.gsi2sk}}
-        return found if self.copy is None else found | {COPY_ATTRIBUTE: {"S": self.copy}}
+        """The attributes of a derived item besides its key and its number."""
+        image = {"GSI2PK": {"S": self.gsi2pk}, "GSI2SK": {"S": self.gsi2sk}}
+        return image if self.copy is None else image | {COPY_ATTRIBUTE: {"S": self.copy}}
 
 
 def write_copy(image: Image, names: Sequence[str]) -> str | None:
-    """The copy of these attributes; None of none."""
+    """The copy of these attributes. None if there are no names."""
     if not names:
         return None
     copied = {name: _sort_set(image[name]) for name in (*names, "ttl") if name in image}
@@ -53,8 +53,8 @@ def write_copy(image: Image, names: Sequence[str]) -> str | None:
 
 def read_copy(copy: str) -> Image:
     """The attributes of a copy."""
-    found: Image = json.loads(copy)
-    return found
+    image: Image = json.loads(copy)
+    return image
 
 
 def is_too_large(copy: str) -> bool:
@@ -63,5 +63,5 @@ def is_too_large(copy: str) -> bool:
 
 
 def _sort_set(value: AttributeValue) -> AttributeValue:
-    # A set has no order, and DynamoDB gives it back in one of its own.
+    # A set has no order, and DynamoDB returns it in an order of its own.
     return {"SS": sorted(value["SS"])} if "SS" in value else value

@@ -16,10 +16,10 @@ record of it that was set aside can be counted at once (EXACTNESS rules 2, 15)."
 
 
 def check_count(plan: EntityPlan, derived: Mapping[Any, object], most: int = MAX_ROWS) -> None:
-    """Refuse what derives more than ``most``.
+    """Refuse an image that derives more than ``most`` items or groups.
 
     Raises:
-        UnderivableError: it does.
+        UnderivableError: there are more.
     """
     if len(derived) > most:
         what = "items" if most == MAX_ROWS else "groups"

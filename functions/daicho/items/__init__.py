@@ -1,1 +1,1 @@
-"""Between entities and what is stored: arguments to key components, and projections of items."""
+"""Conversion between entities and stored data: key components of arguments, and projections."""

@@ -1,7 +1,7 @@
-"""What a caller gives, as DynamoDB stores it and as keys write it.
+"""Converts a caller's arguments into attribute values and key components.
 
-Values come as Python values or as the text of a path or query; both are validated by the field
-that they are of, and a wrong one is refused by the field's name.
+Values are Python values or the text of a path or query. Both are validated by their field, and an
+invalid value is refused with the field's name.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from daicho.storage.attributes import AttributeValue, measure_image, to_value
 
 NESTED_LEVELS = 32
 NAME_BYTES = 65_535
-"""Of an attribute's name, a nested one included."""
+"""The limit of an attribute's name, including nested ones."""
 
 _BUCKETS = {"month": re.compile(r"\d{4}-\d\d"), "day": re.compile(r"\d{4}-\d\d-\d\d")}
 _MADE = {"created_at": TypeAdapter(dt.datetime)}
@@ -66,7 +66,7 @@ def to_attribute_value(entity: type[Entity], name: str, value: Any) -> Attribute
 def to_attribute_values(
     entity: type[Entity], given: Iterable[tuple[str, Any]]
 ) -> dict[str, AttributeValue]:
-    """Attribute values of fields as a caller gave them: those of a key, say."""
+    """The attribute values of a caller's fields, for example those of a key."""
     return {
         name: to_attribute_value(entity, name, validate_value(entity, name, value))
         for name, value in given
@@ -76,9 +76,9 @@ def to_attribute_values(
 def render_parts(
     entity: type[Entity], plan: EntityPlan, parts: tuple[Part, ...], values: tuple[Any, ...]
 ) -> tuple[str, ...]:
-    """What stands in the key of a list or tally for these values.
+    """The components of these values in the key of a list or tally.
 
-    An empty text stands for a value that nothing is stored under.
+    An empty text represents a value that no item is stored under.
 
     Raises:
         Invalid: names the field.
@@ -108,7 +108,7 @@ def _render_part(entity: type[Entity], plan: EntityPlan, part: Part, value: Any)
 def render_fields(
     plan: EntityPlan, names: Iterable[str], fields: Mapping[str, AttributeValue]
 ) -> list[str]:
-    """Key fields as they stand in a key.
+    """The components of key fields in a key.
 
     Raises:
         Invalid: names the field.
@@ -133,7 +133,7 @@ def _render_value(name: str, value: Any) -> str:
 
 
 def check_key_length(name: str, key: str, check: Callable[[str], str]) -> str:
-    """A key that was made of a caller's values; Invalid if it is too long for DynamoDB."""
+    """Check a key that contains a caller's values. Invalid if it is too long for DynamoDB."""
     try:
         return check(key)
     except keys.KeyTooLongError as error:
@@ -144,10 +144,10 @@ def check_key_length(name: str, key: str, check: Callable[[str], str]) -> str:
 def _make_adapter(entity: type[Entity], name: str) -> TypeAdapter[Any]:
     if name in _MADE:
         return _MADE[name]
-    found = entity.model_.model_fields[name]
-    annotation: Any = found.annotation
-    for each in found.metadata:
-        annotation = Annotated[annotation, each]
+    model_field = entity.model_.model_fields[name]
+    annotation: Any = model_field.annotation
+    for constraint in model_field.metadata:
+        annotation = Annotated[annotation, constraint]
     return TypeAdapter(annotation)
 
 
@@ -167,7 +167,7 @@ def _check_nested(name: str, value: Any, level: int = 1) -> None:
         if isinstance(value, Mapping):
             if "" in value:
                 raise Invalid("a name in it is empty", field=name)
-            if any(len(str(each)) * 4 > NAME_BYTES and _is_long(str(each)) for each in value):
+            if any(len(str(key)) * 4 > NAME_BYTES and _is_long(str(key)) for key in value):
                 raise Invalid(f"a name in it is over {NAME_BYTES} bytes", field=name)
-        for each in value.values() if isinstance(value, Mapping) else value:
-            _check_nested(name, each, level + 1)
+        for member in value.values() if isinstance(value, Mapping) else value:
+            _check_nested(name, member, level + 1)

@@ -30,28 +30,28 @@ class UnreadableError(StoreError):
 def to_field_image(entity: type[Entity], values: Mapping[str, Any]) -> dict[str, AttributeValue]:
     """The attribute values of an item's fields.
 
-    A field that holds nothing is absent, which keeps it out of indexes. Where absence would be
-    read as something else, a NULL says it: a default that is not None; and what is set only once,
-    a frozen field, must be seen to have been set. What is split stands elsewhere.
+    An empty field is absent, which keeps it out of indexes. A NULL is stored if absence would have
+    another meaning: if the default is not None, or if the field is frozen, because it must be
+    visible that a frozen field was set. A split field is stored elsewhere.
     """
-    found: dict[str, AttributeValue] = {}
+    image: dict[str, AttributeValue] = {}
     apart = find_split_field(entity)
     for name, spec in entity.fields_.items():
         value = values[name]
         if spec is apart:
             continue
         if not is_empty(spec, value):
-            found[name] = to_attribute_value(entity, name, value)
+            image[name] = to_attribute_value(entity, name, value)
         elif spec.frozen or not (spec.default is None or spec.role == "refs"):
-            found[name] = NULL
-    return found
+            image[name] = NULL
+    return image
 
 
 def to_manifest_image(item: Entity) -> dict[str, AttributeValue]:
-    """What a split item holds of its sections, which are written apart from it.
+    """The manifest attribute of a split item, whose sections are written apart from it.
 
     Raises:
-        TypeError: they are not.
+        TypeError: the sections are not written apart from it.
     """
     if find_split_field(type(item)) is None:
         return {}
@@ -66,12 +66,12 @@ def to_item(entity: type[E], image: Image) -> E:
     """The item that an image holds.
 
     Raises:
-        UnreadableError: the entity has no place for what is stored.
+        UnreadableError: the entity cannot represent the stored values.
     """
     values = read_field_values(entity, image)
     apart, manifest = find_split_field(entity), Manifest.from_image(image)
     if apart is not None and manifest is not None:
-        values[apart.name] = {}  # they stand elsewhere
+        values[apart.name] = {}  # the sections are stored elsewhere
     created = dt.datetime.fromisoformat(attributes.get_text(image, "created_at") or "")
     try:
         item = restore_item(
@@ -98,13 +98,13 @@ def read_field_values(entity: type[Entity], image: Image) -> dict[str, Any]:
 
 
 def read_versioned_at(entity: type[Entity], image: Image) -> dt.datetime | None:
-    """When this version was written, where versions are kept and that is known."""
+    """When this version was written, if versions are kept and the time is recorded."""
     text = attributes.get_text(image, "versioned_at") if entity.versioned_ else None
     return dt.datetime.fromisoformat(text) if text else None
 
 
 def list_frozen_fields(entity: type[Entity], plan: EntityPlan) -> tuple[str, ...]:
-    """The fields that are set once, when the item is created, and stand in no key."""
+    """The fields that are set once, when the item is created, and are not part of a key."""
     inside = list_key_fields(plan)
     return tuple(n for n, spec in entity.fields_.items() if spec.frozen and n not in inside)
 
@@ -115,8 +115,8 @@ def _to_floats(value: Any) -> Any:
         case Decimal() if Decimal(repr(float(value))) == value:
             return float(value)
         case dict():
-            return {name: _to_floats(each) for name, each in value.items()}
+            return {name: _to_floats(member) for name, member in value.items()}
         case list():
-            return [_to_floats(each) for each in value]
+            return [_to_floats(element) for element in value]
         case _:
             return value

@@ -40,27 +40,27 @@ class ViewPage:
 
 
 def list_field_names(entity: type[Entity]) -> tuple[str, ...]:
-    """The fields that may be asked for: of the item itself, not hidden, or what every item has."""
+    """The fields that may be requested: visible fields of the item itself, and inherited ones."""
     apart = find_split_field(entity)
     own = (name for name, spec in entity.fields_.items() if not spec.hidden and spec is not apart)
     return (*own, *list_inherited_names(entity))
 
 
 def list_inherited_names(entity: type[Entity]) -> tuple[str, ...]:
-    """What every item has beside its fields."""
+    """The names that every item has beside its fields."""
     return INHERITED if entity.versioned_ else INHERITED[:-1]
 
 
 def list_attributes(names: Sequence[str]) -> tuple[str, ...]:
-    """The attributes to read for these fields: the version is the ETag, the ttl tells expiry."""
+    """The attributes to read for these fields, with the version (ETag) and the ttl (expiry)."""
     return tuple(dict.fromkeys((*names, "version", "ttl")))
 
 
 def build_view(entity: type[Entity], image: Image, names: Sequence[str]) -> View:
-    """What an image shows of these fields.
+    """The view of these fields of an image.
 
     Raises:
-        UnreadableError: the entity has no place for what is stored.
+        UnreadableError: the entity cannot represent the stored values.
     """
     own = [name for name in names if name not in INHERITED]
     try:

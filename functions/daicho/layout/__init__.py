@@ -1,1 +1,1 @@
-"""The single-table schema: the keys of every kind of item, and what such an item holds."""
+"""The single-table schema: the keys and the contents of every kind of item."""

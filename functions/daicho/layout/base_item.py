@@ -1,4 +1,4 @@
-"""Base items: the whole image of an item, and what the library keeps in it beside the fields."""
+"""Base items: the whole image of an item, including the attributes that the library adds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from daicho.storage.attributes import AttributeValue, Image
 def build_base_item(
     tenant: str, generation: Generation, fields: Mapping[str, AttributeValue], created: dt.datetime
 ) -> dict[str, AttributeValue]:
-    """The whole image of an item of version 1: keys, fields and what the library keeps beside.
+    """The whole image of an item of version 1: keys, fields and the library's own attributes.
 
     Raises:
         Invalid: its key is too long or has an empty part.
@@ -45,17 +45,17 @@ def build_base_item(
 
 
 def get_version(image: Image) -> int:
-    """How often the item was written."""
+    """The number of times that the item was written."""
     return attributes.get_integer(image, "version") or 0
 
 
 def is_expired(image: Image, now: int) -> bool:
-    """Whether the item's time is over: DynamoDB may take days to remove it."""
+    """Whether the item has expired: DynamoDB may take days to remove it."""
     ttl = attributes.get_integer(image, "ttl")
     return ttl is not None and ttl <= now
 
 
 def find_longest_field(image: Image, names: Iterable[str]) -> str | None:
-    """Which of these fields takes the most room in an image; None if it has none of them."""
+    """The largest of these fields in an image. None if the image has none of them."""
     sizes = {n: attributes.measure_image({n: image[n]}) for n in sorted(names) if n in image}
     return max(sizes, key=lambda name: sizes[name], default=None)

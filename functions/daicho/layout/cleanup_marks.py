@@ -1,9 +1,10 @@
-"""Marks of what may be left over: written before it, removed when it is gone.
+"""Marks of possible leftovers: written before the leftovers, removed after them.
 
 Some work takes several writes and does not fit a transaction: the sections of a document are
-written before they are seen, and removed when they are not seen any more; an object in S3 goes
-after its item. If a process ends in between, something stays that nobody looks for. So a mark
-stands beside the item while that may be, and a scheduled sweep looks after the ones that are due.
+written before they are visible, and removed when they are not visible any more; an object in S3 is
+removed after its item. If a process ends in between, data stays that nobody looks for. So a mark
+exists beside the item for as long as that is possible, and a scheduled sweep processes the marks
+that are due.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 
 LIST = keys.render("", "leftover")
-"""The partition of GSI2 that all marks stand in, by when they are due."""
+"""The partition of GSI2 that lists all marks, in order of their due times."""
 IN_FLIGHT_GRACE = dt.timedelta(minutes=15)
-"""How long a request may be at work at most, by far: the API answers within 30 seconds."""
+"""The longest time of a request, with a large margin: the API answers within 30 seconds."""
 
 
 def render_owner_partition(base: ItemKey, entity: str) -> str:
-    """The partition of what stands beside an item; it holds the item's whole key.
+    """The partition of the data beside an item. It holds the item's whole key.
 
     Raises:
         KeyTooLongError: over DynamoDB's limit.
@@ -32,21 +33,21 @@ def render_owner_partition(base: ItemKey, entity: str) -> str:
 
 
 def parse_owner_partition(partition: str) -> ItemKey:
-    """The key of the item that a partition stands beside."""
+    """The key of the item that a partition belongs to."""
     tenant, entity, behind, sk = keys.parse(partition)
     head = keys.render(tenant, entity.removeprefix("/"))
     return ItemKey(f"{head}{keys.DELIMITER}{behind}" if behind else head, sk)
 
 
 def build_mark_key(partition: str, name: str) -> ItemKey:
-    """Where a mark stands: before all else of its partition."""
+    """The key of a mark. It sorts before everything else in its partition."""
     return ItemKey(partition, keys.render("", name))
 
 
 def build_mark(partition: str, name: str, due: dt.datetime, *, object: str | None = None) -> Image:
-    """A mark beside an item: look after it when it is due, and not before.
+    """A mark beside an item. The sweep processes it when it is due, and not before.
 
-    ``object``: the name of one in S3 that may be left over; else it is sections that may.
+    ``object``: the name of an S3 object that may be left over. Without it the mark is of sections.
     """
     key = build_mark_key(partition, name)
     more: Image = {} if object is None else {"object": {"S": object}}

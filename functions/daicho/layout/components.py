@@ -20,10 +20,10 @@ class UnderivableError(ValueError):
 
 
 def render_part(plan: EntityPlan, part: Part, image: Image) -> str | None:
-    """The component that a part gives, or None if the image has no value there.
+    """The component of a part, or None if the image has no value for it.
 
     Raises:
-        UnderivableError: a value of another type than the plan says.
+        UnderivableError: the value has another type than the plan declares.
     """
     plain = render_field(plan, image, part.field)
     if plain is None:
@@ -47,7 +47,7 @@ def render_time_bucket(part: Part, plain: str) -> str:
 def list_combinations(
     plan: EntityPlan, parts: tuple[Part, ...], image: Image
 ) -> Iterator[tuple[str, ...]]:
-    """One tuple, several where a part stands for each of a set, none where a part is missing."""
+    """One tuple; several if a part declares ``each`` of a set; none if a part is missing."""
     choices: list[list[str]] = []
     for part in parts:
         if part.each:
@@ -59,7 +59,7 @@ def list_combinations(
 
 
 def list_references(image: Image, name: str) -> frozenset[str]:
-    """The ids that a field refers to: of a set all, of a single reference the one."""
+    """The ids that a field refers to: all of a set, or the one of a single reference."""
     value = image.get(name)
     if value is None or "NULL" in value:
         return frozenset()
@@ -80,7 +80,7 @@ def render_key_field(plan: EntityPlan, image: Image, name: str) -> str:
     """A key field's component.
 
     Raises:
-        UnderivableError: the image has no value there, or one of another type.
+        UnderivableError: the image has no value for it, or one of another type.
     """
     plain = render_field(plan, image, name)
     if not plain:
@@ -89,12 +89,12 @@ def render_key_field(plan: EntityPlan, image: Image, name: str) -> str:
 
 
 def render_field(plan: EntityPlan, image: Image, name: str) -> str | None:
-    """A field as key text, or None if the image has no value there.
+    """A field as key text, or None if the image has no value for it.
 
-    Days and instants are stored as they are rendered.
+    Days and instants are stored in their rendered form.
 
     Raises:
-        UnderivableError: a value of another type than the plan says.
+        UnderivableError: the value has another type than the plan declares.
     """
     value = image.get(name)
     if value is None or "NULL" in value:
@@ -118,7 +118,7 @@ def compute_item_shard(plan: EntityPlan, image: Image, parts: list[str]) -> int:
     """The shard of an image's partition: a hash of its key's components, and of its salt.
 
     Raises:
-        UnderivableError: the image does not say how many shards there are.
+        UnderivableError: the image has no number of shards.
     """
     shards = plan.key.shards
     number = attributes.get_integer(image, shards) if isinstance(shards, str) else shards

@@ -12,7 +12,7 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import EMPTY_SORT_KEY, ItemKey
 
 NEWEST = ("created_at",)
-"""The order of searches, and of listings that say nothing else."""
+"""The order of searches, and of listings that declare no other order."""
 
 
 def build_base_key(tenant: str, plan: EntityPlan, image: Image) -> ItemKey:
@@ -34,7 +34,7 @@ def build_base_key(tenant: str, plan: EntityPlan, image: Image) -> ItemKey:
 
 
 def build_inverted_key(tenant: str, plan: EntityPlan, image: Image) -> ItemKey:
-    """Where an edge stands in GSI1: the sort part leads, the partition part follows."""
+    """The key of an edge in GSI1: the sort part comes first, then the partition part."""
     partition = [render_key_field(plan, image, name) for name in plan.key.partition]
     sort = [render_key_field(plan, image, name) for name in plan.key.sort]
     return ItemKey(
@@ -49,14 +49,14 @@ def render_derived_partition(base: ItemKey, entity: str) -> str:
 
 
 def render_owned_partition(base: ItemKey, owned: str) -> str:
-    """The partition key of what a base item has of its own: its whole key stands in it."""
+    """The partition key of the items that belong to a base item. It holds the item's whole key."""
     tenant, *rest = base.pk.split(keys.DELIMITER, 2)
     behind = rest[1] if len(rest) > 1 else ""
     return keys.render(keys.unescape(tenant), owned, behind, base.sk)
 
 
 def parse_derived_partition(pk: str) -> ItemKey:
-    """The base item's key, read off a derived item's partition key."""
+    """Read the base item's key from a derived item's partition key."""
     tenant, entity, behind, sk = keys.parse(pk)
     head = keys.render(tenant, entity.removeprefix("~"))
     return ItemKey(f"{head}{keys.DELIMITER}{behind}" if behind else head, sk)
@@ -64,12 +64,12 @@ def parse_derived_partition(pk: str) -> ItemKey:
 
 @lru_cache(maxsize=1_024)
 def _render_head(*parts: str) -> str:
-    """What all postings of a search begin with: a contact has some twenty."""
+    """The common start of all postings of a search: a contact has some twenty."""
     return keys.render_prefix(*parts)
 
 
 def render_derived_sort_key(declaration: SearchPlan | ListingPlan, *rest: str) -> str:
-    """The sort key of a derived item: declaration, its first generation, then what tells it."""
+    """The sort key of a derived item: declaration, its first generation, then the other parts."""
     head = _render_head(declaration.name, str(declaration.since))
     return head + keys.render(*rest) if rest else head[: -len(keys.DELIMITER)]
 
@@ -110,7 +110,7 @@ def render_ranking_partition(
     within: tuple[str, ...],
     by: tuple[str, ...],
 ) -> str:
-    """The GSI3 partition that a member of a ranking stands in."""
+    """The GSI3 partition of a member of a ranking."""
     return list_ranking_partitions(tenant, plan, aggregate, within)[
         keys.compute_shard(aggregate.shards, *by)
     ]
@@ -127,6 +127,6 @@ def list_ranking_partitions(
 
 
 def render_order_key(plan: EntityPlan, image: Image, order: tuple[str, ...]) -> str:
-    """Where an image stands in a list that is ordered by these fields: its own key comes last."""
+    """The sort key of an image in a list with this order. The image's own key comes last."""
     fields = (render_key_field(plan, image, name) for name in order)
     return keys.render(*fields, *render_key_components(plan, image))

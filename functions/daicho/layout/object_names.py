@@ -1,4 +1,4 @@
-"""The names of the objects that lie in S3 beside items."""
+"""The names of the S3 objects that belong to items."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ MAX_NAME_BYTES = 1024
 
 
 def render_object_name(base: ItemKey, entity: str, field: str) -> str:
-    """The object's name: the tenant, what it is, and the item's key, each escaped.
+    """The object's name: the tenant, entity and field, and the item's key, each escaped.
 
     Raises:
-        Invalid: it is longer than S3's names may be.
+        Invalid: the name exceeds S3's limit.
     """
     tenant, _, *behind = keys.parse(base.pk)
     parts = [tenant, f"{entity}.{field}", *behind, *keys.parse(base.sk)]

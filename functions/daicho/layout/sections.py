@@ -1,8 +1,8 @@
-"""Documents cut into items, and joined again: pure.
+"""Splits documents into items and joins them again. Pure.
 
-A split field (`Split`) does not stand in its item's image. The image, the *head*, holds a
-`Manifest`: under which *epoch* the sections stand, and what has changed of late. Each section is
-an item of its own, in a partition beside the head's; one that no item could hold is cut into
+The image of an item does not contain its split field (`Split`). The image, the *head*, holds a
+`Manifest`: the *epoch* of the sections, and the latest changes. Each section is an item of its
+own, in a partition beside the head's. A section that is too large for one item is cut into
 *pieces*. These items have no ``type``, so no event filter passes them.
 
 Source: seed 003 (vertical partitioning).
@@ -26,12 +26,12 @@ MANIFEST = "split"
 
 MAX_SECTIONS = 5_000
 MAX_DOCUMENT_BYTES = 5_000_000
-"""Of all sections as an answer writes them: Lambda hands on 6 MB, quotes escaped once more."""
+"""The limit of all sections in an answer: Lambda returns 6 MB, with quotes escaped once more."""
 MAX_SECTION_NAME_BYTES = 255
 PIECE_BYTES = 390_000
-"""Of a section's text in one item, which holds 400 KB with its keys."""
+"""The limit of a section's text in one item, which holds 400 KB with its keys."""
 RECENT_BYTES, RECENT = 400, 32
-"""How much of the latest changes the head remembers: it should stay below 1 KB."""
+"""The limits of the latest changes in the head, which should stay below 1 KB."""
 
 
 class TornError(Exception):
@@ -40,10 +40,10 @@ class TornError(Exception):
 
 @dataclass(frozen=True)
 class Section:
-    """A section as it is stored: its value as JSON, and its place among the others.
+    """A stored section: its value as JSON, and its place among the others.
 
-    ``changed``: the version of the document at which it was last written; None if that was when
-    the whole document was.
+    ``changed``: the version of the document at which it was last written; None if it was last
+    written together with the whole document.
     """
 
     name: str
@@ -53,20 +53,20 @@ class Section:
 
     @property
     def weight(self) -> int:
-        """Its bytes in an answer that is itself written as a JSON string, as Lambda does."""
+        """Its bytes in an answer that Lambda writes as a JSON string."""
         name = json.dumps(self.name, ensure_ascii=False)
         return _escape_name(name) + _escape_name(self.text) + len(":,")
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What the head knows of the sections.
+    """The head's record of the sections.
 
     Args:
-        epoch: what the keys of the sections begin with; another one after each whole put.
+        epoch: the start of the sections' keys. Each whole put makes a new one.
         began: the document's version when the epoch began.
-        count: how many sections there are.
-        weight: the sum of theirs.
+        count: the number of sections.
+        weight: the sum of their weights.
         recent: version and name of the latest changes of single sections, oldest first.
         complete: every change after this version is among ``recent``.
     """
@@ -80,7 +80,7 @@ class Manifest:
 
     @classmethod
     def from_image(cls, image: Image) -> Manifest | None:
-        """A head's manifest; None if its sections stand in it (it was written before the split)."""
+        """A head's manifest. None if the head holds its sections, as before the split."""
         value = image.get(MANIFEST)
         if value is None:
             return None
@@ -90,12 +90,14 @@ class Manifest:
 
     def to_value(self) -> AttributeValue:
         """The manifest as an attribute value."""
-        return attributes.to_value(vars(self) | {"recent": [list(each) for each in self.recent]})
+        return attributes.to_value(
+            vars(self) | {"recent": [list(change) for change in self.recent]}
+        )
 
     def with_change(self, version: int, name: str, count: int, weight: int) -> Manifest:
-        """The manifest after a change of one section, which is the document's ``version``.
+        """The manifest after a change of one section, which makes the document's ``version``.
 
-        ``count`` and ``weight`` are what is added. As many changes are remembered as fit.
+        ``count`` and ``weight`` are added. The manifest keeps as many changes as fit.
         """
         recent = [*self.recent, (version, name)]
         complete = self.complete
@@ -110,7 +112,7 @@ class Manifest:
         )
 
     def list_changed_since(self, version: int) -> frozenset[str] | None:
-        """The sections that were changed after ``version``; None if nobody remembers."""
+        """The sections that were changed after ``version``. None if that is not recorded."""
         if version < self.complete:
             return None
         return frozenset(name for at, name in self.recent if at > version)
@@ -119,7 +121,7 @@ class Manifest:
 def start_manifest(epoch: str, version: int, sections: Iterable[Section]) -> Manifest:
     """The manifest of a whole put that makes the document's ``version``."""
     held = list(sections)
-    weight = sum(each.weight for each in held)
+    weight = sum(section.weight for section in held)
     return Manifest(epoch, version, len(held), weight, complete=version)
 
 
@@ -127,24 +129,24 @@ def split_into_sections(values: Mapping[str, Any], field: str) -> list[Section]:
     """A document's sections, in order.
 
     Raises:
-        Invalid: too many, or all together or one of them too large; a name or a value that
-            cannot be stored.
+        Invalid: there are too many sections, one or all of them are too large, or a name or a
+            value cannot be stored.
     """
     if len(values) > MAX_SECTIONS:
         raise Invalid(f"has {len(values)} sections; at most {MAX_SECTIONS}", field=field)
-    found = []
+    sections = []
     for place, (name, value) in enumerate(values.items()):
         check_name(name, field)
-        found.append(make_section(name, value, place, f"{field}.{name}"))
-    check_weight(sum(each.weight for each in found), field)
-    return found
+        sections.append(make_section(name, value, place, f"{field}.{name}"))
+    check_weight(sum(section.weight for section in sections), field)
+    return sections
 
 
 def make_section(name: str, value: Any, place: int, field: str) -> Section:
     """One section.
 
     Raises:
-        Invalid: a value that cannot be stored; ``field`` is what it came as.
+        Invalid: the value cannot be stored. ``field`` is its name in the request.
     """
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -157,7 +159,7 @@ def make_section(name: str, value: Any, place: int, field: str) -> Section:
 
 
 def check_name(name: str, field: str) -> None:
-    """Refuse a name that is empty, over 255 bytes or no Unicode: Invalid."""
+    """Refuse a name that is empty, over 255 bytes or not well-formed Unicode: Invalid."""
     try:
         size = len(name.encode())
     except UnicodeEncodeError as error:
@@ -179,14 +181,14 @@ def render_sections_partition(head: ItemKey, entity: str) -> str:
 
 
 def render_section_key(partition: str, epoch: str, name: str) -> ItemKey:
-    """Where a section stands: what begins with this sort key are its pieces."""
+    """The key of a section. The sort keys of its pieces begin with its sort key."""
     return ItemKey(partition, keys.render(epoch, name, ""))
 
 
 def build_piece_items(partition: str, epoch: str, section: Section, piece: str) -> list[Image]:
-    """The items of a section, the one that counts first; ``piece`` names those behind it.
+    """The items of a section, the main item first. ``piece`` names the items behind it.
 
-    Pieces may be written before the item that names them: until then nobody sees them.
+    Pieces may be written before the item that names them. Until then nobody sees them.
     """
     key = render_section_key(partition, epoch, section.name)
     first: dict[str, AttributeValue] = {
@@ -205,7 +207,7 @@ def build_piece_items(partition: str, epoch: str, section: Section, piece: str) 
 
 
 def measure_weight(first: Image) -> int:
-    """What a section weighs, by the item of it that counts."""
+    """The weight of a section, by its main item."""
     text = attributes.get_text(first, "text")
     if text is None:
         return attributes.get_integer(first, "weight") or 0
@@ -214,7 +216,7 @@ def measure_weight(first: Image) -> int:
 
 
 def join_pieces(items: Iterable[Image]) -> dict[str, Section]:
-    """The sections that items hold, by name, in their places. Pieces that none names are none.
+    """The sections of these items, by name, in their places. Pieces without an item are ignored.
 
     Raises:
         TornError: pieces of a section are missing.
@@ -227,8 +229,11 @@ def join_pieces(items: Iterable[Image]) -> dict[str, Section]:
             firsts[name] = item
         else:
             pieces[name, rest[0], int(rest[1])] = item["text"]["S"]
-    found = [_join_text(name, first, pieces) for name, first in firsts.items()]
-    return {each.name: each for each in sorted(found, key=lambda each: (each.place, each.name))}
+    sections = [_join_text(name, first, pieces) for name, first in firsts.items()]
+    return {
+        section.name: section
+        for section in sorted(sections, key=lambda section: (section.place, section.name))
+    }
 
 
 def _join_text(name: str, first: Image, pieces: Mapping[tuple[str, str, int], str]) -> Section:
@@ -254,7 +259,7 @@ def _build_piece(key: ItemKey, piece: str, number: int, text: str) -> Image:
 
 
 def _cut_text(text: str) -> Iterator[str]:
-    """A text in stretches of at most so many bytes, at least one."""
+    """The text in pieces of at most `PIECE_BYTES` bytes. There is at least one piece."""
     raw = text.encode()
     start = 0
     while len(raw) - start > PIECE_BYTES:

@@ -1,4 +1,4 @@
-"""Where the stack keeps what it knows of a tenant."""
+"""The keys of the items that the stack keeps about a tenant."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ CLOSED_SORT_KEY = "closed"
 
 
 def render_tenant_partition(tenant: str) -> str:
-    """Where the stack keeps what it knows of a tenant. The tenant's own items stand elsewhere."""
+    """The partition of the stack's items about a tenant. The tenant's own items are elsewhere."""
     return keys.render("", "tenant", tenant)
 
 
 def build_closed_mark_key(tenant: str) -> ItemKey:
-    """The mark that a tenant is closed."""
+    """The key of the mark that a tenant is closed."""
     return ItemKey(render_tenant_partition(tenant), CLOSED_SORT_KEY)
 
 
 def build_job_key(tenant: str, id: str) -> ItemKey:
-    """A job."""
+    """The key of a job."""
     return ItemKey(render_tenant_partition(tenant), keys.render("job", id))

@@ -1,17 +1,18 @@
-"""Versions: where they stand and what they hold. Pure.
+"""Versions: their keys and their contents. Pure.
 
 Each version of an item is an item of its own, in a partition that no other item has: the tenant,
 ``@`` and the entity, the base item's partition and its sort key; its sort key is the number, at
-fixed width. What is written there once is never changed. A version item has no ``type``, so no
-event filter passes it and nothing is derived from it.
+fixed width. A written version never changes. A version item has no ``type``, so no event filter
+passes it and nothing is derived from it.
 
-By *copy* the base item holds everything too: the newest version, in one read. By *pointer* it
-holds its key and the number, and the newest version is the last item of that partition: one read
-too, by a query that reads one item backward.
+By *copy* the base item also holds the whole newest version, so one read suffices. By *pointer* it
+holds its key and the number, and the newest version is the last item of that partition. This takes
+one read too: a query that reads one item backward.
 
-Numbers are never given twice. A deletion takes one as well, for the mark that it leaves in the
-partition: so what is created in the same place later goes on counting behind it. And a version
-that is forgotten keeps its number for an hour, for who has read what stood before it and writes.
+Numbers are never given twice. A deletion takes a number as well, for the mark that it leaves in
+the partition. So an item that is created later with the same key goes on counting behind the mark.
+A version that is forgotten keeps its number for an hour, for writers that have read the version
+before it.
 
 Source: seed 002 (version control by sort key prefixes).
 """
@@ -31,27 +32,27 @@ from daicho.storage.item_key import ItemKey
 Values = dict[str, AttributeValue]
 
 KEPT_UP_TO = "_history"
-"""On base items that are copies: the number of the newest version that has an item. It is not the
-item's own where code wrote it that kept no versions yet."""
+"""On base items that are copies: the number of the newest version that has an item. It differs from
+the item's own number if code wrote the item that kept no versions yet."""
 
 POINTED = "_bytes"
-"""On base items that are pointers: how large the content is that they point at."""
+"""On base items that are pointers: the size of the content that they point at."""
 
 DELETED = "_deleted"
-"""On the mark that a deletion leaves, and on what is forgotten."""
+"""On the mark that a deletion leaves, and on forgotten versions."""
 
 FORGOTTEN_SECONDS = 3_600
-"""So long a forgotten version keeps its number: no request lives that long."""
+"""The time for which a forgotten version keeps its number: no request lives that long."""
 
 _OF_BASE_ONLY = ("PK", "SK", "GSI1PK", "GSI1SK", "type", "ttl", KEPT_UP_TO)
 
 
 @dataclass(frozen=True)
 class VersionState:
-    """What stands of an item when its next version is to be written.
+    """The state of an item before its next version is written.
 
     Args:
-        item: the newest version, whole; None where nothing is, or it was deleted.
+        item: the newest version, whole; None if there is none, or it was deleted.
         last: the highest number that was given.
         unkept: the item has no version item yet, so the next write makes one for it too.
     """
@@ -81,10 +82,10 @@ def build_version_key(base: ItemKey, entity: str, number: int) -> ItemKey:
 
 
 def read_state(item: Image | None, newest: Image | None, *, by_pointer: bool) -> VersionState:
-    """What stands, seen from the base item (by copy) and the newest version item.
+    """The state of an item, from the base item (by copy) and the newest version item.
 
-    ``newest`` is only needed where the base item does not say all: by pointer, where there is
-    none, and where it has no version item.
+    ``newest`` is only needed if the base item is not sufficient: by pointer, if there is no base
+    item, and if the base item has no version item.
     """
     highest = 0 if newest is None else get_version(newest)
     if by_pointer:
@@ -104,7 +105,7 @@ def is_kept(base: Image) -> bool:
 
 
 def is_marker(version: Image) -> bool:
-    """Whether a version item is a number alone: of a deletion, or of what was forgotten."""
+    """Whether a version item is only a number: of a deletion, or of a forgotten version."""
     return DELETED in version
 
 
@@ -114,7 +115,7 @@ def is_forgotten(version: Image) -> bool:
 
 
 def build_forgotten_marker(version: Image, now: int) -> Values:
-    """What is left of a version that is forgotten: its number, until DynamoDB removes it.
+    """The rest of a version that is forgotten: its number, until DynamoDB removes it.
 
     ``now`` is in epoch seconds.
     """
@@ -146,15 +147,15 @@ def restore_base_item(plan: EntityPlan, image: Image) -> Values:
 
 
 def get_kept_bytes(image: Image) -> int:
-    """How much an item takes in an answer: that of a pointer with what it points at."""
+    """The size of an item in an answer. The size of a pointer includes its content."""
     return attributes.measure_image(image) + (attributes.get_integer(image, POINTED) or 0)
 
 
 def build_deletion_marker(
     plan: EntityPlan, base: ItemKey, before: VersionState, at: dt.datetime
 ) -> Values:
-    """What a deletion leaves behind the versions: a number without content."""
-    assert before.item is not None  # noqa: S101  # who deletes has seen it
+    """The mark that a deletion writes behind the versions: a number without content."""
+    assert before.item is not None  # noqa: S101  # a deletion has read the item
     number = before.last + 1
     key = build_version_key(base, plan.name, number)
     kept = (*list_key_fields(plan), "gen", "created_at")
@@ -164,9 +165,9 @@ def build_deletion_marker(
 
 
 def build_backfill_version_item(before: VersionState, base: ItemKey, entity: str) -> Values | None:
-    """The version item of an item that has none yet, as it stands; None if it has one."""
+    """The version item of an unchanged item that has none yet. None if it has one."""
     if before.item is None or not before.unkept:
         return None
     older = {**before.item, "version": {"N": str(before.last)}}
-    older.pop("versioned_at", None)  # that of another version, if there is one
+    older.pop("versioned_at", None)  # it belongs to another version, if it exists
     return build_version_item({**older, "PK": {"S": base.pk}, "SK": {"S": base.sk}}, entity)

@@ -51,8 +51,8 @@ class Ledger:
         return cls(
             {
                 name: tuple(
-                    Generation(each["generation"], EntityPlan.from_json(each["plan"]))
-                    for each in generations
+                    Generation(entry["generation"], EntityPlan.from_json(entry["plan"]))
+                    for entry in generations
                 )
                 for name, generations in data["entities"].items()
             }
@@ -63,8 +63,8 @@ class Ledger:
         return {
             "entities": {
                 name: [
-                    {"generation": each.number, "plan": each.plan.to_json()}
-                    for each in self.entities[name]
+                    {"generation": generation.number, "plan": generation.plan.to_json()}
+                    for generation in self.entities[name]
                 ]
                 for name in sorted(self.entities)
             }
@@ -79,13 +79,13 @@ class Ledger:
 
         Raises:
             NewerGenerationError: the code is older than the image.
-            UnknownEntityError: no entity of that name, or the generation was never one.
+            UnknownEntityError: no entity has that name, or it never had that generation.
         """
-        known = self._find_generations(name)
-        for each in known:
-            if each.number == generation:
-                return each.plan
-        if generation > known[-1].number:
+        generations = self._find_generations(name)
+        for candidate in generations:
+            if candidate.number == generation:
+                return candidate.plan
+        if generation > generations[-1].number:
             raise NewerGenerationError(f"{name} generation {generation}")
         raise UnknownEntityError(f"{name} has no generation {generation}")
 
@@ -95,24 +95,24 @@ class Ledger:
         """The aggregate that a tally's key names, by the newest plan that has it.
 
         Raises:
-            UnknownEntityError: none has.
+            UnknownEntityError: no plan has it.
         """
-        for each in reversed(self._find_generations(entity)):
-            for aggregate in each.plan.aggregates:
+        for generation in reversed(self._find_generations(entity)):
+            for aggregate in generation.plan.aggregates:
                 if (aggregate.name, aggregate.since) == (name, since):
-                    return each.plan, aggregate
+                    return generation.plan, aggregate
         raise UnknownEntityError(f"{entity} never had an aggregate {name!r} since {since}")
 
     def find_counter(self, entity: str, name: str, since: int) -> tuple[EntityPlan, CounterPlan]:
         """The fast counter that a slot's key names, by the newest plan that has it.
 
         Raises:
-            UnknownEntityError: none has.
+            UnknownEntityError: no plan has it.
         """
-        for each in reversed(self._find_generations(entity)):
-            for counter in each.plan.counters:
+        for generation in reversed(self._find_generations(entity)):
+            for counter in generation.plan.counters:
                 if (counter.name, counter.since) == (name, since):
-                    return each.plan, counter
+                    return generation.plan, counter
         raise UnknownEntityError(f"{entity} never had a counter {name!r} since {since}")
 
     def list_types(self) -> tuple[str, ...]:
@@ -121,19 +121,19 @@ class Ledger:
 
     @cached_property
     def derived_types(self) -> tuple[str, ...]:
-        """Entities that derive anything in any generation: what wakes the projector."""
+        """Entities that derive anything in any generation: their records wake the projector."""
         return self._select_types(lambda plan: plan.has_derived_state)
 
     @cached_property
     def immediate_aggregates(self) -> frozenset[tuple[str, str, int]]:
         """Entity, name and since of the aggregates that the newest plan has rolled up at once."""
         newest = {
-            (entity, each.name, each.since): each.rolled_up
+            (entity, aggregate.name, aggregate.since): aggregate.rolled_up
             for entity, generations in self.entities.items()
             for generation in generations
-            for each in generation.plan.aggregates
+            for aggregate in generation.plan.aggregates
         }
-        return frozenset(each for each, rolled_up in newest.items() if rolled_up == "at once")
+        return frozenset(key for key, rolled_up in newest.items() if rolled_up == "at once")
 
     @cached_property
     def archived_types(self) -> tuple[str, ...]:
@@ -155,5 +155,5 @@ class Ledger:
         return tuple(
             name
             for name in self.list_types()
-            if any(holds(each.plan) for each in self.entities[name])
+            if any(holds(generation.plan) for generation in self.entities[name])
         )

@@ -1,8 +1,8 @@
 """Generations: past plans, each with its number, in a committed lock file.
 
-Whatever changes what an image derives is a new generation (EXACTNESS rule 3): the stream path
-derives an image by the plan of the generation that wrote it. `append` makes one; `locked` is the
-check, at import, that nobody changed a declaration without it.
+Every change to the items that an image derives is a new generation (EXACTNESS rule 3): the stream
+path derives an image by the plan of the generation that wrote it. `append_generations` makes one;
+`check_locked` checks, at import, that no declaration has changed without one.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def check_locked(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
         DeclarationError: a declaration changed, came or went without a new generation.
     """
     for plan in compiled:
-        known = ledger.entities.get(plan.name)
-        changed = _find_first_change(plan, known[-1].plan) if known else plan.name
+        generations = ledger.entities.get(plan.name)
+        changed = _find_first_change(plan, generations[-1].plan) if generations else plan.name
         if changed:
             raise DeclarationError(
                 f"{changed} changed without a new generation; run make generation"
@@ -35,31 +35,31 @@ def check_locked(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
 
 
 def append_generations(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
-    """Add a generation for each entity that changed; what did not change keeps its number.
+    """Add a generation for each entity that changed; unchanged declarations keep theirs.
 
     Entities that are no longer declared keep their generations: their items may still be there.
 
     Raises:
-        DeclarationError: a key changed, what is stored would not be found under the new one; or
-            versions came to be kept by pointer, or no longer are.
+        DeclarationError: a key changed, so stored items would not be found under the new one; or
+            versions by pointer were introduced or removed.
     """
     entities = dict(ledger.entities)
     for plan in compiled:
-        known = entities.get(plan.name, ())
-        if known and _normalise_key(plan) != _normalise_key(known[-1].plan):
+        generations = entities.get(plan.name, ())
+        if generations and _normalise_key(plan) != _normalise_key(generations[-1].plan):
             raise DeclarationError(
                 f"{plan.name}.key changed: its items would not be found under the new one; "
                 "declare another entity, and move them (while nothing is deployed: "
                 "daicho generation --unreleased)"
             )
-        if known:
-            _check_versions(plan, known[-1].plan)
-        if known and not _find_first_change(plan, known[-1].plan):
+        if generations:
+            _check_versions(plan, generations[-1].plan)
+        if generations and not _find_first_change(plan, generations[-1].plan):
             continue
-        number = known[-1].number + 1 if known else 1
-        before = known[-1].plan if known else None
+        number = generations[-1].number + 1 if generations else 1
+        before = generations[-1].plan if generations else None
         entities[plan.name] = (
-            *known,
+            *generations,
             Generation(number, _number_declarations(plan, before, number)),
         )
     return Ledger(entities)
@@ -71,7 +71,7 @@ def write_lock_file(ledger: Ledger, path: Path) -> None:
 
 
 def _normalise_key(plan: EntityPlan) -> KeyPlan:
-    """What says where items stand; whether they may move later changes nothing of that."""
+    """The parts of a key plan that locate items; ``moves`` has no effect on that."""
     return dataclasses.replace(plan.key, moves=None)
 
 
@@ -82,11 +82,11 @@ def _list_declarations(plan: EntityPlan) -> dict[str, Any]:
         *plan.aggregates,
         *plan.counters,
     )
-    return {each.name: each for each in declared}
+    return {declaration.name: declaration for declaration in declared}
 
 
 def _check_versions(plan: EntityPlan, before: EntityPlan) -> None:
-    """Versions may come to be kept by copy, or no longer be: the base item holds all either way."""
+    """Versions by copy may be introduced or removed: the base item holds all in both cases."""
     if plan.versions != before.versions and "pointer" in (plan.versions, before.versions):
         raise DeclarationError(
             f"{plan.name}.versions changed: by pointer the content of an item stands elsewhere, "
@@ -125,15 +125,19 @@ def _number_declarations(plan: EntityPlan, before: EntityPlan | None, number: in
     )
 
     def numbered(declaration: Any) -> Any:
-        known = old.get(declaration.name)
-        if isinstance(known, CounterPlan) and isinstance(declaration, CounterPlan):
-            # With other slots at first it goes on counting: a head says how many there are.
-            known = dataclasses.replace(known, slots=declaration.slots)
-        if isinstance(known, AggregatePlan) and isinstance(declaration, AggregatePlan):
-            # When it is rolled up changes nothing of what was counted.
-            known = dataclasses.replace(known, rolled_up=declaration.rolled_up)
-        if known and not kinds_changed and _strip_number(known) == _strip_number(declaration):
-            return known
+        predecessor = old.get(declaration.name)
+        if isinstance(predecessor, CounterPlan) and isinstance(declaration, CounterPlan):
+            # Another initial slot count does not restart it: a head holds the current number.
+            predecessor = dataclasses.replace(predecessor, slots=declaration.slots)
+        if isinstance(predecessor, AggregatePlan) and isinstance(declaration, AggregatePlan):
+            # The time of the rollup does not affect what was counted.
+            predecessor = dataclasses.replace(predecessor, rolled_up=declaration.rolled_up)
+        if (
+            predecessor
+            and not kinds_changed
+            and _strip_number(predecessor) == _strip_number(declaration)
+        ):
+            return predecessor
         return dataclasses.replace(declaration, since=number)
 
     return dataclasses.replace(

@@ -70,8 +70,8 @@ class ThroughPlan:
 class SearchPlan:
     """Postings by gram: of the fields' words, or (``contains``) of all that is in them.
 
-    ``steps`` are the lengths of the grams, ``digits`` and ``kana`` of those that begin so, where
-    they are others. ``companies`` and ``phones`` are those of the fields that are read as such.
+    ``steps`` are the lengths of the grams, ``digits`` and ``kana`` of those that begin with such
+    a character, if they differ. ``companies`` and ``phones`` are the fields that are read as such.
     """
 
     name: str
@@ -90,7 +90,7 @@ class SearchPlan:
     def kinds(self) -> frozenset[Literal["text", "company", "phone"]]:
         """How any of what it searches is read."""
         own = (self.kind_of_field(field) for field in self.fields)
-        return frozenset((*own, *(each.kind for each in self.through)))
+        return frozenset((*own, *(plan.kind for plan in self.through)))
 
     def kind_of_field(self, field: str) -> Literal["text", "company", "phone"]:
         """How the values of one of its fields are read."""
@@ -104,7 +104,7 @@ class ListingPlan:
     """A sparse listing: a row for each item that meets ``where`` and has all parts.
 
     ``shards``: over how many partitions of the index each list is spread, by a hash of the key.
-    ``copies``: attributes that each row brings along.
+    ``copies``: attributes that each row also contains.
     """
 
     name: str
@@ -141,8 +141,8 @@ class AggregatePlan:
 class CounterPlan:
     """A fast counter: votes that are drawn at random over slots, approximate.
 
-    ``within`` and ``by`` make its groups as an aggregate's. ``slots`` is how many there are at
-    first: a number, or the name of the field that holds it.
+    ``within`` and ``by`` make its groups as an aggregate's. ``slots`` is their initial
+    number: a number, or the name of the field that holds it.
     """
 
     name: str
@@ -153,7 +153,7 @@ class CounterPlan:
 
     @property
     def tally(self) -> AggregatePlan:
-        """What its totals and its ranking are those of: they are kept like an aggregate's."""
+        """The aggregate plan by which its totals and its ranking are kept."""
         ranked = bool(self.by)
         return AggregatePlan(self.name, self.since, "count", None, self.by, self.within, ranked)
 
@@ -190,13 +190,13 @@ class EntityPlan:
     def to_json(self) -> dict[str, Any]:
         """The plan as plain JSON values."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        # What says nothing is left out, as lock files had it before there was anything to say.
-        for each in plain["aggregates"]:
-            if each["rolled_up"] == "by schedule":
-                del each["rolled_up"]
-        for each in plain["listings"]:
-            if not each["copies"]:
-                del each["copies"]
+        # Default values are left out, as in lock files from before these attributes existed.
+        for aggregate in plain["aggregates"]:
+            if aggregate["rolled_up"] == "by schedule":
+                del aggregate["rolled_up"]
+        for listing in plain["listings"]:
+            if not listing["copies"]:
+                del listing["copies"]
         if self.split is None:
             del plain["split"]
         if plain["versions"] is None:
@@ -211,10 +211,10 @@ class EntityPlan:
             name=data["name"],
             fields=dict(data["fields"]),
             key=KeyPlan(**_lists_to_tuples(data["key"])),
-            searches=tuple(_parse_search(each) for each in data["searches"]),
-            listings=tuple(_parse_listing(each) for each in data["listings"]),
-            aggregates=tuple(_parse_aggregate(each) for each in data["aggregates"]),
-            counters=tuple(_parse_counter(each) for each in data["counters"]),
+            searches=tuple(_parse_search(search) for search in data["searches"]),
+            listings=tuple(_parse_listing(listing) for listing in data["listings"]),
+            aggregates=tuple(_parse_aggregate(aggregate) for aggregate in data["aggregates"]),
+            counters=tuple(_parse_counter(counter) for counter in data["counters"]),
             expires=ExpiryPlan(**expires) if expires else None,
             split=data.get("split"),
             versions=data.get("versions"),
@@ -226,7 +226,7 @@ def _lists_to_tuples(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parse_parts(data: list[dict[str, Any]]) -> tuple[Part, ...]:
-    return tuple(Part(**each) for each in data)
+    return tuple(Part(**part) for part in data)
 
 
 def _parse_condition(data: Mapping[str, Any] | None) -> Condition | None:
@@ -234,7 +234,7 @@ def _parse_condition(data: Mapping[str, Any] | None) -> Condition | None:
 
 
 def _parse_search(data: Mapping[str, Any]) -> SearchPlan:
-    through = tuple(ThroughPlan(**each) for each in data.get("through", ()))
+    through = tuple(ThroughPlan(**entry) for entry in data.get("through", ()))
     return SearchPlan(**{**_lists_to_tuples(data), "through": through})
 
 

@@ -1,9 +1,9 @@
 """Lists that hold the items themselves, merged in order, a page at a time.
 
-A partition, over its shards, and an edge from its far end (GSI1). They are read forward. Lists of
-keys are read by `daicho.query.index_reader`.
+These lists are a partition with its shards, and an edge from its far end (GSI1). They are read
+forward. `daicho.query.index_reader` reads the lists of keys.
 
-A page does bounded work: past `MOST_ROWS` it comes short, with a cursor. Nothing is skipped.
+A page does bounded work: after `MAX_ROWS` rows it ends early, with a cursor. No item is skipped.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ MAX_ROWS = 1_000
 """Rows that one page examines at most."""
 
 MAX_BYTES = 2 * 1024 * 1024
-"""Of the items of one page, but for a single larger one: Lambda answers with 6 MB at most, JSON in
-JSON."""
+"""The size of the items of one page. A single larger item is still shown. A Lambda response has
+6 MB at most, and it is JSON in JSON."""
 
 MAX_MERGED = 100
-"""Lists of items that one page merges; of more it takes so many after so many."""
+"""Lists of items that one page merges. More lists are read in groups of this size."""
 
 LOWEST_KEY = keys.DELIMITER
 """Sorts before every sort key, since no component of one is empty."""
@@ -39,9 +39,9 @@ CollectionPage = tuple[list[Image], CursorPosition | None]
 
 @dataclass(frozen=True)
 class CollectionSource:
-    """One item collection to read, or what of it has a sort key that begins with ``prefix``.
+    """One item collection to read, or the part of it whose sort keys begin with ``prefix``.
 
-    ``whole``: that is the sort key itself. Below ``floor`` nothing is read.
+    ``whole``: the prefix is the complete sort key. Rows below ``floor`` are not read.
     """
 
     partition: str
@@ -57,10 +57,10 @@ class CollectionSource:
 
     @property
     def bounds(self) -> tuple[str, str]:
-        """The lowest and the highest sort key to read; "" where there is no such bound."""
+        """The lowest and the highest sort key to read; "" if there is no such bound."""
         high = self.prefix
         if high and not self.whole:
-            # What follows the delimiter. No key is that: an escape is never the end of one.
+            # The escape sorts right after the delimiter. No key ends with an escape.
             high = f"{high[: -len(keys.DELIMITER)]}{keys.ESCAPE}"
         return max(self.prefix, self.floor), high
 
@@ -83,13 +83,13 @@ class CollectionReader:
     def read_page(
         self, sources: Sequence[CollectionSource], start: CursorPosition | None, limit: int
     ) -> CollectionPage:
-        """A page of lists that hold the items themselves, and where it goes on.
+        """A page of lists that hold the items themselves, and the position of the next page.
 
-        They come in order; of over 100 lists, the first 100 before all others, and a page ends
-        with its hundred: a poll of a million votes a second has 2,000 lists, each is a request,
-        and there may be nothing in them.
+        The items are in order. If there are over 100 lists, the items of the first 100 come before
+        all others, and a page ends at the end of its 100 lists. A poll of a million votes a second
+        has 2,000 lists, each list costs a request, and all of them may be empty.
         """
-        # A forged cursor may say anything.
+        # A forged cursor may contain any number.
         first = 0 if start is None else max(0, start.list - start.list % MAX_MERGED)
         behind = first + MAX_MERGED
         shown = PageBuffer(limit)
@@ -107,7 +107,7 @@ class CollectionReader:
     def _merge_sources(
         self, some: Sequence[CollectionSource], first: int, start: CursorPosition | None, limit: int
     ) -> Iterator[CollectionEntry]:
-        # What each list gives to a page, and a deviation more: most are asked once.
+        # The share of each list in a page, and a deviation more: most lists need one query.
         share = limit / max(1, len(some))
         block = ceil(share + sqrt(share)) + 1
         lists = [
@@ -122,10 +122,10 @@ class CollectionReader:
         """The undecided rows of one source, page after page by LastEvaluatedKey."""
         low, high = source.bounds
         if start is not None:
-            # Each list has rows of its own at the order that is decided: those are passed over.
+            # Each list has its own rows at the decided order. The loop below skips them.
             low = max(low, start.order)
         if high and low > high:
-            return  # DynamoDB refuses to be asked for nothing
+            return  # DynamoDB refuses an empty range
         query = Query(
             source.partition,
             source.index,
@@ -143,7 +143,7 @@ class CollectionReader:
 
 @dataclass
 class PageBuffer:
-    """What a page shows, up to its limits."""
+    """The images that a page shows, up to its limits."""
 
     limit: int
     images: list[Image] = field(default_factory=list)
@@ -151,11 +151,11 @@ class PageBuffer:
 
     @property
     def is_full(self) -> bool:
-        """Whether it shows as many as were asked for."""
+        """Whether the page shows as many images as its limit."""
         return len(self.images) == self.limit
 
     def add_image(self, image: Image) -> bool:
-        """Show one more, unless the page would become too large."""
+        """Show one more image, unless the page would become too large."""
         size = get_kept_bytes(image)
         if self.images and self.bytes + size > MAX_BYTES:
             return False

@@ -1,7 +1,7 @@
 """Posting lists (GSI2: listings and searches), read from the table for `daicho.search.pager`.
 
-Index rows lag behind; what they name is shown if it stands there now. Where they copy all that is
-wanted, they are shown themselves.
+Index rows lag behind the items. An item that a row names is shown if it is in the list now. If the
+rows copy all wanted fields, the rows themselves are shown.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NumberedDeclaration = TypeVar("NumberedDeclaration", ListingPlan, SearchPlan)
 
 
 class ListPredicate(Protocol):
-    """A listing or a search as it was asked: whether an image stands in it, at that order."""
+    """A listing or a search with its arguments: whether it contains an image at an order."""
 
     def matches(self, plan: EntityPlan, image: Image, order: str) -> bool:
         """``plan`` is that of the image's generation."""
@@ -39,13 +39,13 @@ class ListPredicate(Protocol):
 
 @dataclass(frozen=True)
 class ListingPredicate:
-    """A listing, with the values that it was asked with."""
+    """A listing, with the values of the query."""
 
     listing: ListingPlan
     parts: tuple[str, ...]
 
     def matches(self, plan: EntityPlan, image: Image, order: str) -> bool:
-        """Whether the image is listed under these values, and there."""
+        """Whether the image is listed under these values, at this order."""
         own = _find_declaration(plan.listings, self.listing)
         if own is None or self.parts not in set(
             derived_items.list_listing_partitions(plan, own, image)
@@ -56,7 +56,7 @@ class ListingPredicate:
 
 @dataclass(frozen=True)
 class RelatedMatches:
-    """Items that a search reaches through a field: for each term, those whose name matches it."""
+    """Items that a search reaches through a field: for each term, the items with matching names."""
 
     field: str
     matches_by_probe: tuple[frozenset[str], ...]
@@ -64,34 +64,36 @@ class RelatedMatches:
 
 @dataclass(frozen=True)
 class SearchPredicate:
-    """A search, with the keyword that it was asked with, and what it reaches."""
+    """A search, with the keyword of the query, and the items that it reaches."""
 
     search: SearchPlan
     keyword: Keyword
     reached: tuple[RelatedMatches, ...] = ()
 
     def matches(self, plan: EntityPlan, image: Image, order: str) -> bool:
-        """Whether the image matches now, and stands there."""
+        """Whether the image matches now, and has this order."""
         own = _find_declaration(plan.searches, self.search)
         if own is None or item_keys.render_order_key(plan, image, item_keys.NEWEST) != order:
             return False
         forms = analyzer.compute_field_forms(own, image)
-        found = [term.is_prefix_of(forms) for term in self.keyword.terms]
-        for each in self.reached:
-            members = components.list_references(image, each.field)
-            found = [
-                there or not members.isdisjoint(ids)
-                for there, ids in zip(found, each.matches_by_probe, strict=True)
+        term_matches = [term.is_prefix_of(forms) for term in self.keyword.terms]
+        for related_matches in self.reached:
+            members = components.list_references(image, related_matches.field)
+            term_matches = [
+                is_match or not members.isdisjoint(ids)
+                for is_match, ids in zip(
+                    term_matches, related_matches.matches_by_probe, strict=True
+                )
             ]
-        return self.keyword.is_contained_in(found)
+        return self.keyword.is_contained_in(term_matches)
 
 
 @dataclass(frozen=True)
 class IndexReader:
-    """Reads the lists of one entity. ``now`` is in epoch seconds; ``at_once`` are requests.
+    """Reads the lists of one entity.
 
-    ``copied``: rows bring along all that is wanted, so no item is read, and what they show is as
-    old as they are.
+    ``now`` is in epoch seconds. ``at_once`` is the number of parallel requests. ``copied``: the
+    rows contain all wanted fields. Then no item is read, and the values are as old as the rows.
     """
 
     table: Table
@@ -105,32 +107,32 @@ class IndexReader:
     def read_blocks(self, wanted: Sequence[PendingRead]) -> Sequence[Block]:
         """A block of each of these lists."""
         if len(wanted) == 1 or self.at_once == 1:
-            return [self._read_block(each) for each in wanted]
+            return [self._read_block(request) for request in wanted]
         with ThreadPoolExecutor(min(self.at_once, len(wanted))) as pool:
             return list(pool.map(self._read_block, wanted))
 
     def fetch(self, keys: Sequence[Any], *, consistent: bool) -> FetchedItems:
-        """The items of index rows: by their partition keys, or what they copy."""
+        """The items of index rows: read by their partition keys, or the copies in the rows."""
         if self.copied:
             return FetchedItems({key: index_row.read_copy(key[1]) for key in keys}, requests=0)
         bases = {item_keys.parse_derived_partition(key): key for key in keys}
-        found = self.table.batch_get(bases, consistent=consistent)
+        batch = self.table.batch_get(bases, consistent=consistent)
         return FetchedItems(
-            {bases[base]: image for base, image in found.items.items()},
-            frozenset(bases[base] for base in found.unprocessed),
+            {bases[base]: image for base, image in batch.items.items()},
+            frozenset(bases[base] for base in batch.unprocessed),
         )
 
     def matches(self, item: Image, order: str) -> bool:
-        """Whether an item stands in one of the lists now, at this order."""
+        """Whether an item is in one of the lists now, at this order."""
         if is_expired(item, self.now):
             return False
         if self.copied:
             return True
         plan = find_image_plan(self.ledger, self.entity, item)
-        return any(asked.matches(plan, item, order) for asked in self.predicates)
+        return any(predicate.matches(plan, item, order) for predicate in self.predicates)
 
     def estimate_units(self, item: Image | None, *, consistent: bool) -> float:
-        """Read units of one item, or of finding none."""
+        """Read units of one item, or of a read that finds no item."""
         if self.copied:
             return 0.0
         size = attributes.measure_image(item) if item else 1
@@ -141,7 +143,7 @@ class IndexReader:
         order, inclusive = wanted.bound
         if wanted.floor:
             if order < wanted.floor:
-                return Block([])  # DynamoDB refuses to be asked for nothing
+                return Block([])  # DynamoDB refuses an empty range
             query = replace(query, low=wanted.floor)
             if wanted.bound != TOP:
                 query = replace(query, high=order)
@@ -165,20 +167,24 @@ class IndexReader:
 
 
 def _get_position(row: Image) -> tuple[str, ...]:
-    # The sort key of a posting is its declaration, generation, gram, what follows the gram, and
-    # the mark of a designator before it.
+    # The sort key of a posting has its declaration, its generation, its gram, the text after the
+    # gram, and the mark of a designator before it.
     return keys.parse(row["SK"]["S"])[3:]
 
 
 def _find_declaration(
     declared: Iterable[NumberedDeclaration], wanted: NumberedDeclaration
 ) -> NumberedDeclaration | None:
-    same = (each for each in declared if (each.name, each.since) == (wanted.name, wanted.since))
+    same = (
+        declaration
+        for declaration in declared
+        if (declaration.name, declaration.since) == (wanted.name, wanted.since)
+    )
     return next(same, None)
 
 
 def find_image_plan(ledger: Ledger, entity: str, image: Image) -> EntityPlan:
-    """The plan by which an image is derived; the newest known for an image of newer code."""
+    """The plan that derives an image. For an image of newer code it is the newest plan here."""
     try:
         return ledger.find_plan(entity, attributes.get_integer(image, "gen") or 0)
     except NewerGenerationError:

@@ -1,8 +1,8 @@
-"""Places: the key of an item whose fields' values are known, and what is read to know it.
+"""Places: the key of an item, from the values of its fields and from the items that it depends on.
 
-A key may be spread over shards whose number, or seasoned with a salt that, another item holds: a
-ballot's place depends on its poll. What is read for that is frozen, so a function instance
-remembers it; for two seconds only, because the item may be deleted.
+The number of shards of a key, or its salt, may be a field of another item: a ballot's place depends
+on its poll. Such a field is frozen, so a function instance remembers it. It does so for two seconds
+only, because the other item may be deleted.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 
 FROZEN_CACHE_S = 2.0
-"""How old the item may be that a frozen field is read of: within this time it is noticed that
-the item was deleted."""
+"""The maximum age of an item from which a frozen field is read. The deletion of the item is noticed
+within this time."""
 
 
 class KeyResolver:
-    """Finds where a tenant's items stand."""
+    """Computes the keys of a tenant's items."""
 
     def __init__(
         self,
@@ -43,13 +43,13 @@ class KeyResolver:
         self._table, self._ledger, self._tenant, self._clock = table, ledger, tenant, clock
         self.memory = memory or ItemCache(clock)
         self.pending: Mapping[ItemKey, Image | None] = {}
-        """What the open transaction has read and will write."""
+        """The images that the open transaction has read and will write."""
 
     def resolve_key(self, one: ItemRef[Any]) -> ItemKey | None:
-        """The key of an item; None if what its place depends on does not exist.
+        """The key of an item; None if an item that the key depends on does not exist.
 
         Raises:
-            Invalid: a value that its field does not take, or a key too long.
+            Invalid: a field does not accept its value, or the key is too long.
         """
         current = self._ledger.current_generation(one.entity.__name__).plan
         names = list_key_fields(current)
@@ -62,7 +62,7 @@ class KeyResolver:
     def resolve_checked_key(
         self, current: EntityPlan, fields: Mapping[str, AttributeValue]
     ) -> ItemKey:
-        """The key that fields give; Invalid names the longest where it does not fit."""
+        """The key from fields. If it does not fit, Invalid names the longest field."""
         try:
             return item_keys.build_base_key(self._tenant, current, fields)
         except ValueError as error:
@@ -73,7 +73,7 @@ class KeyResolver:
     def resolve_shards(
         self, entity: type[Entity], current: EntityPlan, partition: Mapping[str, AttributeValue]
     ) -> list[str] | None:
-        """The shard components of a partition; None if what it depends on does not exist."""
+        """The shard components of a partition; None if an item they depend on does not exist."""
         if current.key.shards is None:
             return []
         if isinstance(current.key.shards, int):
@@ -85,7 +85,7 @@ class KeyResolver:
     def find_referenced(self, spec: FieldSpec, value: AttributeValue) -> Image | None:
         """The item that a copied field is copied from, or None if it does not exist.
 
-        One whose field is frozen may be remembered; any other is read anew. Consistently.
+        An item with a frozen field may come from memory. Any other is read again, consistently.
         """
         target: type[Entity] = spec.target.target
         plan = self._ledger.current_generation(target.__name__).plan
@@ -97,7 +97,7 @@ class KeyResolver:
     def find_image(self, key: ItemKey, max_age: float = 0.0) -> Image | None:
         """An item as it was at most so many seconds ago; None if there is none, or it expired.
 
-        It is read consistently, and remembered however fresh it was asked for.
+        It is read consistently. It is remembered for any ``max_age``.
         """
         if key in self.pending:
             image = self.pending[key]
@@ -109,7 +109,7 @@ class KeyResolver:
     def _resolve_shard_fields(
         self, entity: type[Entity], current: EntityPlan, given: Mapping[str, AttributeValue]
     ) -> dict[str, AttributeValue] | None:
-        found: dict[str, AttributeValue] = {}
+        values: dict[str, AttributeValue] = {}
         for name in (current.key.shards, current.key.salt):
             if not isinstance(name, str) or name in given:
                 continue
@@ -119,11 +119,11 @@ class KeyResolver:
             image = self.find_referenced(spec, given[spec.target.name])
             if image is None or spec.source.name not in image:
                 return None
-            found[name] = image[spec.source.name]
-        return found
+            values[name] = image[spec.source.name]
+        return values
 
 
 def display_name(one: ItemRef[Any]) -> str:
-    """What an item is called in an error: ``Track 12/345``, or ``version 3 of Article a``."""
+    """The name of an item in an error: ``Track 12/345``, or ``version 3 of Article a``."""
     name = f"{one.entity.__name__} {'/'.join(str(part) for part in one.parts)}"
     return name if one.version is None else f"version {one.version} of {name}"

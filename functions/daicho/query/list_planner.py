@@ -1,4 +1,4 @@
-"""Lists: from a question to the item collections that answer it."""
+"""Lists: finds the item collections that answer a question."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MAX_LISTS = 100
 class ListPlan:
     """The lists that answer one or more questions: direct ones, or streams of postings.
 
-    ``question`` tells these questions from all others: it is what a cursor is bound to.
+    ``question`` identifies these questions. A cursor is bound to it.
     """
 
     entity: type[Entity]
@@ -52,15 +52,15 @@ class ListPlan:
     question: tuple[str, ...] = ()
 
     def build_cursor(self) -> PostingCursor:
-        """All of them as one, each with the first block that a page of the limit needs."""
-        alone = [each for each in self.streams if isinstance(each, PostingList)]
+        """All streams as one. The first block of each has the size that the page limit needs."""
+        alone = [cursor for cursor in self.streams if isinstance(cursor, PostingList)]
         block = (self.limit + max(2, self.limit // 10)) // max(1, len(alone))
-        for each in alone:
-            each.first = max(each.first, block)
+        for posting_list in alone:
+            posting_list.first = max(posting_list.first, block)
         for stream in self.streams:
             if len(self.streams) == 1 and isinstance(stream, PostingList | SparsestOf):
-                for each in list_leaves(stream):
-                    each.alone = True
+                for leaf in list_leaves(stream):
+                    leaf.alone = True
         return union_of(self.streams)
 
 
@@ -78,8 +78,8 @@ class ListPlanner:
         """The lists of questions that are to be merged.
 
         Raises:
-            TypeError: lists that have no common order.
-            Invalid: over 100 of them, or a value that a field does not take.
+            TypeError: the lists have no common order.
+            Invalid: there are over 100 lists, or a field does not accept a value.
         """
         if not many:
             raise TypeError("a page is of one list at least")
@@ -87,36 +87,40 @@ class ListPlanner:
             raise Invalid(f"{len(many)} lists would have to be merged; at most {MAX_LISTS}")
         entity = many[0].entity
         plan = self.ledger.current_generation(entity.__name__).plan
-        found = ListPlan(entity, limit)
-        if any(each.entity is not entity for each in many):
+        list_plan = ListPlan(entity, limit)
+        if any(query.entity is not entity for query in many):
             raise TypeError("lists of one entity can be merged")
-        orders = {self._plan_list(plan, each, found) for each in dict.fromkeys(many)}
+        orders = {self._plan_list(plan, query, list_plan) for query in dict.fromkeys(many)}
         if len(orders) > 1:
             raise TypeError(f"lists of {entity.__name__} that are ordered alike can be merged")
-        return found
+        return list_plan
 
-    def _plan_list(self, plan: EntityPlan, many: ListQuery[Any], found: ListPlan) -> object:
-        found.question += (many.by, many.name)
+    def _plan_list(self, plan: EntityPlan, many: ListQuery[Any], list_plan: ListPlan) -> object:
+        list_plan.question += (many.by, many.name)
         if many.window is not None:
-            found.question += (str(many.window),)
+            list_plan.question += (str(many.window),)
         match many.by:
             case "partition" | "under":
                 sources = self._plan_partition(plan, many)
             case "inverse":
                 sources = [self._plan_inverse(plan, many)]
             case "listing":
-                listing = next(each for each in plan.listings if each.name == many.name)
-                return self._plan_listing(plan, listing, many, found)
+                listing = next(
+                    declaration for declaration in plan.listings if declaration.name == many.name
+                )
+                return self._plan_listing(plan, listing, many, list_plan)
             case "search":
-                search = next(each for each in plan.searches if each.name == many.name)
-                return self._plan_search(plan, search, many, found)
-        found.direct += sources
-        found.question += tuple(source.partition for source in sources)
-        found.question += tuple(source.prefix for source in sources if source.prefix)
+                search = next(
+                    declaration for declaration in plan.searches if declaration.name == many.name
+                )
+                return self._plan_search(plan, search, many, list_plan)
+        list_plan.direct += sources
+        list_plan.question += tuple(source.partition for source in sources)
+        list_plan.question += tuple(source.prefix for source in sources if source.prefix)
         return "partition" if many.by == "under" else many.by
 
     def _plan_partition(self, plan: EntityPlan, many: ListQuery[Any]) -> list[CollectionSource]:
-        """The shards of a collection, or of all in it whose sort key begins as is asked."""
+        """The shards of a collection, or of the part whose sort keys have the given beginning."""
         names = list_key_fields(plan)[: len(many.parts)]
         given = to_attribute_values(many.entity, zip(names, many.parts, strict=True))
         texts = render_fields(plan, names, given)
@@ -132,19 +136,19 @@ class ListPlanner:
             raise NotFound(f"no such collection of {plan.name}")
         name = many.name if not plan.key.partition else plan.key.partition[-1]
         head = (self.tenant, plan.name, *texts)
-        partitions = [keys.render(*head, each) for each in shards] or [keys.render(*head)]
+        partitions = [keys.render(*head, shard) for shard in shards] or [keys.render(*head)]
         return [
             CollectionSource(
-                check_key_length(name, each, keys.check_partition),
+                check_key_length(name, partition, keys.check_partition),
                 prefix=prefix,
                 whole=whole and bool(prefix),
                 floor=prefix + floor if floor else "",
             )
-            for each in partitions
+            for partition in partitions
         ]
 
     def _compute_floor(self, plan: EntityPlan, many: ListQuery[Any], order: Sequence[str]) -> str:
-        """Where the part of a list that is younger than its window begins; "" without one."""
+        """The order at which the window of a list begins; "" without a window."""
         if many.window is None:
             return ""
         if not order or not (order[0] == "created_at" or plan.fields.get(order[0]) == "datetime"):
@@ -160,7 +164,7 @@ class ListPlanner:
         )
 
     def _plan_listing(
-        self, plan: EntityPlan, listing: ListingPlan, many: ListQuery[Any], found: ListPlan
+        self, plan: EntityPlan, listing: ListingPlan, many: ListQuery[Any], list_plan: ListPlan
     ) -> object:
         parts = render_parts(many.entity, plan, listing.partition, many.parts)
         name = listing.partition[-1].field if listing.partition else listing.name
@@ -168,13 +172,13 @@ class ListPlanner:
         for shard in range(listing.shards):
             partition = item_keys.render_listing_list(self.tenant, plan, listing, parts, shard)
             checked = check_key_length(name, partition, keys.check_partition)
-            found.streams.append(PostingList(checked, floor=floor))
-        found.predicates.append(ListingPredicate(listing, parts))
-        found.question += (str(listing.since), *parts)
+            list_plan.streams.append(PostingList(checked, floor=floor))
+        list_plan.predicates.append(ListingPredicate(listing, parts))
+        list_plan.question += (str(listing.since), *parts)
         return listing.order
 
     def _plan_search(
-        self, plan: EntityPlan, search: SearchPlan, many: ListQuery[Any], found: ListPlan
+        self, plan: EntityPlan, search: SearchPlan, many: ListQuery[Any], list_plan: ListPlan
     ) -> object:
         (text,) = many.parts
         try:
@@ -182,19 +186,23 @@ class ListPlanner:
         except KeywordError as error:
             raise refuse(400 if error.malformed else 422, str(error), field="q") from error
         reached = self.reach.matching_ids(search, keyword)
-        found.predicates.append(SearchPredicate(search, keyword, reached))
+        list_plan.predicates.append(SearchPredicate(search, keyword, reached))
         if keyword.lists_all:
-            found.streams += self._plan_gram(plan, search, Probe(EVERYTHING))
+            list_plan.streams += self._plan_gram(plan, search, Probe(EVERYTHING))
         if keyword.whole:
-            found.streams += self._plan_term(plan, search, keyword.whole, 0, reached, found.limit)
+            list_plan.streams += self._plan_term(
+                plan, search, keyword.whole, 0, reached, list_plan.limit
+            )
         if keyword.words:
             words = [
-                self._plan_term(plan, search, term, place, reached, found.limit)
+                self._plan_term(plan, search, term, place, reached, list_plan.limit)
                 for place, term in enumerate(keyword.words, start=1)
             ]
-            found.streams.append(Intersection([union_of(each) for each in words]))
-        found.question += (str(search.since), str(keyword.lists_all))
-        found.question += tuple(each for term in keyword.terms for each in ("", *term.meanings))
+            list_plan.streams.append(Intersection([union_of(cursors) for cursors in words]))
+        list_plan.question += (str(search.since), str(keyword.lists_all))
+        list_plan.question += tuple(
+            meaning for term in keyword.terms for meaning in ("", *term.meanings)
+        )
         return item_keys.NEWEST
 
     def _plan_term(
@@ -211,8 +219,10 @@ class ListPlanner:
         for alternatives in term.compute_probes(analyzer.get_steps(search)):
             streams = [union_of(self._plan_gram(plan, search, probe)) for probe in alternatives]
             lists.append(streams[0] if len(streams) == 1 else SparsestOf(streams))
-        for through, each in zip(search.through, reached, strict=True):
-            belonging = self.reach.build_cursors(plan, through, each.matches_by_probe[place], limit)
+        for through, related_matches in zip(search.through, reached, strict=True):
+            belonging = self.reach.build_cursors(
+                plan, through, related_matches.matches_by_probe[place], limit
+            )
             if belonging is None:
                 return self._plan_gram(plan, search, Probe(EVERYTHING), certain=False)
             lists += belonging
@@ -228,6 +238,6 @@ class ListPlanner:
             for s in range(shards)
         )
         return [
-            PostingList(each, probe.rest, certain, mark=probe.mark, inside=probe.inside)
-            for each in lists
+            PostingList(partition, probe.rest, certain, mark=probe.mark, inside=probe.inside)
+            for partition in lists
         ]

@@ -1,4 +1,4 @@
-"""Pages of lists: from questions and a cursor to images and the cursor that goes on."""
+"""Pages of lists: answers questions and a cursor with images and the next cursor."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from daicho.storage.table import Table
 
 @dataclass(frozen=True)
 class PageReader:
-    """Reads pages of one tenant's lists. ``at_once`` are requests in parallel.
+    """Reads pages of one tenant's lists. ``at_once`` is the number of parallel requests.
 
-    ``memory``: one that is shared with other requests, if any.
+    ``memory``: a cache that other requests share, if any.
     """
 
     table: Table
@@ -48,25 +48,27 @@ class PageReader:
         cursor: str | None,
         names: Sequence[str] | None = None,
     ) -> tuple[Sequence[Image], str | None]:
-        """A page of lists merged in order, and the cursor behind it; None only at the end.
+        """A page of lists merged in order, and the cursor after it; None only at the end.
 
-        ``names``: fields that will do. Where the rows copy all of them, no item is read.
+        ``names``: the fields that are needed. If the rows copy all of them, no item is read.
         """
         if many and many[0].by == "versions":
             return self.history.read_page(many, limit, cursor)
         now = self.now()
         reach = RelatedSearch(self.table, self.ledger, self.tenant, now, self.memory)
-        asked = self.plan_lists(many, limit, reach)
-        binding = CursorBinding(self.tenant, asked.question)
+        list_plan = self.plan_lists(many, limit, reach)
+        binding = CursorBinding(self.tenant, list_plan.question)
         start = binding.read_cursor(cursor)
-        found: Sequence[Image]
-        if asked.direct:
-            found, end = CollectionReader(self.table, now).read_page(asked.direct, start, limit)
-            return self.history.read_whole(found), binding.write_cursor(end)
+        images: Sequence[Image]
+        if list_plan.direct:
+            images, end = CollectionReader(self.table, now).read_page(
+                list_plan.direct, start, limit
+            )
+            return self.history.read_whole(images), binding.write_cursor(end)
         budget = ReadBudget(units=reach.units, requests=reach.requests)
-        copied = _is_copied(asked, names)
-        found, end = self._read_search_page(asked, start, budget, now, copied)
-        return found if copied else self.history.read_whole(found), binding.write_cursor(end)
+        copied = _is_copied(list_plan, names)
+        images, end = self._read_search_page(list_plan, start, budget, now, copied)
+        return images if copied else self.history.read_whole(images), binding.write_cursor(end)
 
     def plan_lists(
         self, many: Sequence[ListQuery[Any]], limit: int, reach: RelatedSearch
@@ -83,7 +85,7 @@ class PageReader:
         now: int,
         copied: bool,
     ) -> tuple[Sequence[Image], CursorPosition | None]:
-        """A page of postings; a position's ``list`` says whether its own order is undecided."""
+        """A page of postings. ``list`` of a position is 1 if its own order is undecided."""
         stream, shown = plan.build_cursor(), PageBuffer(plan.limit)
         if start is not None:
             stream.skip_to(Bound(start.order, inclusive=start.list == 1))
@@ -101,10 +103,10 @@ class PageReader:
 
 
 def _is_copied(plan: ListPlan, names: Sequence[str] | None) -> bool:
-    """Whether the rows of all lists bring along what is wanted; None is everything."""
+    """Whether the rows of all lists copy the wanted fields; None means all fields."""
     entity = plan.entity
     wanted = {*entity.fields_, *list_inherited_names(entity)} if names is None else set(names)
     return all(
-        isinstance(each, ListingPredicate) and wanted <= set(each.listing.copies)
-        for each in plan.predicates
+        isinstance(predicate, ListingPredicate) and wanted <= set(predicate.listing.copies)
+        for predicate in plan.predicates
     )

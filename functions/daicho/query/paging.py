@@ -1,9 +1,9 @@
-"""Cursors: where a list goes on, as opaque text that is bound to its question and tenant.
+"""Cursors: the position of the next page, as opaque text that is bound to a question and a tenant.
 
-A cursor needs no secret. It carries a digest of tenant, question and place, so that one of another
-question, another tenant or with altered text is refused; and whoever computes a digest of their own
-reaches nothing by it, because every key that is read is made from the token's tenant and the
-question as asked: the cursor says only where in *that* list to go on.
+A cursor needs no secret. It contains a digest of tenant, question and position. So a cursor of
+another question or another tenant, or one with altered text, is refused. A client that computes its
+own digest gains no access: every key is made from the tenant of the token and the question of the
+request. The cursor only selects a position in *that* list.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from daicho.errors import BadCursor, Invalid
 from daicho.storage.keys import SORT_KEY_BYTES
 
 CURSOR_VERSION = 1
-"""Raised when the meaning of a cursor changes: older ones are refused, not misread."""
+"""Increased when the meaning of a cursor changes: older cursors are refused, not misread."""
 MAX_CURSOR_CHARACTERS = 8192
 
 
 @dataclass(frozen=True, order=True)
 class CursorPosition:
-    """The last row that is decided: its order in the list, and which of the merged lists it is of.
+    """The last decided row: its order in the list, and the number of its merged list.
 
-    Lists whose rows of one item share their order (GSI2) are told apart by ``order`` alone.
+    If all rows of one item have the same order (GSI2), ``order`` alone identifies the position.
     """
 
     order: str
@@ -35,13 +35,13 @@ class CursorPosition:
 
 @dataclass(frozen=True)
 class CursorBinding:
-    """What a cursor is good for: one tenant's one question."""
+    """The scope of a cursor: one question of one tenant."""
 
     tenant: str
     question: tuple[str, ...]
 
     def write_cursor(self, position: CursorPosition | None) -> str | None:
-        """The cursor that goes on behind ``position``; None stays None: the end."""
+        """The cursor of the page after ``position``; None at the end, for None."""
         if position is None:
             return None
         content = [CURSOR_VERSION, position.order, position.list, self._digest(position)]
@@ -49,17 +49,17 @@ class CursorBinding:
         return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
     def read_cursor(self, cursor: str | None) -> CursorPosition | None:
-        """Where to go on; None for the beginning.
+        """The position that a cursor contains; None for the beginning.
 
         Raises:
-            BadCursor: not written for this tenant and question, or not written at all.
+            BadCursor: the cursor was not written for this tenant and question, or is no cursor.
         """
         if cursor is None:
             return None
         match _decode_cursor(cursor):
             case [int(form), str(order), int(place), str(digest)] if form == CURSOR_VERSION:
                 position = CursorPosition(order, place)
-                # Rewriting it leaves no second spelling of a cursor, a boolean for 1 included.
+                # The comparison refuses every second spelling of a cursor, such as a boolean for 1.
                 if (
                     _is_valid_order(order)
                     and self._digest(position) == digest
@@ -74,7 +74,7 @@ class CursorBinding:
 
 
 def _is_valid_order(order: str) -> bool:
-    """Whether it could be a sort key: whoever makes a digest of their own may say anything."""
+    """Whether it could be a sort key: a client with its own digest can send any text."""
     try:
         return 0 < len(order.encode()) <= SORT_KEY_BYTES
     except UnicodeEncodeError:
@@ -86,10 +86,10 @@ def _decode_cursor(cursor: str) -> object:
         raise BadCursor
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
-        found: object = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+        content: object = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
     except (binascii.Error, ValueError, RecursionError) as error:
         raise BadCursor from error
-    return found
+    return content
 
 
 MAX_PAGE_ITEMS = 100

@@ -1,9 +1,9 @@
-"""What a search reaches through a field: the contacts of a category, by the category's name.
+"""Items that a search reaches through a field: the contacts of a category, by the category's name.
 
-Names are matched in memory over the tenant's items of that entity, which are few (a thousand), so
-that renaming one rewrites nothing. What belongs to an item that matches is a listing of it. Who
-types asks for the same names at every key: where books share a memory, each function instance
-reads them once in two seconds.
+Names are matched in memory over the tenant's items of that entity. These are few (a thousand), so a
+new name rewrites no other item. A listing contains the items that belong to a matching item. A user
+who types sends a query for the same names at every key. If books share a memory, each function
+instance reads the names once in two seconds.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from daicho.storage.table import Table
 from daicho.tally.reader import read_rolled_up_amount
 
 MAX_MERGED = 64
-"""So many lists are merged whatever they hold; of more it is asked whether that is cheaper."""
+"""Up to this number of lists are always merged. For more, the cost decides."""
 
 NAMES_CACHE_S = 2.0
-"""How old names may be: for so long a search may find by a name that was changed elsewhere."""
+"""The maximum age of names. A search may match an old name for this time after a change."""
 
 UNITS_PER_LIST = 0.5
 UNITS_PER_CHECK = 1.0
-"""Of a row whose item alone tells whether it matches."""
+"""The units of a row that matches only if its item does, so the item must be read."""
 
 
 @dataclass
 class RelatedSearch:
-    """Finds what keywords reach. ``units`` is what it has read.
+    """Finds the items that keywords reach. ``units`` are the read units so far.
 
-    ``memory``: one that is shared with other requests, if any.
+    ``memory``: a cache that other requests share, if any.
     """
 
     table: Table
@@ -58,15 +58,19 @@ class RelatedSearch:
         """For each field that the search goes through, the ids whose names match each term."""
         if not keyword.terms:
             return ()
-        return tuple(self._find_matching(each, search.mode, keyword) for each in search.through)
+        return tuple(
+            self._find_matching(through, search.mode, keyword) for through in search.through
+        )
 
     def build_cursors(
         self, plan: EntityPlan, through: ThroughPlan, ids: frozenset[str], limit: int
     ) -> list[PostingCursor] | None:
-        """The lists of these ids; None if it is cheaper to go through all that there is."""
+        """The lists of these ids; None if a walk through all items is cheaper."""
         if len(ids) > MAX_MERGED and self._is_cheaper_to_walk(plan, through, ids, limit):
             return None
-        listing = next(each for each in plan.listings if each.name == through.listing)
+        listing = next(
+            declaration for declaration in plan.listings if declaration.name == through.listing
+        )
         return [
             PostingList(item_keys.render_listing_list(self.tenant, plan, listing, (id,), shard))
             for id in sorted(ids)
@@ -76,27 +80,27 @@ class RelatedSearch:
     def _find_matching(
         self, through: ThroughPlan, mode: grams.Mode, keyword: Keyword
     ) -> RelatedMatches:
-        found: list[set[str]] = [set() for _ in keyword.terms]
+        ids_by_term: list[set[str]] = [set() for _ in keyword.terms]
         for id, fields in self._list_all(through.entity).items():
             name = attributes.get_text(fields["M"], through.name)
             if not name:
                 continue
             texts = compute_readings(name, through.kind)
             forms = [form for text in texts for form in grams.compute_forms(text, mode)]
-            for ids, term in zip(found, keyword.terms, strict=True):
+            for ids, term in zip(ids_by_term, keyword.terms, strict=True):
                 if term.is_prefix_of(forms):
                     ids.add(id)
-        return RelatedMatches(through.field, tuple(map(frozenset, found)))
+        return RelatedMatches(through.field, tuple(map(frozenset, ids_by_term)))
 
     def _list_all(self, entity: str) -> Image:
-        """The texts of a tenant's items of an entity that stands in one collection, by id."""
+        """The texts of a tenant's items of an entity with one collection, by id."""
         key = ItemKey(keys.render(self.tenant, entity), COLLECTION)
         if self.memory is None:
             return self._read_names(key.pk)
         return self.memory.get(key, NAMES_CACHE_S, lambda: self._read_names(key.pk)) or {}
 
     def _read_names(self, partition: str) -> Image:
-        found: dict[str, dict[str, Any]] = {}
+        texts_by_id: dict[str, dict[str, Any]] = {}
         for page in self.table.query_pages(Query(partition)):
             self.units += page.units
             self.requests += 1
@@ -104,8 +108,8 @@ class RelatedSearch:
                 if not is_expired(image, self.now):
                     (id,) = keys.parse(image["SK"]["S"])
                     texts = {name: value for name, value in image.items() if "S" in value}
-                    found[id] = {"M": texts}
-        return found
+                    texts_by_id[id] = {"M": texts}
+        return texts_by_id
 
     def _is_cheaper_to_walk(
         self, plan: EntityPlan, through: ThroughPlan, ids: frozenset[str], limit: int
@@ -119,21 +123,21 @@ class RelatedSearch:
         self.units += 0.5
         self.requests += 1
         if not everything:
-            return False  # not rolled up yet: nobody knows
+            return False  # not rolled up yet: the count is unknown
         walked = limit * max(1.0, everything / max(1, belonging))
         return walked * UNITS_PER_CHECK < len(ids) * UNITS_PER_LIST
 
     def _count_members(self, plan: EntityPlan, members: AggregatePlan, ids: frozenset[str]) -> int:
         """How many memberships these ids have, by one query of their ranking."""
-        found = 0
+        count = 0
         for ranking in item_keys.list_ranking_partitions(self.tenant, plan, members, ()):
             for page in self.table.query_pages(Query(ranking, "GSI3")):
                 self.units += page.units
                 self.requests += 1
                 for row in page.items:
                     if keys.parse(row["GSI3SK"]["S"])[1] in ids:
-                        found += int(attributes.parse_number(row["total"]["N"]))
-        return found
+                        count += int(attributes.parse_number(row["total"]["N"]))
+        return count
 
 
 def union_of(streams: Sequence[PostingCursor]) -> PostingCursor:
@@ -145,8 +149,16 @@ def _render_tallies(
     plan: EntityPlan, through: ThroughPlan
 ) -> tuple[AggregatePlan | None, AggregatePlan | None]:
     """The ranked count of each id's items, and the count of all."""
-    counts = [each for each in plan.aggregates if each.measure == "count" and each.where is None]
+    counts = [
+        aggregate
+        for aggregate in plan.aggregates
+        if aggregate.measure == "count" and aggregate.where is None
+    ]
     part = {(Part(through.field, each=True),), (Part(through.field),)}
-    members = (each for each in counts if each.ranked and not each.within and each.by in part)
-    everything = (each for each in counts if not each.by and not each.within)
+    members = (
+        aggregate
+        for aggregate in counts
+        if aggregate.ranked and not aggregate.within and aggregate.by in part
+    )
+    everything = (aggregate for aggregate in counts if not aggregate.by and not aggregate.within)
     return next(members, None), next(everything, None)

@@ -1,13 +1,13 @@
-"""Reading what is split: a document as it was at one moment, and single sections.
+"""Reads split documents: a document as it was at one moment, and single sections.
 
-A query is no snapshot, and a document may take several. So the head is read before the sections
-and after them: nothing has changed if it is of the same version. If sections have, it names them,
-and only they are read again, until a head shows that none has since. All reads are consistent.
+A query is no snapshot, and a document may need several queries. So the head is read before and
+after the sections. If both heads have the same version, nothing has changed. If sections have
+changed, the newer head names them, and only these are read again. This repeats until a head shows
+no further change. All reads are consistent.
 
-Why that is a state that there was: every value read was written at a version that a later head
-has passed. At the end, each section has been read after the last change of it that the head knows
-of, and the head was read after all of them; so together they are what that version of the
-document was.
+The result is a state that existed. Every value was written at a version that a later head has
+passed. At the end, each section was read after its last change that the head contains, and the
+head was read after all sections. So the sections together are that version of the document.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from daicho.storage.requests import Query
 from daicho.storage.table import Table
 
 READ_RETRY_S = 8.0
-"""How long a document is read that changes all the time."""
+"""The time limit for reads of a document that changes all the time."""
 PAUSE = 0.1
-"""Seconds at most before what others are ahead of is tried again: changes take hundredths."""
+"""The longest pause in seconds before the next attempt: a change takes hundredths."""
 MAX_CATCH_UPS = 50
 
 
 @dataclass(frozen=True)
 class SectionsRead:
-    """A document: its head, and its sections in order. None stands in a head from before."""
+    """A document: its head, and its sections in order. The head contains no section itself."""
 
     head: Image
     manifest: Manifest
@@ -51,7 +51,7 @@ class SectionsRead:
 
     def get_values(self) -> dict[str, Any]:
         """The sections' values by name, in order."""
-        return {name: json.loads(each.text) for name, each in self.sections.items()}
+        return {name: json.loads(section.text) for name, section in self.sections.items()}
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,12 @@ class SectionReader:
     table: Table
 
     def read_document(self, head: Image, entity: str) -> SectionsRead | Image | None:
-        """A document as it was at one moment; its head alone if the sections stand in it still.
+        """A document as it was at one moment; its head alone if that still contains the sections.
 
         None if it was deleted meanwhile.
 
         Raises:
-            ThrottledError: it has changed all the time, for 8 seconds.
+            ThrottledError: the document has changed all the time, for 8 seconds.
         """
         key, now = get_key(head), head
         partition = render_sections_partition(key, entity)
@@ -87,7 +87,7 @@ class SectionReader:
     def read_section(
         self, head: Image, entity: str, name: str
     ) -> tuple[Image, Section | None] | None:
-        """One section, None if there is none, with the head it is of; None without a head.
+        """One section, or None if it does not exist, with its head; None without a head.
 
         The manifest of that head must not be None.
         """
@@ -100,12 +100,12 @@ class SectionReader:
             place = render_section_key(partition, manifest.epoch, name)
             items, is_torn = (item for _, item in self._read_items(partition, place.sk)), False
             try:
-                found = join_pieces(items).get(name)
+                section = join_pieces(items).get(name)
             except TornError:
-                found, is_torn = None, True
-            if found is not None:
-                return now, found
-            # It is not there: or all that was there has been replaced since the head was read.
+                section, is_torn = None, True
+            if section is not None:
+                return now, section
+            # The section does not exist, or its items were replaced after the read of the head.
             newest = self.table.get(key, consistent=True)
             if newest is None:
                 return None
@@ -117,23 +117,23 @@ class SectionReader:
     def _catch_up(
         self, partition: str, head: Image, items: dict[ItemKey, Image]
     ) -> tuple[Image | None, bool]:
-        """Bring ``items``, read after ``head``, up to a newer one; False if that cannot be."""
-        key, known = get_key(head), get_version(head)
+        """Update ``items``, read after ``head``, to a newer head; False if that is impossible."""
+        key, version = get_key(head), get_version(head)
         newest: Image | None = head
         for _ in range(MAX_CATCH_UPS):
             newest = self.table.get(key, consistent=True)
             manifest = None if newest is None else Manifest.from_image(newest)
             if newest is None or manifest is None or manifest.epoch != _read_epoch(head):
                 return newest, False
-            changed = manifest.list_changed_since(known)
+            changed = manifest.list_changed_since(version)
             if changed is None:
                 return newest, False
             if not changed:
                 return newest, True
-            known = get_version(newest)
+            version = get_version(newest)
             for name in changed:
                 place = render_section_key(partition, manifest.epoch, name)
-                for old in [each for each in items if each.sk.startswith(place.sk)]:
+                for old in [piece_key for piece_key in items if piece_key.sk.startswith(place.sk)]:
                     del items[old]
                 items.update(self._read_items(partition, place.sk))
         return newest, False

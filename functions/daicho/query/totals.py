@@ -1,4 +1,4 @@
-"""Figures and rankings, read: totals as they were rolled up last, or the slots summed live."""
+"""Reads figures and rankings: totals from the last roll-up, or the live sums of the slots."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from daicho.tally import slots
 from daicho.tally.reader import read_live_amount, read_rolled_up_amount
 
 MAX_RANKS = 10_000
-"""Up to here a rank is counted; beyond it is said to be more than that."""
+"""Ranks up to this number are counted. A larger rank is reported as beyond this number."""
 
 MAX_LIVE_GROUPS = 100
 """Members of a ranking that are summed live."""
@@ -37,9 +37,9 @@ INDEX = "GSI3"
 
 @dataclass(frozen=True)
 class TallyGroup:
-    """What is asked for: an aggregate within some values, as key text.
+    """The tallies of a query: an aggregate within some values, as key text.
 
-    ``counter``: whose totals those are, if a fast counter's.
+    ``counter``: the fast counter that the totals belong to, if any.
     """
 
     tenant: str
@@ -50,22 +50,24 @@ class TallyGroup:
 
     @property
     def list_rankings(self) -> tuple[str, ...]:
-        """The partitions of GSI3 that its members are ranked in: one, or one a shard.
+        """The partitions of GSI3 with the ranking of its members: one, or one for each shard.
 
         Raises:
             Invalid: names the value that makes their keys too long.
         """
-        found = item_keys.list_ranking_partitions(
+        partitions = item_keys.list_ranking_partitions(
             self.tenant, self.plan, self.aggregate, self.within
         )
         name = _name_last_field(self.aggregate.within, self.aggregate.name)
-        return tuple(check_key_length(name, each, keys.check_partition) for each in found)
+        return tuple(
+            check_key_length(name, partition, keys.check_partition) for partition in partitions
+        )
 
     def render_by(self, figure: TotalQuery) -> tuple[str, ...]:
-        """The member that a figure asks for, as key text.
+        """The member of a figure, as key text.
 
         Raises:
-            Invalid: names the value that its field does not take, or that is too long.
+            Invalid: names the value that its field does not accept, or that is too long.
         """
         by = render_parts(figure.entity, self.plan, self.aggregate.by, figure.by)
         parts = (*self.aggregate.within, *self.aggregate.by)
@@ -90,24 +92,26 @@ class Totals:
     tenant: str
 
     def resolve_group(self, entity: type[Entity], name: str, within: Sequence[Any]) -> TallyGroup:
-        """What a declaration asks for within some values.
+        """The tallies of a declaration within some values.
 
         Raises:
-            Invalid: names the value that its field does not take.
+            Invalid: names the value that its field does not accept.
         """
         current = self.ledger.current_generation(entity.__name__).plan
-        counter = next((each for each in current.counters if each.name == name), None)
+        counter = next(
+            (declaration for declaration in current.counters if declaration.name == name), None
+        )
         tallies = current.aggregates if counter is None else (counter.tally,)
-        aggregate = next(each for each in tallies if each.name == name)
+        aggregate = next(tally for tally in tallies if tally.name == name)
         texts = render_parts(entity, current, aggregate.within, tuple(within))
         return TallyGroup(self.tenant, current, aggregate, texts, counter)
 
     def read_score(
         self, group: TallyGroup, by: tuple[str, ...], amount: Amount | None, *, ranked: bool
     ) -> Score:
-        """One member's score; zero where nothing was counted, and then without a rank.
+        """One member's score. If nothing was counted, it is zero and has no rank.
 
-        ``amount`` is what was summed up live; None for the total as rolled up last.
+        ``amount`` is the live sum; None for the total of the last roll-up.
         """
         live = amount is not None
         if amount is None:
@@ -120,10 +124,10 @@ class Totals:
     def read_top(
         self, group: TallyGroup, start: CursorPosition | None, limit: int
     ) -> tuple[list[Score], CursorPosition | None]:
-        """A page of the ranking as rolled up last, highest first, ties by id.
+        """A page of the ranking of the last roll-up, highest first, ties by id.
 
-        A member stands in one shard and sorts by what is in its own key, so one place is enough
-        of a cursor for all shards: what is behind it.
+        A member is in one shard, and its own key determines its order. So one position is a
+        sufficient cursor for all shards.
         """
         before = 0 if start is None else start.list
         scores: list[Score] = []
@@ -140,13 +144,13 @@ class Totals:
         return self._read_items(group, scores), None
 
     def read_members_live(self, group: TallyGroup) -> dict[tuple[str, ...], Amount]:
-        """Every member of a ranking, summed as it stands now.
+        """Every member of a ranking, with its current sum.
 
-        Members are found through the ranking as rolled up last, so one that was counted for the
-        first time since then is not in it yet; who knows the members asks for each figure live.
+        The members come from the ranking of the last roll-up. It does not contain a member that was
+        counted for the first time after that. A caller that has the members reads each figure live.
 
         Raises:
-            Invalid: over 100 members.
+            Invalid: there are over 100 members.
         """
         rows = list(
             islice(self._read_ranked(group, None, MAX_LIVE_GROUPS + 1), MAX_LIVE_GROUPS + 1)
@@ -160,7 +164,7 @@ class Totals:
     def rank_amounts(
         amounts: Mapping[tuple[str, ...], Amount], start: CursorPosition | None, limit: int
     ) -> tuple[list[Score], CursorPosition | None]:
-        """A page of the ranking that members make whose amounts are known."""
+        """A page of the ranking of the members with these amounts."""
         ranked = sorted(
             (render_order(amount, by), by) for by, amount in amounts.items() if amount.items > 0
         )
@@ -168,14 +172,14 @@ class Totals:
             (order, Score(by, amounts[by].items, to_plain_total(amounts[by].total), rank))
             for rank, (order, by) in enumerate(ranked, 1)
         ]
-        left = [each for each in scores if start is None or each[0] > start.order]
+        left = [entry for entry in scores if start is None or entry[0] > start.order]
         page = [score for _, score in left[:limit]]
         return page, CursorPosition(left[limit - 1][0], limit) if len(left) > limit else None
 
     def _read_ranked(
         self, group: TallyGroup, start: CursorPosition | None, wanted: int
     ) -> Iterator[Image]:
-        """Rows of the ranking behind ``start``, its shards merged; each is asked for ``wanted``."""
+        """Rows of the ranking after ``start``, its shards merged; each query is for ``wanted``."""
         lists = [self._read_shard(partition, start, wanted) for partition in group.list_rankings]
         return merge(*lists, key=lambda row: str(row[f"{INDEX}SK"]["S"]))
 
@@ -184,7 +188,7 @@ class Totals:
     ) -> Iterator[Image]:
         query = Query(partition, INDEX, limit=wanted)
         if start is not None:
-            # One row more, because the bound is inclusive: the row shown last comes again.
+            # One row more, because the bound is inclusive: the result contains the last row again.
             query = replace(query, low=start.order, limit=wanted + 1)
         for page in self.table.query_pages(query):
             for row in page.items:
@@ -194,11 +198,11 @@ class Totals:
     def _count_rank(
         self, group: TallyGroup, by: tuple[str, ...], amount: Amount, *, live: bool
     ) -> int | None:
-        """The place from 1, by counting who is ahead; None where 10,000 are."""
+        """The rank from 1: counts the members ahead; None if 10,000 are ahead."""
         own = render_order(amount, by)
         ahead = 0
         if live:
-            # The index has its score as rolled up last: it is not ahead of itself.
+            # The index has the score of the last roll-up: a member is not ahead of itself.
             last = read_rolled_up_amount(self.table, group.render_tally(by))
             ahead = -1 if last.items > 0 and render_order(last, by) < own else 0
         for partition in group.list_rankings:
@@ -214,17 +218,17 @@ class Totals:
         if group.aggregate.measure == "count" or not scores:
             return scores
         totals: dict[ItemKey, Score] = {
-            slots.build_total_key(group.render_tally(each.by)): each for each in scores
+            slots.build_total_key(group.render_tally(score.by)): score for score in scores
         }
-        found = self.table.batch_get(totals).require_all()
+        images = self.table.batch_get(totals).require_all()
         return [
-            replace(score, items=slots.read_amount(found.get(key)).items)
+            replace(score, items=slots.read_amount(images.get(key)).items)
             for key, score in totals.items()
         ]
 
 
 def render_order(amount: Amount, by: Iterable[str]) -> str:
-    """Where a total stands in its ranking."""
+    """The order of a total in its ranking."""
     return keys.render(keys.parse_inverted_score(amount.total), *by)
 
 
@@ -238,5 +242,5 @@ def _parse_group(order: str) -> tuple[str, ...]:
 
 
 def _name_last_field(parts: Sequence[Part], otherwise: str) -> str:
-    """The field that a key which is too long is blamed on."""
+    """The field that an error about a too long key names."""
     return parts[-1].field if parts else otherwise

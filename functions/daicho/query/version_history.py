@@ -1,4 +1,4 @@
-"""History: reads the versions of a tenant's items, and forgets old ones."""
+"""History: reads the versions of a tenant's items, and removes old ones."""
 
 from __future__ import annotations
 
@@ -40,36 +40,36 @@ class VersionHistory:
     now: Callable[[], int]
 
     def find_newest(self, one: ItemRef[Any], *, consistent: bool = True) -> Image | None:
-        """The current item where it is kept by pointer, in one query; None if there is none."""
+        """The current item of an entity kept by pointer, in one query; None if there is none."""
         base = self.places.resolve_key(one)
         if base is None:
             return None
-        found = find_newest_version(
+        newest = find_newest_version(
             self.table, self.check_versioned(one.entity, base), consistent=consistent
         )
-        return None if found is None or versions.is_marker(found) else found
+        return None if newest is None or versions.is_marker(newest) else newest
 
     def find_version(self, one: ItemRef[Any]) -> Image | None:
-        """An item as it was in the version that is asked for; None if there is no such version."""
+        """An item as it was in the version of the reference; None if there is no such version."""
         base, number = self.places.resolve_key(one), one.version or 0
         if base is None:
             return None
         self.check_versioned(one.entity, base)
         key = versions.build_version_key(base, one.entity.__name__, number)
         pending = self.places.pending
-        found = pending[key] if key in pending else self.table.get(key, consistent=True)
-        if found is None:
+        image = pending[key] if key in pending else self.table.get(key, consistent=True)
+        if image is None:
             unkept = self._find_unkept(one.entity, base)
             return unkept if unkept is not None and get_version(unkept) == number else None
-        return None if versions.is_marker(found) else found
+        return None if versions.is_marker(image) else image
 
     def read_page(
         self, many: Sequence[ListQuery[Any]], limit: int, cursor: str | None
     ) -> tuple[Sequence[Image], str | None]:
-        """A page of an item's versions, newest first, and the cursor behind it.
+        """A page of an item's versions, newest first, and the cursor after it.
 
         Raises:
-            NotFound: there never was such an item, or all that was of it is forgotten.
+            NotFound: such an item never existed, or all of its versions are forgotten.
             TypeError: versions of several items have no common order.
         """
         if len(many) > 1:
@@ -82,21 +82,23 @@ class VersionHistory:
         binding = CursorBinding(self.tenant, ("versions", partition))
         start = binding.read_cursor(cursor)
         first = self._find_unkept(one.entity, base) if start is None else None
-        found, end = self._read_pages(partition, first, start, limit)
-        if start is None and end is None and not found:
+        images, end = self._read_pages(partition, first, start, limit)
+        if start is None and end is None and not images:
             raise NotFound(f"no {display_name(one)}")
-        return found, binding.write_cursor(end)
+        return images, binding.write_cursor(end)
 
-    def read_whole(self, image: Sequence[Image]) -> Sequence[Image]:
-        """Base items with their content, in their order; one that is gone by now is left out."""
-        return list(self.read_contents({item_key.get_key(each): each for each in image}).values())
+    def read_whole(self, images: Sequence[Image]) -> Sequence[Image]:
+        """Base items with their content, in their order, without items that are gone by now."""
+        return list(
+            self.read_contents({item_key.get_key(image): image for image in images}).values()
+        )
 
     def read_contents(self, images: Mapping[ItemKey, Image]) -> Mapping[ItemKey, Image]:
         """See `contents`."""
         return read_pointed_contents(self.table, self.ledger, images)
 
     def read_state(self, entity: type[Entity], base: ItemKey) -> VersionState:
-        """What stands of an item, for who writes its next version."""
+        """The stored state of an item, for the writer of its next version."""
         partition = self.check_versioned(entity, base)
         if entity.versioned_ == "pointer":
             return versions.read_state(
@@ -105,18 +107,18 @@ class VersionHistory:
         item = self.table.get(base, consistent=True)
         if item is not None and is_expired(item, self.now()):
             item = None  # declared before versions were: nothing that is versioned expires
-        known = item is not None and versions.is_kept(item)
-        newest = None if known else find_newest_version(self.table, partition)
+        is_kept = item is not None and versions.is_kept(item)
+        newest = None if is_kept else find_newest_version(self.table, partition)
         return versions.read_state(item, newest, by_pointer=False)
 
     def forget_versions(self, one: ItemRef[Any]) -> ForgetVersionsResult:
         """Remove the versions before the newest one, oldest first, a thousand at most.
 
-        Of a deleted item nothing stays but the mark that it was deleted, with its number; of what
-        is forgotten its number, for an hour.
+        Of a deleted item only its deletion mark with its number remains. Of a forgotten version its
+        number remains, for an hour.
 
         Raises:
-            NotFound: there never was such an item.
+            NotFound: such an item never existed.
         """
         base = self.places.resolve_key(one)
         last = 0 if base is None else self.read_state(one.entity, base).last
@@ -128,9 +130,9 @@ class VersionHistory:
         query = Query(partition, high=older, attributes=needed, limit=BLOCK_ITEMS, consistent=True)
         removed = 0
         for page in self.table.query_pages(query):
-            still = [each for each in page.items if not versions.is_forgotten(each)]
+            still = [image for image in page.items if not versions.is_forgotten(image)]
             self.table.batch_write(
-                [versions.build_forgotten_marker(each, self.now()) for each in still]
+                [versions.build_forgotten_marker(image, self.now()) for image in still]
             )
             removed += len(still)
             if removed >= MAX_FORGOTTEN:
@@ -141,7 +143,7 @@ class VersionHistory:
         """The partition of an item's versions.
 
         Raises:
-            Invalid: its key leaves no room for one.
+            Invalid: its key leaves no room for a partition of versions.
         """
         name = list_key_fields(self.find_plan(entity))[-1]
         return check_key_length(
@@ -151,7 +153,7 @@ class VersionHistory:
     def _read_pages(
         self, partition: str, first: Image | None, start: CursorPosition | None, limit: int
     ) -> CollectionPage:
-        """Versions below ``start``, newest first; ``first`` is one that has no item yet."""
+        """Versions below ``start``, newest first; ``first`` is a version that has no item yet."""
         shown, decided = PageBuffer(limit), start
         if first is not None and shown.add_image(first):
             decided = CursorPosition(versions.render_version_number(get_version(first)))
@@ -169,7 +171,7 @@ class VersionHistory:
         return shown.images, None
 
     def _find_unkept(self, entity: type[Entity], base: ItemKey) -> Image | None:
-        """The current item, if it has no version item: older code has written it, or a load."""
+        """The current item, if it has no version item: older code or a load wrote it."""
         if entity.versioned_ == "pointer":
             return None
         before = self.read_state(entity, base)
@@ -187,7 +189,7 @@ def read_pointed_contents(
 ) -> Mapping[ItemKey, Image]:
     """Base items by their keys, each pointer replaced by the version item that it points at.
 
-    One that is gone by now is left out.
+    The result does not contain an item that is gone by now.
     """
     pointed = {
         key: versions.build_version_key(key, image["type"]["S"], get_version(image))
@@ -201,7 +203,7 @@ def read_pointed_contents(
     for base, key in pointed.items():
         item = items.get(key)
         if item is None or versions.is_marker(item):
-            # Forgotten since the base item was read: then there is a newer one.
+            # It was forgotten after the read of the base item, so a newer version exists.
             item = find_newest_version(table, key.pk)
         del content[base]
         if item is not None and not versions.is_marker(item):

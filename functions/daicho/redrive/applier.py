@@ -1,7 +1,7 @@
 """Applying one record that was set aside, exactly once (EXACTNESS rules 15, 16).
 
-Derived items first, then everything that is counted, with the claim's change to done, in one
-transaction. Killed anywhere, it can be done again from the start; done by two at once, one of
+It writes the derived items first. Then it counts, with the claim's change to done, in one
+transaction. After a kill at any point it can start again. If two apply a record at once, one of
 them finds the claim done.
 """
 
@@ -33,11 +33,11 @@ SECONDS_PER_RECORD = 30.0
 
 
 class RedriveTable(GetsItems, PutsItems, TransactsWrites, Protocol):
-    """What applying needs of the table."""
+    """The operations of the table that applying needs."""
 
 
 class Outcome(Enum):
-    """What became of a record."""
+    """The outcome of applying a record."""
 
     APPLIED = "applied"
     ALREADY = "already done"
@@ -48,7 +48,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class ApplyResult:
-    """What became of a record, with the error that keeps it, or the tallies to recount."""
+    """The outcome for a record, with the error that blocks it, or the tallies to recount."""
 
     outcome: Outcome
     error: Exception | None = None
@@ -88,8 +88,8 @@ class Applier:
     def apply(self, record: StreamRecord, claim: Claim, patience: RetryBudget) -> ApplyResult:
         """Apply a record under its claim as it was read.
 
-        Never one of a newer generation, nor while the base item is (rule 15): what this code
-        does not know it would take for nothing.
+        It applies no record of a newer generation, and none while the base item is of one (rule
+        15): this code would ignore the declarations that it does not know.
         """
         try:
             base = retry(lambda: self._store.get(record.key, consistent=True), patience)
@@ -109,29 +109,29 @@ class Applier:
                     Outcome.LATER, UnavailableError("derived items are not all written")
                 )
             return self._count(computed, claim, patience)
-        except RefusedError as error:  # a bug, and it keeps nobody else waiting
+        except RefusedError as error:  # a bug, and it blocks no other record
             return ApplyResult(Outcome.FAILING, error)
 
     def _derive(self, computed: RecordChanges, rows: IndexRows, patience: RetryBudget) -> bool:
-        """Write what the base item derives now, remove what else the record's images derive.
+        """Write the rows that the base item derives now; remove the others of the images.
 
-        All under the record's own number, so that whatever is newer stands, and from the base
-        item instead of the record: what the records behind this one found alike in their images
-        they did not write.
+        All writes carry the record's own number, so that newer rows are kept. The rows are those
+        of the base item and not of the record, because the records behind this one did not write
+        the rows that were alike in their images.
         """
         seq = computed.record.seq
         every = sorted({*computed.before, *computed.after, *rows})
         writes = [DerivedWrite(key, rows.get(key), seq, seq) for key in every]
         left = retry_all(
             writes,
-            lambda each: write_derived_item(self._store, each, self._now()),
+            lambda write: write_derived_item(self._store, write, self._now()),
             patience,
             self._map,
         )
         return not left
 
     def _count(self, computed: RecordChanges, claim: Claim, patience: RetryBudget) -> ApplyResult:
-        """Count the record and make its claim done, or find that somebody has."""
+        """Count the record and make its claim done, or find it done already."""
         failure: Exception | None = None
         for _ in patience.count_attempts():
             try:
@@ -141,13 +141,13 @@ class Applier:
                 failure = failed
                 if 0 not in failed.refused:
                     continue  # a slot is not as it was read: decide anew
-                stands = ShardClaims.from_item(computed.record.shard, failed.refused[0])
-                found = stands.claims.get(claim.seq)
-                if found is None or found.state == "done":
+                shard_claims = ShardClaims.from_item(computed.record.shard, failed.refused[0])
+                stored_claim = shard_claims.claims.get(claim.seq)
+                if stored_claim is None or stored_claim.state == "done":
                     return ApplyResult(Outcome.ALREADY)
-                if found == claim:
+                if stored_claim == claim:
                     return ApplyResult(Outcome.FAILING, FullOfDoneError())
-                claim = found
+                claim = stored_claim
             except UnavailableError as error:
                 failure = error
             else:
@@ -155,12 +155,16 @@ class Applier:
         return ApplyResult(Outcome.LATER, failure)
 
     def _decide_slots(self, computed: RecordChanges, claim: Claim) -> SlotDecision:
-        """What to do to the slots: a recount, where a transaction would not take it."""
+        """Decide the updates of the slots: a recount, where a transaction cannot hold them."""
         read = claim.state == "discarded"
         slots = {key: self._store.get(key, consistent=True) for key in computed.deltas if read}
-        found = {key: slot for key, slot in slots.items() if slot is not None}
+        existing_slots = {key: slot for key, slot in slots.items() if slot is not None}
         decision = decide_slots(
-            claim.state, computed, found, dirty_shards=self._dirty_shards, now=self._now()
+            claim.state,
+            computed,
+            existing_slots,
+            dirty_shards=self._dirty_shards,
+            now=self._now(),
         )
         if len(decision.counting) + len(decision.recount) >= MAX_TRANSACTION_WRITES:
             return decide_recount(computed)
@@ -175,7 +179,7 @@ class Applier:
             for tally in decision.recount
         ]
         while len(marks) >= MAX_TRANSACTION_WRITES:
-            # A mark is as good a second time: what finds no room beside the claim comes before.
+            # A mark may be set twice: those that have no room beside the claim are written first.
             self._store.transact(marks[:MAX_TRANSACTION_WRITES])
             del marks[:MAX_TRANSACTION_WRITES]
         finishing = claims.finish_update(computed.record.shard, claim, now)

@@ -18,11 +18,11 @@ _log = logging.getLogger(__name__)
 
 
 class CleanupTable(GetsItems, UpdatesItems, Protocol):
-    """What cleaning needs of the table."""
+    """The operations of the table that cleaning needs."""
 
 
 class CleanupBucket(Protocol):
-    """What cleaning needs of the bucket."""
+    """The operations of the bucket that cleaning needs."""
 
     def move(self, key: str, to: str) -> None:
         """Give an object another name."""
@@ -39,7 +39,7 @@ class ClaimCleanup:
         self._now = now
 
     def archive_payloads(self, payload: str) -> None:
-        """Move the payload of a done claim to what was applied; left where it is, it harms none."""
+        """Move the payload of a done claim to the applied ones; one left in place does no harm."""
         try:
             self._objects.move(payload, render_done_name(payload))
         except UnavailableError as error:
@@ -48,18 +48,18 @@ class ClaimCleanup:
     def expire_claims(self, shard: str, held: Set[str] | None) -> None:
         """Remove the claims of a shard that are done for 72 hours, and its mark if none is open.
 
-        Not those of records that lie in the on-failure bucket (``held``; None if nobody knows
-        which those are): such a claim alone says that its record is done.
+        It keeps the claims of records that are in the on-failure bucket (``held``; None if they
+        are not known): only such a claim shows that its record is done.
         """
-        found = ShardClaims.from_item(
+        shard_claims = ShardClaims.from_item(
             shard, self._store.get(claims.build_shard_key(shard), consistent=True)
         )
-        done = found.list_expired(self._now()) if held is not None else ()
+        done = shard_claims.list_expired(self._now()) if held is not None else ()
         old = [claim for claim in done if held is not None and claim.seq not in held]
         for begin in range(0, len(old), MAX_CLAIMS_PER_RUN):
             try_update(
                 self._store,
                 claims.expire_claims_update(shard, old[begin : begin + MAX_CLAIMS_PER_RUN]),
             )
-        if not found.open:
+        if not shard_claims.open:
             try_update(self._store, claims.unlist_shard_update(shard, self._now()))

@@ -1,4 +1,4 @@
-"""The batches that lie in the on-failure bucket, in the order in which they were given up."""
+"""The batches in the on-failure bucket, in the order in which Lambda gave them up."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ END = "~"
 
 
 class FailureObjects(Protocol):
-    """What this needs of the bucket."""
+    """The operations of the bucket that this needs."""
 
     def read(self, key: str) -> bytes | None:
         """An object; None if there is none of that name."""
@@ -51,7 +51,7 @@ class Added(Protocol):
 
 
 class RecordRearchiver(Protocol):
-    """What the redrive needs of the archive."""
+    """The operations of the archive that the redrive needs."""
 
     def rearchive(self, batch: Batch, patience: RetryBudget) -> Added:
         """Archive a batch that was given up, each row once."""
@@ -59,7 +59,7 @@ class RecordRearchiver(Protocol):
 
 @dataclass(frozen=True)
 class FailureGroup:
-    """What was given up of one shard within one second: its parts have no order by name.
+    """The objects of one shard and one second: their names do not give their order.
 
     ``tried``: the number up to which an earlier call has tried its records.
     """
@@ -76,7 +76,7 @@ class FailureGroup:
 
 @dataclass(frozen=True)
 class FailedBatch:
-    """A batch that lies there. ``function``: the one that should have done it."""
+    """A batch in the bucket. ``function``: the one that should have done it."""
 
     function: str
     batch: Batch
@@ -84,9 +84,10 @@ class FailedBatch:
 
 @dataclass(frozen=True)
 class FailureBucket:
-    """The bucket. What is read is reported until it is put away.
+    """The bucket. An object that was read is reported until it is archived.
 
-    ``functions`` are those whose batches are ours; ``emulated`` as `Batch.parse` takes it.
+    ``functions`` are those whose batches this redrive applies; ``emulated`` as `Batch.parse`
+    takes it.
     """
 
     objects: FailureObjects
@@ -97,7 +98,7 @@ class FailureBucket:
 
     def list_groups(self, begin: RedrivePosition) -> Iterator[FailureGroup]:
         """Everything behind ``begin``, in order."""
-        # Names go on behind the moment that they begin with.
+        # A name is longer than the moment that it begins with.
         behind = begin.place + (END if begin.seq == END else "")
         for moment, names in groupby(
             self.objects.list_names(ON_FAILURE_PREFIX, behind=behind), key=parse_group_name
@@ -106,12 +107,12 @@ class FailureBucket:
             yield FailureGroup(moment, tuple(names), tried)
 
     def list_shards(self) -> frozenset[str]:
-        """The shards of which anything lies there."""
+        """The shards that have an object in the bucket."""
         return frozenset(map(parse_shard, self.objects.list_names(ON_FAILURE_PREFIX)))
 
     def list_numbers(self, shard: str) -> frozenset[str] | None:
-        """All records of a shard that lie there; None if an object does not tell its own."""
-        found: set[str] = set()
+        """The numbers of a shard's records in the bucket; None if an object cannot be read."""
+        numbers: set[str] = set()
         for name in self.objects.list_names(ON_FAILURE_PREFIX):
             if parse_shard(name) != shard:
                 continue
@@ -119,16 +120,16 @@ class FailureBucket:
                 raise UnavailableError(f"no time was left to read all batches of {shard}")
             body = retry(partial(self.objects.read, name), self.patience)
             if body is None:
-                continue  # another redrive has put it away
+                continue  # another redrive has archived it
             try:
                 batch = OnFailureRecord.parse(name, body).parse_batch(emulated=self.emulated)
             except (UnreadableBatchError, EventError):
                 return None
-            found.update(record.seq for record in batch.records)
-        return frozenset(found)
+            numbers.update(record.seq for record in batch.records)
+        return frozenset(numbers)
 
     def read_batches(self, moment: FailureGroup) -> dict[str, FailedBatch]:
-        """The batches of a moment that are ours, by the object's name."""
+        """The batches of a moment that this redrive applies, by the object's name."""
         read = {name: self._read(name) for name in moment.objects}
         return {name: laid for name, laid in read.items() if laid is not None}
 
@@ -140,16 +141,16 @@ class FailureBucket:
     def _read(self, name: str) -> FailedBatch | None:
         body = retry(partial(self.objects.read, name), self.patience)
         if body is None:
-            return None  # another redrive has put it away
+            return None  # another redrive has archived it
         try:
-            found = OnFailureRecord.parse(name, body)
-            batch = found.parse_batch(emulated=self.emulated)
+            failure = OnFailureRecord.parse(name, body)
+            batch = failure.parse_batch(emulated=self.emulated)
         except (UnreadableBatchError, EventError) as error:
             self.report.discarded[name] = {"name": name, "error": str(error)}
             return None
-        described: dict[str, Any] = {**found.summary, "records": len(batch.records)}
+        described: dict[str, Any] = {**failure.summary, "records": len(batch.records)}
         self.report.discarded[name] = described
-        if found.function not in self.functions:
-            described["error"] = f"of {found.function}: left in place"
+        if failure.function not in self.functions:
+            described["error"] = f"of {failure.function}: left in place"
             return None
-        return FailedBatch(found.function, batch)
+        return FailedBatch(failure.function, batch)

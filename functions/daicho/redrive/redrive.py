@@ -1,9 +1,9 @@
 """The redrive: applies what was set aside, exactly once, after a fix (EXACTNESS rules 15, 16, 22).
 
-First the claims of quarantined records, shard by shard in ascending order, then what Lambda gave
-up, in the order in which it did: the projector's under claims, the archive's into its chains. It
-may be called again, while others write, beside another one, and after it was killed anywhere:
-what is done says so in its claim.
+First it applies the claims of quarantined records, shard by shard in ascending order. Then it
+applies the batches that Lambda gave up, in that order: the projector's under claims, the archive's
+into its chains. It may be called again, while others write, beside another redrive, and after a
+kill at any point: the claim of a done record shows that it is done.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _log = logging.getLogger(__name__)
 
 
 class RedriveStore(GetsItems, QueriesItems, PutsItems, UpdatesItems, TransactsWrites, Protocol):
-    """What the redrive needs of the table."""
+    """The operations of the table that the redrive needs."""
 
 
 class MissingPayloadError(DaichoError):
@@ -66,7 +66,7 @@ class EndOfCallError(Exception):
 
 @dataclass(frozen=True)
 class Redrive:
-    """Everything that a redrive stands on. ``projector``: the function whose batches it applies.
+    """Everything that a redrive uses. ``projector``: the function whose batches it applies.
 
     ``archiver`` is the one whose batches go into the ``archive``; without one they are left in
     place. ``emulated``: as `Batch.parse` takes it.
@@ -126,10 +126,10 @@ class Redrive:
         )
 
     def run(self, request: RedriveRequest, patience: RetryBudget) -> RedriveReport:
-        """List or apply records, as many as asked or as there is time for.
+        """List or apply records, up to the request's limit and while time is left.
 
         Raises:
-            UnavailableError: not even what is to be recounted can be read.
+            UnavailableError: not even the recount list can be read.
         """
         return _RedriveCall(self, request, patience).run()
 
@@ -152,7 +152,7 @@ class _RedriveCall:
         self._cleaned: set[str] = set()
 
     def run(self) -> RedriveReport:
-        """Go on from where the call begins, as far as it may."""
+        """Process the records behind the call's position, as far as limit and time allow."""
         report = self._report
         try:
             if self._begin.phase == "claims":
@@ -167,8 +167,8 @@ class _RedriveCall:
             _log.info("the call ends at %s: %r", self._position, end)
             report.cursor = self._position.cursor
         report.recount = [
-            {"tally": each.tally, "numbers": list(each.numbers), "since": each.since}
-            for each in islice(self._list_recounts(), MAX_RECOUNTS)
+            {"tally": recount.tally, "numbers": list(recount.numbers), "since": recount.since}
+            for recount in islice(self._list_recounts(), MAX_RECOUNTS)
         ]
         return report
 
@@ -214,15 +214,15 @@ class _RedriveCall:
 
     def _report_missing(self, shard: str, claim: Claim, what: str) -> None:
         """Report a claim without its record, unless another redrive has just done it."""
-        found = self._read_shard(shard).claims.get(claim.seq)
-        if found is None or found.state == "done":
+        stored_claim = self._read_shard(shard).claims.get(claim.seq)
+        if stored_claim is None or stored_claim.state == "done":
             self._report.already_done += 1
         else:
             self._report.add_claim(shard, claim, None, MissingPayloadError(what))
 
     def _apply(self, record: StreamRecord, claim: Claim) -> bool:
         """Apply a record; True if it is done."""
-        # Before and not after: of a record that ends the process this is the last that is heard.
+        # Before and not after: of a record that ends the process this is the last log line.
         about = {"seq": record.seq, "shard": record.shard, "item": [record.key.pk, record.key.sk]}
         _log.info("record is applied", extra=about)
         result = self._redrive.applier.apply(record, claim, self._patience)
@@ -240,14 +240,14 @@ class _RedriveCall:
             self._full[record.shard] = result.error
         return result.is_done
 
-    # --- What Lambda gave up -----------------------------------------------------------------
+    # --- Discarded batches -------------------------------------------------------------------
 
     def _apply_discarded(self) -> None:
         """Batches in the order in which they were given up; those of one second by number."""
         begin = self._begin if self._begin.phase == "discarded" else RedrivePosition("discarded")
         for moment in self._lying.list_groups(begin):
             if self._applies:
-                # Its claims before its objects: while one lies there no done claim is removed.
+                # Its claims are read before its objects: no done claim is removed while one exists.
                 shard = self._read_shard(moment.shard)
                 if shard.is_full_of_done and shard.id not in self._cleaned:
                     shard = self._make_room(shard)
@@ -261,23 +261,23 @@ class _RedriveCall:
             self._position = RedrivePosition("discarded", moment.name, END)
 
     def _select_shard(self, laid: Mapping[str, FailedBatch], *, archived: bool) -> dict[str, Batch]:
-        """The batches of the archive's consumer, or the projector's; a moment has but one's."""
+        """The batches of the archive's consumer or of the projector; a moment has those of one."""
         archiver = self._redrive.archiver if self._redrive.archive else None
         return {
-            name: each.batch
-            for name, each in laid.items()
-            if (each.function == archiver) == archived
+            name: failed_batch.batch
+            for name, failed_batch in laid.items()
+            if (failed_batch.function == archiver) == archived
         }
 
     def _archive_batches(
         self, moment: FailureGroup, archive: RecordRearchiver, batches: Mapping[str, Batch]
     ) -> None:
-        """Batches that the archive lacks, in order, each whole: its rows come again unharmed."""
+        """Archive the batches that it lacks, in order, each whole: repeated rows do no harm."""
         lasts = {
             name: max((r.seq for r in batch.records), default=END)
             for name, batch in batches.items()
         }
-        for name, last in sorted(lasts.items(), key=lambda each: each[1]):
+        for name, last in sorted(lasts.items(), key=lambda entry: entry[1]):
             if last <= moment.tried:
                 continue
             self._count_one()
@@ -296,18 +296,22 @@ class _RedriveCall:
     def _apply_batches(
         self, moment: FailureGroup, shard: ShardClaims, batches: Mapping[str, Batch]
     ) -> None:
-        records = {each.seq: each for batch in batches.values() for each in batch.records}
+        records = {
+            stream_record.seq: stream_record
+            for batch in batches.values()
+            for stream_record in batch.records
+        }
         undone: set[str] = set()
         for seq in sorted(records):
             record = records[seq]
-            stands = shard.claims.get(seq)
-            if record.entity is None or (stands is not None and stands.state == "done"):
+            existing = shard.claims.get(seq)
+            if record.entity is None or (existing is not None and existing.state == "done"):
                 continue
             if seq <= moment.tried:
                 undone.add(seq)
                 continue
             self._count_one()
-            if not self._adopt_record(record, stands):
+            if not self._adopt_record(record, existing):
                 undone.add(seq)
             self._position = RedrivePosition("discarded", moment.name, seq)
         for name, batch in batches.items():
@@ -325,11 +329,11 @@ class _RedriveCall:
             put = partial(put_claim, self._store, record.shard, existing)
             try:
                 if not retry(put, self._patience):
-                    found = self._read_shard(record.shard).claims.get(record.seq)
-                    if found is None or found.state == "done":
+                    stored_claim = self._read_shard(record.shard).claims.get(record.seq)
+                    if stored_claim is None or stored_claim.state == "done":
                         self._report.already_done += 1
                         return True
-                    existing = found  # it governs alone
+                    existing = stored_claim  # it governs alone
             except ShardFullError as error:
                 self._report.add_claim(record.shard, existing, record, error)
                 return False
@@ -338,17 +342,17 @@ class _RedriveCall:
     # --- The end -----------------------------------------------------------------------------
 
     def _clean_up(self) -> None:
-        """At the end of a complete run: what nobody can ask about any more goes."""
+        """Remove, at the end of a complete run, the claims that nobody can need any more."""
         lying = self._lying.list_shards()
         for shard in list(self._list_marked_shards()):
             held = None if shard in lying else frozenset[str]()
             retry(partial(self._cleaning.expire_claims, shard, held), self._patience)
 
     def _make_room(self, shard: ShardClaims) -> ShardClaims:
-        """A shard that is full of done claims, without those that may go.
+        """Remove the done claims that may go from a shard that is full of them; gives the shard.
 
-        What lies of it is read for that: waiting until nothing does would be for ever, because
-        without room it stays there.
+        Its batches in the bucket are read for that. To wait until there are none would be to wait
+        for ever, because without room they stay there.
         """
         self._cleaned.add(shard.id)
         if shard.list_expired(self._redrive.now()):
@@ -371,7 +375,7 @@ class _RedriveCall:
         return ShardClaims.from_item(shard, image)
 
     def _count_one(self) -> None:
-        """Before each record: is there room and time for it?"""
+        """Before each record: end the call if no room or time is left for it."""
         if self._left == 0 or not self._patience.has_time_left:
             raise EndOfCallError
         self._left -= 1

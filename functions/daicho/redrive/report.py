@@ -1,4 +1,4 @@
-"""What a redrive is asked and what it says: plain data."""
+"""The request and the report of a redrive: plain data."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from daicho.stream.records import StreamRecord
 Phase = Literal["claims", "discarded"]
 Action = Literal["list", "apply"]
 MAX_RECORDS = 200
-"""Records of one call, if it does not say."""
+"""Records of one call, unless its event gives a limit."""
 
 
 @dataclass(frozen=True)
 class RedrivePosition:
     """How far a redrive has come: behind a claim of a shard, or a record of a discarded batch.
 
-    ``place`` is the shard's id or `failed_batch.moment_of` the batch.
+    ``place`` is the shard's id or the `failed_batch.parse_group_name` of the batch.
     """
 
     phase: Phase = "claims"
@@ -33,7 +33,7 @@ class RedrivePosition:
         """Read a cursor; None is the start.
 
         Raises:
-            ValueError: it is none that was ever given.
+            ValueError: it is no cursor of a redrive.
         """
         if cursor is None:
             return cls()
@@ -53,7 +53,7 @@ START = RedrivePosition()
 
 @dataclass(frozen=True)
 class RedriveRequest:
-    """What one call is to do: list or apply at most ``limit`` records behind ``begin``."""
+    """The task of one call: list or apply at most ``limit`` records behind ``begin``."""
 
     action: Action = "list"
     limit: int = MAX_RECORDS
@@ -76,11 +76,11 @@ class RedriveRequest:
 
 @dataclass
 class RedriveReport:
-    """What one call found or did.
+    """The result of one call.
 
-    ``claims`` and ``discarded``: what is left, each with the error that keeps it; of ``list``,
-    what there is. ``uncertain``: how many of the applied could not be counted, so that what they
-    count in stands in ``recount``. ``finished``: there is nothing behind ``cursor``.
+    ``claims`` and ``discarded``: the ones that are left, each with the error that blocks it; of
+    ``list``, all of them. ``uncertain``: how many applied records could not be counted, so that
+    their tallies are in ``recount``. ``finished``: there is nothing behind ``cursor``.
     """
 
     claims: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)

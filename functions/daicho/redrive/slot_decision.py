@@ -1,4 +1,4 @@
-"""What a redrive does to the slots of one record: pure (EXACTNESS rules 15, 16)."""
+"""The updates of one record's slots by a redrive: pure (EXACTNESS rules 15, 16)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from daicho.stream.claims import State
 from daicho.tally import slots
 
 STREAM_RETENTION = dt.timedelta(hours=24)
-"""So long the stream may still bring a record itself."""
+"""The time for which the stream may still deliver a record itself."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def decide_slots(
     dirty_shards: int,
     now: dt.datetime,
 ) -> SlotDecision:
-    """Decide by the claim's state; ``found`` are the record's slots as they stand."""
+    """Decide by the claim's state; ``slots_found`` are the record's slots as stored."""
     match state:
         case "open":
             return SlotDecision(
@@ -45,12 +45,13 @@ def decide_slots(
         case "discarded":
             return _group_by_number(computed, slots_found, dirty_shards, now)
         case "uncertain" | "done":
-            # Never by the slot's number: a claim left the record out of batches that passed it.
+            # The slot's number decides nothing: a claim left the record out of batches that
+            # passed it.
             return decide_recount(computed)
 
 
 def decide_recount(computed: RecordChanges) -> SlotDecision:
-    """Where nobody can know: all of the record's tallies are recounted."""
+    """The decision where the count cannot be known: recount all of the record's tallies."""
     return SlotDecision(recount=tuple(sorted({key.pk for key in computed.deltas})))
 
 
@@ -60,10 +61,11 @@ def _group_by_number(
     dirty_shards: int,
     now: dt.datetime,
 ) -> SlotDecision:
-    """Rule 16: by slot. Below the record's number it is counted, at it it was, past it who knows.
+    """Rule 16: decide for each slot by its number.
 
-    A slot that is absent or has no number says nothing against counting while the record is young,
-    since a slot that had counted it would still be there; later it may have been folded.
+    Below the record's number, the record is counted. At it, the record was counted already. Past
+    it, nobody knows. A slot that is absent or has no number allows counting while the record is
+    young, since a slot that had counted it would still exist; later it may have been folded.
     """
     seq, counting, recount = computed.record.seq, [], set[str]()
     is_old = now - computed.record.at >= STREAM_RETENTION

@@ -1,4 +1,4 @@
-"""The clock: what takes the time as an argument takes this one where nobody says another."""
+"""The clock: the default of functions that take a clock as an argument."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from threading import Lock
 
 @dataclass
 class RateLimiter:
-    """Lets so many a second pass; ``rate`` None: as many as come."""
+    """Lets ``rate`` items or units a second pass; ``rate`` None: no limit."""
 
     rate: float | None
     clock: Callable[[], float] = time.monotonic
@@ -19,7 +19,7 @@ class RateLimiter:
     _lock: Lock = field(default_factory=Lock, init=False)
 
     def wait(self, items: float) -> None:
-        """Wait until these may go; or, of what is known only when it has gone, the next."""
+        """Wait until these may pass; what is counted only afterwards delays the next ones."""
         if self.rate is None:
             return
         with self._lock:

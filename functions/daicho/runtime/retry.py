@@ -30,7 +30,7 @@ END_RESERVE_S = 20.0
 class RetryBudget:
     """The time that one piece of work has. Seconds throughout.
 
-    ``remaining`` says how much is left; what is within ``reserve`` of the end is not used.
+    ``remaining`` returns the time left; the last ``reserve`` seconds are not used.
     """
 
     remaining: Callable[[], float]
@@ -41,7 +41,7 @@ class RetryBudget:
 
     @classmethod
     def for_seconds(cls, seconds: float, *, longest: float = MAX_PAUSE_S) -> RetryBudget:
-        """Patience for so long from now on, with pauses of at most ``longest``."""
+        """A budget of ``seconds`` from now on, with pauses of at most ``longest``."""
         until = time.monotonic() + seconds
         return cls(lambda: until - time.monotonic(), reserve=0, longest=longest)
 
@@ -56,7 +56,7 @@ class RetryBudget:
         attempt = 1
         yield attempt
         while self.has_time_left:
-            # Never past the reserve: the last attempt comes when its time has come.
+            # Never past the reserve: the last attempt begins at its start at the latest.
             self.sleep(min(longest * self.random(), self.remaining() - self.reserve))
             longest = min(longest * 2, self.longest)
             attempt += 1
@@ -69,17 +69,17 @@ class RetryBudget:
 
 
 def make_mapper(threads: int) -> Mapper:
-    """How to attempt many things: one after the other, or by a pool that stays."""
+    """A mapper of attempts: one after the other, or by a pool that is kept."""
     return map if threads == 1 else ThreadPoolExecutor(threads, "effort").map
 
 
 def retry_all(
     work: Sequence[T], attempt: Callable[[T], None], patience: RetryBudget, map_all: Mapper = map
 ) -> tuple[T, ...]:
-    """Attempt all, then what failed, until nothing is left or little time (rule 5).
+    """Attempt all work, then the failed part, until no work or little time is left (rule 5).
 
-    A failure of I/O is never poison. What this gives back is not known to be done. In rounds, so
-    that one item that stays throttled holds nothing else up.
+    A failure of I/O is never poison. The returned work is not known to be done. Attempts are in
+    rounds, so that one item that is still throttled does not delay the others.
     """
 
     def done(one: T) -> bool:
@@ -105,7 +105,7 @@ def retry(work: Callable[[], T], patience: RetryBudget) -> T:
     """Do one thing, again and again until it works or little time is left.
 
     Raises:
-        UnavailableError: it did not work to the end.
+        UnavailableError: no attempt succeeded.
     """
     failure: UnavailableError | None = None
     for _ in patience.count_attempts():

@@ -1,4 +1,4 @@
-"""What a function is told by its environment: parsed once, typed, frozen."""
+"""The settings of a function from its environment: parsed once, typed, frozen."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ MAX_DIRTY_SHARDS = 256
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of one function; a function that does not need one finds its default.
+    """The settings of one function; a setting that it does not need has its default.
 
     ``faults``: how often the projector is to fail on purpose, as a share of its writes. It exists
     at stage local only: there it shows that failing changes nothing. ``settle_seconds``: how long
-    whatever writes for a tenant that is closed may go on. ``scan_units``: read units a second.
+    writers for a closed tenant may continue. ``scan_units``: read units a second.
     """
 
     table_name: str
@@ -38,7 +38,7 @@ class Settings:
 
     @classmethod
     def parse(cls, environ: Mapping[str, str], *needed: str) -> Settings:
-        """Read the environment. ``needed`` names the variables that this function cannot miss.
+        """Read the environment. ``needed`` names the variables that this function requires.
 
         Raises:
             SettingsError: names every variable that is missing or wrong.

@@ -1,1 +1,1 @@
-"""Text analysis, and the algebra of posting lists: what a search stores, and what it finds."""
+"""Text analysis and the algebra of posting lists: the postings and the results of a search."""

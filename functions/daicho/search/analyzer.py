@@ -1,4 +1,4 @@
-"""What a declared search reads of an image."""
+"""The texts of an image that a declared search reads, with their grams and forms."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ def get_steps(search: SearchPlan) -> GramSteps:
 
 
 def compute_postings(search: SearchPlan, image: Image) -> set[IndexedForm]:
-    """The grams of an image, each with what stands behind it and before it."""
+    """The grams of an image, each with the text after it and the mark before it."""
     return get_steps(search).compute_postings(_compute_readings(search, image))
 
 
 def compute_field_forms(search: SearchPlan, image: Image) -> list[str]:
-    """The forms of all that a search reads of an image: a keyword matches what starts one."""
-    found: dict[str, None] = {}
+    """The forms of all texts that a search reads: a keyword matches if it starts one."""
+    forms: dict[str, None] = {}
     for reading in _compute_readings(search, image):
-        found |= dict.fromkeys(compute_forms(reading, search.mode))
-    return list(found)
+        forms |= dict.fromkeys(compute_forms(reading, search.mode))
+    return list(forms)
 
 
 def _compute_readings(search: SearchPlan, image: Image) -> Iterator[str]:

@@ -1,13 +1,13 @@
-"""Grams: which posting lists a value stands in, and which of them a keyword may come through.
+"""Grams: the posting lists that contain a value, and the lists that a keyword reads.
 
 A value has *forms*: the text from the start of each word to the end (``led zeppelin`` has
 ``ledzeppelin`` and ``zeppelin``), or, for a search that finds what contains the keyword, from each
 code point; always without spaces. Its grams are the forms' prefixes at certain lengths, the
-*steps*. A keyword between two steps comes through the lower one. So what such a keyword may go on
-with stands behind the gram in the posting's sort key, or the whole value where that is searched
-inside: what a keyword excludes is excluded on index rows, without reading an item.
+*steps*. A keyword with a length between two steps reads the list of the lower one. So the sort key
+of a posting contains the text after the gram, up to the next step. In a search inside values it
+contains the whole value. So a keyword excludes index rows without reads of items.
 
-Ten digits and ninety kana tell less than thousands of ideographs, so they have more steps.
+Ten digits and ninety kana are less selective than thousands of ideographs, so they have more steps.
 """
 
 from __future__ import annotations
@@ -23,44 +23,44 @@ STEPS = (1, 2, 3, 5, 8)
 """Lengths of grams in a search by the beginning of words..."""
 
 KANA_STEPS = DIGIT_STEPS = (1, 2, 3, 4, 5, 6, 8)
-"""...of those that begin with kana; and with a digit, where phone numbers are searched."""
+"""...of grams that begin with kana, or with a digit if phone numbers are searched."""
 
 INSIDE_STEPS = (1, 2)
 """Lengths in a search that finds what contains the keyword..."""
 
 INSIDE_STEPS_WITH_DIGITS = (1, 2, 3)
-"""...where phone numbers are searched: a hundred lists of two digits would all be long..."""
+"""...if phone numbers are searched: a hundred lists of two digits would all be long..."""
 
 INSIDE_DIGIT_STEPS = (1, 2, 3, 4)
-"""...and there of grams that are digits altogether."""
+"""...and in that case of grams that consist of digits."""
 
 FORM_CODE_POINTS = 64
 EVERYTHING = ""
-"""The gram that every item of a search has: listing all is searching for nothing."""
+"""The gram that every item of a search has: the empty keyword lists all items."""
 
 HOT_GRAM = 1
 """Grams of this length and shorter are spread over a search's shards."""
 
 MOST_PROBED, MOST_PROBED_DIGITS = 4, 2
-"""Of so many lists of a keyword inside values it is found out which is the sparsest."""
+"""The number of lists of a keyword inside values from which the sparsest is chosen."""
 
 TRUNK = "0"
-"""Phone numbers begin with it. Its list would be nearly that of everything, so a form that goes on
-with a digit stands in that one's list alone, and these ten are merged."""
+"""Phone numbers begin with it. Its list would contain nearly everything. So a form with a second
+digit is only in the list of the two digits, and these ten lists are merged."""
 
 _KANA = range(0x30A0, 0x3100)
 
 Mode = Literal["prefix", "contains"]
 IndexedForm = tuple[str, ...]
-"""A gram; what stands behind it, as far as it is needed; the mark of a designator before it."""
+"""A gram; the text after it, as far as it is needed; the mark of a designator before it."""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """One posting list to read, and which of its rows count.
+    """One posting list to read, and the condition for its rows.
 
-    Behind the gram they start with ``rest``, or hold it where that is ``inside``; and they stand
-    behind the designator of that ``mark``.
+    The rest of a row starts with ``rest``, or contains it if ``inside`` is set. The designator
+    before the gram has this ``mark``.
     """
 
     gram: str
@@ -70,12 +70,12 @@ class Probe:
 
 
 Alternatives = tuple[Probe, ...]
-"""Lists each of which holds all that is looked for."""
+"""Lists, each of which contains all matches."""
 
 
 @dataclass(frozen=True)
 class GramSteps:
-    """The lengths of a search's grams: ``digits`` and ``kana`` of those that begin so, if any."""
+    """The lengths of a search's grams; ``digits`` and ``kana`` are those of grams that begin so."""
 
     mode: Mode
     others: tuple[int, ...]
@@ -83,14 +83,14 @@ class GramSteps:
     kana: tuple[int, ...] = ()
 
     def compute_postings(self, readings: Iterable[str]) -> set[IndexedForm]:
-        """Of the readings of an item's values (folded, with single spaces)."""
+        """The postings of the readings of an item's values (folded, with single spaces)."""
         if self.mode == "contains":
             return {(EVERYTHING, ""), *_grams_inside(self, readings)}
-        found = {form for reading in readings for form in compute_forms(reading, "prefix")}
-        return {(EVERYTHING, ""), *_probe_beginning(self, found)}
+        forms = {form for reading in readings for form in compute_forms(reading, "prefix")}
+        return {(EVERYTHING, ""), *_probe_beginning(self, forms)}
 
     def compute_probes(self, text: str) -> list[Alternatives]:
-        """The lists that, all together, hold what begins with ``text``, or contains it."""
+        """The lists that together contain all values that begin with ``text``, or contain it."""
         text = text[:FORM_CODE_POINTS]
         if self.mode == "contains":
             return [_probe_inside(self, text)]
@@ -98,18 +98,18 @@ class GramSteps:
             return [
                 (Probe(gram),) for gram in (TRUNK, *(TRUNK + digit for digit in sorted(DIGITS)))
             ]
-        found = [self._find_longest(text)]
-        if found[0].rest:
-            # Many are an incorporated company: what follows tells more.
-            found += (
+        probes = [self._find_longest(text)]
+        if probes[0].rest:
+            # Many names have a company designator: the text after it is more selective.
+            probes += (
                 self._find_longest(text[len(designator) :], mark)
                 for designator, mark in DESIGNATORS.items()
                 if text.startswith(designator) and len(text) > len(designator) + 1
             )
-        return [tuple(found)]
+        return [tuple(probes)]
 
     def for_text(self, text: str) -> tuple[int, ...]:
-        """The lengths of the grams that a text begins with."""
+        """The lengths of the grams at the beginning of a text."""
         if self.digits and text[:1] and text[0] in DIGITS:
             return self.digits
         if self.kana and text and ord(text[0]) in _KANA:
@@ -117,12 +117,12 @@ class GramSteps:
         return self.others
 
     def index_form(self, form: str) -> list[int]:
-        """Of these, the lengths at which a form stands in a list, if it reaches them."""
+        """Of these, the lengths at which a form is in a list, if it is long enough."""
         return [step for step in self.for_text(form) if not self._is_indexed(form, step)]
 
     @property
     def spreads_trunk(self) -> bool:
-        """Whether the list of `TRUNK` is spread over those of two digits."""
+        """Whether the list of `TRUNK` is spread over the lists of two digits."""
         return self.digits[:2] == (1, 2)
 
     def _is_indexed(self, form: str, step: int) -> bool:
@@ -136,11 +136,11 @@ class GramSteps:
         return Probe(text[:step], text[step:], mark)
 
     def is_within(self, gram: str) -> tuple[int, ...]:
-        """The lengths of grams inside values, of such as are digits like this one, or not."""
+        """The lengths of grams inside values, for numbers or for other text, as this gram is."""
         return self.digits if self.digits and _is_number(gram) else self.others
 
     def has_gram(self, gram: str) -> bool:
-        """Whether the value stands behind a gram inside it: a longer keyword comes through it."""
+        """Whether the postings of a gram inside values have the value, for longer keywords."""
         return len(gram) == self.is_within(gram)[-1] or gram in KINDRED_INSIDE.values()
 
 
@@ -150,11 +150,11 @@ def compute_forms(reading: str, mode: Mode) -> list[str]:
     whole = "".join(words)
     if mode == "contains":
         return [whole[start : start + FORM_CODE_POINTS] for start in range(len(whole))]
-    found, start = [], 0
+    forms, start = [], 0
     for word in words:
-        found.append(whole[start : start + FORM_CODE_POINTS])
+        forms.append(whole[start : start + FORM_CODE_POINTS])
         start += len(word)
-    return found
+    return forms
 
 
 def _probe_beginning(steps: GramSteps, all_forms: set[str]) -> Iterator[IndexedForm]:
@@ -169,18 +169,22 @@ def _probe_beginning(steps: GramSteps, all_forms: set[str]) -> Iterator[IndexedF
 def _select_needed(all_forms: set[str]) -> Iterator[tuple[str, str]]:
     """Forms, each with the mark of the designator before it.
 
-    One that another of its mark starts with needs no postings of its own: whatever starts it
-    starts the other. Without a mark it does not matter what the other has.
+    A form needs no postings of its own if another form with its mark starts with it: a keyword that
+    starts the first also starts the other. For a form without a mark, the other may have any mark.
     """
-    found = {(form, "") for form in all_forms} | {
+    marked_forms = {(form, "") for form in all_forms} | {
         (form[len(designator) :], mark)
         for form in all_forms
         for designator, mark in DESIGNATORS.items()
         if form.startswith(designator) and form != designator
     }
-    for form, mark in found:
-        others = (each for each, its in found if mark in ("", its) and (each, its) != (form, mark))
-        if not any(each.startswith(form) for each in others):
+    for form, mark in marked_forms:
+        others = (
+            other
+            for other, other_mark in marked_forms
+            if mark in ("", other_mark) and (other, other_mark) != (form, mark)
+        )
+        if not any(other.startswith(form) for other in others):
             yield form, mark
 
 
@@ -200,19 +204,21 @@ def _grams_inside(steps: GramSteps, readings: Iterable[str]) -> Iterator[Indexed
 
 
 def _grams_around(value: str, start: int) -> str:
-    """As much of a value as a keyword may have that a gram at ``start`` is in."""
+    """The part of a value that a keyword with the gram at ``start`` can contain."""
     if len(value) <= FORM_CODE_POINTS:
         return value
     return value[max(0, start - FORM_CODE_POINTS + 1) : start + FORM_CODE_POINTS]
 
 
 def _probe_inside(steps: GramSteps, text: str) -> Alternatives:
-    """The list of the text itself, or lists of grams in it: some, from all over it."""
+    """The list of the text itself, or lists of some of its grams, spread over the text."""
     if len(text) in steps.is_within(text) and text not in KINDRED_INSIDE:
         return (Probe(text),)
-    found = dict.fromkeys(_select_carrying(steps, text))
-    told = [gram for gram in found if not any(gram in each for each in DESIGNATORS)]
-    chosen = told or list(found)
+    grams = dict.fromkeys(_select_carrying(steps, text))
+    specific_grams = [
+        gram for gram in grams if not any(gram in designator for designator in DESIGNATORS)
+    ]
+    chosen = specific_grams or list(grams)
     most = MOST_PROBED_DIGITS if _is_number(text) else MOST_PROBED
     if len(chosen) > most:
         chosen = [chosen[place * (len(chosen) - 1) // (most - 1)] for place in range(most)]
@@ -230,4 +236,4 @@ def _select_carrying(steps: GramSteps, text: str) -> Iterator[str]:
 
 
 def _is_number(text: str) -> bool:
-    return text != "" and all(each in DIGITS for each in text)
+    return text != "" and all(character in DIGITS for character in text)

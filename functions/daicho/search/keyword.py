@@ -1,4 +1,4 @@
-"""Keywords: what somebody typed, read in every way that it may be meant."""
+"""Keywords: the text that a user typed, with all of its possible meanings."""
 
 from __future__ import annotations
 
@@ -30,9 +30,11 @@ class Term:
     @classmethod
     def parse(cls, folded: str, kinds: Collection[Kind]) -> Term:
         """Read a folded text."""
-        found = {each[:FORM_CODE_POINTS] for each in compute_meanings(folded, kinds)}
-        # What starts with another meaning finds nothing that the other does not.
-        shortest = (each for each in found if not each.startswith(tuple(found - {each})))
+        meanings = {meaning[:FORM_CODE_POINTS] for meaning in compute_meanings(folded, kinds)}
+        # A meaning that starts with another one adds no matches to those of the other.
+        shortest = (
+            meaning for meaning in meanings if not meaning.startswith(tuple(meanings - {meaning}))
+        )
         return cls(tuple(sorted(shortest)))
 
     def is_prefix_of(self, all_forms: Iterable[str]) -> bool:
@@ -40,16 +42,18 @@ class Term:
         return any(form.startswith(self.meanings) for form in all_forms)
 
     def compute_probes(self, steps: GramSteps) -> list[Alternatives]:
-        """The lists whose rows, all together, hold the matches; of each it is one of several."""
-        found = (each for text in self.meanings for each in steps.compute_probes(text))
-        return list(dict.fromkeys(found))
+        """The lists whose rows together contain the matches; each is a choice of several lists."""
+        choices = (
+            alternatives for text in self.meanings for alternatives in steps.compute_probes(text)
+        )
+        return list(dict.fromkeys(choices))
 
 
 @dataclass(frozen=True)
 class Keyword:
-    """A keyword that matches what its ``whole`` matches, or every one of its ``words``.
+    """A keyword that matches if its ``whole`` matches, or if every one of its ``words`` does.
 
-    Without a whole nothing is left of it, and it matches nothing, unless it ``lists_all``.
+    A keyword without a whole has no text. It matches nothing, unless it ``lists_all``.
     """
 
     whole: Term | None
@@ -60,16 +64,16 @@ class Keyword:
     def parse(cls, text: str, kinds: Collection[Kind] = KINDS) -> Keyword:
         """Read a keyword as a caller typed it; the empty one lists everything.
 
-        ``kinds``: of the values that it is looked for in.
+        ``kinds``: the kinds of the searched values.
 
         Raises:
-            KeywordError: over 64 code points or 5 words, or a lone surrogate in it.
+            KeywordError: it has over 64 code points or 5 words, or a lone surrogate.
         """
         if not text:
             return cls(None, lists_all=True)
         if any("\ud800" <= character <= "\udfff" for character in text):
             raise KeywordError("a keyword must be well-formed text", malformed=True)
-        if len(text) > MAX_CODE_POINTS * 4:  # before it is folded: that takes time
+        if len(text) > MAX_CODE_POINTS * 4:  # checked before the folding, which takes time
             raise KeywordError(f"a keyword has at most {MAX_CODE_POINTS} code points")
         folded = fold(text)
         words = folded.split()
@@ -92,7 +96,7 @@ class Keyword:
         return self.is_contained_in([term.is_prefix_of(all_forms) for term in self.terms])
 
     def is_contained_in(self, forms: Sequence[bool]) -> bool:
-        """What follows from which of the `terms` are found."""
+        """Whether the keyword matches; ``forms`` has one result for each of its `terms`."""
         if self.whole is None:
             return self.lists_all
         return forms[0] or (len(forms) > 1 and all(forms[1:]))

@@ -16,21 +16,21 @@ _KATAKANA_FROM_HIRAGANA = {code: code + 0x60 for code in (*range(0x3041, 0x3097)
 def fold(text: str) -> str:
     """The normal form: NFKC, case folded, marks dropped, hiragana as katakana, single spaces.
 
-    Marks are dropped behind Latin, Greek and Cyrillic bases only: in Japanese they are letters.
+    Marks are dropped after Latin, Greek and Cyrillic bases only: Japanese marks change the letter.
     Code points that Unicode 14 does not assign pass through unchanged, so that every Python from
     3.11 on derives the same (EXACTNESS rule 2).
     """
     if text.isascii():
         return " ".join(text.lower().split())
     runs: list[str] = []
-    known: list[str] = []
+    run: list[str] = []
     for character in text:
         if is_assigned(character):
-            known.append(character)
+            run.append(character)
         else:
-            runs += [_fold_known("".join(known)), character]
-            known = []
-    runs.append(_fold_known("".join(known)))
+            runs += [_fold_known("".join(run)), character]
+            run = []
+    runs.append(_fold_known("".join(run)))
     return " ".join("".join(runs).split())
 
 

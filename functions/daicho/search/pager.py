@@ -1,8 +1,9 @@
 """A page of a search: candidates in order, checked against the items themselves, bounded.
 
-Postings lag, so what they name is fetched and shown only if it matches now and stands at that
-order. A page does bounded work: when its budget is spent it comes short, or empty, with the bound
-where the next page goes on; nothing is skipped, and every page gets further.
+Postings lag behind the items. So the item of a posting is fetched, and it is shown only if it
+matches now and has that order. A page does bounded work: when its budget is spent, it is short or
+empty, and it has the bound at which the next page starts. No item is skipped, and every page makes
+progress.
 """
 
 from __future__ import annotations
@@ -24,27 +25,27 @@ from daicho.search.posting_lists import (
 )
 
 UNITS, REQUESTS, SECONDS = 300.0, 50, 1.5
-"""What a page may take: read units beyond the rows that it shows, requests, time."""
+"""The budget of a page: read units beyond the rows that it shows, requests, time."""
 
 UNITS_PER_ROW = 0.02
-"""Of an index row of 150 bytes, until rows of this page have been seen."""
+"""The units of an index row of 150 bytes, until rows of this page were read."""
 
 UNITS_PER_READ = 0.5
-"""The least that a read takes."""
+"""The smallest cost of a read."""
 
 UNITS_OF_DOUBT = 1.5
 """A row that is dropped is read twice, the second time consistently."""
 
 
 MIN_UNITS = 2.5
-"""What one read of a list, whose cost is rounded up, and one check may take."""
+"""The cost of one read of a list, rounded up, and of one check."""
 
 MIN_BLOCK_ROWS = 20
-"""Up to so many tell nothing about the size of the others."""
+"""Up to this number, rows are no measure for the size of other rows."""
 
 
 class OnlyUnprocessedError(Exception):
-    """Nothing was decided, because the store had not got round to the first candidate."""
+    """No candidate was decided, because the store did not process the first one."""
 
     def __init__(self, left: Iterable[Any]) -> None:
         super().__init__("nothing of the page was got round to")
@@ -53,7 +54,7 @@ class OnlyUnprocessedError(Exception):
 
 @dataclass(frozen=True)
 class FetchedItems:
-    """Items by their rows' keys, what was not got round to, and what each of the others took."""
+    """Items by their rows' keys, the unprocessed keys, and the number of requests."""
 
     items: Mapping[Any, Any]
     left: frozenset[Any] = frozenset()
@@ -61,7 +62,7 @@ class FetchedItems:
 
 
 class PostingReader(Protocol):
-    """What a page reads with."""
+    """The reads and checks that a page needs."""
 
     def read_blocks(self, wanted: Sequence[PendingRead]) -> Sequence[Block]:
         """A block of each of these lists, newest first."""
@@ -70,15 +71,15 @@ class PostingReader(Protocol):
         """The items of these rows."""
 
     def matches(self, item: Any, order: str) -> bool:
-        """Whether an item matches now, and stands at this order."""
+        """Whether an item matches now, and has this order."""
 
     def estimate_units(self, item: Any | None, *, consistent: bool) -> float:
-        """What it took to read an item, or to find that there is none."""
+        """The units of a read of an item, or of a read that finds no item."""
 
 
 @dataclass
 class ReadBudget:
-    """What a page has taken so far."""
+    """The units, requests and rows that a page has used so far."""
 
     clock: Callable[[], float] = time.monotonic
     units: float = 0.0
@@ -91,19 +92,19 @@ class ReadBudget:
         self.until = self.clock() + SECONDS
 
     def remaining(self, pending: int) -> float:
-        """Units that are left if all of the candidates that wait to be checked fail."""
+        """Units that are left if all pending candidates fail their check."""
         return UNITS - self.units - pending * UNITS_OF_DOUBT
 
     def is_spent(self, pending: int = 0) -> bool:
-        """Whether no more should be read while so many candidates wait to be checked."""
+        """Whether the budget allows no more reads, with this number of pending candidates."""
         over = self.requests >= REQUESTS or self.clock() >= self.until
         return over or self.remaining(pending) < MIN_UNITS
 
     def choose_block_size(self, pending: int) -> int:
-        """Rows that what is left allows to read, and to check one more candidate; one at least."""
-        each = self.index_units / self.rows if self.rows > MIN_BLOCK_ROWS else UNITS_PER_ROW
+        """Rows that the budget still allows, with one more candidate to check; at least one."""
+        row_units = self.index_units / self.rows if self.rows > MIN_BLOCK_ROWS else UNITS_PER_ROW
         left = self.remaining(pending + 1) - UNITS_PER_READ
-        return max(1, min(MOST_BLOCK, int(left / max(each, UNITS_PER_ROW / 10))))
+        return max(1, min(MOST_BLOCK, int(left / max(row_units, UNITS_PER_ROW / 10))))
 
     def charge(self, block: Block) -> None:
         """Count a block that was read."""
@@ -134,10 +135,10 @@ class SearchPager:
     _decided: int = 0
 
     def read_page(self) -> SearchPage:
-        """Walk until the page is full, the budget spent, or the end reached.
+        """Walk until the page is full, the budget is spent, or the end is reached.
 
         Raises:
-            OnlyUnprocessedError: the store did not get round to the first candidate.
+            OnlyUnprocessedError: the store did not process the first candidate.
         """
         began = self.stream.bound()
         while True:
@@ -150,37 +151,39 @@ class SearchPager:
                 return SearchPage(self._shown, bound)
 
     def _collect_candidates(self, began: Bound) -> tuple[list[PostingRow], bool]:
-        """The next candidates, as many as are still missing; and whether to go on behind them."""
-        found: list[PostingRow] = []
+        """The next candidates, as many as the page lacks, and whether the stream continues."""
+        candidates: list[PostingRow] = []
         stream, budget = self.stream, self.budget
         most = self.limit - len(self._shown)
-        while len(found) < most:
+        while len(candidates) < most:
             row = stream.candidate()
             if row is not None:
-                if found and budget.remaining(len(found) + 1) < 0:
+                if candidates and budget.remaining(len(candidates) + 1) < 0:
                     break
-                found.append(row)
+                candidates.append(row)
                 stream.skip_to(Bound(row.order, inclusive=False))
                 continue
             if stream.bound() == END:
-                return found, False
-            if stream.bound() < began and budget.is_spent(len(found)):
+                return candidates, False
+            if stream.bound() < began and budget.is_spent(len(candidates)):
                 break
             wanted = list(stream.pending_reads())
-            if wanted:  # else a part was left out, and more is known now
-                self._read(wanted, budget.choose_block_size(len(found)), most - len(found))
-        return found, True
+            if wanted:  # otherwise a part was left out: the next candidate may be decided now
+                self._read(
+                    wanted, budget.choose_block_size(len(candidates)), most - len(candidates)
+                )
+        return candidates, True
 
     def _read(self, lists: Sequence[PostingList], rows: int, missing: int) -> None:
         most = max(1, rows // len(lists))
-        wanted = [each.request_block(most, missing) for each in lists]
+        wanted = [posting_list.request_block(most, missing) for posting_list in lists]
         blocks = self.reader.read_blocks(wanted)
-        for posting, asked, block in zip(lists, wanted, blocks, strict=True):
+        for posting, request, block in zip(lists, wanted, blocks, strict=True):
             self.budget.charge(block)
-            posting.accept_block(asked, block)
+            posting.accept_block(request, block)
 
     def _check(self, candidates: Sequence[PostingRow]) -> Bound | None:
-        """Show those that stand; gives where the page must stop, if it must."""
+        """Show the candidates that match; returns the bound at which the page must stop, if any."""
         standing, left = self._select_matching(candidates)
         for row in candidates:
             here = Bound(row.order, inclusive=True)
@@ -198,28 +201,28 @@ class SearchPager:
     def _select_matching(
         self, candidates: Sequence[PostingRow]
     ) -> tuple[dict[Any, Any], frozenset[Any]]:
-        """Items that stand where they were found, and keys that were not got round to.
+        """Items that match at the order of their rows, and the unprocessed keys.
 
-        What is missing or fails is read once more, consistently, before it is dropped: the first
-        read may be older than the index. Where many must fail, the first read is that one.
+        A candidate that is missing or fails is read once more, consistently, before it is dropped:
+        the first read may be older than the index. If many must fail, the first read is consistent.
         """
         unsure = not self.stream.is_exact()
-        asked, found = list(candidates), dict[Any, Any]()
+        rows, items = list(candidates), dict[Any, Any]()
         left: frozenset[Any] = frozenset()
         for consistent in (True,) if unsure else (False, True):
-            if not asked:
+            if not rows:
                 break
-            fetched = self.reader.fetch([row.key for row in asked], consistent=consistent)
+            fetched = self.reader.fetch([row.key for row in rows], consistent=consistent)
             self.budget.requests += fetched.requests
             left = fetched.left
             failing: list[PostingRow] = []
-            for row in asked:
+            for row in rows:
                 item = fetched.items.get(row.key)
                 if item is not None and self.reader.matches(item, row.order):
-                    found[row.key] = item
+                    items[row.key] = item
                     continue
                 failing.append(row)
                 if row.key not in left:
                     self.budget.units += self.reader.estimate_units(item, consistent=consistent)
-            asked = failing
-        return found, left - found.keys()
+            rows = failing
+        return items, left - items.keys()

@@ -1,11 +1,11 @@
-"""Ordered lists, merged and intersected from the newest down, knowing at any time what is decided.
+"""Ordered lists, merged and intersected from the newest down. The decided part is always defined.
 
-A *bound* says down to where a list is decided: every row above it is. What is still undecided
-begins there. A list that is exhausted has the bound `END`. Of a union the highest bound of its
-parts counts, of an intersection the lowest, since what one part has left behind cannot be in it.
+A *bound* is the limit of the decided part of a list: every row above it is decided. The undecided
+part begins there. An exhausted list has the bound `END`. A union has the highest bound of its
+parts. An intersection has the lowest, because a row that one part has passed cannot be in it.
 
-Nothing here reads: a stream says which lists it `wants` read before it can go on, and is given
-blocks of their rows. So nothing depends on how much was read before a page had to end.
+No code of this module reads. A stream names the lists that it needs next (`pending_reads`), and it
+accepts blocks of their rows. So no result depends on how much was read before the end of a page.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 FIRST_BLOCK, MOST_BLOCK = 22, 400
-"""Rows of a keys-only index that half a read unit holds, and the most that are asked for at once.
+"""Rows of a keys-only index in half a read unit, and the highest number of rows in one request.
 
-A block doubles while its list is read on from row to row. Of a list that stands alone it is as
-many as hold what the page still lacks, by the share of its rows that counted up to now.
+A block doubles while its list is read from row to row. For a list that is alone, the block has the
+number of rows that the page still needs, by the share of its rows that counted up to now.
 """
 
 TO_SPARE = 1.15
-"""What is asked for of a list alone, over what should do."""
+"""The factor between the requested and the expected number of rows of a list that is alone."""
 
 TOO_DENSE = 22
-"""Past so many rows for each row that it is compared with, reading a list costs more than asking
-the items themselves."""
+"""Above this number of rows for each compared row, reading a list costs more than reading the
+items themselves."""
 
 MIN_READS = 3
 """Reads of a list before its density is judged."""
 
 
 class Bound(NamedTuple):
-    """Where the undecided begins: at ``order`` itself if ``inclusive``, else just below it."""
+    """Where the undecided part begins: at ``order`` if ``inclusive``, otherwise just below it."""
 
     order: str
     inclusive: bool
@@ -53,8 +53,8 @@ TOP = Bound("\U0010ffff" * 257, inclusive=True)
 class PostingRow:
     """A row of a list. Rows of one item have one order and one key, in every list.
 
-    ``rest`` is what stands behind the gram, and ``mark`` tells the designator before it, for who
-    asks for them.
+    ``rest`` is the text after the gram, and ``mark`` identifies the designator before it. They are
+    set if the read requested them.
     """
 
     order: str
@@ -65,7 +65,7 @@ class PostingRow:
 
 @dataclass(frozen=True)
 class Block:
-    """Rows in falling order, and where the list goes on behind them; None at its end."""
+    """Rows in falling order, and the position after them in the list; None at its end."""
 
     rows: Sequence[PostingRow]
     more: Any = None
@@ -74,9 +74,9 @@ class Block:
 
 @dataclass(frozen=True)
 class PendingRead:
-    """What is to be read: rows of a list within a bound, or behind the block before (``more``).
+    """The rows to read: those of a list within a bound, or after the block before (``more``).
 
-    ``rests``: with what stands behind the gram, and before it. ``floor``: what is below it is not
+    ``rests``: with the text after the gram and the mark before it. ``floor``: rows below it are not
     in the list.
     """
 
@@ -92,27 +92,27 @@ class PostingCursor(Protocol):
     """A list of candidates in falling order."""
 
     def bound(self) -> Bound:
-        """Down to where it is decided, as far as it has been read."""
+        """The limit of the decided part, as far as the list has been read."""
 
     def candidate(self) -> PostingRow | None:
-        """The row that stands at the bound, if it is known that one does."""
+        """The row at the bound, if one was read."""
 
     def skip_to(self, bound: Bound) -> None:
-        """Leave everything above ``bound`` behind."""
+        """Skip all rows above ``bound``."""
 
     def pending_reads(self) -> Iterator[PostingList]:
-        """The lists that must be read before it can say more."""
+        """The lists that must be read before the next decision."""
 
     def is_exact(self) -> bool:
-        """Whether a candidate is known to match, as far as the lists say."""
+        """Whether each candidate matches, according to the lists."""
 
 
 @dataclass(eq=False)
 class PostingList:
     """One posting list; only rows count whose rest starts with ``rest`` and that have the ``mark``.
 
-    ``inside``: whose rest holds it anywhere.
-    ``certain``: what is in it matches, as far as its lists know. ``first``: rows of its first
+    ``inside``: the rest of a row may contain ``rest`` anywhere.
+    ``certain``: its rows match, according to its lists. ``first``: the number of rows of its first
     block. ``floor``: it ends there. ``alone``: no other list decides whether its rows match.
     """
 
@@ -136,7 +136,7 @@ class PostingList:
     _ceiling: Bound = TOP
 
     def bound(self) -> Bound:
-        """Down to where it is decided."""
+        """The limit of the decided part."""
         self._skip()
         if self._at < len(self._rows):
             return Bound(self._rows[self._at].order, inclusive=True)
@@ -149,33 +149,33 @@ class PostingList:
         return min(self._ceiling, last)
 
     def candidate(self) -> PostingRow | None:
-        """The row at the bound, if one is known to stand there."""
+        """The row at the bound, if one was read."""
         self._skip()
         return self._rows[self._at] if self._at < len(self._rows) else None
 
     def skip_to(self, bound: Bound) -> None:
-        """Leave everything above ``bound`` behind."""
+        """Skip all rows above ``bound``."""
         if bound < self._ceiling:
             self._ceiling = bound
             self._leaps += self._at < len(self._rows)
 
     def pending_reads(self) -> Iterator[PostingList]:
-        """The lists to read before it can say more."""
+        """The lists to read before the next decision."""
         if self.candidate() is None and self.bound() != END:
             yield self
 
     def is_exact(self) -> bool:
-        """Whether its candidates match, as far as the lists say."""
+        """Whether its candidates match, according to the lists."""
         return self.certain
 
     def position(self) -> Bound:
-        """Down to where it has been read, whatever of it counts."""
+        """The limit of the part that has been read, including rows that do not count."""
         if self.reads and self._more is None:
             return END
         return Bound(self._rows[-1].order, inclusive=True) if self._rows else TOP
 
     def request_block(self, most: int = MOST_BLOCK, missing: int = MOST_BLOCK) -> PendingRead:
-        """What is to be read next, of at most so many rows, while a page lacks ``missing``."""
+        """The next read, of at most ``most`` rows, while a page lacks ``missing`` items."""
         limit = min(self._block or self.first, most)
         if self.alone and self.reads:
             share = max(self.counted_rows, 1) / max(self.read_rows, 1)
@@ -190,7 +190,7 @@ class PostingList:
         return PendingRead(self.list, start, more, limit, behind, self.floor)
 
     def accept_block(self, wanted: PendingRead, block: Block) -> None:
-        """Go on with the block that was wanted."""
+        """Continue with the block of the read ``wanted``."""
         if self.reads:
             goes_on = wanted.more is not None or self._leaps > 1
             rows = self._block or self.first
@@ -219,8 +219,8 @@ class PostingList:
 class Union:
     """The union of streams: each item once.
 
-    The parts stand in the order of their bounds as last seen, the highest last. Bounds only fall,
-    so that those below the highest need not be looked at again.
+    The parts are in the order of their last seen bounds, the highest last. Bounds only fall, so the
+    parts below the highest need no second check.
     """
 
     def __init__(self, parts: Iterable[PostingCursor]) -> None:
@@ -229,7 +229,7 @@ class Union:
         self._ceiling = TOP
 
     def bound(self) -> Bound:
-        """Down to where it is decided."""
+        """The limit of the decided part."""
         while self._seen:
             seen, place = self._seen[-1]
             part = self.parts[place]
@@ -243,20 +243,20 @@ class Union:
         return END
 
     def candidate(self) -> PostingRow | None:
-        """The row at the bound, if one is known to stand there."""
+        """The row at the bound, if one was read."""
         return next((row for part in self._find_highest() if (row := part.candidate())), None)
 
     def skip_to(self, bound: Bound) -> None:
-        """Leave everything above ``bound`` behind."""
+        """Skip all rows above ``bound``."""
         self._ceiling = min(self._ceiling, bound)
 
     def pending_reads(self) -> Iterator[PostingList]:
-        """The lists to read before it can say more."""
+        """The lists to read before the next decision."""
         for part in self._find_highest():
             yield from part.pending_reads()
 
     def is_exact(self) -> bool:
-        """Whether its candidates match, as far as the lists say."""
+        """Whether its candidates match, according to the lists."""
         return all(part.is_exact() for part in self.parts)
 
     def _find_highest(self) -> Iterator[PostingCursor]:
@@ -274,7 +274,7 @@ class Union:
 class Intersection:
     """The intersection of streams, by leapfrogging.
 
-    A part that is far denser than another is left out: then the items themselves must be asked.
+    A part that is far denser than another is left out. Then the items themselves must be checked.
     """
 
     parts: list[PostingCursor]
@@ -282,7 +282,7 @@ class Intersection:
     _asked: dict[int, tuple[int, Bound]] = field(default_factory=dict)
 
     def bound(self) -> Bound:
-        """Down to where it is decided."""
+        """The limit of the decided part."""
         bound = min((part.bound() for part in self.parts), default=END)
         while True:
             for part in self.parts:
@@ -295,56 +295,56 @@ class Intersection:
             bound = lowest
 
     def candidate(self) -> PostingRow | None:
-        """The row at the bound, if one is known to stand there."""
+        """The row at the bound, if one was read."""
         bound = self.bound()
-        found = None
+        common_row = None
         for part in self.parts:
             row = part.candidate()
             if row is None or part.bound() != bound:
                 return None
-            found = row
-        return found
+            common_row = row
+        return common_row
 
     def skip_to(self, bound: Bound) -> None:
-        """Leave everything above ``bound`` behind."""
+        """Skip all rows above ``bound``."""
         for part in self.parts:
             self._request_blocks(part, part.bound())
             part.skip_to(bound)
 
     def pending_reads(self) -> Iterator[PostingList]:
-        """The lists to read before it can say more."""
+        """The lists to read before the next decision."""
         self._drop_dense_lists()
         if self.bound() == END or self.candidate() is not None:
             return
         wanting = [part for part in self.parts if part.candidate() is None]
-        if all(each.reads for part in self.parts for each in list_leaves(part)):
-            # The sparsest alone: where it goes on, the others may leap.
+        if all(leaf.reads for part in self.parts for leaf in list_leaves(part)):
+            # Only the sparsest is read: the others may leap to its next row.
             wanting = [min(wanting, key=self._estimate_rows_per_match)]
         for part in wanting:
             yield from part.pending_reads()
 
     def is_exact(self) -> bool:
-        """Whether its candidates match, as far as the lists say."""
+        """Whether its candidates match, according to the lists."""
         return not self._left_out and all(part.is_exact() for part in self.parts)
 
     def _request_blocks(self, part: PostingCursor, bound: Bound) -> None:
-        """Note that a part was asked for what stands at a bound."""
-        asked, last = self._asked.get(id(part), (0, TOP))
+        """Record a request to a part for the rows at a bound."""
+        request_count, last = self._asked.get(id(part), (0, TOP))
         if last != bound:
-            self._asked[id(part)] = asked + 1, bound
+            self._asked[id(part)] = request_count + 1, bound
 
     def _drop_dense_lists(self) -> None:
         while len(self.parts) > 1:
             densest = max(self.parts, key=self._estimate_rows_per_match)
-            reads = max((each.reads for each in list_leaves(densest)), default=0)
+            reads = max((leaf.reads for leaf in list_leaves(densest)), default=0)
             if reads < MIN_READS or self._estimate_rows_per_match(densest) < TOO_DENSE:
                 return
             self.parts.remove(densest)
             self._left_out = True
 
     def _estimate_rows_per_match(self, part: PostingCursor) -> float:
-        asked, _ = self._asked.get(id(part), (0, TOP))
-        return sum(each.read_rows for each in list_leaves(part)) / max(1, asked)
+        request_count, _ = self._asked.get(id(part), (0, TOP))
+        return sum(leaf.read_rows for leaf in list_leaves(part)) / max(1, request_count)
 
 
 def list_leaves(stream: PostingCursor) -> Iterator[PostingList]:

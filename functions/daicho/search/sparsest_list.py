@@ -1,7 +1,7 @@
-"""The sparsest of lists each of which holds all that is looked for: it alone is read on.
+"""The sparsest of several lists, each of which contains all matches. Only it is read further.
 
-Whatever matches is in each of them, so the one with the fewest rows passes by the fewest that do
-not match. Which one that is shows in a block of each: its reaches furthest down.
+Every match is in each of the lists, so the list with the fewest rows has the fewest rows that do
+not match. A block of each list identifies it: its block reaches furthest down.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ class SparsestOf:
         self.parts = list(parts)
 
     def bound(self) -> Bound:
-        """Down to where it is decided: as far as any of them is, for each knows all."""
+        """The limit of the decided part: the lowest of all, because each list has all matches."""
         self._choose()
         return min(part.bound() for part in self.parts)
 
     def candidate(self) -> PostingRow | None:
-        """The row at the bound, if one is known to stand there."""
+        """The row at the bound, if one was read."""
         self._choose()
         return self.parts[0].candidate() if len(self.parts) == 1 else None
 
     def skip_to(self, bound: Bound) -> None:
-        """Leave everything above ``bound`` behind."""
+        """Skip all rows above ``bound``."""
         for part in self.parts:
             part.skip_to(bound)
 
     def pending_reads(self) -> Iterator[PostingList]:
-        """A block of each list first; then what the chosen stream wants."""
+        """A block of each list first; then the reads of the chosen stream."""
         self._choose()
         if len(self.parts) == 1:
             yield from self.parts[0].pending_reads()
         else:
-            yield from (each for each in list_leaves(self) if not each.reads)
+            yield from (leaf for leaf in list_leaves(self) if not leaf.reads)
 
     def is_exact(self) -> bool:
-        """Whether its candidates match, as far as the lists say."""
+        """Whether its candidates match, according to the lists."""
         return all(part.is_exact() for part in self.parts)
 
     def _choose(self) -> None:
-        if len(self.parts) > 1 and all(each.reads for each in list_leaves(self)):
+        if len(self.parts) > 1 and all(leaf.reads for leaf in list_leaves(self)):
             self.parts = [min(self.parts, key=_get_position)]
 
 
 def _get_position(part: PostingCursor) -> Bound:
-    return max(each.position() for each in list_leaves(part))
+    return max(leaf.position() for leaf in list_leaves(part))

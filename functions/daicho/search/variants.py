@@ -1,8 +1,8 @@
-"""Spellings: how a value of a kind reads, and how a keyword may be meant.
+"""Spellings: the readings of a value of a kind, and the meanings of a keyword.
 
-A value has *readings*, folded texts with single spaces: a company with its designator and without,
-a phone number its digits. A keyword has the same, but is never stripped of anything: what somebody
-types is looked for. One of them must agree.
+A value has *readings*, folded texts with single spaces. The readings of a company are its name with
+and without its designator. The reading of a phone number is its digits. A keyword has the same
+readings, but no part of it is removed, because all typed text is searched. One reading must agree.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from daicho.search.normalise import fold
 Kind = Literal["text", "company", "phone"]
 KINDS: tuple[Kind, ...] = ("text", "company", "phone")
 
-# Each designator in one form, the one that typing the longest spelling passes through.
+# Each designator in one form. A user who types the longest spelling types this form first.
 _JAPANESE = {
     "(株)": "株式会社",
     "(有)": "有限会社",
@@ -39,10 +39,10 @@ _CO_LTD = re.compile(r"(?<![^\s,])co\.?,? ?ltd(?![^\s.,])")
 _DANGLING = re.compile(r"\s*,\s*|\s+")
 
 DESIGNATORS = {long: short[1] for short, long in _JAPANESE.items()}
-"""Designators as they are spelled, and the mark of what follows them in a sort key."""
+"""Designators as they are spelled, and the mark in the sort key of the text after them."""
 
 KINDRED = {"株式": "株", "株式会": "株", "有限": "有", "有限会": "有", "合同会": "合同"}
-"""What hardly anything goes on otherwise with: the shorter beginning's list does for it."""
+"""Beginnings with hardly any other continuation: the list of the shorter one is sufficient."""
 
 KINDRED_INSIDE = {"株式": "株", "株式会": "株", "式会": "式", "式会社": "式"}
 """The same inside values."""
@@ -55,33 +55,35 @@ _TRUNK = re.compile(r"^\s*\+\s*81[^0-9(]*(?:\(0\)|0)?|\(0\)")
 
 
 def compute_readings(value: str, kind: Kind) -> tuple[str, ...]:
-    """How a stored value of a kind may be read; empty ones are left out."""
+    """The readings of a stored value of a kind, without empty ones."""
     plain = fold(value)
     match kind:
         case "company":
             named = split_designator(plain)
-            found = (named, _strip_designators(named))
+            readings = (named, _strip_designators(named))
         case "phone":
-            found = (extract_digits(_EXTENSION.sub("", plain)), "")
+            readings = (extract_digits(_EXTENSION.sub("", plain)), "")
         case _:
-            found = (plain, "")
-    return tuple(dict.fromkeys(text for text in found if text))
+            readings = (plain, "")
+    return tuple(dict.fromkeys(text for text in readings if text))
 
 
 def compute_meanings(folded: str, kinds: Collection[Kind]) -> tuple[str, ...]:
-    """What a folded keyword, or a word of one, may mean, without spaces.
+    """The meanings of a folded keyword, or of a word of one, without spaces.
 
-    As it is; where ``kinds`` of values are searched that are read otherwise, with its designators
-    in their one form, and its digits if all of it is of a phone number.
+    The first is the text as it is. If ``kinds`` contains companies, one has the designators in
+    their one form. If it contains phone numbers, one has the digits of a text that can be one.
     """
-    found = [folded]
+    meanings = [folded]
     if "company" in kinds:
-        found.append(
+        meanings.append(
             _UNCLOSED.sub(lambda match: _JAPANESE[f"{match[0]})"], split_designator(folded))
         )
     if "phone" in kinds and DIGITS & set(folded) and _PHONE.issuperset(folded):
-        found.append(extract_digits(folded))
-    return tuple(dict.fromkeys(joined for each in found if (joined := each.replace(" ", ""))))
+        meanings.append(extract_digits(folded))
+    return tuple(
+        dict.fromkeys(joined for meaning in meanings if (joined := meaning.replace(" ", "")))
+    )
 
 
 def split_designator(folded: str) -> str:
@@ -95,7 +97,7 @@ def split_designator(folded: str) -> str:
 
 
 def extract_digits(folded: str) -> str:
-    """The digits of a phone number as it is dialled at home: ``+81`` and ``(0)`` become ``0``."""
+    """The digits of a phone number as dialled in Japan: ``+81`` and ``(0)`` become ``0``."""
     dialled = _TRUNK.sub("0", folded)
     return "".join(character for character in dialled if character in DIGITS)
 

@@ -1,6 +1,6 @@
 """Images: DynamoDB's attribute values, read without boto3.
 
-A stream record, a query's answer at the low level and this module speak the same shape:
+A stream record, a low-level query answer and this module use the same shape:
 ``{"name": {"S": "Aja"}, "released": {"N": "1977"}}``.
 """
 
@@ -65,13 +65,13 @@ def from_value(value: AttributeValue) -> Any:
         case "NULL":
             return None
         case "M":
-            return {name: from_value(each) for name, each in content.items()}
+            return {name: from_value(member) for name, member in content.items()}
         case "L":
-            return [from_value(each) for each in content]
+            return [from_value(element) for element in content]
         case "SS":
             return set(content)
         case "NS":
-            return {_to_plain(parse_number(each)) for each in content}
+            return {_to_plain(parse_number(number)) for number in content}
         case "B":
             return bytes(content)
         case _:
@@ -82,7 +82,7 @@ def to_value(value: Any) -> dict[str, Any]:
     """The attribute value of a plain Python value; days and instants become strings.
 
     Raises:
-        TypeError: a value that DynamoDB has no place for.
+        TypeError: a value that DynamoDB cannot store.
         ValueError: a number of over 38 digits, or an empty set.
     """
     match value:
@@ -101,9 +101,9 @@ def to_value(value: Any) -> dict[str, Any]:
         case dt.date():
             return {"S": value.isoformat()}
         case Mapping():
-            return {"M": {str(name): to_value(each) for name, each in value.items()}}
+            return {"M": {str(name): to_value(member) for name, member in value.items()}}
         case list() | tuple():
-            return {"L": [to_value(each) for each in value]}
+            return {"L": [to_value(element) for element in value]}
         case set() | frozenset():
             return {"SS": _make_string_set(value)}
         case _:
@@ -111,7 +111,7 @@ def to_value(value: Any) -> dict[str, Any]:
 
 
 def to_image(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Attribute values of all that is not None and no empty set: absent is how DynamoDB says it."""
+    """Attribute values of all values but None and empty sets, which are absent in DynamoDB."""
     return {
         name: to_value(value)
         for name, value in values.items()
@@ -127,7 +127,7 @@ def from_image(image: Image) -> dict[str, Any]:
 def equal_images(one: Image, other: Image) -> bool:
     """Whether two images hold the same values.
 
-    DynamoDB gives numbers and sets back in a spelling and an order of its own.
+    DynamoDB returns numbers and sets in its own spelling and order.
     """
     return one == other or (
         one.keys() == other.keys()
@@ -154,9 +154,9 @@ def _measure_value(value: AttributeValue) -> int:
         case "M":
             return 3 + sum(len(k.encode()) + 1 + _measure_value(v) for k, v in content.items())
         case "L":
-            return 3 + sum(1 + _measure_value(each) for each in content)
+            return 3 + sum(1 + _measure_value(element) for element in content)
         case "SS":
-            return sum(len(each.encode()) for each in content)
+            return sum(len(member.encode()) for member in content)
         case "B":
             return len(content)
         case _:
@@ -182,6 +182,6 @@ def _format_number(value: Decimal) -> str:
 
 
 def _make_string_set(values: set[Any] | frozenset[Any]) -> list[str]:
-    if not values or not all(isinstance(each, str) for each in values):
+    if not values or not all(isinstance(member, str) for member in values):
         raise ValueError("a set holds strings, at least one")
     return sorted(values)

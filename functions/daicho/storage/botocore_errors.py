@@ -1,4 +1,4 @@
-"""AWS's errors in our words: the one place that reads botocore's."""
+"""Translates AWS's errors to ours: the one place that reads botocore's errors."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ THROTTLES = frozenset(
 )
 SERVER_FAILED = 500
 UNCONNECTED = (EndpointConnectionError, ConnectTimeoutError)
-"""No connection came about, so nothing was sent on it."""
+"""No connection was established, so nothing was sent."""
 SILENCES = (HTTPClientError, AnyConnectionError, IncompleteReadError, ChecksumError)
-"""All else of a connection may come after the request was sent. An ``SSLError`` may be of the
-handshake or of the answer, a ``ProxyConnectionError`` of the proxy or of what is behind it."""
+"""All other connection errors may occur after the request was sent. An ``SSLError`` may belong to
+the handshake or the answer, a ``ProxyConnectionError`` to the proxy or the server behind it."""
 REFUSALS = frozenset(
     {
         "ItemCollectionSizeLimitExceededException",
@@ -56,9 +56,9 @@ REFUSALS = frozenset(
 
 @contextmanager
 def translate_errors(doing: str) -> Iterator[None]:
-    """Turn what botocore raises into our errors: the one place that does.
+    """Translate botocore's errors to ours: the one place that does.
 
-    Of a client that repeats a request, botocore raises what became of the last attempt.
+    If a client repeats a request, botocore raises the error of the last attempt.
     """
     try:
         yield
@@ -91,19 +91,19 @@ def _translate_answer(error: ClientError, doing: str) -> StoreError:
         return RefusedError(message)
     if error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0) >= SERVER_FAILED:
         return UnansweredError(message)
-    # All else may pass: a grant or key, say, that somebody is about to repair. Giving up at once
-    # would burn the mapping's retries.
+    # All other errors may be temporary: for example a grant or key that is being repaired. Giving
+    # up at once would use up the mapping's retries.
     return UnavailableError(message)
 
 
 def _read_reasons(response: Any) -> tuple[str, ...]:
-    """Why DynamoDB throttled, where it says so: one name, in two spellings."""
+    """The reasons for which DynamoDB throttled, if given: one name, in two spellings."""
     given = response.get("ThrottlingReasons") or response.get("throttlingReasons") or ()
-    return tuple(each["reason"] for each in given if "reason" in each)
+    return tuple(reason["reason"] for reason in given if "reason" in reason)
 
 
 def _translate_transaction(error: ClientError, message: str) -> StoreError:
-    """Why a transaction was cancelled: for good before all else, for a while last."""
+    """The error of a cancelled transaction: permanent causes first, temporary causes last."""
     reasons: Any = error.response.get("CancellationReasons", [])
     codes = {reason.get("Code") for reason in reasons}
     if codes & {"ValidationError", "ItemCollectionSizeLimitExceeded"}:
@@ -117,4 +117,4 @@ def _translate_transaction(error: ClientError, message: str) -> StoreError:
         return TransactionFailedError(message, refused)
     if codes & {"ThrottlingError", "ProvisionedThroughputExceeded"}:
         return ThrottledError(message)
-    return ContendedError(message)  # another write was at one of its items
+    return ContendedError(message)  # another write used one of its items

@@ -23,7 +23,7 @@ MAX_REMOVALS_PER_REQUEST = 1_000
 
 
 class Bucket:
-    """One bucket, of which objects are created and moved, but never overwritten by others."""
+    """One bucket. Objects are created and moved, but one never overwrites another."""
 
     def __init__(self, client: S3Client, name: str) -> None:
         self._client = client
@@ -32,12 +32,12 @@ class Bucket:
     def create(self, key: str, body: bytes, metadata: Mapping[str, str], kind: str = GZIP) -> bool:
         """Create an object; False if one of that name exists.
 
-        False may be the answer to the SDK's repeat of a request of ours that went through: who
-        needs to know looks at the metadata.
+        False may also be the answer to the SDK's repeat of our own request that succeeded. A
+        caller that must distinguish the two compares the metadata.
 
         Raises:
-            UnavailableError: also if another creation of that name was under way (409), of which
-                nobody knows yet whether it will succeed.
+            UnavailableError: also if another creation of that name was in progress (409), whose
+                result is not known yet.
         """
         with translate_errors(f"create {key}"):
             return self._put(key, body, metadata, kind, (EXISTS,), IfNoneMatch="*")
@@ -49,16 +49,16 @@ class Bucket:
 
     def read(self, key: str) -> bytes | None:
         """An object; None if there is none of that name."""
-        found = self.fetch(key)
-        return None if found is None else found.body
+        fetched_object = self.fetch(key)
+        return None if fetched_object is None else fetched_object.body
 
     def fetch(self, key: str, version: str | None = None) -> FetchedObject | None:
         """An object, or one version of it, with its metadata; None if there is none."""
         more: Any = {} if version is None else {"VersionId": version}
         with translate_errors(f"read {key}"):
             try:
-                found = self._client.get_object(Bucket=self.name, Key=key, **more)
-                return FetchedObject(found["Body"].read(), found["Metadata"], found["ETag"])
+                answer = self._client.get_object(Bucket=self.name, Key=key, **more)
+                return FetchedObject(answer["Body"].read(), answer["Metadata"], answer["ETag"])
             except ClientError as error:
                 if _status_of(error) == ABSENT:
                     return None
@@ -72,7 +72,7 @@ class Bucket:
         etag: str,
         kind: str = GZIP,
     ) -> bool:
-        """Put another object in the place of the very one that ``etag`` is of; False if it is not.
+        """Replace the object that has this ``etag``; False if no object of that name has it.
 
         Raises:
             UnavailableError: as `create`.
@@ -82,20 +82,20 @@ class Bucket:
 
     def list_names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
         """The names that begin with ``prefix`` and sort behind ``behind``, in order."""
-        return (each.name for each in self.list_objects(prefix, behind=behind))
+        return (entry.name for entry in self.list_objects(prefix, behind=behind))
 
     def list_objects(
         self, prefix: str, *, behind: str = "", most: int = 1000
     ) -> Iterator[ListedObject]:
-        """The same with sizes and times; ``most``: how many one request asks for."""
+        """Like `list_names`, with sizes and times; ``most``: the page size of one request."""
         while True:
             with translate_errors(f"list {prefix}"):
                 page = self._client.list_objects_v2(
                     Bucket=self.name, Prefix=prefix, StartAfter=behind, MaxKeys=most
                 )
-            for each in page.get("Contents", ()):
-                behind = each["Key"]
-                yield ListedObject(behind, each["Size"], each["LastModified"])
+            for entry in page.get("Contents", ()):
+                behind = entry["Key"]
+                yield ListedObject(behind, entry["Size"], entry["LastModified"])
             if not page["IsTruncated"]:
                 return
 
@@ -109,14 +109,14 @@ class Bucket:
             with translate_errors(f"list versions of {prefix}"):
                 page = self._client.list_object_versions(Bucket=self.name, Prefix=prefix, **after)
             for kind in ("Versions", "DeleteMarkers"):
-                found: Any = page.get(kind, ())
-                for each in found:
-                    newest = each["IsLatest"]
+                entries: Any = page.get(kind, ())
+                for entry in entries:
+                    newest = entry["IsLatest"]
                     yield ObjectVersion(
-                        each["Key"],
-                        each["VersionId"],
+                        entry["Key"],
+                        entry["VersionId"],
                         newest,
-                        each["LastModified"],
+                        entry["LastModified"],
                         removal=kind == "DeleteMarkers",
                     )
             if not page.get("IsTruncated"):
@@ -131,15 +131,15 @@ class Bucket:
             self._client.delete_object(Bucket=self.name, Key=key)
 
     def sign_upload_url(self, key: str, kind: str, size: int, seconds: int) -> str:
-        """A URL by which anybody may put an object of this kind and size, for so long.
+        """A URL by which anybody may upload an object of this kind and size, for ``seconds``.
 
-        Once: where there is one, S3 answers 412.
+        It works once: if the object exists, S3 answers 412.
         """
-        asked = {"ContentType": kind, "ContentLength": size, "IfNoneMatch": "*"}
-        return self._sign_url("put_object", key, seconds, asked)
+        parameters = {"ContentType": kind, "ContentLength": size, "IfNoneMatch": "*"}
+        return self._sign_url("put_object", key, seconds, parameters)
 
     def sign_download_url(self, key: str, seconds: int) -> str:
-        """A URL by which anybody may get an object, for so long."""
+        """A URL by which anybody may download an object, for ``seconds``."""
         return self._sign_url("get_object", key, seconds, {})
 
     def _sign_url(self, doing: str, key: str, seconds: int, parameters: Mapping[str, Any]) -> str:
@@ -149,14 +149,14 @@ class Bucket:
             )
 
     def remove_versions(self, versions: Sequence[ObjectVersion]) -> None:
-        """Remove versions for good, in their order; 1,000 a request. Those that are gone are gone.
+        """Remove versions permanently, in their order, 1,000 a request; missing ones are ignored.
 
         Raises:
             UnavailableError: not all of them are known to be removed.
         """
         for begin in range(0, len(versions), MAX_REMOVALS_PER_REQUEST):
             some = versions[begin : begin + MAX_REMOVALS_PER_REQUEST]
-            objects: Any = [{"Key": each.name, "VersionId": each.id} for each in some]
+            objects: Any = [{"Key": version.name, "VersionId": version.id} for version in some]
             with translate_errors(f"remove {len(some)} versions"):
                 answer = self._client.delete_objects(
                     Bucket=self.name, Delete={"Objects": objects, "Quiet": True}
@@ -211,15 +211,15 @@ def open_bucket(
     endpoint: str | None = None,
     region: str | None = None,
 ) -> Bucket:
-    """A bucket behind a client whose patience is bounded.
+    """A bucket with a client whose attempts and timeouts are bounded.
 
-    ``endpoint`` and ``region`` are for programs outside Lambda; else the environment says them.
+    ``endpoint`` and ``region`` are for programs outside Lambda; the environment is the default.
     """
     config = Config(
         retries={"mode": "standard", "total_max_attempts": attempts},
         connect_timeout=1.0,
         read_timeout=timeout,
-        # What is signed for is asked of the bucket's own Region, by what all Regions take.
+        # Signed URLs use the bucket's own Region, and the signature that all Regions accept.
         signature_version="s3v4",
         s3={"us_east_1_regional_endpoint": "regional"},
     )

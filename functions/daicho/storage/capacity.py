@@ -1,4 +1,4 @@
-"""Capacity units, as DynamoDB says them in its answers."""
+"""Capacity units, as DynamoDB reports them in its answers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ WRITES = frozenset(
 
 
 class CapacityUnits:
-    """Read and write units that some requests took; threads may share it.
+    """Read and write units that some requests consumed; threads may share it.
 
-    What a refused condition took is not in it: DynamoDB bills it and does not say it.
+    The units of a refused condition are not included: DynamoDB bills but does not report them.
     """
 
     def __init__(self) -> None:
@@ -22,10 +22,10 @@ class CapacityUnits:
         self._lock = Lock()
 
     def add(self, request: str, answer: Mapping[str, Any]) -> None:
-        """Count what an answer says that its request took."""
+        """Count the units that an answer reports for its request."""
         consumed = answer.get("ConsumedCapacity") or []
-        each = [consumed] if isinstance(consumed, Mapping) else consumed
-        units = sum(float(one.get("CapacityUnits", 0.0)) for one in each)
+        entries = [consumed] if isinstance(consumed, Mapping) else consumed
+        units = sum(float(entry.get("CapacityUnits", 0.0)) for entry in entries)
         with self._lock:
             if request in WRITES:
                 self.written += units
@@ -33,15 +33,15 @@ class CapacityUnits:
                 self.read += units
 
     def take_total(self) -> tuple[float, float]:
-        """Read and write units so far, and begin anew."""
+        """Return the read and write units so far, and reset them."""
         with self._lock:
-            found = self.read, self.written
+            totals = self.read, self.written
             self.read = self.written = 0.0
-        return found
+        return totals
 
 
 class MeteredResult:
-    """A client of DynamoDB that asks what each request takes, and counts it."""
+    """A client of DynamoDB that requests and counts the units of each request."""
 
     def __init__(self, client: Any, units: CapacityUnits) -> None:
         self._client, self._units = client, units

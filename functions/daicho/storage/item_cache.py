@@ -1,8 +1,8 @@
-"""What a function instance remembers of items that every request would read: bounded, short-lived.
+"""A function instance's cache of items that every request would read: bounded, short-lived.
 
 A vote needs its poll. At 20,000 votes a second that is 20,000 reads of one partition key, which
-takes 3,000; and what a vote needs of it hardly ever changes. So who can do with an item as it was
-some seconds ago says how old it may be, and each instance reads it once in that time.
+takes 3,000; and the attributes that a vote needs rarely change. So a caller that accepts an older
+item passes the maximum age, and each instance reads the item once in that time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_CACHED_ITEMS = 1_000
 MAX_CACHED_BYTES = 16 * 1024 * 1024
 
 COLLECTION = "#"
-"""In place of a sort key: a whole item collection. No sort key begins with the delimiter."""
+"""The sort key of a whole item collection. No real sort key begins with the delimiter."""
 
 CachedItem = tuple[float, Image | None, int]
 
@@ -46,17 +46,17 @@ class ItemCache:
         *,
         absence: bool = False,
     ) -> Image | None:
-        """The item as it was at most ``max_age`` seconds ago; ``read`` reads it where need be.
+        """The item as it was at most ``max_age`` seconds ago; ``read`` reads it if necessary.
 
-        That there is none is remembered only if ``absence`` says so: an item may have been
-        created since by another instance.
+        The absence of an item is cached only with ``absence``: another instance may have created
+        the item since.
         """
         now = self._now()
         with self._lock:
-            known = self._entries.get(key)
-        # An entry from the future is of a clock that was set back: nobody knows its age.
-        if known is not None and 0 <= now - known[0] < max_age:
-            return known[1]
+            entry = self._entries.get(key)
+        # An entry from the future comes from a clock that was set back: its age is unknown.
+        if entry is not None and 0 <= now - entry[0] < max_age:
+            return entry[1]
         image = read()
         if image is not None or absence:
             self._store_entry(key, (now, image, measure_image(image or {})))
@@ -65,7 +65,7 @@ class ItemCache:
         return image
 
     def forget(self, key: ItemKey) -> None:
-        """Read it anew next time, and its collection: this instance has changed it."""
+        """Drop an item and its collection from the cache: this instance has changed the item."""
         with self._lock:
             self._drop_oldest(key)
             self._drop_oldest(ItemKey(key.pk, COLLECTION))

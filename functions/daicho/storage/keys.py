@@ -24,12 +24,12 @@ SORT_KEY_BYTES = 1024
 INTEGER_DIGITS = 19
 MIN_SHARDS = 8
 WRITES_A_SECOND = 1_000
-"""What DynamoDB takes for one partition key."""
+"""The writes that DynamoDB accepts for one partition key."""
 SCORE_PLACES = 9
 """Decimal places that a ranking score keeps."""
 
 TENANT = re.compile(r"[a-z0-9][a-z0-9-]{0,62}", re.ASCII)
-"""A tenant's name, as a token says it."""
+"""A tenant's name, as a token contains it."""
 
 _HIGHEST = 10**INTEGER_DIGITS - 1
 _SCORE_HIGHEST = 10 ** (INTEGER_DIGITS + SCORE_PLACES) - 1
@@ -47,12 +47,12 @@ class KeyTooLongError(ValueError):
 
 def escape(text: str) -> str:
     """Write ``text`` as one component."""
-    return _TO_ESCAPE.sub(lambda found: f"{ESCAPE}{ord(found[0]):02X}", text)
+    return _TO_ESCAPE.sub(lambda match: f"{ESCAPE}{ord(match[0]):02X}", text)
 
 
 def unescape(component: str) -> str:
     """Undo `escape`."""
-    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), component)
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), component)
 
 
 def render(*parts: str) -> str:
@@ -66,7 +66,7 @@ def parse(key: str) -> tuple[str, ...]:
 
 
 def render_prefix(*parts: str) -> str:
-    """What every longer key that begins with the whole components ``parts`` starts with."""
+    """The common prefix of all longer keys that begin with the whole components ``parts``."""
     return render(*parts) + DELIMITER
 
 
@@ -77,7 +77,7 @@ def render_scalar(value: Scalar) -> str:
 
     Raises:
         ValueError: an integer of more than 19 digits, or an instant without a time zone.
-        TypeError: a kind of value that has no place in a key.
+        TypeError: a kind of value that a key cannot contain.
     """
     match value:
         case bool():
@@ -126,9 +126,9 @@ def render_inverted_score(total: int | Decimal) -> str:
 
 
 def parse_inverted_score(total: int | Decimal) -> str:
-    """`inverted_score` of a sum: one past its width stands at the end of the ranking.
+    """`render_inverted_score` of a sum: one past its width is at the end of the ranking.
 
-    Each value that is summed fits, but nothing bounds how many there are.
+    Each summand fits, but the number of summands is not bounded.
     """
     most = Decimal(_SCORE_HIGHEST).scaleb(-SCORE_PLACES, _EXACT)
     return render_inverted_score(max(-most, min(most, Decimal(total))))
@@ -137,7 +137,7 @@ def parse_inverted_score(total: int | Decimal) -> str:
 def compute_shard(shards: int, *parts: str) -> int:
     """The calculated suffix of ``parts``: 0 to ``shards`` - 1, alike on every machine.
 
-    Time has no part in it, so what is spread by it has one place for ever (rule 23: a ballot).
+    It does not depend on time, so a spread item has one place for ever (rule 23: a ballot).
     Source: Best practices for write sharding, calculated suffixes (seed 002).
     """
     digest = hashlib.blake2b(render(*parts).encode(), digest_size=8).digest()
@@ -145,7 +145,7 @@ def compute_shard(shards: int, *parts: str) -> int:
 
 
 def shards_for(writes_a_second: float) -> int:
-    """How many item collections take so many writes, each of a unit: half full, 8 at least.
+    """The number of item collections for so many one-unit writes: half full, at least 8.
 
     A partition key takes 1,000 write units a second, whatever else the table may take; random
     and hashed writers are uneven, and traffic grows before anyone notices.

@@ -1,8 +1,8 @@
 """A parallel scan: the whole table in segments, bounded in rate, and resumable.
 
-The segments are a fixed number for the whole of a scan, or positions in them would mean nothing;
-how many are worked on at once adapts: one more after each round that went well, half as many after
-one in which DynamoDB throttled, and then a pause. Sources: "Parallel scan" and "Best practices for
+The number of segments is fixed for a whole scan, because positions in them depend on it. The number
+of segments in work at once adapts: one more after each successful round, half as many after a round
+in which DynamoDB throttled, and then a pause. Sources: "Parallel scan" and "Best practices for
 querying and scanning data" of the DynamoDB Developer Guide; "Exponential backoff" (seed 002).
 """
 
@@ -22,16 +22,16 @@ from daicho.storage.protocols import ScansItems
 from daicho.storage.requests import ItemPage, Scan
 
 FIRST_PAGE_ITEMS = 25
-"""Of a page whose units are bounded, before it is known what an item takes."""
+"""The items of a page whose units are bounded, before the units of an item are known."""
 T = TypeVar("T")
 Work = Callable[[ItemPage], T]
-"""What is made of a page, beside others; if it raises UnavailableError, the page comes again."""
+"""Processes a page, in parallel with others; after UnavailableError the page is read again."""
 SegmentMapper = Callable[[Callable[[int], Any], Iterable[int]], Iterable[Any]]
 
 
 @dataclass
 class ScanSegments:
-    """How far a scan has come: the segments that are not at their end, and where each goes on."""
+    """The progress of a scan: the segments that are not at their end, and the start of each."""
 
     total: int
     starts: dict[int, Image | None] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class ScanSegments:
 
     @property
     def finished(self) -> bool:
-        """Whether all are at their end."""
+        """Whether all segments are at their end."""
         return not self.starts
 
     def to_json(self) -> dict[str, Any]:
@@ -58,10 +58,10 @@ class ScanSegments:
 
 @dataclass(frozen=True)
 class ScanRound(Generic[T]):
-    """What came of one round: what was made of each page, in order of segment.
+    """The result of one round: ``made`` holds the result of each page, in order of segment.
 
-    ``scanned`` items were looked at, for ``units`` read units; ``failed`` pages were turned away,
-    or not answered, and come again; ``at_once``: how many segments the next round works on.
+    ``scanned`` items were read, for ``units`` read units. ``failed`` pages were refused, or not
+    answered, and are read again. ``at_once``: how many segments the next round works on.
     """
 
     made: Sequence[T]
@@ -75,7 +75,7 @@ class ScanRound(Generic[T]):
 class ParallelScan(Generic[T]):
     """Reads segment by segment, ``most`` at once.
 
-    ``scan`` says what is asked of each; its ``limit`` bounds every page. ``pace`` bounds the read
+    ``scan`` is the request for each; its ``limit`` bounds every page. ``pace`` bounds the read
     units a second: pages are then so small that a round takes about a second's share.
     """
 
@@ -92,23 +92,23 @@ class ParallelScan(Generic[T]):
     def run(
         self, segments: ScanSegments, patience: RetryBudget, done: Callable[[ScanRound[T]], None]
     ) -> bool:
-        """Scan on from where ``segments`` are; True if they are at their end then.
+        """Continue the scan from ``segments``; True if all are at their end afterwards.
 
-        ``done`` hears of each round when ``segments`` are behind it and nothing else is begun: who
-        keeps both together, and then is cut off, goes on from there without a page lost or doubled.
-        Whatever else ``work`` or ``done`` raises ends it; and it ends, with some left, when there
-        is no patience any more.
+        ``done`` receives each round after ``segments`` include it and before another begins. A
+        caller that stores both together, and is interrupted, continues from there without a lost
+        or repeated page. Any other exception of ``work`` or ``done`` ends the scan. It also ends,
+        with segments left, when ``patience`` has no time left.
 
         Raises:
-            RefusedError: DynamoDB will never do it.
+            RefusedError: DynamoDB will never accept the request.
         """
         longest = FIRST_PAUSE_S
-        with _make_mapper(self.most) as each:
+        with _make_mapper(self.most) as map_segments:
             while segments.starts and patience.has_time_left:
-                found = self._run_round(segments, each)
-                done(found)
-                self.pace.wait(found.units)
-                if found.failed:
+                outcome = self._run_round(segments, map_segments)
+                done(outcome)
+                self.pace.wait(outcome.units)
+                if outcome.failed:
                     patience.sleep(longest * patience.random())
                     longest = min(2 * longest, MAX_PAUSE_S)
                 else:
@@ -116,28 +116,32 @@ class ParallelScan(Generic[T]):
         return segments.finished
 
     def _run_round(self, segments: ScanSegments, map_segments: SegmentMapper) -> ScanRound[T]:
-        # The first ones, not the next ones: what was begun comes to its end.
+        # The first segments, not the next ones: a segment that was begun is finished first.
         chosen = sorted(segments.starts)[: self._at_once]
         limit = self._choose_limit()
 
         def attempt(segment: int) -> tuple[ItemPage, T] | UnavailableError:
             start = segments.starts[segment]
-            asked = replace(
+            request = replace(
                 self.scan, segment=segment, segments=segments.total, start=start, limit=limit
             )
             try:
-                page = self.store.scan(asked)
+                page = self.store.scan(request)
                 return page, self.work(page)
             except UnavailableError as error:
                 return error
 
         outcomes = dict(zip(chosen, map_segments(attempt, chosen), strict=True))
-        failed = [each for each in outcomes.values() if isinstance(each, UnavailableError)]
-        if any(isinstance(each, ThrottledError) for each in failed):
+        failed = [outcome for outcome in outcomes.values() if isinstance(outcome, UnavailableError)]
+        if any(isinstance(error, ThrottledError) for error in failed):
             self._at_once = max(1, self._at_once // 2)
         elif not failed:
             self._at_once = min(self.most, self._at_once + 1)
-        pages = {n: each for n, each in outcomes.items() if not isinstance(each, UnavailableError)}
+        pages = {
+            n: outcome
+            for n, outcome in outcomes.items()
+            if not isinstance(outcome, UnavailableError)
+        }
         for segment, (page, _) in pages.items():
             if page.last is None:
                 del segments.starts[segment]
@@ -146,11 +150,11 @@ class ParallelScan(Generic[T]):
         scanned = sum(page.scanned for page, _ in pages.values())
         units = sum(page.units for page, _ in pages.values())
         self._scanned, self._units = self._scanned + scanned, self._units + units
-        made = [each for _, each in pages.values()]
+        made = [result for _, result in pages.values()]
         return ScanRound(made, scanned, units, len(failed), self._at_once)
 
     def _choose_limit(self) -> int | None:
-        """How many items a page may look at, so that a round takes about a second's units."""
+        """How many items a page may read, so that a round takes about a second's units."""
         most = self.scan.limit
         if self.pace.rate is None:
             return most

@@ -1,7 +1,7 @@
-"""What parts of the library need of the table and of a bucket, method by method.
+"""The methods of the table and of a bucket that parts of the library need, one by one.
 
-Each part says in its own ``Store`` or ``Objects`` what it needs, put together of these:
-infrastructure grants just that, and a test stands in with no more.
+Each part declares its needs in its own ``Store`` or ``Objects``, composed of these protocols.
+Infrastructure grants exactly those, and a test double implements no others.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class UpdatesItems(Protocol):
         values: Mapping[str, AttributeValue],
         returns: Literal["ALL_NEW"] | None = None,
     ) -> Image | None:
-        """Change an item, or create it, if the condition holds; gives the new one if asked."""
+        """Change an item, or create it, if the condition holds; returns the new one on request."""
 
 
 class TransactsWrites(Protocol):
@@ -73,10 +73,10 @@ class TransactsWrites(Protocol):
 def apply_update(
     store: UpdatesItems, change: Update, returns: Literal["ALL_NEW"] | None = None
 ) -> Image | None:
-    """Make a change; gives the new item if asked.
+    """Make a change; returns the new item on request.
 
     Raises:
-        ConditionFailedError: with the item that stands there.
+        ConditionFailedError: with the item at the key.
     """
     return store.update(
         change.key,
@@ -108,7 +108,7 @@ class ListedObject:
 
 @dataclass(frozen=True)
 class FetchedObject:
-    """An object with its metadata. ``etag`` tells whether it is still the same one later."""
+    """An object with its metadata. ``etag`` identifies this state of the object."""
 
     body: bytes
     metadata: Mapping[str, str]
@@ -117,7 +117,7 @@ class FetchedObject:
 
 @dataclass(frozen=True)
 class ObjectVersion:
-    """A version of an object, or the mark of its deletion. ``newest``: it is what is read."""
+    """A version of an object, or the mark of its deletion. ``newest``: reads return it."""
 
     name: str
     id: str
@@ -127,7 +127,7 @@ class ObjectVersion:
 
 
 class CreatesObjects(Protocol):
-    """Creates objects, and looks at what stands under a name that is taken."""
+    """Creates objects, and reads the metadata of an object whose name is taken."""
 
     def create(self, key: str, body: bytes, metadata: Mapping[str, str]) -> bool:
         """Create an object; False if one of that name exists."""
@@ -160,7 +160,7 @@ class ListsObjects(Protocol):
 
 
 class RewritesObjectVersions(Protocol):
-    """Reads every version of what there is, replaces the newest, removes any for good."""
+    """Reads every version of the objects, replaces the newest, removes any permanently."""
 
     def list_versions(self, prefix: str, *, behind: str = "") -> Iterator[ObjectVersion]:
         """Every version of every object whose name begins with ``prefix``, in order of name."""
@@ -171,7 +171,7 @@ class RewritesObjectVersions(Protocol):
     def replace(
         self, key: str, body: bytes, metadata: Mapping[str, str], etag: str, kind: str = ...
     ) -> bool:
-        """Put another object in the place of the very one that ``etag`` is of."""
+        """Replace the object that has this ``etag``."""
 
     def remove_versions(self, versions: Sequence[ObjectVersion]) -> None:
-        """Remove versions for good."""
+        """Remove versions permanently."""

@@ -1,4 +1,4 @@
-"""Requests to DynamoDB as its API wants them: no I/O here, and no botocore."""
+"""Requests in the form of DynamoDB's API: no I/O here, and no botocore."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from daicho.storage.item_key import ItemKey, get_key
 
 NO_NAMES: Mapping[str, Any] = {}
 MAX_TRANSACTION_WRITES = 100
-"""What one transaction takes."""
+"""The limit of one transaction."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Query:
     """One item collection, or a stretch of it, of the table or of an index.
 
     Bounds are of the sort key: ``prefix``, or any of ``low`` and ``high`` (both inclusive), or
-    ``below`` (exclusive). ``start`` is a page's `Page.last`: what follows it.
+    ``below`` (exclusive). ``start`` is the `ItemPage.last` of the previous page.
     """
 
     partition: str
@@ -86,7 +86,7 @@ class Query:
 class ItemPage:
     """One page of a query or a scan. ``last`` is None at the end; ``units`` are read units.
 
-    ``scanned``: how many items were looked at, whatever a filter left of them.
+    ``scanned``: how many items were read, before a filter.
     """
 
     items: tuple[Image, ...]
@@ -111,7 +111,7 @@ class ItemPage:
 class Scan:
     """A stretch of the whole table: one of ``segments`` that may be read at once.
 
-    ``start`` is a page's `Page.last`. ``filter`` leaves items out after they were read and paid
+    ``start`` is a page's `ItemPage.last`. ``filter`` leaves items out after they were read and paid
     for; ``limit`` counts them all the same. ``index``: an index instead of the table.
     """
 
@@ -212,12 +212,12 @@ Write = Put | Update | Delete | ConditionCheck
 
 
 def get_write_key(write: Write) -> ItemKey:
-    """The key of the item that a write is of."""
+    """The key of the item that a write refers to."""
     return get_key(write.item) if isinstance(write, Put) else write.key
 
 
 def to_key_image(key: ItemKey) -> dict[str, dict[str, str]]:
-    """A key as DynamoDB wants it."""
+    """A key in the form of DynamoDB."""
     return {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
 
 
@@ -226,19 +226,19 @@ def build_expressions(
     names: Mapping[str, str],
     values: Mapping[str, AttributeValue],
 ) -> dict[str, Any]:
-    """The condition with its names and values; a refusal brings the old item along."""
-    found: dict[str, Any] = {}
+    """The condition with its names and values; a refusal returns the old item."""
+    expressions: dict[str, Any] = {}
     if condition is not None:
-        found["ConditionExpression"] = condition
-        found["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+        expressions["ConditionExpression"] = condition
+        expressions["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
     if names:
-        found["ExpressionAttributeNames"] = dict(names)
+        expressions["ExpressionAttributeNames"] = dict(names)
     if values:
-        found["ExpressionAttributeValues"] = dict(values)
-    return found
+        expressions["ExpressionAttributeValues"] = dict(values)
+    return expressions
 
 
 def build_projection(attributes: Sequence[str]) -> dict[str, Any]:
-    """The attributes that are to come of an item."""
+    """The arguments that select attributes of an item."""
     names = {f"#a{place}": name for place, name in enumerate(attributes)}
     return {"ProjectionExpression": ", ".join(names), "ExpressionAttributeNames": names}

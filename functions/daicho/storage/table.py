@@ -1,7 +1,7 @@
 """The table: the only module of the library that talks to DynamoDB.
 
-Items go in and out as images (DynamoDB's own attribute values): what a stream record shows and
-what a query answers have one shape, and no number is rounded on the way.
+Items are passed as images (DynamoDB's own attribute values): a stream record and the answer to a
+query have one shape, and no number is rounded.
 
 The SDK repeats a request whose answer was lost. A put or delete may be repeated; an ``ADD`` may
 not, so every update here that adds carries a condition that its own first success makes false.
@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class BatchGetResult:
-    """What a batch get found, and the keys that DynamoDB had not got round to in time."""
+    """The items of a batch get, and the keys that DynamoDB did not process in time."""
 
     items: Mapping[ItemKey, Image]
     unprocessed: tuple[ItemKey, ...] = ()
@@ -55,7 +55,7 @@ class BatchGetResult:
         """The items, if nothing was left unprocessed; a key that is absent here does not exist.
 
         Raises:
-            UnprocessedError: something was.
+            UnprocessedError: a key was left unprocessed.
         """
         if self.unprocessed:
             raise UnprocessedError(self.unprocessed)
@@ -81,7 +81,7 @@ class Table:
         return answer.get("Item")
 
     def get_attributes(self, key: ItemKey, names: Sequence[str]) -> Image | None:
-        """Read some attributes of one item, consistently: less comes, as many units are read."""
+        """Read some attributes of one item, consistently: less data, but as many units."""
         with translate_errors(f"get {key}"):
             answer = self._client.get_item(
                 TableName=self.name,
@@ -98,20 +98,20 @@ class Table:
         consistent: bool = False,
         patience: RetryBudget | None = None,
     ) -> BatchGetResult:
-        """Read many items, 100 a request; what DynamoDB leaves is asked for again for 2 s."""
+        """Read many items, 100 a request; unprocessed keys are requested again for 2 s."""
         patience = patience or RetryBudget.for_seconds(BATCH_RETRY_S)
-        found: dict[ItemKey, Image] = {}
+        images: dict[ItemKey, Image] = {}
         left = list(dict.fromkeys(keys))
         for _ in patience.count_attempts():
             still: list[ItemKey] = []
             for some in _split_into_chunks(left, MAX_BATCH_GETS):
                 items, unprocessed = self._get_some(some, consistent)
-                found.update((get_key(item), item) for item in items)
+                images.update((get_key(item), item) for item in items)
                 still += unprocessed
             left = still
             if not left:
                 break
-        return BatchGetResult(found, tuple(left))
+        return BatchGetResult(images, tuple(left))
 
     def query(self, query: Query) -> ItemPage:
         """Read one page."""
@@ -120,7 +120,7 @@ class Table:
         return ItemPage.from_answer(answer)
 
     def query_pages(self, query: Query) -> Iterator[ItemPage]:
-        """Read page after page to the end, each when it is asked for."""
+        """Read page after page to the end, each on demand."""
         page = self.query(query)
         yield page
         while page.last is not None:
@@ -142,10 +142,10 @@ class Table:
         values: Mapping[str, AttributeValue] = NO_NAMES,
         returns: Literal["ALL_OLD"] | None = None,
     ) -> Image | None:
-        """Write a whole item; gives the one before it if ``returns`` asks.
+        """Write a whole item; returns the previous one if ``returns`` is set.
 
         Raises:
-            ConditionFailedError: with the item that stands there.
+            ConditionFailedError: with the item at the key.
         """
         request = build_expressions(condition, names, values) | _read_returned_item(returns)
         with translate_errors(f"put {get_key(item)}"):
@@ -165,7 +165,7 @@ class Table:
         """Change an item, or create it where the condition allows.
 
         Raises:
-            ConditionFailedError: with the item that stands there.
+            ConditionFailedError: with the item at the key.
         """
         request = build_expressions(condition, names, values) | _read_returned_item(returns)
         with translate_errors(f"update {key}"):
@@ -182,10 +182,10 @@ class Table:
         names: Mapping[str, str] = NO_NAMES,
         values: Mapping[str, AttributeValue] = NO_NAMES,
     ) -> Image | None:
-        """Remove an item and give it; None if nothing stood there.
+        """Remove an item and return it; None if there was none.
 
         Raises:
-            ConditionFailedError: with the item that stands there.
+            ConditionFailedError: with the item at the key.
         """
         request = build_expressions(condition, names, values) | _read_returned_item("ALL_OLD")
         with translate_errors(f"delete {key}"):
@@ -195,11 +195,11 @@ class Table:
     def transact(self, writes: Sequence[Write]) -> None:
         """Do all writes or none; at most 100, each of another item, at two units each.
 
-        The SDK repeats it under one token, so that a repeat after a lost response is known.
+        The SDK repeats it under one token, so that a repeat after a lost response is recognised.
 
         Raises:
             TransactionFailedError: a condition did not hold.
-            ContendedError: another write was at one of the items.
+            ContendedError: another write used one of the items.
             UnansweredError: it is not known whether it was done.
         """
         items: list[Any] = [
@@ -209,7 +209,7 @@ class Table:
         with translate_errors(f"transaction of {len(writes)}"):
             self._client.transact_write_items(TransactItems=items)
 
-    def query_metered(self) -> Table:
+    def with_metering(self) -> Table:
         """The same table, whose ``units`` count what its requests take."""
         units = CapacityUnits()
         client: Any = MeteredResult(self._client, units)
@@ -224,7 +224,7 @@ class Table:
     ) -> None:
         """Write and remove many items without conditions, 25 a request.
 
-        What DynamoDB leaves is sent again for 2 s. A key given twice counts once: the last put,
+        Unprocessed writes are sent again for 2 s. A key given twice counts once: the last put,
         or the delete.
 
         Raises:
@@ -240,17 +240,17 @@ class Table:
                 self._write_some(some)
                 for some in _split_into_chunks(left.values(), MAX_BATCH_WRITES)
             ]
-            left = {_get_request_key(each): each for some in still for each in some}
+            left = {_get_request_key(request): request for some in still for request in some}
             if not left:
                 return
         raise UnprocessedError(list(left))
 
     def _get_some(self, keys: list[ItemKey], consistent: bool) -> tuple[list[Image], list[ItemKey]]:
-        asked = {"Keys": [to_key_image(key) for key in keys], "ConsistentRead": consistent}
+        request = {"Keys": [to_key_image(key) for key in keys], "ConsistentRead": consistent}
         with translate_errors(f"batch get of {len(keys)}"):
-            answer: Any = self._client.batch_get_item(RequestItems={self.name: asked})  # type: ignore[dict-item]
+            answer: Any = self._client.batch_get_item(RequestItems={self.name: request})  # type: ignore[dict-item]
         left = answer.get("UnprocessedKeys", {}).get(self.name, {}).get("Keys", [])
-        return list(answer["Responses"].get(self.name, ())), [get_key(each) for each in left]
+        return list(answer["Responses"].get(self.name, ())), [get_key(image) for image in left]
 
     def _write_some(self, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
         with translate_errors(f"batch write of {len(requests)}"):
@@ -267,11 +267,11 @@ def open_table(
     endpoint: str | None = None,
     region: str | None = None,
 ) -> Table:
-    """A table behind a client whose patience is bounded.
+    """A table with a client whose attempts and timeouts are bounded.
 
     One call takes at most ``attempts`` × (1 + ``timeout``) seconds, and the SDK's pauses between
     (botocore 1.44 changed the default number of attempts, so it is set here). ``endpoint`` and
-    ``region`` are for programs outside Lambda; else the environment says them.
+    ``region`` are for programs outside Lambda; the environment is the default.
     """
     config = Config(
         retries={"mode": "standard", "total_max_attempts": attempts},
@@ -285,8 +285,8 @@ def open_table(
 
 
 def _split_into_chunks(values: Iterable[T], size: int) -> Iterator[list[T]]:
-    each = iter(values)
-    while some := list(islice(each, size)):
+    iterator = iter(values)
+    while some := list(islice(iterator, size)):
         yield some
 
 

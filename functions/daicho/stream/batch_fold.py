@@ -16,8 +16,8 @@ from daicho.stream.changes import RecordChanges
 class DerivedWrite:
     """A derived item to put, or a tombstone where ``row`` is None, under the number ``seq``.
 
-    ``lowest`` is the first record of the base item in the batch: the write stands for all of
-    them, so that is what is reported while it is not known to be done (rule 4).
+    ``lowest`` is the first record of the base item in the batch. The write covers all of its
+    records, so this number is reported while the write is not known to be done (rule 4).
     """
 
     key: ItemKey
@@ -27,13 +27,13 @@ class DerivedWrite:
 
     @property
     def last(self) -> str:
-        """The last record that this stands for (rule 14)."""
+        """The last record that this write covers (rule 14)."""
         return self.seq
 
 
 @dataclass(frozen=True)
 class SlotDelta:
-    """What one record adds to a slot."""
+    """The amount that one record adds to a slot."""
 
     seq: str
     amount: Amount
@@ -41,7 +41,7 @@ class SlotDelta:
 
 @dataclass(frozen=True)
 class SlotWrite:
-    """What a batch adds to one slot, record by record in order: first and last are its own."""
+    """The amounts that a batch adds to one slot, record by record in order."""
 
     key: ItemKey
     parts: tuple[SlotDelta, ...]
@@ -53,7 +53,7 @@ class SlotWrite:
 
     @property
     def last(self) -> str:
-        """The last record that this stands for (rule 14)."""
+        """The last record that this write covers (rule 14)."""
         return self.parts[-1].seq
 
 
@@ -73,18 +73,19 @@ def sum_deltas(parts: Iterable[SlotDelta]) -> Amount:
 def _fold_derived_items(batch: Sequence[RecordChanges]) -> Iterable[DerivedWrite]:
     """Rule 7, base item by base item.
 
-    Put what the last image derives, remove what any other image derives and the last does not,
-    all under the last record's number. What every image derives alike, absent ones included,
-    stands already or is somebody else's to write, so it needs no write: not by key alone, because
-    its place in the index may have moved and come back, and not by the first and last image
-    alone, because an earlier attempt may have written what one between them derives.
+    Put the rows that the last image derives. Remove the rows that another image derives and the
+    last does not. All writes carry the last record's number. A row that every image derives
+    alike, absent images included, needs no write: the table holds it already, or another writer
+    writes it. The comparison is not by key alone, because a row's place in the index may have
+    moved and come back. It is not by the first and last image alone, because an earlier attempt
+    may have written a row that only an image between them derives.
     """
     by_item: defaultdict[ItemKey, list[RecordChanges]] = defaultdict(list)
-    for each in batch:
-        by_item[each.record.key].append(each)
+    for record_changes in batch:
+        by_item[record_changes.record.key].append(record_changes)
     for records in by_item.values():
         lowest, last = records[0].record.seq, records[-1]
-        all_images = [rows for each in records for rows in (each.before, each.after)]
+        all_images = [rows for changes in records for rows in (changes.before, changes.after)]
         derived = {key for rows in all_images for key in rows}
         # Puts first: an item that stays in a list must not be missing from it in between.
         for key in sorted(derived, key=lambda key: (key not in last.after, key)):
@@ -100,8 +101,8 @@ def _fold_slots(batch: Sequence[RecordChanges]) -> Iterable[SlotWrite]:
     write counts the rest.
     """
     by_slot: defaultdict[ItemKey, list[SlotDelta]] = defaultdict(list)
-    for each in batch:
-        for key, amount in each.deltas.items():
-            by_slot[key].append(SlotDelta(each.record.seq, amount))
+    for changes in batch:
+        for key, amount in changes.deltas.items():
+            by_slot[key].append(SlotDelta(changes.record.seq, amount))
     for key in sorted(by_slot):
         yield SlotWrite(key, tuple(by_slot[key]))

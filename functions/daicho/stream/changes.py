@@ -1,4 +1,4 @@
-"""What each record changes: pure, and all of it before any write (EXACTNESS rule 2)."""
+"""The changes of each record: pure, all computed before any write (EXACTNESS rule 2)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RecordChanges:
 
 @dataclass(frozen=True)
 class PoisonRecord:
-    """A record that cannot be computed, and why: the same code on it fails always.
+    """A record that cannot be computed, and its error: the same code always fails on it.
 
     ``generation``: the newest one of its entity that the code knows.
     """
@@ -54,10 +54,10 @@ class PoisonRecord:
 
 @dataclass(frozen=True)
 class ComputedBatch:
-    """What computing a batch gave: each record is in one of the three, or of no concern.
+    """The result of computing a batch: each record is in one of the fields, or is ignored.
 
     ``stop`` is the record at which the batch ends, because one of its images is of a newer
-    generation (rule 3); nothing behind it was looked at.
+    generation (rule 3); no record behind it was read.
     """
 
     computed: tuple[RecordChanges, ...] = ()
@@ -105,7 +105,7 @@ class PlannedImage:
 def compute_batch(records: Iterable[StreamRecord], ledger: Ledger) -> ComputedBatch:
     """Compute record after record, up to the first of a newer generation.
 
-    What cannot be computed holds nothing up: it is put aside, and the rest goes on.
+    A record that cannot be computed blocks nothing: it is put aside, and the rest is computed.
     """
     computed: list[RecordChanges] = []
     poison: list[PoisonRecord] = []
@@ -138,16 +138,17 @@ def compute_batch(records: Iterable[StreamRecord], ledger: Ledger) -> ComputedBa
 def compute_in_time(
     record: StreamRecord, ledger: Ledger, seconds: float | None = None
 ) -> RecordChanges:
-    """Compute one record, or raise: within a second, if nothing else is said."""
+    """Compute one record, or raise: within one second by default."""
     return limit_time(seconds or SECONDS_PER_RECORD, lambda: compute_record(record, ledger))
 
 
 def is_newer(record: StreamRecord, ledger: Ledger, error: Exception) -> bool:
-    """Decide what a record that could not be computed means: the only place that does.
+    """Decide whether a record that cannot be computed is of a newer generation or poison.
 
-    Of a newer generation (rule 3): the code is older than the image, a deploy will better it.
-    An entity that no generation knows is of a newer ledger too, since the mapping's filter names
-    it. All else is poison, unless the other image is of a newer generation.
+    No other place decides it. A record is of a newer generation (rule 3) if the code is older
+    than the image; a deploy corrects that. An entity that no generation declares is of a newer
+    ledger too, since the mapping's filter names it. Any other record is poison, unless its other
+    image is of a newer generation.
     """
     if isinstance(error, NewerGenerationError) or record.entity not in ledger.entities:
         return True
@@ -155,10 +156,10 @@ def is_newer(record: StreamRecord, ledger: Ledger, error: Exception) -> bool:
 
 
 def compute_record(record: StreamRecord, ledger: Ledger) -> RecordChanges:
-    """Everything that follows from one record, or an exception: never a part.
+    """Compute everything that follows from one record, or raise: never a part of it.
 
-    Each image is read by the plan of its own generation, so that the difference is between what
-    was derived and counted of the old one and what is to be of the new one.
+    Each image is read by the plan of its own generation. The difference is between the rows and
+    amounts that the old image gave and those that the new image gives.
     """
     old, new = PlannedImage.parse(record.old, ledger), PlannedImage.parse(record.new, ledger)
     deltas: dict[ItemKey, Amount] = {}
@@ -170,12 +171,12 @@ def compute_record(record: StreamRecord, ledger: Ledger) -> RecordChanges:
     for tally, amount in old.amounts.items():
         add(slots.build_slot_key(tally, record.shard), -amount)
         if kept and slots.TallyName.parse(tally).aggregate in kept:
-            # What expired goes on counting, in a slot that no recount of what lives touches.
+            # An expired item stays counted, in a slot that no recount of live items touches.
             add(slots.build_kept_key(tally, record.shard), amount)
     for tally, amount in new.amounts.items():
         add(slots.build_slot_key(tally, record.shard), amount)
     for tally, amount in _compute_kept_amounts(record, ledger).items():
-        # It lives again, and is counted as what lives.
+        # The item is live again, and is counted with the live items.
         add(slots.build_kept_key(tally, record.shard), -amount)
     # Only a record whose own delta is zero takes no part (rule 10).
     changed = {key: delta for key, delta in deltas.items() if delta}
@@ -193,9 +194,9 @@ def _is_newer(image: Image | None, ledger: Ledger) -> bool:
 
 
 def _compute_kept_amounts(record: StreamRecord, ledger: Ledger) -> Mapping[str, Amount]:
-    """What has gone on counting of an item that is restored by this record from the archive.
+    """The amounts that stayed counted of an item that this record restores from the archive.
 
-    By the plan that it was archived under: an aggregate that came later never counted it.
+    They follow from the plan that it was archived under: a later aggregate never counted it.
     """
     mark, before = (
         image.get(RESTORED_MARK) if image else None for image in (record.new, record.old)
@@ -214,4 +215,4 @@ def _compute_kept_amounts(record: StreamRecord, ledger: Ledger) -> Mapping[str, 
 
 def _list_kept_aggregates(plan: EntityPlan | None) -> frozenset[str]:
     aggregates = plan.aggregates if plan else ()
-    return frozenset(each.name for each in aggregates if each.on_expiry == "keep")
+    return frozenset(aggregate.name for aggregate in aggregates if aggregate.on_expiry == "keep")

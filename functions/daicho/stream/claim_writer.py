@@ -11,7 +11,7 @@ from daicho.stream.claims import Claim, ShardClaims
 
 
 class ClaimTable(UpdatesItems, Protocol):
-    """What claiming needs of the table."""
+    """The operations of the table that claiming needs."""
 
 
 class ShardFullError(Exception):
@@ -19,15 +19,15 @@ class ShardFullError(Exception):
 
 
 class AlreadyAnnouncedError(Exception):
-    """An open claim would say that nobody has counted a record, where somebody may have."""
+    """An open claim would mark a record as not counted, and a batch may have counted it."""
 
 
 def put_claim(store: ClaimTable, shard: str, claim: Claim) -> bool:
     """Put a claim; False if there is one on the record already, whatever its state (rule 13).
 
     Raises:
-        FullError: the shard has no room for it.
-        AnnouncedError: it is an open one, and a batch has announced the record (rule 14).
+        ShardFullError: the shard has no room for it.
+        AlreadyAnnouncedError: it is an open one, and a batch has announced the record (rule 14).
     """
     change = claims.put_claim_update(shard, claim)
     try:
@@ -35,10 +35,10 @@ def put_claim(store: ClaimTable, shard: str, claim: Claim) -> bool:
     except ConditionFailedError as refused:
         if refused.item is None:
             raise RefusedError(f"{shard}: refused, but nothing stands there") from None
-        stands = ShardClaims.from_item(shard, refused.item)
-        if claim.seq in stands.claims:
+        shard_claims = ShardClaims.from_item(shard, refused.item)
+        if claim.seq in shard_claims.claims:
             return False
-        if stands.open >= claims.MAX_OPEN_CLAIMS:
+        if shard_claims.open >= claims.MAX_OPEN_CLAIMS:
             raise ShardFullError(shard) from None
         raise AlreadyAnnouncedError(claim.seq) from None
     return True

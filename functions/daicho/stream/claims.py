@@ -9,9 +9,9 @@ Each shard of the stream has an item, which is written once a batch::
     GSI2PK, GSI2SK      while any is open: so that a redrive finds the shard by one query
     ttl, held           30 days ahead, but never while any is open
 
-A claim says that a record is out of the projector's hands, for good: whatever its state, a batch
-leaves the record out (rule 14), and only a redrive applies it, once (rules 15, 16). A done claim
-stays for 72 hours, because an attempt that was given up may still find the record poison.
+A claim takes a record from the projector for good. Whatever the claim's state, a batch leaves the
+record out (rule 14), and only a redrive applies it, once (rules 15, 16). A done claim is kept for
+72 hours, because an attempt that was given up may still find the record poison.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from daicho.layout.retention import STREAM_SAFETY_WINDOW
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
@@ -29,13 +30,13 @@ from daicho.stream.records import StreamRecord
 
 State = Literal["open", "uncertain", "discarded", "done"]
 """``open``: nobody has counted the record. ``uncertain``: somebody may have. ``discarded``: Lambda
-gave it up, and its slots' numbers say what was counted. ``done``: applied."""
+gave it up, and its slots' numbers show what was counted. ``done``: applied."""
 
 MAX_OPEN_CLAIMS = 1_000
 """Open claims of one shard (rule 18)."""
 MAX_DONE_CLAIMS = 2_000
 """Done claims of one shard: with those that are open they fit into an item's 400 KB."""
-DONE_CLAIM_RETENTION = dt.timedelta(hours=72)
+DONE_CLAIM_RETENTION = STREAM_SAFETY_WINDOW
 SHARD_ITEM_RETENTION = dt.timedelta(days=30)
 NEVER = 32_503_680_000
 """The year 3000, in epoch seconds: the expiry of what must not expire."""
@@ -63,7 +64,7 @@ class Claim:
 
     @classmethod
     def for_record(cls, record: StreamRecord, state: State, now: dt.datetime) -> Claim:
-        """A claim on a record, whatever can be read of it."""
+        """A claim on a record, with as much of it as can be read."""
         return cls(record.seq, state, record.entity or "", _generation(record), now)
 
     @classmethod
@@ -91,7 +92,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class ShardClaims:
-    """What stands in a shard item."""
+    """The content of a shard item."""
 
     id: str
     announced: str = ""
@@ -100,15 +101,15 @@ class ShardClaims:
 
     @classmethod
     def from_item(cls, shard: str, image: Image | None) -> ShardClaims:
-        """Read a shard item; none is one without claims."""
+        """Read a shard item; None gives a shard without claims."""
         if image is None:
             return cls(shard)
-        found = [Claim.parse(name, image[name]) for name in image if name.startswith(_PREFIX)]
+        claims = [Claim.parse(name, image[name]) for name in image if name.startswith(_PREFIX)]
         return cls(
             shard,
             attributes.get_text(image, "announced") or "",
             attributes.get_integer(image, "open") or 0,
-            {claim.seq: claim for claim in sorted(found, key=lambda claim: claim.seq)},
+            {claim.seq: claim for claim in sorted(claims, key=lambda claim: claim.seq)},
         )
 
     @property
@@ -141,9 +142,9 @@ def render_payload_name(shard: str, seq: str) -> str:
 def put_claim_update(shard: str, claim: Claim) -> Update:
     """Put a claim if there is none on the record, whatever its state (rule 13).
 
-    A claim in state ``open`` is good only while no batch has announced the record (rule 14): else
-    an attempt of older or newer code, which could compute it, may have counted it. And it is put
-    only while the shard has fewer than 1,000 open claims (rule 18).
+    A claim in state ``open`` is good only while no batch has announced the record (rule 14):
+    otherwise an attempt of older or newer code, which could compute it, may have counted it. And
+    it is put only while the shard has fewer than 1,000 open claims (rule 18).
     """
     names = {"#claim": claim.name, "#open": "open", "#ttl": "ttl"}
     condition = "attribute_not_exists(#claim) AND (attribute_not_exists(#open) OR #open < :most)"
@@ -171,7 +172,7 @@ def put_claim_update(shard: str, claim: Claim) -> Update:
 def announce_update(shard: str, last: str, now: dt.datetime) -> Update:
     """Raise the announced number to ``last``, the last record about to be written (rule 14).
 
-    Never lowers it. Either answer, the new item or the one that refused it, brings the claims.
+    Never lowers it. Both answers, the new item and the item that refused it, hold the claims.
     The item expires 30 days later, long after its shard is gone, unless a claim holds it.
     """
     return Update(
@@ -188,7 +189,7 @@ def announce_update(shard: str, last: str, now: dt.datetime) -> Update:
 
 def finish_update(shard: str, claim: Claim, now: dt.datetime) -> Update:
     """Make a claim done if it is as read: a part of the transaction that counts its record."""
-    done = Claim(claim.seq, "done", "", 0, now)  # short: these are the many
+    done = Claim(claim.seq, "done", "", 0, now)  # short: most claims are done
     return Update(
         build_shard_key(shard),
         "SET #claim = :finished ADD #open :less, #done :one",
@@ -233,10 +234,10 @@ def unlist_shard_update(shard: str, now: dt.datetime) -> Update:
 
 def _generation(record: StreamRecord) -> int:
     """The newest generation of the record's images; 0 if it cannot be read."""
-    found = [0]
+    generations = [0]
     for image in (record.old, record.new):
         try:
-            found.append(attributes.get_integer(image or {}, "gen") or 0)
+            generations.append(attributes.get_integer(image or {}, "gen") or 0)
         except (KeyError, TypeError, ValueError, ArithmeticError):
             continue
-    return max(found)
+    return max(generations)

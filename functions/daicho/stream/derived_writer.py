@@ -6,7 +6,7 @@ import datetime as dt
 from typing import Protocol
 
 from daicho.errors import ConditionFailedError
-from daicho.layout.tombstone import TOMBSTONE_RETENTION
+from daicho.layout.retention import TOMBSTONE_RETENTION
 from daicho.storage import attributes
 from daicho.storage.protocols import PutsItems
 from daicho.storage.requests import to_key_image
@@ -15,11 +15,11 @@ from daicho.tally import slots
 
 
 class DerivedItemTable(PutsItems, Protocol):
-    """What this needs of the table."""
+    """The operations of the table that this needs."""
 
 
 def write_derived_item(store: DerivedItemTable, write: DerivedWrite, now: dt.datetime) -> None:
-    """Put, or leave a tombstone even where nothing stood; not over what is as new or newer."""
+    """Put the row, or a tombstone even where no item existed; never over an equal or newer item."""
     item = {**to_key_image(write.key), "seq": {"S": write.seq}}
     if write.row is None:
         item["ttl"] = attributes.to_value(int((now + TOMBSTONE_RETENTION).timestamp()))

@@ -1,4 +1,4 @@
-"""What Lambda lays into the on-failure bucket when it gives a batch up: pure.
+"""The object that Lambda writes to the on-failure bucket when it gives up a batch: pure.
 
 The object is JSON with ``requestContext`` (the function, and why the batch was given up),
 ``DDBStreamBatchInfo`` (the shard, and the first and last number) and ``payload``, the whole event.
@@ -27,12 +27,12 @@ _RANDOM_PARTS = 5
 
 
 class UnreadableBatchError(DaichoError):
-    """An object that is not what Lambda lays down."""
+    """An object that is no batch written by Lambda."""
 
 
 @dataclass(frozen=True)
 class OnFailureRecord:
-    """A batch that Lambda gave up. ``function``: the name of the one that should have done it."""
+    """A batch that Lambda gave up. ``function``: the function that should have done it."""
 
     name: str
     function: str
@@ -48,23 +48,23 @@ class OnFailureRecord:
         """Read an object.
 
         Raises:
-            DiscardedError: it is something else.
+            UnreadableBatchError: it is something else.
         """
         try:
-            found = json.loads(body)
-            asked, about, payload = (
-                found[part] for part in ("requestContext", "DDBStreamBatchInfo", "payload")
+            document = json.loads(body)
+            request, batch_info, payload = (
+                document[part] for part in ("requestContext", "DDBStreamBatchInfo", "payload")
             )
-            if about["shardId"] != parse_shard(name):
-                raise ValueError(about["shardId"])
+            if batch_info["shardId"] != parse_shard(name):
+                raise ValueError(batch_info["shardId"])
             return cls(
                 name=name,
-                function=asked["functionArn"].split(":function:")[1].split(":")[0],
-                condition=asked["condition"],
-                shard=about["shardId"],
-                first=about["startSequenceNumber"],
-                last=about["endSequenceNumber"],
-                at=found["timestamp"],
+                function=request["functionArn"].split(":function:")[1].split(":")[0],
+                condition=request["condition"],
+                shard=batch_info["shardId"],
+                first=batch_info["startSequenceNumber"],
+                last=batch_info["endSequenceNumber"],
+                at=document["timestamp"],
                 event=json.loads(payload) if isinstance(payload, str) else payload,
             )
         except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
@@ -82,11 +82,11 @@ class OnFailureRecord:
     def summary(self) -> dict[str, str]:
         """The object as a report shows it."""
         shown = ("name", "function", "condition", "shard", "first", "last", "at")
-        return {each: getattr(self, each) for each in shown}
+        return {name: getattr(self, name) for name in shown}
 
 
 def parse_group_name(name: str) -> str:
-    """The part of an object's name that tells its mapping, shard and second.
+    """The part of an object's name that holds its mapping, shard and second.
 
     Names sort by it, and a shard's batches are given up one after the other; within one second
     the rest of the name is random.
@@ -96,13 +96,13 @@ def parse_group_name(name: str) -> str:
 
 
 def parse_shard(name: str) -> str:
-    """The shard that a name tells; "" of one that tells none."""
+    """The shard in an object's name; "" if the name holds none."""
     parts = name.split("/")
     return parts[_SHARD] if len(parts) > _SHARD + 1 else ""
 
 
 def render_done_name(name: str) -> str:
-    """Where an object goes when all of its records are done."""
+    """The name that an object gets when all of its records are done."""
     return f"{DONE_PREFIX}{name}"
 
 
@@ -119,9 +119,9 @@ class TenantSplit:
 
 
 def split_by_tenant(body: bytes, tenant: str) -> TenantSplit:
-    """Part a document: a quarantined record, or a batch that was given up.
+    """Split a document: a quarantined record, or a batch that was given up.
 
-    What is neither holds nothing of the tenant that could be told from others'.
+    Any other document has no record that can be attributed to the tenant.
     """
     nothing = TenantSplit("", (), body)
     try:
@@ -148,5 +148,5 @@ def split_by_tenant(body: bytes, tenant: str) -> TenantSplit:
 def _split_records(records: Sequence[Any], tenant: str) -> tuple[list[Any], list[Any]]:
     """The tenant's records, and all others."""
     whose = keys.render_prefix(tenant)
-    mine = [each for each in records if each["dynamodb"]["Keys"]["PK"]["S"].startswith(whose)]
-    return mine, [each for each in records if each not in mine]
+    mine = [record for record in records if record["dynamodb"]["Keys"]["PK"]["S"].startswith(whose)]
+    return mine, [record for record in records if record not in mine]

@@ -1,8 +1,8 @@
-"""The projector: keeps derived items and aggregates what their base items say they are.
+"""The projector: keeps derived items and aggregates consistent with their base items.
 
-Compute everything, set aside what cannot be computed, announce, fold, write. Each write carries
-the number of the record that caused it and never goes backwards, so that any record may come
-again, late, out of order, or from an attempt that was given up and still writes.
+It computes all records, sets aside those that cannot be computed, announces, folds and writes.
+Each write carries the number of the record that caused it and never goes backwards. So any record
+may come again, late, out of order, or from an attempt that was given up and still writes.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from daicho.tally.immediate_rollup import ImmediateRollup
 
 
 class ProjectorTable(GetsItems, QueriesItems, PutsItems, UpdatesItems, Protocol):
-    """What the projector needs of the table. It reads for totals that it rolls up at once."""
+    """The operations of the table that the projector needs; reads are for immediate rollups."""
 
 
 def _ignore_metrics(_counts: Mapping[str, int]) -> None:
-    """Where nobody listens."""
+    """Discard the counts: the default of ``tell``."""
 
 
 class Projector:
-    """Carries batches out on one table. ``threads`` writes go on at once; 1 is in order.
+    """Processes batches on one table. ``threads`` writes run at once; 1 writes in order.
 
-    ``tell`` hears of each batch how many records it quarantined and how many claims its shard has
-    open, where there are any.
+    ``tell`` receives for each batch how many records it quarantined and how many open claims its
+    shard has, where there are any.
     """
 
     def __init__(
@@ -61,25 +61,29 @@ class Projector:
         self._tell = tell
 
     def project(self, batch: Batch, patience: RetryBudget) -> str | None:
-        """Work a batch off; gives the number of the lowest record not known to be done, or None.
+        """Process a batch; gives the number of the lowest record not known to be done, or None.
 
         Raises:
-            RefusedError: DynamoDB refuses a write for good, which computing should have seen.
+            RefusedError: DynamoDB refuses a write for good; computing should have detected that.
         """
-        found = compute_batch(batch.records, self._ledger)
-        aside = self._quarantine.set_aside(found.poison, patience, self._map)
+        computed_batch = compute_batch(batch.records, self._ledger)
+        aside = self._quarantine.set_aside(computed_batch.poison, patience, self._map)
         if aside.claimed:
             self._tell({"RecordsQuarantined": aside.claimed})
         if not aside.known:
             return batch.records[0].number  # rule 13: nothing of the batch is written
         # What stops a batch: the first record of a newer generation, or, before that one, the
         # first that there is no room to set aside (rules 3, 18).
-        stop = aside.stop or found.stop
-        done = [each for each in found.computed if stop is None or each.record.seq < stop.seq]
+        stop = aside.stop or computed_batch.stop
+        done = [
+            changes
+            for changes in computed_batch.computed
+            if stop is None or changes.record.seq < stop.seq
+        ]
         left = self._write_all(batch.shard, done, patience)
         if left is None:
             return batch.records[0].number
-        undone = [each.lowest for each in left]
+        undone = [write.lowest for write in left]
         if stop is not None:
             undone.append(stop.seq)
             # A quick return would burn the mapping's retries and lose good records (rule 3).
@@ -90,21 +94,25 @@ class Projector:
     def _write_all(
         self, shard: str, computed: list[RecordChanges], patience: RetryBudget
     ) -> tuple[ProjectorWrite, ...] | None:
-        """Write what follows from the records; gives what is not known to be done.
+        """Write the changes of the records; gives the writes that are not known to be done.
 
         None: the announcement is not known to have gone through, so nothing was written.
         """
         writes = fold_batch(computed)
         if not writes:
             return ()
-        stands = self._quarantine.announce(shard, max(each.last for each in writes), patience)
-        if stands is None:
+        shard_claims = self._quarantine.announce(
+            shard, max(write.last for write in writes), patience
+        )
+        if shard_claims is None:
             return None
-        if stands.open:
-            self._tell({"ClaimsOpen": stands.open})
-        if stands.claims:
-            # Left out before folding: what a claimed record changed is the redrive's (rule 14).
-            writes = fold_batch([each for each in computed if each.record.seq not in stands.claims])
+        if shard_claims.open:
+            self._tell({"ClaimsOpen": shard_claims.open})
+        if shard_claims.claims:
+            # Claimed records are left out before folding: a redrive applies them (rule 14).
+            writes = fold_batch(
+                [changes for changes in computed if changes.record.seq not in shard_claims.claims]
+            )
         left = retry_all(writes, self._write, patience, self._map)
         if not left:  # else no time is left either
             counted = (write.key.pk for write in writes if isinstance(write, SlotWrite))
@@ -118,7 +126,7 @@ class Projector:
             self._count(write)
 
     def _count(self, write: SlotWrite) -> None:
-        """Rule 9: count the whole; what is refused says where to go on, until nothing remains."""
+        """Rule 9: count all parts; a refusal shows which of them remain, until none does."""
         parts = write.parts
         while parts:
             change = slots.add_delta(

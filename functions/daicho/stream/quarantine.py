@@ -1,9 +1,9 @@
 """Setting poison aside, so that nothing behind it waits (EXACTNESS rules 13, 14, 18).
 
-The order is what makes it safe, whoever else is at the same records at the same time: a record's
-payload, then its claim, then the batch's announcement, and only then anything that is derived or
-counted. A claim that was put before anybody announced its record is one on a record that nobody
-has counted; and who announces a record learns of all claims that were put before.
+The order makes it safe, whichever other attempts process the same records at the same time: a
+record's payload, then its claim, then the batch's announcement, and only then any derived item or
+count. A claim that was put before any announcement of its record is on a record that nobody has
+counted. An announcement returns all claims that were put before it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_MESSAGE_CHARACTERS = 1_000
 
 
 class QuarantineBucket(Protocol):
-    """What the quarantine needs of the bucket."""
+    """The operations of the bucket that the quarantine needs."""
 
     def create(self, key: str, body: bytes, metadata: Mapping[str, str], kind: str) -> bool:
         """Create an object; False if one of that name exists."""
@@ -39,7 +39,7 @@ class QuarantineBucket(Protocol):
 
 @dataclass(frozen=True)
 class QuarantineResult:
-    """What became of a batch's poison.
+    """The result of setting a batch's poison aside.
 
     ``known``: every payload and claim is known to be written, up to ``stop``, the first record
     that there is no room for. ``claimed``: how many records have a claim by now.
@@ -63,7 +63,7 @@ class Quarantine:
     def set_aside(
         self, poison: Iterable[PoisonRecord], patience: RetryBudget, map_all: Mapper
     ) -> QuarantineResult:
-        """Lay all payloads down, then claim record after record in ascending order (rule 13)."""
+        """Write all payloads, then claim record after record in ascending order (rule 13)."""
         waiting = tuple(poison)
         if retry_all(waiting, self._write_payload, patience, map_all):
             return QuarantineResult(known=False)
@@ -76,21 +76,21 @@ class Quarantine:
         return QuarantineResult(claimed=len(waiting))
 
     def announce(self, shard: str, last: str, patience: RetryBudget) -> ShardClaims | None:
-        """Announce what is about to be written, and learn the shard's claims (rule 14).
+        """Announce the writes that are about to begin, and read the shard's claims (rule 14).
 
         None if that is not known to have gone through: then nothing may be written.
         """
-        found: list[ShardClaims] = []
+        answers: list[ShardClaims] = []
 
         def attempt(change: Update) -> None:
             try:
                 image = apply_update(self._store, change, "ALL_NEW")
-                found.append(ShardClaims.from_item(shard, image))
+                answers.append(ShardClaims.from_item(shard, image))
             except ConditionFailedError as refused:  # as much was announced already
-                found.append(ShardClaims.from_item(shard, refused.item))
+                answers.append(ShardClaims.from_item(shard, refused.item))
 
         retry_all([claims.announce_update(shard, last, self._now())], attempt, patience)
-        return found[-1] if found else None
+        return answers[-1] if answers else None
 
     def _write_claim(self, record: StreamRecord) -> None:
         """Claim a record that is poison, unless that was done before."""
@@ -103,12 +103,12 @@ class Quarantine:
     def _write_payload(self, poison: PoisonRecord) -> None:
         name = claims.render_payload_name(poison.record.shard, poison.record.seq)
         body = json.dumps(build_payload(poison, self._now()), ensure_ascii=False).encode()
-        # What exists is the same record, with the error of who met it first.
+        # An existing object is the same record, with the error of the first attempt that met it.
         self._objects.create(name, body, {}, "application/json")
 
 
 def build_payload(poison: PoisonRecord, now: dt.datetime) -> dict[str, Any]:
-    """What is kept of a poison record: all of it, and what went wrong."""
+    """The payload of a poison record: all of the record, and its error."""
     return {
         "shard": poison.record.shard,
         "record": poison.record.raw,

@@ -20,7 +20,7 @@ TTL_PROCESS = ("Service", "dynamodb.amazonaws.com")
 
 
 class EventError(DaichoError):
-    """An event that is not what the mapping was set up to send."""
+    """An event of another form than the mapping is set up to send."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class StreamRecord:
 
     @property
     def entity(self) -> str | None:
-        """The entity's name; None of what is no base item, neither now nor before."""
+        """The entity's name; None if the item is no base item, neither now nor before."""
         names = [image.get("type", {}).get("S") for image in (self.new, self.old) if image]
         return next(filter(None, names), None)
 
@@ -60,10 +60,10 @@ class Batch:
     def parse(cls, event: Mapping[str, Any], *, emulated: bool = False) -> Batch:
         """Read an event.
 
-        The mapping has a tumbling window so that events name their shard: the slots of an
-        aggregate are told apart by it (rule 9), so an event without one cannot be counted.
+        The mapping has a tumbling window so that events name their shard. The shard distinguishes
+        the slots of an aggregate (rule 9), so an event without one cannot be counted.
         ``emulated``: the local AWS, whose stream has one shard that events do not name, and
-        where what plays the TTL process marks an item before it removes it.
+        whose emulation of the TTL process marks an item before it removes it.
 
         Raises:
             EventError: no shard, or a record without a number, key or image that it should have.
@@ -72,7 +72,7 @@ class Batch:
         if not shard:
             raise EventError("the event names no shard: the mapping has lost its tumbling window")
         try:
-            read = [_parse_record(each, shard, emulated) for each in event.get("Records") or ()]
+            read = [_parse_record(record, shard, emulated) for record in event.get("Records") or ()]
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise EventError(f"no record of a table's stream: {error!r}") from error
         once = {record.seq: record for record in read}
@@ -94,7 +94,7 @@ def _parse_record(record: Mapping[str, Any], shard: str, emulated: bool) -> Stre
     old, new = change.get("OldImage") or None, change.get("NewImage") or None
     removed = record["eventName"] == "REMOVE"
     if (old is None and record["eventName"] != "INSERT") or (new is None and not removed):
-        # Taken for an item that was not there before, or is gone now, it would be counted wrongly.
+        # Read as an item that did not exist before, or does not exist now, it would be miscounted.
         raise EventError("a change without its images: the stream's view type is another")
     by = record.get("userIdentity") or {}
     expired = removed and (by.get("type"), by.get("principalId")) == TTL_PROCESS

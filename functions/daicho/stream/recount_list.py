@@ -1,7 +1,7 @@
-"""The recount list: tallies of which nobody can know any more what they hold. Pure.
+"""The recount list: tallies whose correct value can no longer be known. Pure.
 
-An item for each: ``PK #recount``, ``SK`` the tally, with the numbers of the records that could
-not be decided. A recount is a rebuild into fresh slots (EXACTNESS rule 17).
+Each tally has an item: ``PK #recount``, ``SK`` the tally, with the numbers of the records that
+could not be decided. A recount is a rebuild into fresh slots (EXACTNESS rule 17).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from daicho.storage.requests import Update
 
 LIST = keys.render("", "recount")
 MAX_NUMBERS = 100
-"""Numbers that one tally's item names: more would tell nobody more."""
+"""Numbers that one tally's item names: more of them would help nobody."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def build_recount_key(tally: str) -> ItemKey:
 def build_recount_mark(tally: str, seq: str, existing: Image | None, now: dt.datetime) -> Update:
     """Put a tally on the list because of the record ``seq``; twice is once.
 
-    ``stands``: its item as it was read, which tells whether there is room for another number.
+    ``existing``: its item as it was read, which shows whether there is room for another number.
     """
     names = {"#tally": "tally", "#since": "since"}
     values = {":tally": {"S": tally}, ":now": {"S": keys.render_instant(now)}}

@@ -1,7 +1,7 @@
 """A deadline for pure code: past it a record is one that cannot be computed (rule 2).
 
-It is of the processor's time, not of the clock's: what computes for ever uses it up, and a machine
-that stands still for a second, or shares its processor with others, makes no poison.
+It limits the processor's time, not the clock's. Code that computes for ever uses it up, and a
+machine that pauses for a second, or shares its processor with others, makes no poison.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ class TooLongError(Exception):
 
 
 def limit_time(seconds: float, work: Callable[[], T]) -> T:
-    """Give what ``work`` gives, or raise TooLongError when the time is up: never both.
+    """Return the result of ``work``, or raise TooLongError when the time is up: never both.
 
     ``seconds`` are those that the process computes, in all its threads together.
 
-    By a timer, because the code that hangs will not look at a clock. The timer may go off between
-    any two steps, also when the work has just ended; then its result is lost, and who calls this
-    is given nothing of it. After that, and after anything else that ends the work, it is silent.
-    Timers reach the main thread only, which is where Lambda runs handlers; elsewhere there is no
-    deadline.
+    A timer enforces it, because code that hangs does not check a clock. The timer may go off
+    between any two steps, also when the work has just ended; then its result is lost, and the
+    caller gets no part of it. After that, and after anything else that ends the work, the timer
+    is silent. Timers reach the main thread only, in which Lambda runs handlers; in other threads
+    there is no deadline.
     """
     if threading.current_thread() is not threading.main_thread():
         return work()

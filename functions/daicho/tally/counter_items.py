@@ -11,11 +11,12 @@ slot   ``PK`` = tenant, ``*``Entity.counter, since, within, number    ``SK`` = b
 total  as an aggregate's: `derived_items.tally_partition`, ``total``
 ====== ======================================================= ==========================
 
-The *head* says how many slots there are, which only ever grows: a slot that nobody writes any more
-would still have to be read. It is written by rollups alone, and its revision is theirs. Until the
-first of them there is no head; then each slot's item says how many slots its writer knew of.
+The *head* holds the number of slots, which only ever grows: a slot that nobody writes any more
+would still have to be read. Only rollups write it, and its revision is theirs. Until the first of
+them there is no head; then each slot's item holds the number of slots that its writer knew of.
 
-What a slot holds only rises. So "the slot is as read" is its number of votes, without a revision.
+A slot's votes only rise. So the condition that a slot is as read compares its votes, without a
+revision.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ some dozens carries a fifth more than the mean."""
 
 @dataclass(frozen=True)
 class CounterName:
-    """What the partition keys of a fast counter say: one counter of one ``within``."""
+    """The parts of a fast counter's partition keys: one counter of one ``within``."""
 
     tenant: str
     entity: str
@@ -67,7 +68,7 @@ class CounterName:
 
     @property
     def head_key(self) -> ItemKey:
-        """The item that says how many slots there are."""
+        """The item that holds the number of slots."""
         return ItemKey(self._render_partition(HEAD_SORT_KEY), HEAD_SORT_KEY)
 
     def render_slot_key(self, number: int) -> str:
@@ -86,7 +87,7 @@ def is_counter_partition(partition: str) -> bool:
 
 
 def read_whole_number(partition: str) -> str:
-    """What is rolled up at once: a tally by itself, a fast counter with all its slots."""
+    """The key of the unit of a rollup: a tally by itself, a fast counter with all its slots."""
     return (
         CounterName.parse(partition).head_key.pk if is_counter_partition(partition) else partition
     )
@@ -114,7 +115,7 @@ def read_votes(image: Image | None) -> int:
 
 
 def read_slot_count(image: Image | None) -> int:
-    """How many slots a head or a slot's item says that there are; 0 if there is none."""
+    """The number of slots that a head or a slot's item holds; 0 if there is none."""
     return (attributes.get_integer(image, "slots") or 0) if image is not None else 0
 
 
@@ -130,9 +131,9 @@ def add_vote(
 ) -> Update:
     """Count one vote in a slot: one write unit, and one more where the slot was clean.
 
-    Without a condition: nothing tells it from its own repeat, so it must never be repeated.
-    ``throttled`` is how often the vote was turned away by other slots before: it is told here,
-    because a slot that is throttled takes no writes, and one of its own would be a write more.
+    It has no condition: it cannot be distinguished from its own repeat, so it must never be
+    repeated. ``throttled`` is how often other slots refused the vote before. It is stored here,
+    because a throttled slot takes no writes, and an item of its own would be a write more.
     """
     counted, values = "ADD #items :one", {":one": {"N": "1"}}
     if throttled:
@@ -163,29 +164,29 @@ class CounterReading:
     @property
     def votes(self) -> dict[tuple[str, ...], int]:
         """Votes by group."""
-        found: dict[tuple[str, ...], int] = {}
+        votes: dict[tuple[str, ...], int] = {}
         for image in self.images:
             by = parse_group(image)
-            found[by] = found.get(by, 0) + read_votes(image)
-        return found
+            votes[by] = votes.get(by, 0) + read_votes(image)
+        return votes
 
     @property
     def throttled(self) -> int:
-        """How often votes that were counted in the end had been turned away."""
+        """How often slots refused votes that were counted in the end."""
         return sum(attributes.get_integer(image, "throttled") or 0 for image in self.images)
 
     @property
     def dirty(self) -> tuple[Image, ...]:
-        """Slots that the totals do not hold all of."""
+        """Slots whose votes the totals do not all hold."""
         return tuple(image for image in self.images if "GSI2PK" in image)
 
 
 def grow_slots(slot_count: int, votes: int, throttled: int, seconds: float) -> int:
-    """How many slots there are to be after so many votes, in so many seconds, over ``known``.
+    """The new number of slots, after so many votes in so many seconds over ``slot_count`` slots.
 
-    A slot that runs hot takes the number to what the votes a second ask for; one that throttled
-    doubles it, because what came is more than what was counted. It never falls, so it does not
-    rise where no time has passed: two clocks that differ tell no rate.
+    A hot slot raises the number to what the votes a second require. A throttled slot doubles it,
+    because more votes came than were counted. The number never falls, so it does not rise where
+    no time has passed: two clocks that differ give no rate.
     """
     rate = votes / max(1.0, seconds) if seconds > 0 else 0.0
     wanted = slot_count
@@ -229,7 +230,7 @@ def write_head(
 def write_total(tally: str, votes: int, turn: int, place: ItemKey | None) -> Update:
     """Write a group's total unless a later rollup did: ``turn`` is the head's revision.
 
-    A later turn read the slots later, and what they hold only rises.
+    A later turn read the slots later, and their votes only rise.
     """
     values: dict[str, AttributeValue] = {
         ":items": attributes.to_value(votes),
@@ -250,9 +251,9 @@ def clear_dirty_mark(slot: Image) -> Update:
     )
 
 
-def _to_seconds(head: Image | None, found: CounterReading, now: dt.datetime) -> float:
-    """Since the rollup before; since the first vote if there was none."""
-    began = [head["at"]["S"]] if head is not None else list(_mark_dirty(found.dirty))
+def _to_seconds(head: Image | None, reading: CounterReading, now: dt.datetime) -> float:
+    """The seconds since the rollup before, or since the first vote if there was none."""
+    began = [head["at"]["S"]] if head is not None else list(_mark_dirty(reading.dirty))
     if not began:
         return 0.0
     return (now - dt.datetime.fromisoformat(min(began))).total_seconds()

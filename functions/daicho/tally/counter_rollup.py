@@ -1,11 +1,11 @@
 """Rollup of a fast counter: all its slots to totals and ranking, and as many slots as it needs.
 
 Rule 12 as for aggregates, with one revision for all groups of a counter: the head's. A rollup
-reads it before the slots and raises it after them, if it is unchanged; what it writes then carries
-it, and never replaces what a later one wrote. It may be cut off anywhere: marks go last.
+reads it before the slots and raises it after them, if it is unchanged. Its totals then carry it,
+and never replace those of a later rollup. It may be cut off anywhere: marks go last.
 
 One counter may have 2,000 slots of 100 candidates, and while it is voted on its marks come back as
-fast as they go. So a rollup takes marks away for some seconds only: what is left is found again.
+fast as they go. So a rollup takes marks away for some seconds only: the next one finds the rest.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _log = logging.getLogger(__name__)
 MAX_STARTS = 3
 """How often a counter is started over when another rollup is at it; then that one has done it."""
 CLEANING_S = 5.0
-"""What one counter's marks get of a run: others wait behind it."""
+"""The seconds of a run for one counter's marks: others wait behind it."""
 
 RankingPlacer = Callable[[TallyName, EntityPlan, AggregatePlan, Amount], ItemKey | None]
 
 
 class CounterRollupTable(GetsItems, QueriesItems, UpdatesItems, Protocol):
-    """What the rollup needs of the table."""
+    """The operations of the table that the rollup needs."""
 
 
 def roll_up_counter(
@@ -48,9 +48,9 @@ def roll_up_counter(
     place: RankingPlacer,
     patience: RetryBudget,
 ) -> counter_items.CounterReading:
-    """Bring the totals of a counter up to its slots; gives what was read.
+    """Bring the totals of a counter up to its slots; gives the slots as read.
 
-    ``partition`` is that of a slot which is marked; ``place`` says where a total is ranked.
+    ``partition`` is that of a slot which is marked; ``place`` gives a total's place.
 
     Raises:
         StoreError: what is not done stays marked.
@@ -62,17 +62,17 @@ def roll_up_counter(
     for _ in range(MAX_STARTS):
         head = store.get(name.head_key, consistent=True)
         began = now()  # behind the head: of the rollup that wrote it this is the time since then
-        found = counter_slots.read(store, name, marked, counter_items.read_slot_count(head))
-        change = counter_items.write_head(name, head, found, began)
+        reading = counter_slots.read(store, name, marked, counter_items.read_slot_count(head))
+        change = counter_items.write_head(name, head, reading, began)
         if not try_update(store, change):
             continue
         if (
             number := counter_items.read_slot_count({"slots": change.values[":slots"]})
-        ) > found.slots:
+        ) > reading.slots:
             _log.warning("slots ran hot", extra={"counter": name.head_key.pk, "slots": number})
         turn = get_integer(change.values, ":new") or 0
-        votes = found.votes
-        for by in dict.fromkeys(map(counter_items.parse_group, found.dirty)):
+        votes = reading.votes
+        for by in dict.fromkeys(map(counter_items.parse_group, reading.dirty)):
             if not patience.has_time_left:
                 raise UnavailableError(f"no time was left for all totals of {name.head_key.pk}")
             tally_name = TallyName(
@@ -85,9 +85,9 @@ def roll_up_counter(
             ranked = place(tally_name, plan, counter.tally, amount)
             try_update(store, counter_items.write_total(tally, votes[by], turn, ranked))
         until = max(patience.reserve, patience.remaining() - CLEANING_S)
-        for slot in found.dirty:
+        for slot in reading.dirty:
             if patience.remaining() <= until:
                 break
             try_update(store, counter_items.clear_dirty_mark(slot))
-        return found
+        return reading
     return counter_items.CounterReading(0, ())

@@ -14,15 +14,15 @@ from daicho.storage.requests import Query
 from daicho.tally import counter_items
 
 ATTEMPTS = 3
-"""Slots that a vote tries: the next is another, and one that is throttled has counted nothing."""
+"""How many slots a vote tries, each another one. A throttled slot has counted nothing."""
 
 
 class CounterReader(QueriesItems, Protocol):
-    """What reading needs of the table."""
+    """The operations of the table that reading needs."""
 
 
 class SendOnceTable(Protocol):
-    """A table whose client asks once: no repeat of its own."""
+    """A table whose client sends each request once and repeats none."""
 
     def update(
         self,
@@ -47,12 +47,12 @@ def add(
 ) -> None:
     """Count a vote in a slot drawn at random.
 
-    It tells the rollup how often it was turned away on its way, where more slots would help: not
-    where the limit is the table's or the account's.
+    It reports to the rollup how often slots refused it, where more slots would help: not where
+    the limit is the table's or the account's.
 
     Raises:
         UnansweredError: nobody knows whether it was counted; it is not sent again.
-        ThrottledError: slot after slot turned it away, so it is not counted.
+        ThrottledError: slot after slot refused it, so it is not counted.
         UnavailableError: it was never sent.
     """
     tried: list[int] = []
@@ -84,24 +84,24 @@ def read(
 ) -> counter_items.CounterReading:
     """Read all slots, strongly consistent, beginning with the number ``first``.
 
-    ``slots`` is how many there are as far as is known. A slot's item may know of more.
+    ``slots`` is how many there are as far as is known. A slot's item may hold a higher number.
     """
-    found: list[Image] = []
+    images: list[Image] = []
     done: set[int] = set()
     waiting = [first]
     while waiting:
         for number in waiting:
             query = Query(name.render_slot_key(number), consistent=True)
-            found += (item for page in table.query_pages(query) for item in page.items)
+            images += (item for page in table.query_pages(query) for item in page.items)
             done.add(number)
-        slots = max(slots, *(counter_items.read_slot_count(image) for image in found), 0)
+        slots = max(slots, *(counter_items.read_slot_count(image) for image in images), 0)
         waiting = [number for number in range(slots) if number not in done]
-    return counter_items.CounterReading(max(slots, first + 1), tuple(found))
+    return counter_items.CounterReading(max(slots, first + 1), tuple(images))
 
 
 def _draw_slots(slots: int, tried: Sequence[int], random: Callable[[], float]) -> int:
     """A slot that was not tried yet, each with the same chance."""
     number = int(random() * (slots - len(tried)))
-    for each in sorted(tried):
-        number += number >= each
+    for tried_number in sorted(tried):
+        number += number >= tried_number
     return number

@@ -1,8 +1,9 @@
-"""Where dirty marks may stand: over how many partitions of GSI2 they were ever spread.
+"""The partitions of GSI2 that may hold dirty marks: as many as marks were ever spread over.
 
-`DIRTY_SHARDS` says over how many they are spread now. Were it lowered, marks would be left in
-partitions that nobody reads, and whatever is marked is not marked anew. So the table remembers the
-most that a rollup of it was ever told, and all of those are read: half a unit for each a run.
+`DIRTY_SHARDS` is the number that they are spread over now. If it were lowered, marks would be left
+in partitions that nobody reads, and a marked slot is not marked anew. So the table stores the
+highest number that a rollup of it ever had, and all of those partitions are read: half a unit for
+each a run.
 """
 
 from __future__ import annotations
@@ -15,22 +16,22 @@ from daicho.storage.protocols import GetsItems, UpdatesItems, try_update
 from daicho.storage.requests import Update
 
 MAX_REMEMBERED = ItemKey(keys.render("", "dirty"), "shards")
-"""The item that remembers it."""
+"""The item that holds that number."""
 
 
 class DirtyShardsTable(GetsItems, UpdatesItems, Protocol):
-    """What this needs of the table."""
+    """The operations of the table that this needs."""
 
 
 def remember_shards(store: DirtyShardsTable, shards: int) -> int:
-    """The most partitions that marks were ever spread over; ``shards`` are those of now.
+    """The most partitions that marks were ever spread over; ``shards`` is the current number.
 
     Raises:
-        StoreError: nobody knows it at this moment.
+        StoreError: the number cannot be read at this moment.
     """
-    while (known := _read_shards(store)) < shards:
-        try_update(store, _raise_shards(shards))  # refused: another rollup knows of more
-    return known
+    while (shard_count := _read_shards(store)) < shards:
+        try_update(store, _raise_shards(shards))  # refused: another rollup has stored more
+    return shard_count
 
 
 def _read_shards(store: DirtyShardsTable) -> int:

@@ -1,8 +1,8 @@
-"""Totals that the projector brings up after each batch, where the aggregate asks for it.
+"""Totals that the projector updates after each batch, where the aggregate declares it.
 
 The totals and their ranking, and nothing else: the dirty marks stay where they are, so the
-scheduled rollup comes by all the same. It does what failed here or was not in time, folds what is
-idle, and clears the marks, once a minute instead of once a batch.
+scheduled rollup comes by all the same. It writes the totals that failed or were late here,
+folds idle slots, and clears the marks, once a minute instead of once a batch.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from daicho.tally.rollup import TotalsTable, TotalWriter
 from daicho.tally.slots import TallyName
 
 MAX_SECONDS = 5.0
-"""What a batch gives to it: totals have their schedule, and the stream waits."""
+"""The time that a batch gives to it: totals have their schedule, and the stream waits."""
 
 _log = logging.getLogger(__name__)
 
 
 class ImmediateRollup:
-    """Rolls up at once, of what a batch counted, what asks for it; ``each`` runs many of them."""
+    """Rolls up at once the tallies of a batch that declare it; ``map_all`` runs many of them."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class ImmediateRollup:
     def roll_up_tallies(self, tallies: Iterable[str], patience: RetryBudget) -> None:
         """Bring the totals of those among ``tallies`` up to their slots. Never raises.
 
-        Their slots were just written, so nothing is lost with what is not done here.
+        Their slots were just written, so a total that is not written here loses nothing.
         """
         if not self._ledger.immediate_aggregates:
             return
@@ -55,7 +55,7 @@ class ImmediateRollup:
         def done(tally: str) -> bool:
             try:
                 return totals.write_totals(tally)[0]
-            except Exception as error:  # of no matter to the batch, whatever it is
+            except Exception as error:  # no error of it matters to the batch
                 _log.warning("not rolled up at once: %s", error, extra={"tally": tally})
                 return False
 

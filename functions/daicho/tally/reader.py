@@ -1,4 +1,4 @@
-"""Reading a tally: its slots as they stand, or the total as it was rolled up last."""
+"""Reading a tally: its slots as stored, or the total of the last rollup."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ Of a tally that is rolled up at once, it does so for each batch that comes while
 
 
 class TallyReader(GetsItems, QueriesItems, Protocol):
-    """What reading needs of the table."""
+    """The operations of the table that reading needs."""
 
 
 def read_slots(table: TallyReader, tally: str) -> tuple[Image, ...]:
     """All slots of a tally, strongly consistent."""
-    # One stretch from "kept#" to "slot#" and the total behind it: cheaper than two queries.
+    # One range from "kept#" to "slot#" and the total behind it: cheaper than two queries.
     query = Query(tally, consistent=True)
-    found = (item for page in table.query_pages(query) for item in page.items)
-    return tuple(item for item in found if slots.is_slot(item["SK"]["S"]))
+    items = (item for page in table.query_pages(query) for item in page.items)
+    return tuple(item for item in items if slots.is_slot(item["SK"]["S"]))
 
 
 def read_live_amount(table: TallyReader, tally: str) -> Amount:
-    """What the stream has counted up to this moment: the base and the sum of the slots (rule 12).
+    """The amount that the stream has counted so far: the base and the sum of the slots (rule 12).
 
-    Base and revision are read before the slots and again after them: where the revision moved, a
+    Base and revision are read before the slots and again after them. If the revision changed, a
     slot may have been folded in between and be missed or taken twice, so it starts over. Slots
     are not read in one snapshot: exact when no write is in flight, never lost or doubled.
 

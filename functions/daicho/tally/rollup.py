@@ -1,9 +1,9 @@
 """Rollup: brings the totals of tallies that changed up to their slots.
 
-Finds them by their dirty marks, never by scanning, so its cost grows with what changed. It may
-be cut off anywhere: whatever is not done keeps its marks, and the next run finds it. On its way it
-folds what is idle of the tallies that it has before it; a tally that nothing is counted in any
-more keeps its slots, and costs nothing.
+It finds them by their dirty marks, never by scanning, so its cost grows with the changes. It may
+be cut off anywhere: a tally that is not done keeps its marks, and the next run finds it. It also
+folds the idle slots of the tallies that it rolls up; a tally that nothing is counted in any more
+keeps its slots, and costs nothing.
 """
 
 from __future__ import annotations
@@ -48,22 +48,22 @@ _log = logging.getLogger(__name__)
 
 
 class TotalsTable(GetsItems, QueriesItems, UpdatesItems, Protocol):
-    """What a tally's total needs of the table."""
+    """The operations of the table that a tally's total needs."""
 
 
 class RollupTable(TotalsTable, TransactsWrites, Protocol):
-    """What the rollup needs of the table. ``units`` count what its requests take."""
+    """The operations of the table that the rollup needs. ``units`` count its requests."""
 
     @property
     def units(self) -> CapacityUnits:
-        """What was taken since they were asked last."""
+        """The units taken since the last reading."""
 
 
 @dataclass(frozen=True)
 class RollupReport:
-    """What one run did, and the capacity units that it took.
+    """The counts of one run, and the capacity units that it took.
 
-    ``oldest_mark`` is when the mark that stood longest was set.
+    ``oldest_mark`` is the time at which the oldest mark was set.
     """
 
     rolled: int = 0
@@ -76,7 +76,7 @@ class RollupReport:
     write_units: float = 0.0
 
     def counts(self) -> dict[str, float]:
-        """What the run did, by metric."""
+        """The counts of the run, by metric."""
         return {
             "TalliesRolledUp": self.rolled,
             "TalliesFailed": self.failed,
@@ -87,7 +87,7 @@ class RollupReport:
         }
 
     def age_of_oldest_mark(self, now: dt.datetime) -> float:
-        """Seconds for which the mark that stood longest had stood; 0 if there was none."""
+        """The age of the oldest mark in seconds; 0 if there was none."""
         if self.oldest_mark is None:
             return 0.0
         return max(0.0, (now - dt.datetime.fromisoformat(self.oldest_mark)).total_seconds())
@@ -121,22 +121,22 @@ class TotalWriter:
         """
         name = slots.TallyName.parse(tally)
         plan, aggregate = self._ledger.find_aggregate(name.entity, name.aggregate, name.since)
-        found: tuple[Image, ...] = ()
+        slot_items: tuple[Image, ...] = ()
         for _ in range(MAX_STARTS):
             total = self._store.get(slots.build_total_key(tally), consistent=True)
-            found = read_slots(self._store, tally)
-            amount = slots.read_base(total) + sum_slots(found)
+            slot_items = read_slots(self._store, tally)
+            amount = slots.read_base(total) + sum_slots(slot_items)
             place = build_ranking_attributes(name, plan, aggregate, amount)
             totalling = slots.write_total(tally, amount, slots.read_revision(total), place)
             if try_update(self._store, totalling):
-                return True, found
-        return False, found
+                return True, slot_items
+        return False, slot_items
 
 
 class Rollup(TotalWriter):
     """Rolls dirty tallies up on one table; ``threads`` of them at once.
 
-    ``dirty_shards``: over so many partitions marks are spread now; it reads as many as ever were.
+    ``dirty_shards``: how many partitions marks are spread over now; it reads all ever used.
     """
 
     def __init__(
@@ -168,23 +168,23 @@ class Rollup(TotalWriter):
         for page in self._query_dirty_pages():
             marked += [item["GSI2SK"]["S"] for item in page.items]
             # The index shows a mark for a while after it is gone: each tally once a run.
-            found = {
+            partitions = {
                 counter_items.read_whole_number(item["PK"]["S"]): item["PK"]["S"]
                 for item in page.items
             }
-            tallies = [partition for whole, partition in found.items() if whole not in seen]
-            seen.update(found)
+            tallies = [partition for whole, partition in partitions.items() if whole not in seen]
+            seen.update(partitions)
             done += self._map(lambda tally: self._try_roll_up(tally, patience), tallies)
             if not patience.has_time_left:
                 break
         read, written = self._store.units.take_total()
         return RollupReport(
-            rolled=sum(not each.failed and not each.late for each in done),
-            failed=sum(each.failed for each in done),
-            slots_read=sum(each.slots_read for each in done),
+            rolled=sum(not result.failed and not result.late for result in done),
+            failed=sum(result.failed for result in done),
+            slots_read=sum(result.slots_read for result in done),
             oldest_mark=min(marked, default=None),
-            finished=patience.has_time_left and not any(each.late for each in done),
-            slots_folded=sum(each.slots_folded for each in done),
+            finished=patience.has_time_left and not any(result.late for result in done),
+            slots_folded=sum(result.slots_folded for result in done),
             read_units=read,
             write_units=written,
         )
@@ -203,13 +203,13 @@ class Rollup(TotalWriter):
                 self._store, self._ledger, tally, self._now, build_ranking_attributes, patience
             )
             return _RolledUpTally(len(counter.images))
-        is_total, found = self.write_totals(tally)
+        is_total, slot_items = self.write_totals(tally)
         if not is_total:
-            return _RolledUpTally(len(found))
-        for slot in found:
+            return _RolledUpTally(len(slot_items))
+        for slot in slot_items:
             if "GSI2PK" in slot:
                 try_update(self._store, slots.clear_dirty_mark(slot))
-        return _RolledUpTally(len(found), self._fold(tally, found))
+        return _RolledUpTally(len(slot_items), self._fold(tally, slot_items))
 
     def _fold(self, tally: str, slot_items: tuple[Image, ...]) -> int:
         """Fold the idle slots of what was read; gives how many."""
@@ -230,7 +230,7 @@ class Rollup(TotalWriter):
             return _RolledUpTally(late=True)
         try:
             return self.roll_up_tally(tally, patience)
-        except Exception:  # whatever one tally suffers from, the others do not wait for it
+        except Exception:  # an error of one tally does not block the others
             _log.exception("tally not rolled up", extra={"tally": tally})
             return _RolledUpTally(failed=True)
 
@@ -252,7 +252,7 @@ class Rollup(TotalWriter):
 def build_ranking_attributes(
     name: slots.TallyName, plan: EntityPlan, aggregate: AggregatePlan, amount: Amount
 ) -> ItemKey | None:
-    """Where a total stands in its ranking, highest first and ties by member; None if nowhere."""
+    """A total's place in its ranking, highest first and ties by member; None if it has none."""
     if not aggregate.ranked or amount.items <= 0:
         return None
     split = len(aggregate.within)

@@ -1,14 +1,14 @@
 """The items of a tally: its total, its slots, and their places in the indexes. Pure.
 
-All items of a tally share its partition key. A slot is what one stream shard has counted:
-``slot#<shard>`` of what lives, ``kept#<shard>`` of what expired under ``on_expiry="keep"``. Every
+All items of a tally share its partition key. A slot is the count of one stream shard:
+``slot#<shard>`` of live items, ``kept#<shard>`` of those expired under ``on_expiry="keep"``. Every
 write to a slot raises its ``rev``; ``at`` is when it was counted in last (epoch seconds).
 
 A slot is *dirty* (it carries GSI2 keys) while the total does not yet hold all of it. The mark is
 set only where there is none, so most writes of a busy slot write no index.
 
-A slot that nothing was counted in for 72 hours is folded: it goes, and what it held stands in the
-*base*, which lives in the total: ``base_items`` and ``base_total``, and for kept slots
+A slot that nothing was counted in for 72 hours is folded: it is deleted, and its amount moves into
+the *base*, which is part of the total: ``base_items`` and ``base_total``, and for kept slots
 ``kept_items`` and ``kept_total``. So total = base + slots, always.
 """
 
@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from daicho.derive.contributions import Amount
+from daicho.layout.retention import STREAM_SAFETY_WINDOW
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey, get_key
@@ -27,7 +28,7 @@ from daicho.storage.requests import Delete, Update, Write
 TOTAL_SORT_KEY = "total"
 SLOT_PREFIX = "slot"
 KEPT_PREFIX = "kept"
-IDLE_SLOT_AGE = dt.timedelta(hours=72)
+IDLE_SLOT_AGE = STREAM_SAFETY_WINDOW
 """Retention of the stream, rounded up: after that no record can come that the slot's number would
 have to refuse, so the number may go (rule 11)."""
 NAMES: Mapping[str, str] = {"#items": "items", "#total": "total"}
@@ -43,7 +44,7 @@ _COUNTING = (
 
 @dataclass(frozen=True)
 class TallyName:
-    """What a tally's partition key says."""
+    """The parts of a tally's partition key."""
 
     tenant: str
     entity: str
@@ -71,7 +72,7 @@ def build_slot_key(tally: str, shard: str) -> ItemKey:
 
 
 def build_kept_key(tally: str, shard: str) -> ItemKey:
-    """The slot of what expired and is still counted."""
+    """The slot of expired items that are still counted."""
     return ItemKey(tally, keys.render(KEPT_PREFIX, shard))
 
 
@@ -93,13 +94,13 @@ def read_amount(image: Image | None) -> Amount:
 
 
 def read_base(total: Image | None) -> Amount:
-    """What was folded out of slots: of what lives, and of what expired and stays counted."""
-    found = Amount()
+    """The amount folded out of slots: of live items, and of expired ones that stay counted."""
+    amount = Amount()
     for base in ("base", "kept"):
         if total is not None and f"{base}_items" in total:
             items, value = total[f"{base}_items"], total[f"{base}_total"]
-            found += Amount(int(items["N"]), attributes.parse_number(value["N"]))
-    return found
+            amount += Amount(int(items["N"]), attributes.parse_number(value["N"]))
+    return amount
 
 
 def read_revision(image: Image | None) -> int:
@@ -113,7 +114,7 @@ def render_dirty_partition(number: int) -> str:
 
 
 def build_dirty_attributes(tally: str, shards: int) -> str:
-    """Where a tally's marks stand: all of them together, so that one reader rolls it up."""
+    """The partition of a tally's marks: one for all of them, so that one reader rolls it up."""
     return render_dirty_partition(keys.compute_shard(shards, tally))
 
 
@@ -122,9 +123,9 @@ def add_delta(
 ) -> Update:
     """Count ``amount``, the records from ``first`` to ``last``, in a slot (rule 9).
 
-    The fence compares with ``first`` while ``last`` is what gets stored: were it compared with
-    ``last``, a slot that stands between the two would count what it has counted. A repeat of the
-    same write after a lost response is refused, because the slot then stands at ``last``.
+    The fence compares with ``first``, and ``last`` is stored. If it compared with ``last``, a slot
+    whose number is between the two would count some records twice. A repeat of the same write
+    after a lost response is refused, because the slot's number is then ``last``.
     """
     values = _count_attributes(key, amount, dirty_shards, now)
     values |= {":first": {"S": first}, ":last": {"S": last}}
@@ -137,8 +138,8 @@ def add_redriven_delta(
 ) -> Update:
     """Count the amount of a record that its batch left out (rule 15), in a transaction.
 
-    The number stays as it is, since this says nothing about the records before it; a slot that
-    this creates has none. What keeps it from being counted twice is the claim beside it.
+    The number stays as it is, since this write does not cover the records before it; a slot that
+    this creates has none. The claim in the same transaction prevents a second count.
     """
     values = _count_attributes(key, amount, dirty_shards, now)
     return Update(key, f"SET {_COUNTING}", None, {**NAMES, **AT}, values)
@@ -188,7 +189,7 @@ def write_total(tally: str, amount: Amount, revision: int, place: ItemKey | None
 def clear_dirty_mark(slot: Image) -> Update:
     """Take a slot's dirty mark away if nothing was counted since it was read (rule 12).
 
-    By revision and never by time: clocks of two functions tell nothing about who read what.
+    By revision and never by time: the clocks of two functions do not show which one read what.
     """
     as_read, values, names = _as_read(slot)
     return Update(
@@ -209,10 +210,10 @@ def is_idle(slot: Image, now: dt.datetime) -> bool:
 def fold_idle_slots(tally: str, idle: Iterable[Image]) -> list[Write]:
     """The transaction that folds idle slots into the base (rule 11).
 
-    Each goes only if it is as read; were only its number compared, a redrive's count, which
-    leaves the number alone, would be lost with it. The total's revision rises, so that no rollup
-    that read the slots before and no ``live`` that reads them meanwhile takes them twice or not
-    at all. What the total shows stays: it holds these slots already.
+    Each is deleted only if it is as read. If only its number were compared, a redrive's count,
+    which leaves the number alone, would be lost with it. The total's revision rises, so that no
+    rollup that read the slots before and no ``live`` that reads them meanwhile takes them twice
+    or not at all. The total's value stays: it holds these slots already.
     """
     writes: list[Write] = []
     amounts = {"base": Amount(), "kept": Amount()}
@@ -233,7 +234,7 @@ def fold_idle_slots(tally: str, idle: Iterable[Image]) -> list[Write]:
 def _as_read(slot: Image) -> tuple[str, Mapping[str, AttributeValue], Mapping[str, str]]:
     """The condition that a slot is as it was read: its revision, and when it was counted in last.
 
-    The revision alone would not do: a slot that was folded and is counted in again begins at 1
+    The revision alone is not enough: a slot that was folded and is counted in again begins at 1
     once more, and may have come as far as before. Its last count then is 72 hours later.
     """
     values: dict[str, AttributeValue] = {":rev": attributes.to_value(read_revision(slot))}

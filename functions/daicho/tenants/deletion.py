@@ -1,15 +1,15 @@
-"""Deleting a tenant: pass after pass, until one that began after the last writer finds nothing.
+"""Deletes a tenant in passes, until a pass that began after the last writer finds nothing.
 
 A pass goes through the whole table, the objects, the failure bucket and the list of recounts. The
-first one begins when the tenant is closed; each further one waits until whatever could still be
-writing for the tenant has come to its end (``settle``): requests that were let in before, batches
-of the projector, a rollup, a redrive, an upload by a presigned URL. What the first pass leaves to
-the projector it has done by then, and the second finds what it does not do. The pass that finds
-nothing but tombstones is the proof. Then, if that was wished, the tenant's archived rows are asked
-to be forgotten (`daicho.archive.forget_schedule`).
+first pass begins when the tenant is closed. Each further pass waits until every process that may
+still write for the tenant has ended (``settle``): requests that were admitted before, batches of
+the projector, a rollup, a redrive, an upload by a presigned URL. By then the projector has done
+the work that the first pass left to it, and the second pass removes the rest. The pass that finds
+nothing but tombstones is the proof. Then, if requested, the tenant's archived rows are forgotten
+(`daicho.archive.forget_schedule`).
 
-Killed anywhere, the next step goes on from the job's item. That a pass has found something is
-written down before anything of it is removed: else the rest of it might pass for the proof.
+If a step is killed, the next one continues from the job's item. The job records that a pass has
+found something before anything is removed. Otherwise the rest of that pass could count as proof.
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ from daicho.tenants.item_remover import ItemRemoverTable as ItemStore
 from daicho.tenants.jobs import PHASES, Job, Jobs
 
 SAVE_INTERVAL = dt.timedelta(seconds=5)
-"""What is done twice at most after a cut."""
+"""The longest stretch of work that is repeated after an interruption."""
 VERSIONS_PER_REQUEST = 1_000
 MAX_PARALLELISM = 4
-"""Segments: each of their pages is some thousands of items to remove."""
+"""Segments at once. A page of each may hold some thousands of items to remove."""
 WRITES_PER_SECOND = 1_000
 _log = logging.getLogger(__name__)
 
 
 class DeletionTable(ItemStore, ClaimStore, ScansItems, QueriesItems, Protocol):
-    """What this needs of the table. ``units`` count what its requests take."""
+    """The table operations that the deletion needs. ``units``: consumed by its requests."""
 
     @property
     def units(self) -> CapacityUnits:
-        """What was taken since they were asked last."""
+        """The units that were consumed since the last reading."""
 
 
 @dataclass(frozen=True)
 class DeletionStep:
-    """What a step says to whoever drives them: whether all is done, or how long to wait."""
+    """The result of a step: whether the job is done, or how many seconds to wait."""
 
     done: bool
     wait: int = 0
@@ -71,11 +71,11 @@ class DeletionStep:
 
 @dataclass(frozen=True)
 class TenantDeletionJob:
-    """Everything that it stands on.
+    """The dependencies of a deletion.
 
     ``objects``: the bucket of the tenants' own objects, by ``tenant/``; None if there is none.
-    ``settle``: seconds. ``segments``: into how many the table is cut; ``at_once`` are worked on.
-    ``read`` and ``written`` bound units and items a second.
+    ``settle``: in seconds. ``segments``: the number of segments of the table; ``at_once`` of them
+    are scanned in parallel. ``read`` and ``written`` limit units and items a second.
     """
 
     store: DeletionTable
@@ -100,7 +100,7 @@ class TenantDeletionJob:
         threads: int,
         now: Callable[[], dt.datetime],
     ) -> TenantDeletionJob:
-        """That of a deployed stack."""
+        """Build the deletion job of a deployed stack."""
         return cls(
             store,
             failures,
@@ -114,10 +114,10 @@ class TenantDeletionJob:
         )
 
     def run_step(self, tenant: str, id: str, patience: RetryBudget) -> DeletionStep:
-        """Do as much as there is time for.
+        """Do as much work as there is time for.
 
         Raises:
-            StoreError: a store does not do it; the next step goes on.
+            StoreError: a store fails; the next step goes on.
         """
         job = self.jobs.find(tenant, id)
         if job is None or job.state == "succeeded":
@@ -127,7 +127,7 @@ class TenantDeletionJob:
         return _Deletion(self, job, patience).run_phases()
 
     def fail_job(self, tenant: str, id: str, why: str) -> None:
-        """Write down that nobody works on a job any more; asked for again, it goes on."""
+        """Record that nobody works on a job any more. A new request continues it."""
         job = self.jobs.find(tenant, id)
         if job is not None and job.state == "running":
             job.state, job.error = "failed", why[:1000]
@@ -149,7 +149,7 @@ class _Deletion:
         self._lock = Lock()
 
     def run_phases(self) -> DeletionStep:
-        """Phase after phase, as far as there is time, or up to a wait."""
+        """Run the phases in order, as far as there is time, or up to a wait."""
         job = self._job
         job.state, job.waits = "running", ""
         job.began = job.began or keys.render_instant(self._on.now())
@@ -177,7 +177,7 @@ class _Deletion:
         # The first pass began before the last writers were through.
         if job.passes > 1 and job.found < job.passes:
             if job.archive == "forget":
-                # All that was ever deleted of it by TTL: nothing is left that could be.
+                # Covers all rows that TTL ever deleted: no item is left that could expire.
                 try_update(
                     self._on.store, forget_requests.request_update(job.tenant, now, again=now)
                 )
@@ -189,7 +189,7 @@ class _Deletion:
         self._save()
         return DeletionStep(done=False, wait=self._on.settle)
 
-    # --- Phases: each says whether it came to its end -----------------------------------------
+    # --- Phases: each returns whether it is complete ------------------------------------------
 
     def _remove_items(self) -> bool:
         on, job = self._on, self._job
@@ -203,21 +203,21 @@ class _Deletion:
             on.store, self._count_removed, on.now, fences=not first, pace=on.written
         )
 
-        def done(found: ScanRound[RemovalCounts]) -> None:
+        def done(scan_round: ScanRound[RemovalCounts]) -> None:
             job.segments = position.to_json()
             read, written = on.store.units.take_total()
             job.add_counts(
-                items=sum(each.gone for each in found.made),
-                fenced=sum(each.fenced for each in found.made),
-                tombstones=sum(each.tombstones for each in found.made),
-                waiting=sum(each.waiting for each in found.made),
-                looked_at=found.scanned,
+                items=sum(counts.gone for counts in scan_round.made),
+                fenced=sum(counts.fenced for counts in scan_round.made),
+                tombstones=sum(counts.tombstones for counts in scan_round.made),
+                waiting=sum(counts.waiting for counts in scan_round.made),
+                looked_at=scan_round.scanned,
                 read_units=read,
                 write_units=written,
             )
             self._save_at_intervals()
 
-        # The first pass proves nothing, so it may read what is half as dear.
+        # The first pass proves nothing, so it may use reads that cost half as much.
         scan = is_of_tenant(job.tenant, consistent=not first)
         return ParallelScan(on.store, scan, remover, on.at_once, on.read).run(
             position, self._patience, done
@@ -227,8 +227,8 @@ class _Deletion:
         if self._on.objects is None:
             return True
         batch: list[ObjectVersion] = []
-        for each in self._on.objects.list_versions(f"{self._job.tenant}/"):
-            batch.append(each)
+        for version in self._on.objects.list_versions(f"{self._job.tenant}/"):
+            batch.append(version)
             if len(batch) == VERSIONS_PER_REQUEST:
                 if not self._patience.has_time_left:
                     return False
@@ -241,7 +241,7 @@ class _Deletion:
         if batch:
             self._count_removed()
             objects.remove_versions(batch)
-            self._job.add_counts(objects=sum(not each.removal for each in batch))
+            self._job.add_counts(objects=sum(not version.removal for version in batch))
             self._save_at_intervals()
 
     def _remove_payloads(self) -> bool:
@@ -268,7 +268,7 @@ class _Deletion:
     # --- The job's item -----------------------------------------------------------------------
 
     def _count_removed(self) -> None:
-        """Write down that this pass has found something, before any of it is removed."""
+        """Record that this pass has found something, before any of it is removed."""
         with self._lock:
             before, self._job.found = self._job.found, self._job.passes
             if before < self._job.passes:

@@ -1,9 +1,9 @@
-"""What lies in the failure bucket of a tenant: quarantined records, and parts of batches.
+"""A tenant's payloads in the failure bucket: quarantined records, and parts of batches.
 
-A record of its own goes with its object, and its claim is made done: nobody is to apply it any
-more, and it would have changed nothing but what is the tenant's. Of a batch that Lambda has given
-up, the tenant's records are cut out, and the rest stays for the redrive. The bucket is versioned,
-so older versions that hold any go too.
+A record that has its own object is removed with the object, and its claim becomes done: nobody may
+apply it any more, and it would have changed only the tenant's items. The tenant's records are cut
+out of a batch that Lambda has given up, and the rest stays for the redrive. The bucket is
+versioned, so older versions that hold the tenant's records are removed too.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ _log = logging.getLogger(__name__)
 
 
 class FailurePayloadTable(GetsItems, UpdatesItems, Protocol):
-    """What this needs of the table."""
+    """The table operations that this removal needs."""
 
 
 class FailurePayloadBucket(RewritesObjectVersions, Protocol):
-    """What this needs of the bucket."""
+    """The bucket operations that this removal needs."""
 
 
 @dataclass
 class FailurePayloads:
-    """The failure bucket, and the claims on what lies in it.
+    """The failure bucket, and the claims on its payloads.
 
     ``noting`` is called before anything is removed.
     """
@@ -59,65 +59,65 @@ class FailurePayloads:
     now: Callable[[], dt.datetime]
 
     def list_payloads(self, behind: str) -> Iterator[tuple[str, list[ObjectVersion]]]:
-        """The objects that may hold anything, behind a name, with their versions."""
+        """The objects behind a name that may hold payloads, with their versions."""
         for prefix in sorted((ON_FAILURE_PREFIX, DONE_PREFIX, claims.QUARANTINE_PREFIX)):
             if prefix < behind and not behind.startswith(prefix):
                 continue
             begin = behind if behind.startswith(prefix) else ""
-            found = self.objects.list_versions(prefix, behind=begin)
-            for name, group in groupby(found, key=lambda each: each.name):
-                yield name, [each for each in group if not each.removal]
+            versions = self.objects.list_versions(prefix, behind=begin)
+            for name, group in groupby(versions, key=lambda version: version.name):
+                yield name, [version for version in group if not version.removal]
 
     def remove_records(self, name: str, versions: Sequence[ObjectVersion]) -> int:
-        """Take the tenant's records out of an object; gives how many those were.
+        """Remove the tenant's records from an object. Returns the number of records.
 
         Raises:
-            UnavailableError: it is not known to be done; it may be done again.
+            UnavailableError: the result is unknown; it may be repeated.
         """
-        older = [each for each in versions if not each.newest]
-        newest = [each for each in versions if each.newest]
-        going = [each for each in older if self._has_records(each)]
+        older = [version for version in versions if not version.newest]
+        newest = [version for version in versions if version.newest]
+        going = [version for version in older if self._has_records(version)]
         if going:
             self.noting()
             self.objects.remove_versions(going)
-        return len(going) + sum(self._remove_from_newest(each) for each in newest)
+        return len(going) + sum(self._remove_from_newest(version) for version in newest)
 
     def _remove_from_newest(self, version: ObjectVersion) -> int:
         name = version.name
         for _ in range(ATTEMPTS):
-            found = self.objects.fetch(name)
-            if found is None:
+            payload = self.objects.fetch(name)
+            if payload is None:
                 return 0
-            parts = split_by_tenant(found.body, self.tenant)
+            parts = split_by_tenant(payload.body, self.tenant)
             if not parts.records:
                 return 0
             self.noting()
             for record in parts.records:
                 self._finish_claim(parts.shard, record)
             if parts.rest is not None and not self.objects.replace(
-                name, parts.rest, found.metadata, found.etag, JSON_CONTENT_TYPE
+                name, parts.rest, payload.metadata, payload.etag, JSON_CONTENT_TYPE
             ):
-                continue  # somebody was faster
-            every = [each for each in self.objects.list_versions(name) if each.name == name]
-            kept = [each for each in every if parts.rest is not None and each.newest]
-            # Not the newest first: the one before it would be read in its place.
-            self.objects.remove_versions([each for each in every[::-1] if each not in kept])
+                continue  # another writer was faster
+            every = [entry for entry in self.objects.list_versions(name) if entry.name == name]
+            kept = [entry for entry in every if parts.rest is not None and entry.newest]
+            # The newest goes last: otherwise the version before it would be read instead.
+            self.objects.remove_versions([entry for entry in every[::-1] if entry not in kept])
             return len(parts.records)
         raise UnavailableError(f"others are at {name}, again and again")
 
     def _has_records(self, version: ObjectVersion) -> bool:
-        found = self.objects.fetch(version.name, version.id)
-        return found is not None and bool(split_by_tenant(found.body, self.tenant).records)
+        payload = self.objects.fetch(version.name, version.id)
+        return payload is not None and bool(split_by_tenant(payload.body, self.tenant).records)
 
     def _finish_claim(self, shard: str, record: Mapping[str, Any]) -> None:
-        """Make a record's claim done, if it has one."""
+        """Set a record's claim to done, if it has one."""
         label = record["eventSourceARN"].rsplit("/", 1)[-1]
         seq = render_sequence(label, record["dynamodb"]["SequenceNumber"])
         for _ in range(ATTEMPTS):
-            stands = ShardClaims.from_item(
+            shard_claims = ShardClaims.from_item(
                 shard, self.store.get(claims.build_shard_key(shard), consistent=True)
             )
-            claim = stands.claims.get(seq)
+            claim = shard_claims.claims.get(seq)
             if claim is None or claim.state == "done":
                 return
             if try_update(self.store, claims.finish_update(shard, claim, self.now())):

@@ -1,4 +1,4 @@
-"""Removing what the pages of a scan show of a tenant."""
+"""Removes the items of a tenant that the pages of a scan contain."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from daicho.storage.requests import ItemPage, Scan
 from daicho.tenants.tombstones import DeletionAction, build_tombstone, choose_action
 
 WRITES_PER_REQUEST = 25
-"""What BatchWriteItem takes."""
+"""The limit of BatchWriteItem."""
 ITEMS_PER_PAGE = 1_000
-"""What is looked at before how far the job is can be written down. DynamoDB's own page of 1 MB may
-hold ten times as many to remove, and a round of those would outlast what a step keeps for its end.
+"""Items that are read before the job's progress can be saved. DynamoDB's own page of 1 MB may hold
+ten times as many to remove, and a round of those would exceed the time that a step reserves for its
+end.
 """
 
 
 class ItemRemoverTable(PutsItems, Protocol):
-    """What this needs of the table."""
+    """The table operations that the remover needs."""
 
     def batch_write(self, puts: Iterable[Image] = (), deletes: Iterable[ItemKey] = ()) -> None:
         """Write and remove many items without conditions."""
@@ -33,7 +34,7 @@ class ItemRemoverTable(PutsItems, Protocol):
 
 @dataclass(frozen=True)
 class RemovalCounts:
-    """What became of some items: they went, or were fenced, stay as tombstones, or wait."""
+    """The counts of items that were removed, were fenced, are tombstones already, or wait."""
 
     gone: int = 0
     fenced: int = 0
@@ -42,9 +43,10 @@ class RemovalCounts:
 
 
 def is_of_tenant(tenant: str, *, consistent: bool) -> Scan:
-    """A scan of the whole table that shows what is the tenant's.
+    """A scan of the whole table that returns the tenant's items.
 
-    The tenant leads every partition key; partitions cannot be listed, so everything is read.
+    Every partition key starts with the tenant. Partitions cannot be listed, so the whole table is
+    read.
     """
     values: Mapping[str, AttributeValue] = {":tenant": {"S": keys.render_prefix(tenant)}}
     return Scan(
@@ -57,10 +59,11 @@ def is_of_tenant(tenant: str, *, consistent: bool) -> Scan:
 
 @dataclass
 class ItemRemover:
-    """Removes what it is shown. Anything of it may be done again.
+    """Removes the items of a page. All of it may be repeated.
 
-    ``noting`` is called before anything is removed. ``fences``: what the projector keeps is made
-    tombstones; else it waits, for the projector does most of it itself, for the same units.
+    ``noting`` is called before anything is removed. ``fences``: the projector's items become
+    tombstones. Otherwise they wait, because the projector removes most of them itself, for the
+    same units.
     """
 
     store: ItemRemoverTable
@@ -70,10 +73,10 @@ class ItemRemover:
     pace: RateLimiter = field(default_factory=lambda: RateLimiter(None))
 
     def __call__(self, page: ItemPage) -> RemovalCounts:
-        """Remove what a page shows.
+        """Remove the items of a page.
 
         Raises:
-            UnavailableError: not all of it was; it may be shown again.
+            UnavailableError: not all items were removed; the page may be passed again.
         """
         fates = [(choose_action(item), item) for item in page.items]
         going = [get_key(item) for fate, item in fates if fate is DeletionAction.GOES]
@@ -97,4 +100,4 @@ class ItemRemover:
         try:
             self.store.put(write.item, condition=write.condition or "", values=write.values)
         except ConditionFailedError:
-            return  # somebody was at it since, or it is a repeat's own: the next pass looks again
+            return  # it was changed since, or a repeat wrote it: the next pass reads it again

@@ -1,11 +1,11 @@
-"""Jobs: work that takes longer than a request, step by step, and what is known of it.
+"""Jobs: work that takes longer than a request, done in steps, and its recorded state.
 
-A job's item stands in a partition of the stack's own, beside the mark that its tenant is closed::
+A job's item is in a partition of the stack's own, beside the mark that its tenant is closed::
 
     PK #tenant#<tenant>   SK closed     the mark: whose job closed it, and when
     PK #tenant#<tenant>   SK job#<id>   the job
 
-Each save raises the item's revision, so that of two who work on one job at once one gives up.
+Each save raises the item's revision, so one of two concurrent workers on a job gives up.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ PHASES: tuple[Phase, ...] = ("items", "objects", "payloads", "recounts")
 
 
 class JobTable(GetsItems, PutsItems, Protocol):
-    """What keeping jobs needs of the table."""
+    """The table operations that jobs need."""
 
 
 class OvertakenError(StoreError):
-    """Somebody else works on the same job."""
+    """Another process works on the same job."""
 
 
 @dataclass
@@ -84,12 +84,16 @@ class Job:
     @classmethod
     def from_image(cls, image: Image) -> Job:
         """Read an item."""
-        found = attributes.from_image(image)
-        known = {each.name for each in dataclasses.fields(cls)}
-        # A token need not say who somebody is, and what is empty is not stored.
-        values = {"asked_by": ""} | {name: each for name, each in found.items() if name in known}
+        stored_values = attributes.from_image(image)
+        field_names = {field_spec.name for field_spec in dataclasses.fields(cls)}
+        # A token need not name its user, and empty values are not stored.
+        values = {"asked_by": ""} | {
+            name: value for name, value in stored_values.items() if name in field_names
+        }
         for counts in ("counts", "seen"):
-            values[counts] = {name: _to_number(value) for name, value in found[counts].items()}
+            values[counts] = {
+                name: _to_number(value) for name, value in stored_values[counts].items()
+            }
         return cls(**values)
 
 
@@ -106,10 +110,10 @@ class Jobs:
         return None if image is None else Job.from_image(image)
 
     def save(self, job: Job) -> None:
-        """Write a job down.
+        """Save a job.
 
         Raises:
-            OvertakenError: it is not any more as it was read.
+            OvertakenError: the job has changed since it was read.
         """
         written = self.build_put(job)
         try:
@@ -119,7 +123,7 @@ class Jobs:
                 raise OvertakenError(f"job {job.id} has moved on") from None
 
     def build_put(self, job: Job) -> Put:
-        """The same, as a part of a transaction. The job has its next revision then."""
+        """The save of a job as a part of a transaction. It raises the job's revision."""
         read = job.rev
         job.rev, job.updated_at = read + 1, keys.render_instant(self.now())
         condition = "rev = :rev" if read else "attribute_not_exists(rev)"

@@ -1,8 +1,8 @@
-"""Tenants: whether one is closed, and closing it for good.
+"""Tenants: checks whether one is closed, and closes one for good.
 
-A closed tenant's mark is looked at with each request; an instance remembers for some seconds that
-there is none. So from some seconds after the mark is written on, nothing is written for the tenant
-any more, but by requests that were let in before.
+Each request reads the mark of a closed tenant. An instance caches the absence of the mark for some
+seconds. So some seconds after the mark is written, only requests that were admitted before still
+write for the tenant.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ from daicho.tenants.jobs import Archive, Job, Jobs, OvertakenError
 from daicho.tenants.jobs import JobTable as JobStore
 
 CLOSED_CACHE_S = 5.0
-"""For so long an instance may go on for a tenant that is closed."""
+"""The longest time for which an instance may still serve a closed tenant."""
 JOB_ID = re.compile("[0-9A-Z]{26}")
-"""A job's id, a ULID: of anything else there is no job, and of some not even a key."""
+"""A job's id is a ULID. Other texts have no job, and some of them cannot be a key."""
 STALLED_AFTER = dt.timedelta(hours=1)
-"""A job that nobody has written to for so long, beyond its wait, is taken up anew."""
+"""A job without a write for this time, beyond its wait, is started again."""
 ATTEMPTS = 4
 
 
 class TenantTable(JobStore, Protocol):
-    """What this needs of the table."""
+    """The table operations that tenants need."""
 
     def transact(self, writes: Sequence[Write]) -> None:
-        """Do all writes or none."""
+        """Apply all writes or none."""
 
 
 class DeletionMachine(Protocol):
-    """What works jobs off."""
+    """The state machine that runs jobs."""
 
     def start(self, name: str, given: Mapping[str, Any]) -> None:
-        """Start it once under a name."""
+        """Start one execution under a name."""
 
 
 @dataclass(frozen=True)
 class Tenants:
-    """The tenants of one table. Safe to share by threads."""
+    """The tenants of one table. Threads may share it."""
 
     store: TenantTable
     memory: ItemCache
@@ -66,20 +66,20 @@ class Tenants:
             raise TenantClosed(f"the tenant {tenant} is closed")
 
     def find_closed_mark(self, tenant: str, max_age: float = 0.0) -> Image | None:
-        """The mark of a closed tenant, as it was so many seconds ago at most."""
+        """The mark of a closed tenant, at most ``max_age`` seconds old."""
         key = build_closed_mark_key(tenant)
         return self.memory.get(
             key, max_age, lambda: self.store.get(key, consistent=not max_age), absence=True
         )
 
     def open_admin(self, tenant: str, by: str) -> TenantAdmin:
-        """Where a tenant's administrator ``by`` asks for what concerns all of it."""
+        """The administration of a whole tenant, on behalf of the administrator ``by``."""
         return TenantAdmin(self, Jobs(self.store, self.now), tenant, by)
 
 
 @dataclass(frozen=True)
 class TenantAdmin:
-    """One tenant's. It is open when all else is closed."""
+    """The administration of one tenant. It works for a closed tenant too."""
 
     tenants: Tenants
     jobs: Jobs
@@ -87,14 +87,14 @@ class TenantAdmin:
     by: str
 
     def delete(self, archive: Archive = "keep") -> Job:
-        """Close the tenant for good, and let a job remove everything of it.
+        """Close the tenant for good, and start a job that removes everything of it.
 
-        Asked again it is the same job; one that has failed or stalled is taken up anew, and one
-        that is done goes through everything once more. That its archived rows are to be forgotten
-        may be said later too, and is not taken back.
+        A repeated call returns the same job. A job that has failed or stalled is started again,
+        and a job that is done goes through everything once more. A later call may add that the
+        archived rows are to be forgotten. This cannot be withdrawn.
 
         Raises:
-            UnavailableError: it may be closed already; to be asked again.
+            UnavailableError: the tenant may be closed already; call it again.
         """
         mark = self.tenants.find_closed_mark(self.tenant)
         job = self._close(archive) if mark is None else self._restart(_get_job_id(mark), archive)
@@ -107,12 +107,12 @@ class TenantAdmin:
         """A job of the tenant.
 
         Raises:
-            NotFound: it has none of that id.
+            NotFound: the tenant has no job with that id.
         """
-        found = self.jobs.find(self.tenant, id) if JOB_ID.fullmatch(id) else None
-        if found is None:
+        job = self.jobs.find(self.tenant, id) if JOB_ID.fullmatch(id) else None
+        if job is None:
             raise NotFound(f"no job {id}")
-        return found
+        return job
 
     def _close(self, archive: Archive) -> Job:
         now = self.tenants.now()
@@ -123,11 +123,11 @@ class TenantAdmin:
         writes = [Put(mark, "attribute_not_exists(PK)"), self.jobs.build_put(job)]
         try:
             self.tenants.store.transact(writes)
-        except ConditionFailedError:  # another request was faster, or this one a moment ago
-            stands = self.tenants.find_closed_mark(self.tenant)
-            if stands is None:
+        except ConditionFailedError:  # another request, or an earlier attempt, was faster
+            existing = self.tenants.find_closed_mark(self.tenant)
+            if existing is None:
                 raise UnavailableError("the tenant's mark is neither there nor not") from None
-            return self._restart(_get_job_id(stands), archive)
+            return self._restart(_get_job_id(existing), archive)
         return job
 
     def _restart(self, id: str, archive: Archive) -> Job:
@@ -148,7 +148,7 @@ class TenantAdmin:
             try:
                 self.jobs.save(job)
             except OvertakenError:
-                continue  # another request has, or a step: it is looked at as it is now
+                continue  # another request or a step has saved it: read it again
             return job
         raise UnavailableError(f"job {id} moves on, again and again")
 

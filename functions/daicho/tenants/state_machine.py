@@ -24,7 +24,7 @@ class StateMachine:
         """Start an execution; nothing happens if one of that name was started before.
 
         Raises:
-            UnavailableError: it is not known to be started.
+            UnavailableError: it is unknown whether the execution was started.
         """
         with translate_errors(f"start {name}"):
             try:
@@ -37,7 +37,7 @@ class StateMachine:
 
     @cached_property
     def _client(self) -> Any:
-        # Made when it is asked for: jobs are rare, and a client takes a while to make.
+        # Made on first use: jobs are rare, and a client takes a while to make.
         config = Config(
             retries={"mode": "standard", "total_max_attempts": 3},
             connect_timeout=1.0,

@@ -1,9 +1,10 @@
-"""What is to become of each item of a tenant that is deleted: pure.
+"""The deletion action for each item of a deleted tenant. Pure.
 
-What an API wrote goes. What the stream path writes becomes a *tombstone* instead, with a fence that
-no record is behind: a record of the tenant that is delivered late, twice, or not yet, finds it and
-does nothing. Were it gone, a late repeat would count, or stand, anew (EXACTNESS rules 6, 9). It
-expires after 72 hours, when no record can come any more.
+Items that an API wrote are removed. Items that the stream path writes become *tombstones* instead,
+with a fence above the number of every record. A record of the tenant that is delivered late, twice
+or not yet meets the tombstone and does nothing. Without the tombstone a late repeat would be
+counted or written again (EXACTNESS rules 6, 9). It expires after 72 hours, when no record can
+arrive any more.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import datetime as dt
 from enum import Enum
 
-from daicho.layout.tombstone import TOMBSTONE_RETENTION
+from daicho.layout.retention import TOMBSTONE_RETENTION
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import get_key
@@ -19,13 +20,13 @@ from daicho.storage.requests import Put, to_key_image
 from daicho.tally import counter_items
 
 FENCED = "~"
-"""Behind every number of every stream, as they are compared."""
+"""Sorts behind every number of every stream."""
 
 _OF_TOMBSTONES = frozenset({"PK", "SK", "seq", "rev", "ttl"})
 
 
 class DeletionAction(Enum):
-    """What is to become of an item."""
+    """The action for an item of a deleted tenant."""
 
     STAYS = "a tombstone already"
     GOES = "is removed"
@@ -33,22 +34,22 @@ class DeletionAction(Enum):
 
 
 def choose_action(item: Image) -> DeletionAction:
-    """What is to become of an item."""
+    """Choose the action for an item."""
     if "ttl" in item and item.keys() <= _OF_TOMBSTONES:
         return DeletionAction.STAYS
     sign = _is_tombstone_attribute(item)
     tally = sign == "+" or (
         sign == counter_items.CLEANED_MARK and item["SK"]["S"] == counter_items.HEAD_SORT_KEY
     )
-    # Not all that stands beside the entities is the projector's: that alone has a number.
+    # Only the items that the projector writes beside the entities have a number.
     derived = sign == "~" and "seq" in item and "type" not in item
     return DeletionAction.FENCED if tally or derived else DeletionAction.GOES
 
 
 def build_tombstone(item: Image, now: dt.datetime) -> Put:
-    """The write that makes an item a tombstone, if it is as it was read.
+    """The write that turns an item into a tombstone, if it is unchanged since it was read.
 
-    A tally keeps a revision, and one more: no rollup that read it before writes over it.
+    A tally keeps its revision, raised by one, so a rollup that read it before cannot overwrite it.
     """
     made = {
         **to_key_image(get_key(item)),
@@ -64,6 +65,6 @@ def build_tombstone(item: Image, now: dt.datetime) -> Put:
 
 
 def _is_tombstone_attribute(item: Image) -> str:
-    """How the second part of its partition key begins: of base items, with a letter."""
+    """The first character of the second key part. It is a letter for base items."""
     parts = keys.parse(item["PK"]["S"])
     return parts[1][:1] if len(parts) > 1 else ""

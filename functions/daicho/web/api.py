@@ -1,4 +1,4 @@
-"""The API of a `Daicho`: events of API Gateway in, answers out, and nothing escapes."""
+"""The API of a `Daicho`: it takes events of API Gateway and answers each; no error escapes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from daicho.tenants.lifecycle import Tenants
 
 OPEN = ("/docs", "/openapi.json", "/problems")
-"""Paths without a token: the API's own description, and what stands below them."""
+"""Paths without a token: the API's own description, and the paths below these."""
 
 RETRY_AT_ONCE = {"Retry-After": "1"}
 
@@ -50,9 +50,9 @@ class Api:
         server: str = "",
         tenants: Tenants | None = None,
     ) -> None:
-        """``open_book`` gives the book of a tenant; ``server`` is the address to be called at.
+        """``open_book`` gives the book of a tenant; ``server`` is the API's address.
 
-        ``tenants``: whether a tenant is closed, and its administrator's routes.
+        ``tenants``: checks whether a tenant is closed, and adds its administrator's routes.
         """
         served = build_operations(daicho)
         administered = build_admin_operations() if tenants else []
@@ -89,7 +89,7 @@ class Api:
         return self.resolver.answer(incoming, context)
 
     def _describe(self, daicho: Daicho) -> None:
-        """Serve the API's description, and a page to try it on: nothing of it is elsewhere."""
+        """Serve the API's description, a page to try it on, and the pages of the problems."""
 
         @cache
         def text() -> str:
@@ -108,10 +108,10 @@ class Api:
             return Response(200, HTML, render_page(text()), compress=True)
 
         def problem_page(name: str) -> Response[str]:
-            found = problem_types.render_page(name)
-            if found is None:
+            page = problem_types.render_page(name)
+            if page is None:
                 raise HttpError(404, f"no problem is called {name}")
-            return Response(200, HTML, found)
+            return Response(200, HTML, page)
 
         def all_problems() -> Response[str]:
             return Response(200, HTML, problem_types.render_page() or "")
@@ -136,12 +136,12 @@ class Api:
             NotFoundError: lambda _: self._make_not_found(),
             Exception: self._make_unexpected,
         }
-        for kind, said in answered.items():
-            self._handle(kind, said)
+        for kind, converter in answered.items():
+            self._handle(kind, converter)
 
-    def _handle(self, kind: type[Exception], said: Callable[[Any], HttpError]) -> None:
+    def _handle(self, kind: type[Exception], converter: Callable[[Any], HttpError]) -> None:
         self.resolver.exception_handler(kind)(
-            lambda error: to_response(self._to_reply(said(error)))
+            lambda error: to_response(self._to_reply(converter(error)))
         )
 
     def _to_reply(self, error: HttpError) -> Reply:

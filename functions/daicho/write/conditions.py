@@ -1,4 +1,4 @@
-"""Conditional writes, built: what DynamoDB is asked to do with an item's whole image."""
+"""Builds the conditional writes that DynamoDB executes on an item's whole image."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class ConditionalWrite:
     values: dict[str, AttributeValue] = field(default_factory=dict)
 
     def add_name(self, attribute: str) -> str:
-        """A placeholder for an attribute's name: any of them may be a reserved word."""
-        known = {name: placeholder for placeholder, name in self.names.items()}
-        placeholder = known.get(attribute, f"#n{len(known)}")
+        """A placeholder for an attribute's name, because any name may be a reserved word."""
+        placeholders = {name: placeholder for placeholder, name in self.names.items()}
+        placeholder = placeholders.get(attribute, f"#n{len(placeholders)}")
         self.names[placeholder] = attribute
         return placeholder
 
     def add_value(self, value: AttributeValue) -> str:
         """A placeholder for a value."""
-        found = f":{len(self.values)}"
-        self.values[found] = value
-        return found
+        placeholder = f":{len(self.values)}"
+        self.values[placeholder] = value
+        return placeholder
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -42,7 +42,7 @@ class ConditionalWrite:
 
 
 def build_creation(image: Image, now: int, *, replaces_expired: bool) -> ConditionalWrite:
-    """Put ``image`` where nothing is; or, where it may, over what has expired."""
+    """Put ``image`` where no item exists or, with ``replaces_expired``, over an expired item."""
     write = ConditionalWrite()
     write.condition = f"attribute_not_exists({write.add_name('PK')})"
     if replaces_expired:
@@ -59,11 +59,12 @@ def build_replacement(
     now: int | None,
     if_match: int | None,
 ) -> ConditionalWrite:
-    """Set every field of ``image`` and remove the ``absent`` ones, on an item or on nothing.
+    """Set every field of ``image`` and remove the ``absent`` ones, on an existing or a new item.
 
-    What is set once (creation, expiry) stays. ``kept`` are the frozen fields as the checked image
-    has them, None for absent: the write is refused where the item's differ, because then another
-    item would result than the one that was checked. ``now``: refuse what has expired by then.
+    Attributes that are set once (creation, expiry) keep their values. ``kept`` holds the frozen
+    fields of the checked image, None for an absent field. The write is refused if the item's
+    frozen fields differ, because the result would not be the item that was checked. ``now``: the
+    write is also refused if the item has expired by then.
     """
     write = ConditionalWrite()
     sets = []
@@ -92,7 +93,7 @@ def build_replacement(
 
 
 def build_removal(now: int, if_match: int | None) -> ConditionalWrite:
-    """Delete what is there and has not expired."""
+    """Delete an item that exists and has not expired."""
     write = ConditionalWrite()
     ttl = write.add_name("ttl")
     alive = f"(attribute_not_exists({ttl}) OR {ttl} > {write.add_value(_to_number(now))})"
@@ -103,33 +104,33 @@ def build_removal(now: int, if_match: int | None) -> ConditionalWrite:
 
 
 def if_absent() -> ConditionalWrite:
-    """Where nothing is."""
+    """The condition that no item exists at the key."""
     write = ConditionalWrite()
     write.condition = f"attribute_not_exists({write.add_name('PK')})"
     return write
 
 
 def build_successor(entity: type[Entity], image: Image, existing: Image) -> Image:
-    """``image`` in place of the item that is there: creation and expiry stay, the version goes on.
+    """The image that replaces ``existing``: creation and expiry stay, the version is one higher.
 
-    So does what the library, or an older declaration, keeps beside the fields.
+    Attributes that the library, or an older declaration, stores beside the fields are kept too.
 
     Raises:
-        Invalid: over 400 KB with that.
+        Invalid: the result is over 400 KB.
     """
     beside = {name: value for name, value in existing.items() if name not in entity.fields_}
-    found: dict[str, AttributeValue] = {**beside, **image, "created_at": existing["created_at"]}
-    found["version"] = _to_number(get_version(existing) + 1)
+    successor: dict[str, AttributeValue] = {**beside, **image, "created_at": existing["created_at"]}
+    successor["version"] = _to_number(get_version(existing) + 1)
     if "ttl" not in image:
-        found.pop("ttl", None)
+        successor.pop("ttl", None)
     elif "ttl" in existing:
-        found["ttl"] = existing["ttl"]
-    check_size(found)
-    return found
+        successor["ttl"] = existing["ttl"]
+    check_size(successor)
+    return successor
 
 
 def if_unchanged(image: Image) -> ConditionalWrite:
-    """On the very item that ``image`` shows: of its version, creation and expiry."""
+    """The condition that the item still has the version, creation and expiry of ``image``."""
     write = ConditionalWrite()
     same = [_equals(write, name, image.get(name)) for name in ("version", "created_at", "ttl")]
     write.condition = " AND ".join(same)

@@ -1,4 +1,4 @@
-"""Fast counters for a `Book`: votes added, and the slots summed up as they stand."""
+"""Fast counters for a `Book`: adds votes, and sums up the current slots."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from daicho.storage.table import Table
 from daicho.tally import counter_items, counter_slots
 
 HEAD_CACHE_S = 10.0
-"""How old the number of slots may be that a vote is drawn over: older ones are among the newer."""
+"""The maximum age of the slot count for a vote: the slots of an older count still exist later."""
 
 
 @dataclass(frozen=True)
 class CounterSettings:
-    """What adding takes: a table whose client sends once, and is silent when it got no answer.
+    """What adding needs: a table whose client sends a request once, even if no answer arrives.
 
     An ``ADD`` that the SDK repeats after a lost answer counts twice.
     """
@@ -47,7 +47,7 @@ class CounterWriter:
     clock: Callable[[], dt.datetime]
 
     def add_vote(self, entity: type[Entity], group: TallyGroup, by: tuple[str, ...]) -> VoteResult:
-        """See `Book.add`: ``unknown`` is of the vote alone, not of what is read before."""
+        """See `Book.add`. ``unknown`` refers to the vote alone, not to the reads before it."""
         counter = _get_counter(group)
         if self.adding is None:
             raise TypeError(f"this Book was made without Adding: it cannot add to {counter.name}")
@@ -79,21 +79,21 @@ class CounterWriter:
         return VoteResult("yes")
 
     def read_live(self, entity: type[Entity], group: TallyGroup) -> dict[tuple[str, ...], Amount]:
-        """All groups, their slots summed up now: every vote that was answered before is in it.
+        """All groups, with their slots summed up now: all votes answered before are included.
 
         Raises:
             Invalid: over 100 groups.
         """
         name = _render_name(group)
         head = self.table.get(name.head_key, consistent=True)
-        known = counter_items.read_slot_count(head) or self._initial_slots(entity, group)
-        votes = counter_slots.read(self.table, name, 0, known).votes
+        slots = counter_items.read_slot_count(head) or self._initial_slots(entity, group)
+        votes = counter_slots.read(self.table, name, 0, slots).votes
         if len(votes) > MAX_LIVE_GROUPS:
             raise Invalid(f"only up to {MAX_LIVE_GROUPS} are counted live", field="live")
         return {by: Amount(number, Decimal(number)) for by, number in votes.items()}
 
     def _initial_slots(self, entity: type[Entity], group: TallyGroup) -> int:
-        """The slots that a counter begins with."""
+        """The number of slots that a counter begins with."""
         counter = _get_counter(group)
         if isinstance(counter.slots, int):
             return counter.slots

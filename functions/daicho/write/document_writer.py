@@ -1,8 +1,8 @@
-"""Writing what is split, as a whole: seen at once, or not at all.
+"""Writes split items as a whole: readers see the complete change or none of it.
 
-A whole put writes its sections under a fresh epoch, where nobody looks, as many requests as it
-takes; then the head is turned to that epoch in one conditional write, and the sections of the
-epoch before are removed.
+A whole put writes its sections under a new epoch that no reader uses yet, in as many requests as
+it needs. Then one conditional write points the head to that epoch, and the sections of the
+previous epoch are removed.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class DocumentWriter:
     staging: SectionStaging
 
     def create(self, item: E) -> E:
-        """See `Book.create`; what it gives has no sections."""
+        """See `Book.create`; the returned item has no sections."""
         return self.write(item, lambda transaction, head: transaction.create(head))
 
     def put(self, item: E, *, if_match: int | None, if_none_match: bool = False) -> E:
-        """See `Book.put`; what it gives has no sections."""
+        """See `Book.put`; the returned item has no sections."""
         return self.write(
             item,
             lambda transaction, head: transaction.put(
@@ -43,7 +43,7 @@ class DocumentWriter:
         )
 
     def write(self, item: E, write: Callable[[Transaction, E], E]) -> E:
-        """Write sections, and the head as ``write`` does."""
+        """Write the sections, and the head by calling ``write``."""
         entity, held, staging = type(item), find_split(type(item)), self.staging
         sections = split_into_sections(getattr(item, held.name), held.name)
         one = ItemRef(
@@ -54,21 +54,22 @@ class DocumentWriter:
         def attempt() -> E:
             nonlocal staged
             with staging.writer.transaction() as transaction:
-                there = transaction.find(one)
-                version = 0 if there is None else there.version
+                existing = transaction.find(one)
+                version = 0 if existing is None else existing.version
                 head = attach_manifest(item, start_manifest(epoch, version + 1, sections))
                 written = write(transaction, head)
                 partition = staging.render_partition(one)
-                if not staged:  # nothing stands in the way of it but others who are faster
+                if not staged:  # only a faster writer can still prevent the change
                     cuts = (
-                        build_piece_items(partition, epoch, each, new_id()) for each in sections
+                        build_piece_items(partition, epoch, section, new_id())
+                        for section in sections
                     )
                     staging.write_pieces(
                         partition, epoch, (item for items in cuts for item in items)
                     )
                     staged = True
                 transaction.add([staging.build_due_mark(partition, epoch)])
-            before = None if there is None else get_manifest(there)
+            before = None if existing is None else get_manifest(existing)
             staging.remove_pieces(partition, epoch, _render_prefix(before))
             return written
 
@@ -81,15 +82,15 @@ class DocumentWriter:
         def attempt() -> None:
             name = new_id()
             with staging.writer.transaction() as transaction:
-                there = transaction.get(one)
+                existing = transaction.get(one)
                 transaction.remove(one, if_match=if_match)
                 partition = staging.render_partition(one)
                 transaction.add([staging.build_due_mark(partition, name)])
-            staging.remove_pieces(partition, name, _render_prefix(get_manifest(there)))
+            staging.remove_pieces(partition, name, _render_prefix(get_manifest(existing)))
 
         staging.retry_race(attempt)
 
 
 def _render_prefix(before: Manifest | None) -> str | None:
-    """What the keys of the sections begin with that a head has named before."""
+    """The prefix of the section keys that the previous head refers to."""
     return None if before is None else keys.render_prefix(before.epoch)

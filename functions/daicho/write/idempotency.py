@@ -1,9 +1,9 @@
-"""Requests that are done once: what is kept under an Idempotency-Key, and for how long.
+"""Requests that are executed once: the record under an Idempotency-Key, and how long it is kept.
 
-The record of a request is written in the transaction of its effect, with the answer in it. So
-whoever finds it knows that the request was done, and whoever finds none, that it was not.
+The record of a request contains its answer, and is written in the transaction of its effect. If
+the record exists, the request was executed; if no record exists, the request was not executed.
 
-Source: "The Idempotency-Key HTTP Header Field" (IETF draft), whose resource policy this is.
+Source: the resource policy in "The Idempotency-Key HTTP Header Field" (IETF draft).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from daicho.storage.requests import Put
 HEADER = "Idempotency-Key"
 KEPT_SECONDS = 24 * 60 * 60
 COMPRESS_FROM_BYTES = 512
-"""Bytes of an answer: a record of up to 1 KB costs as much, whatever is in it."""
+"""The size of an answer: a record of up to 1 KB costs the same, whatever its size."""
 NO_CONTENT = 204
 OWNER = "~request"
 
 
 @dataclass(frozen=True)
 class StoredAnswer:
-    """What a request was answered: status, headers and the body's text."""
+    """The answer to a request: status, headers and the body's text."""
 
     status: int
     headers: Mapping[str, str]
@@ -41,7 +41,7 @@ class StoredAnswer:
 
 @dataclass(frozen=True)
 class IdempotentRequest:
-    """A request under a key; ``digest`` tells it from another under the same key."""
+    """A request under a key; ``digest`` distinguishes it from others under the same key."""
 
     key: str
     digest: str
@@ -50,18 +50,18 @@ class IdempotentRequest:
     def from_http(
         cls, key: str, method: str, path: str, query: Mapping[str, str], body: str
     ) -> IdempotentRequest:
-        """The request with this body, however its JSON is spelt."""
+        """The request with this body; the spelling of its JSON does not matter."""
         whole = json.dumps([method, path, sorted(query.items()), _canonicalise(body)])
         return cls(key, hashlib.blake2b(whole.encode(), digest_size=16).hexdigest())
 
     def build_key(self, tenant: str) -> ItemKey:
-        """Where the record stands: one item collection a key, so that none is hot."""
+        """The key of the record: one item collection per request key, so that none is hot."""
         return ItemKey(keys.render(tenant, OWNER, self.key), EMPTY_SORT_KEY)
 
     def read_answer(self, record: Image | None, now: dt.datetime) -> StoredAnswer | None:
-        """What it was answered by the record that stands at its place; None if it was not.
+        """The answer in the request's record; None if the request was not executed.
 
-        DynamoDB deletes a record days after it has expired: nobody minds it any more then.
+        DynamoDB deletes a record days after it has expired. An expired record is ignored.
 
         Raises:
             Invalid: the key was used for another request.
@@ -76,10 +76,10 @@ class IdempotentRequest:
         return StoredAnswer(kept["status"], kept["headers"], text)
 
     def build_record(self, tenant: str, answer: StoredAnswer, now: dt.datetime) -> Put:
-        """The write of its record, on the condition that there is none.
+        """The write of the request's record, on the condition that there is none.
 
-        An answer that does not fit an item, even compressed, is kept without its body: a repeat
-        is told that it was done, and where.
+        An answer that does not fit an item, even compressed, is stored without its body. The
+        answer to a repeat then reports only that the request was executed, and where.
         """
         image = self._build_image(tenant, answer, now)
         if attributes.measure_image(image) > attributes.MAX_ITEM_BYTES:
@@ -120,6 +120,6 @@ def _canonicalise(body: str) -> str:
 
 
 def _keep_exact(number: str) -> dict[str, str]:
-    """A number that is not whole, in one spelling: as a float, two amounts may be alike."""
+    """One spelling for a number that is not whole: as floats, two amounts may be equal."""
     wide = Context(prec=len(number), Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
     return {"": str(wide.normalize(wide.create_decimal(number)))}

@@ -1,4 +1,4 @@
-"""Drafting: from what a caller gives to an item's whole image, checked before it is written."""
+"""Builds an item's whole image from a caller's values, and checks it before it is written."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ItemBuilder:
     places: KeyResolver
 
     def build_fields(self, item: Entity) -> Fields:
-        """The attribute values of a new item, with what is copied into it.
+        """The attribute values of a new item, including the values copied into it.
 
         Raises:
             ReferenceNotFound: names the field that refers to nothing.
@@ -59,7 +59,7 @@ class ItemBuilder:
         """The whole image of an item of version 1, checked.
 
         Raises:
-            Invalid: it cannot be stored, or not be derived.
+            Invalid: the image cannot be stored or derived.
         """
         current = self.current_generation(entity)
         image = base_item.build_base_item(self.tenant, current, fields, created)
@@ -68,7 +68,7 @@ class ItemBuilder:
         return image
 
     def merge_immutable_fields(self, entity: type[Entity], image: Image, existing: Image) -> Fields:
-        """The fields of ``image`` in place of an item that is there: what is set once stays."""
+        """The fields of ``image`` as they replace ``existing``; frozen fields are kept."""
         names = (*entity.fields_, MANIFEST)
         fields = {name: dict(image[name]) for name in names if name in image}
         return fields | {
@@ -86,7 +86,7 @@ class ItemBuilder:
         before, apart = mapper.to_item(entity, existing), find_split_field(entity)
         values = get_values(before) | dict(changes)
         if apart is not None:
-            values[apart.name] = {}  # not changed here: what it stands for stays, below
+            values[apart.name] = {}  # not changed here: the stored value is copied below
         try:
             after = get_values(entity(**values))
         except ValidationError as error:
@@ -107,7 +107,7 @@ class ItemBuilder:
         return fields
 
     def list_frozen_fields(self, entity: type[Entity]) -> tuple[str, ...]:
-        """The fields that are set once, when an item is created, and stand in no key."""
+        """The fields that are set once, when an item is created, and are in no key."""
         return mapper.list_frozen_fields(entity, self.current_generation(entity).plan)
 
     def current_generation(self, entity: type[Entity]) -> Generation:

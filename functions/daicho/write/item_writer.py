@@ -1,8 +1,9 @@
-"""Writing: builds a write, asks DynamoDB, and makes sense of a refusal.
+"""Writes items: builds a write, sends it to DynamoDB, and interprets a refusal.
 
-Each of these writes is a request of its own, most of them without a read before. While a
-transaction is open (`daicho.write.transaction`) they are parts of it instead. An item whose
-versions are kept has one for each of its writes, and so has one that refers to what must exist.
+Each of these writes is a separate request, most of them without a preceding read. While a
+transaction is open (`daicho.write.transaction`), the writes are parts of it instead. An item whose
+versions are kept uses a transaction for each of its writes. So does an item that refers to another
+item that must exist.
 """
 
 from __future__ import annotations
@@ -41,16 +42,16 @@ from daicho.write.transaction import Transaction
 E = TypeVar("E", bound=Entity)
 T = TypeVar("T")
 ATTEMPTS = 8
-"""How often a PUT is tried, each time on what was found there."""
+"""How often a PUT is tried, each time based on the item that the last attempt found."""
 RACE_RETRY_S = 3.0
-"""How long a write that others get ahead of begins anew."""
+"""How long a write is retried while other writers are faster."""
 
 WAITS_FOR_ARCHIVE = "an expired item of this key waits for the archive; try again later"
 
 
 @dataclass
 class ItemWriter(ItemBuilder):
-    """Writes a tenant's items. ``open``: the transaction that they are parts of."""
+    """Writes a tenant's items. ``open``: the transaction that the writes are parts of."""
 
     table: Table
     clock: Callable[[], dt.datetime]
@@ -65,14 +66,15 @@ class ItemWriter(ItemBuilder):
         )
 
     def commit(self, writes: Sequence[Write]) -> None:
-        """Do all of these writes or none; as parts of the open transaction, if one is.
+        """Do all of these writes or none; as parts of the open transaction, if there is one.
 
-        They are a transaction, one write too, at two units a KB.
+        The writes are a transaction, even a single write, at two units a KB.
 
         Raises:
-            TransactionFailedError: a condition did not hold; ``refused`` says of which writes, and
-                what stands there. Not while a transaction is open: it ends as that one does.
-            Raced: transactions of others were at the items all the time.
+            TransactionFailedError: a condition did not hold; ``refused`` maps the refused
+                writes to the items at their keys. Not raised while a transaction is open: then
+                the commit of that transaction raises.
+            Raced: transactions of others used the items for the whole time.
         """
         if self.open is not None:
             self.open.add(writes)
@@ -81,9 +83,9 @@ class ItemWriter(ItemBuilder):
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
-        """A transaction: what is written until its end; of one that is open already, a part.
+        """A transaction of all writes until its end; joins the transaction that is already open.
 
-        It is committed by who opened it, or at the end.
+        The outermost context commits it at its end.
         """
         if self.open is not None:
             with self.open.joined():
@@ -98,7 +100,7 @@ class ItemWriter(ItemBuilder):
         transaction.commit()
 
     def check_sections_unchanged(self, key: ItemKey | None) -> None:
-        """See `Transaction.check_apart`; of the open one, if there is one."""
+        """See `Transaction.check_sections_unchanged`; without an open transaction, do nothing."""
         if self.open is not None and key is not None:
             self.open.check_sections_unchanged(key)
 
@@ -130,23 +132,27 @@ class ItemWriter(ItemBuilder):
             except ConditionFailedError as refused:
                 raise PreconditionFailed(self.explain_taken(entity, refused.item, now)) from refused
             return mapper.to_item(entity, image)
-        fresh, there = image, None
+        fresh, existing = image, None
         for _ in range(ATTEMPTS):
             try:
-                return self._replace(entity, image, there, now, if_match)
+                return self._replace(entity, image, existing, now, if_match)
             except ConditionFailedError as refused:
-                there = refused.item
-            if there is None or base_item.is_expired(there, _to_seconds(now)):
-                self._check_vacant(entity, there, if_match)
+                existing = refused.item
+            if existing is None or base_item.is_expired(existing, _to_seconds(now)):
+                self._check_vacant(entity, existing, if_match)
                 image = fresh
-                if there is not None and self._put_over(image, there):
+                if existing is not None and self._put_over(image, existing):
                     return mapper.to_item(entity, image)
-                there = None
+                existing = None
                 continue
-            if if_match is not None and base_item.get_version(there) != if_match:
-                raise PreconditionFailed(f"the item is of version {base_item.get_version(there)}")
-            # Another's frozen fields than those that were checked: what results has these.
-            image = self.build_image(entity, self.merge_immutable_fields(entity, image, there), now)
+            if if_match is not None and base_item.get_version(existing) != if_match:
+                raise PreconditionFailed(
+                    f"the item is of version {base_item.get_version(existing)}"
+                )
+            # The stored frozen fields differ from the checked ones: the result has the stored ones.
+            image = self.build_image(
+                entity, self.merge_immutable_fields(entity, image, existing), now
+            )
         raise Raced("others were faster, again and again; try again")
 
     def change(self, one: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | None) -> E:
@@ -159,16 +165,16 @@ class ItemWriter(ItemBuilder):
         entity, now = one.entity, self.clock()
         key = self.places.resolve_key(one)
         for _ in RetryBudget.for_seconds(RACE_RETRY_S).count_attempts():
-            there = None if key is None else self.table.get(key, consistent=True)
-            if there is None or base_item.is_expired(there, _to_seconds(now)):
+            existing = None if key is None else self.table.get(key, consistent=True)
+            if existing is None or base_item.is_expired(existing, _to_seconds(now)):
                 raise NotFound(f"no {display_name(one)}")
-            version = base_item.get_version(there)
+            version = base_item.get_version(existing)
             if if_match is not None and version != if_match:
                 raise PreconditionFailed(f"the item is of version {version}")
-            fields = self.apply_changes(entity, there, changes)
-            created = dt.datetime.fromisoformat(attributes.get_text(there, "created_at") or "")
+            fields = self.apply_changes(entity, existing, changes)
+            created = dt.datetime.fromisoformat(attributes.get_text(existing, "created_at") or "")
             image = self.build_image(entity, fields, created)
-            kept: dict[str, AttributeValue | None] = {"created_at": there["created_at"]}
+            kept: dict[str, AttributeValue | None] = {"created_at": existing["created_at"]}
             write = self._build_replacement(entity, image, kept, None, version)
             try:
                 return mapper.to_item(entity, self._update(entity, image, write))
@@ -200,17 +206,17 @@ class ItemWriter(ItemBuilder):
         )
 
     def _needs_transaction(self, entity: type[Entity], setting: Iterable[str] = ()) -> bool:
-        """Whether an item is written together with others.
+        """Whether an item is written together with other items.
 
-        In a transaction; with its version; or, of the fields that are set, one refers to what must
-        exist.
+        This is so in an open transaction, for an item with versions, and if one of the fields that
+        are set refers to an item that must exist.
         """
         set_here = (entity.fields_[name] for name in setting if name in entity.fields_)
         referring = any(spec.must_exist for spec in set_here)
         return self.open is not None or entity.versioned_ is not None or referring
 
     def _retry_transaction(self, write: Callable[[Transaction], T]) -> T:
-        """Write by a transaction, again and again where others are faster; or in the open one."""
+        """Write in the open transaction, or in a new one that is retried if others are faster."""
         if self.open is not None:
             return write(self.open)
         for _ in RetryBudget.for_seconds(RACE_RETRY_S).count_attempts():
@@ -221,7 +227,7 @@ class ItemWriter(ItemBuilder):
         raise Raced("others were faster, again and again; try again")
 
     def _put_new(self, entity: type[Entity], image: Image, now: dt.datetime) -> None:
-        """Put a new item; a refusal by what this very write put there is none.
+        """Put a new item; ignore a refusal that this write's own first success causes.
 
         The SDK repeats a write whose answer was lost.
         """
@@ -243,7 +249,7 @@ class ItemWriter(ItemBuilder):
         now: dt.datetime,
         if_match: int | None,
     ) -> E:
-        """Write ``image`` on what is there, or on nothing unless it was made for ``onto``."""
+        """Write ``image`` over the existing item; without ``onto``, the item may be absent."""
         frozen, seen = self.list_frozen_fields(entity), image if onto is None else onto
         kept = {name: seen.get(name) for name in frozen}
         if onto is not None:
@@ -280,14 +286,14 @@ class ItemWriter(ItemBuilder):
                 ),
             )
         except RefusedError:
-            there = self.table.get(key, consistent=True)
-            if there is not None:  # what older code has left there may leave no room
-                conditions.build_successor(entity, image, there)
+            existing = self.table.get(key, consistent=True)
+            if existing is not None:  # attributes of older code may leave no room
+                conditions.build_successor(entity, image, existing)
             raise
         return image if new is None else new
 
     def _put_over(self, image: Image, existing: Image) -> bool:
-        """Put a new item over the expired one that was seen; False if that is gone or changed."""
+        """Put a new item over the expired one that was read; False if that is gone or changed."""
         try:
             key, write = item_key.get_key(image), conditions.if_unchanged(existing)
             self.sender.execute(key, request=lambda: self.table.put(image, **write.arguments))
@@ -304,17 +310,17 @@ class ItemWriter(ItemBuilder):
             raise Conflict(WAITS_FOR_ARCHIVE)
 
     def explain_taken(self, entity: type[Entity], existing: Image | None, now: dt.datetime) -> str:
-        """Why no item can be created, in words."""
+        """The reason why no item can be created, as text."""
         if existing is not None and base_item.is_expired(existing, _to_seconds(now)):
             return WAITS_FOR_ARCHIVE
         return f"there is such an item of {entity.__name__} already"
 
     def _may_expire(self, entity: type[Entity]) -> bool:
         generations = self.ledger.entities[entity.__name__]
-        return any(each.plan.expires is not None for each in generations)
+        return any(generation.plan.expires is not None for generation in generations)
 
     def is_archived(self, entity: type[Entity]) -> bool:
-        """Whether what expires of an entity waits for the archive."""
+        """Whether an entity's expired items wait for the archive."""
         return entity.__name__ in self.ledger.archived_types
 
 

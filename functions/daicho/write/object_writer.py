@@ -1,4 +1,4 @@
-"""Objects of items, as a `Book` signs for them and removes them.
+"""Signs requests for the objects of items, and removes the objects, for a `Book`.
 
 Items that have objects are created and replaced like any other.
 """
@@ -33,7 +33,7 @@ E = TypeVar("E", bound=Entity)
 logger = logging.getLogger(__name__)
 
 URL_SIGNING_GRACE = dt.timedelta(minutes=1)
-"""How long after an item was read a URL may be signed for it: a request takes half of that."""
+"""How long after the read of an item a URL may be signed for it: a request takes half of that."""
 
 
 @dataclass(frozen=True)
@@ -45,24 +45,24 @@ class ObjectWriter:
     bucket: Callable[[], Bucket] | None
 
     def delete(self, one: ItemRef[E], *, if_match: int | None) -> None:
-        """See `Book.delete`. The objects go after the item: none is left without its object.
+        """See `Book.delete`. The objects are removed last: no item is left without its object.
 
-        A URL to upload to may still be good, for who asked for one just before: so the sweep looks
-        after the object once more when it is not.
+        An upload URL that was signed just before may still be valid. So the sweep removes the
+        object once more after such a URL has expired.
         """
         with self.writer.transaction() as transaction:
-            there = transaction.get(one)
+            item = transaction.get(one)
             transaction.remove(one, if_match=if_match)
-            key, names = self._get_key(there), self._list_names(there)
+            key, names = self._get_key(item), self._list_names(item)
             due = self.clock() + dt.timedelta(seconds=UPLOAD_SECONDS) + URL_SIGNING_GRACE
             partition = cleanup_marks.render_owner_partition(key, one.entity.__name__)
             marks = [
                 cleanup_marks.build_mark(partition, field, due, object=name)
                 for field, name in names.items()
             ]
-            self.writer.commit([Put(each) for each in marks])
+            self.writer.commit([Put(mark) for mark in marks])
         if self.writer.open is not None:
-            return  # it is not yet committed: the sweep will see
+            return  # it is not committed yet: the sweep removes the objects
         try:
             for name in names.values():
                 self._open_bucket().remove(name)
@@ -70,7 +70,7 @@ class ObjectWriter:
             logger.warning("left to the sweep: %s: %s", display_name(one), error)
 
     def sign_upload(self, item: Entity, field: str) -> SignedRequest:
-        """Where the object of an item is to be put, once, for a quarter of an hour."""
+        """The request that uploads the object of an item, once, within a quarter of an hour."""
         held, name = self._find_held(item, field)
         headers = {
             "Content-Type": held.type,
@@ -81,7 +81,7 @@ class ObjectWriter:
         return SignedRequest("PUT", url, headers, self._compute_expiry(UPLOAD_SECONDS))
 
     def sign_download(self, item: Entity, field: str) -> SignedRequest:
-        """Where the object of an item is to be had, for an hour, once it was put there."""
+        """The request that downloads the object of an item after its upload, within an hour."""
         _, name = self._find_held(item, field)
         url = self._open_bucket().sign_download_url(name, DOWNLOAD_SECONDS)
         return SignedRequest("GET", url, {}, self._compute_expiry(DOWNLOAD_SECONDS))

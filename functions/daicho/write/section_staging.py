@@ -1,7 +1,7 @@
-"""Staging: what is written beside an item before it is seen, and removed when it no longer is.
+"""Staging: writes pieces beside an item before readers see them, and removes unused pieces.
 
-A mark goes first and is taken away last (`daicho.layout.cleanup_marks`): whoever dies in between
-leaves the rest to the sweep.
+A mark is written first and removed last (`daicho.layout.cleanup_marks`). If a process ends in
+between, the sweep removes the rest.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from daicho.write.item_writer import ItemWriter
 
 T = TypeVar("T")
 RACE_RETRY_S = 6.0
-"""How long a write is tried that others get ahead of."""
+"""How long a write is retried while other writers are faster."""
 PAUSE = 0.1
 STAGE_RETRY_S = 18.0
 """How long sections are written: 5 MB take 5,000 units, and a partition 1,000 a second."""
@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class SectionStaging:
-    """Writes what stands beside a tenant's items. ``at_once``: requests made in parallel."""
+    """Writes the pieces beside a tenant's items. ``at_once``: requests made in parallel."""
 
     table: Table
     writer: ItemWriter
@@ -48,7 +48,7 @@ class SectionStaging:
     at_once: int = 8
 
     def retry_race(self, attempt: Callable[[], T]) -> T:
-        """Try until nobody is faster; within a transaction whoever opened it tries."""
+        """Retry while others are faster; in an open transaction, its opener retries instead."""
         if self.writer.open is not None:
             return attempt()
         for _ in RetryBudget.for_seconds(RACE_RETRY_S, longest=PAUSE).count_attempts():
@@ -59,11 +59,11 @@ class SectionStaging:
         raise raced
 
     def render_partition(self, one: ItemRef[Any]) -> str:
-        """Where what stands beside an item does.
+        """The partition key of the pieces beside an item.
 
         Raises:
-            NotFound: what the item's place depends on does not exist.
-            Invalid: its key leaves no room.
+            NotFound: an item that the key depends on does not exist.
+            Invalid: the item's key leaves no room.
         """
         key = self.writer.places.resolve_key(one)
         if key is None:
@@ -78,10 +78,10 @@ class SectionStaging:
         return model.list_key_fields(self.writer.current_generation(entity).plan)
 
     def write_pieces(self, partition: str, name: str, items: Iterable[Image]) -> None:
-        """Write where nobody looks yet, behind a mark of this name.
+        """Write pieces that no reader uses yet, after a mark of this name.
 
         Raises:
-            UnprocessedError: DynamoDB did not take all of it in time.
+            UnprocessedError: DynamoDB did not accept all of them in time.
         """
         self.table.put(
             cleanup_marks.build_mark(partition, name, self.clock() + cleanup_marks.IN_FLIGHT_GRACE)
@@ -90,13 +90,13 @@ class SectionStaging:
         self._run_in_parallel(items, lambda some: self.table.batch_write(some, patience=patience))
 
     def build_due_mark(self, partition: str, name: str) -> Put:
-        """The write by which, from now on, what is left over may go."""
+        """The write of a mark that lets the sweep remove unused pieces from now on."""
         return Put(cleanup_marks.build_mark(partition, name, self.clock()))
 
     def remove_pieces(self, partition: str, name: str, prefix: str | None) -> None:
-        """Remove what nobody sees any more, and its mark: or leave both to the sweep."""
+        """Remove pieces that no reader uses, and their mark, or leave both to the sweep."""
         if self.writer.open is not None:
-            return  # it is still seen, until the transaction is committed
+            return  # readers use the pieces until the transaction is committed
         try:
             if prefix is not None:
                 self._remove(partition, prefix)
@@ -112,8 +112,8 @@ class SectionStaging:
     def _run_in_parallel(self, all_of: Iterable[T], work: Callable[[Sequence[T]], None]) -> None:
         blocks = list(_split_into_blocks(all_of, MAX_BATCH_WRITES))
         if len(blocks) < 2:
-            for each in blocks:
-                work(each)
+            for block in blocks:
+                work(block)
             return
         with ThreadPoolExecutor(min(self.at_once, len(blocks))) as pool:
             list(pool.map(work, blocks))

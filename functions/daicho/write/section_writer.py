@@ -1,9 +1,9 @@
-"""Writing what is split, section by section.
+"""Writes split items section by section.
 
-A change of a section is a transaction of the section's item and the head, whose version rises: it
-is refused if anything of the document has changed since it was read, and begun anew. So all changes
-of a document come one after the other, in the order of its versions. Several of one transaction do
-so too: the head is written once, as it is after the last of them.
+A change of a section is a transaction of the section's item and the head, whose version rises. It
+is refused, and retried, if any part of the document has changed since it was read. So all changes
+of a document are sequential, in the order of its versions. This also applies to several changes in
+one transaction: the head is written once, in its state after the last change.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from daicho.write.section_staging import SectionStaging
 E = TypeVar("E", bound=Entity)
 
 REMOVED: Any = object()
-"""In place of a section's value."""
+"""Replaces a section's value where the section is removed."""
 SECTION_HEADER = "section"
-"""What a section's name is called in a refusal."""
+"""The name of the field in a refusal of a section's name."""
 
 
 @dataclass(frozen=True)
 class SectionChange:
-    """What a transaction makes of a section: the item of it that counts, and what it holds.
+    """The result of a transaction for a section: its first item, which counts, and its value.
 
-    None where it removes it.
+    Both are None if the transaction removes the section.
     """
 
     first: Image | None
@@ -51,7 +51,7 @@ class SectionChange:
 
 @dataclass(frozen=True)
 class DocumentState:
-    """A document whose sections are changed: its head as it was read, and what it becomes."""
+    """A document whose sections are changed: its head as it was read, and its new state."""
 
     head: Image
     partition: str
@@ -67,7 +67,7 @@ class SectionWriter:
     staging: SectionStaging
 
     def with_changes(self, key: ItemKey | None) -> DocumentState | None:
-        """What the open transaction makes of a document, if it changes sections of it."""
+        """The state of a document in the open transaction, if that changes sections of it."""
         open = self.staging.writer.open
         return None if open is None or key is None else open.section_changes.get(key)
 
@@ -86,14 +86,14 @@ class SectionWriter:
             before = self._stage_first(ref, document, if_match)
             place = attributes.get_integer(before or {}, "place")
             version = document.version + 1
-            if place is None:  # behind all others
+            if place is None:  # after all others
                 place = sections.MAX_SECTIONS + version
             section = Section(name, fresh.text, place, version)
             added = 0 if before else 1
             grown = section.weight - (sections.measure_weight(before) if before else 0)
             _check_room(document.manifest, added, grown, blamed)
             epoch = document.manifest.epoch
-            if staged != epoch:  # pieces stand under an epoch: those of an earlier one are lost
+            if staged != epoch:  # pieces belong to an epoch: those of an earlier one are lost
                 piece = new_id()
             first, *pieces = sections.build_piece_items(document.partition, epoch, section, piece)
             if pieces and staged != epoch:
@@ -129,7 +129,7 @@ class SectionWriter:
         return self.staging.retry_race(attempt)
 
     def _stage_section(self, section: SectionRef[Any], item: Entity, value: Any) -> SectionValue:
-        """Split an item that was written before it was split, with one section changed."""
+        """Split an item that was stored as a whole, with one section changed."""
         values: dict[str, Any] = getattr(item, find_split(section.entity).name)
         new = section.name not in values
         if value is REMOVED and new:
@@ -142,15 +142,15 @@ class SectionWriter:
         return SectionValue(value, version + 1, new=new)
 
     def _read_document(self, section: SectionRef[E], if_match: int | None) -> DocumentState | E:
-        """A document as the open transaction leaves it, or as it stands.
+        """A document as the open transaction leaves it, or as it is stored.
 
-        The whole item instead, if it was written before it was split.
+        For an item that was written before it was split, return the whole item instead.
         """
         writer = self.staging.writer
         key = writer.places.resolve_key(section.item)
-        known = self.with_changes(key)
-        if known is not None:
-            return known
+        document = self.with_changes(key)
+        if document is not None:
+            return document
         writer.check_sections_unchanged(key)
         head = None if key is None else writer.places.find_image(key)
         if key is None or head is None:
@@ -167,7 +167,7 @@ class SectionWriter:
     def _stage_first(
         self, section: SectionRef[Any], document: DocumentState, if_match: int | None
     ) -> Image | None:
-        """The item of a section that counts, which is of the version that a caller knows."""
+        """The first item of a section, checked to be of the version that a caller expects."""
         manifest = document.manifest
         if section.name in document.changes:
             first = document.changes[section.name].first
@@ -175,7 +175,7 @@ class SectionWriter:
             place = sections.render_section_key(document.partition, manifest.epoch, section.name)
             first = self.staging.table.get(place, consistent=True)
             if first is None:
-                # Unless all that was there has been replaced since the head was read.
+                # The whole document may have been replaced since the head was read.
                 newest = self.staging.table.get(get_key(document.head), consistent=True)
                 later = None if newest is None else Manifest.from_image(newest)
                 if later is None or later.epoch != manifest.epoch:
@@ -193,9 +193,9 @@ class SectionWriter:
         before: Image | None,
         piece: str | None,
     ) -> None:
-        """One section and the head, of the version behind the known one.
+        """Write one section and the head, with the version after the one that was read.
 
-        ``piece`` names what of the section stands in items of its own.
+        ``piece`` names the parts of the section that are separate items.
         """
         head, partition, version = document.head, document.partition, document.version + 1
         sets: dict[str, AttributeValue] = {
@@ -214,7 +214,7 @@ class SectionWriter:
         elif before is not None:
             writes.append(Delete(get_key(before)))
         replaced = None if before is None else attributes.get_text(before, "piece")
-        # Not by the name of what is replaced: who wrote that may still take its own mark away.
+        # Not the name of the replaced pieces: their writer may still remove its own mark.
         marked = piece or (new_id() if replaced else None)
         if marked is not None:
             writes.append(self.staging.build_due_mark(partition, marked))
@@ -239,7 +239,7 @@ def _check_room(manifest: Manifest, added: int, grown: int, field: str) -> None:
 
 
 def _check_version(version: int | None, if_match: int | None) -> None:
-    """Refuse a section of another version than a caller knows; None: there is none."""
+    """Refuse a section of another version than a caller expects; None: there is none."""
     if if_match is None or version == if_match:
         return
     why = "there is no such section" if version is None else f"the section is of version {version}"

@@ -1,11 +1,12 @@
-"""Sending writes, and what gets in their way.
+"""Sends writes, and retries them while transactions of others block them.
 
-What stands or falls together is a transaction, one write too: the SDK repeats it under one token
-where an answer was lost, so it is never done twice. A request of its own it just repeats, and who
-is refused then cannot tell whether by another or by itself.
+Writes that succeed or fail together are a transaction, even a single write. If an answer was lost,
+the SDK repeats the transaction under one token, so it is never executed twice. The SDK repeats a
+separate request without a token. If that repeat is refused, the caller cannot tell whether another
+writer or its own first attempt was the cause.
 
-DynamoDB turns a write away while a transaction is at its item. Nothing was done then, and in some
-milliseconds the other is through.
+DynamoDB refuses a write while a transaction uses its item. Nothing was written then, and the other
+transaction is complete within some milliseconds.
 """
 
 from __future__ import annotations
@@ -23,25 +24,25 @@ from daicho.storage.requests import Write, get_write_key
 from daicho.storage.table import Table
 
 CONTENTION_RETRY_S = 1.0
-"""How long a write is tried while transactions of others are at its items."""
+"""How long a write is retried while transactions of others use its items."""
 T = TypeVar("T")
 
 
 @dataclass
 class Sender:
-    """Sends a request's writes. ``sent``: how many may have been done."""
+    """Sends a request's writes. ``attempted``: how many may have been executed."""
 
     table: Table
     memory: ItemCache
     attempted: int = 0
 
     def execute(self, *keys: ItemKey, request: Callable[[], T]) -> T:
-        """Write, again and again while transactions of others are at the items.
+        """Write, and retry while transactions of others use the items.
 
-        What is remembered of an item ends with a write, whatever becomes of it.
+        A write drops its items from the cache, whatever its result.
 
         Raises:
-            Raced: they were all the time.
+            Raced: transactions of others used the items for the whole time.
         """
         try:
             for _ in RetryBudget.for_seconds(CONTENTION_RETRY_S).count_attempts():
@@ -62,7 +63,7 @@ class Sender:
 
         Raises:
             TransactionFailedError: a condition did not hold.
-            Raced: transactions of others were at the items all the time.
+            Raced: transactions of others used the items for the whole time.
         """
-        keys = [get_write_key(each) for each in writes]
+        keys = [get_write_key(write) for write in writes]
         self.execute(*keys, request=lambda: self.table.transact(writes))

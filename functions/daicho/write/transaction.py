@@ -1,8 +1,8 @@
 """Transactions: several items written at once, all of them or none.
 
-Everything is read before it is written, and written only if it is still as it was read; so the
-items may depend on each other, and of two who write at the same time one is refused (`Raced`) and
-may begin anew. An item that is written twice is written once, as it is in the end.
+Every item is read before it is written, and written only if it is unchanged since it was read. So
+the items may depend on each other. Of two writers at the same time, one is refused (`Raced`) and
+may retry. An item that is changed twice is written once, in its final state.
 
 Source: "Amazon DynamoDB Transactions: How it works", AWS documentation: at most 100 writes, each of
 another item, and 4 MB.
@@ -51,7 +51,7 @@ from daicho.write.version_writer import VersionWriter, read_fields
 
 E = TypeVar("E", bound=Entity)
 MAX_BYTES = 4 * 1024 * 1024
-"""Of all items of a transaction."""
+"""The size of all items of a transaction."""
 RECORD_NAME = "the record of its Idempotency-Key"
 ONE_WAY = (
     "in a transaction, or a request under an Idempotency-Key, an item with sections is changed as "
@@ -68,7 +68,7 @@ class TransactionWriter(Protocol):
 
     @property
     def clock(self) -> Callable[[], dt.datetime]:
-        """What tells the time."""
+        """The clock."""
 
     def build_fields(self, item: Entity) -> Fields:
         """The attribute values of a new item."""
@@ -77,7 +77,7 @@ class TransactionWriter(Protocol):
         """The whole image of an item of version 1, checked."""
 
     def merge_immutable_fields(self, entity: type[Entity], image: Image, existing: Image) -> Fields:
-        """The fields of an image in place of an item that is there."""
+        """The fields of an image as they replace an existing item."""
 
     def apply_changes(
         self, entity: type[Any], existing: Image, changes: Mapping[str, Any]
@@ -85,20 +85,20 @@ class TransactionWriter(Protocol):
         """The fields of an item with some of them changed."""
 
     def explain_taken(self, entity: type[Entity], existing: Image | None, now: dt.datetime) -> str:
-        """Why no item can be created, in words."""
+        """The reason why no item can be created, as text."""
 
     def is_archived(self, entity: type[Entity]) -> bool:
-        """Whether what expires of an entity waits for the archive."""
+        """Whether an entity's expired items wait for the archive."""
 
     def commit(self, writes: Sequence[Write]) -> None:
         """Do all of these writes or none."""
 
 
 class Transaction:
-    """What a domain writes in one piece: ``with book.transaction() as t``.
+    """The writes of a domain in one piece: ``with book.transaction() as t``.
 
-    Its methods are those of the `Book`, which joins in while it is open. What they give is what
-    will stand there when it is committed.
+    It has the methods of the `Book`, which joins the transaction while it is open. They return the
+    items as they will be after the commit.
     """
 
     def __init__(self, writer: TransactionWriter) -> None:
@@ -106,43 +106,41 @@ class Transaction:
         self._seen: dict[ItemKey, Image | None] = {}
         self._given: dict[ItemKey, Write] = {}
         self.section_changes: dict[ItemKey, Any] = {}
-        """What becomes of items whose sections it changes (`daicho.write.section_writer`)."""
+        """The new states of items whose sections it changes (`daicho.write.section_writer`)."""
         self.images: dict[ItemKey, Image | None] = {}
-        """What stands at each key that was read, as the transaction would leave it."""
+        """The item at each key that was read, as the transaction would leave it."""
         self._revisions = VersionWriter(writer.history)
         self.record: Put | None = None
-        """What is kept of the request, if it is to be done once (`daicho.write.idempotency`)."""
+        """The record of the request, if it is to be executed once (`daicho.write.idempotency`)."""
 
     def find(self, one: ItemRef[E]) -> E | None:
-        """One item or None, which is still so when the transaction is committed."""
-        there = self._live_image(one.entity, self._writer.places.resolve_key(one))
-        return None if there is None else mapper.to_item(one.entity, there)
+        """One item or None; the commit fails if this has changed by then."""
+        image = self._live_image(one.entity, self._writer.places.resolve_key(one))
+        return None if image is None else mapper.to_item(one.entity, image)
 
     def get(self, one: ItemRef[E]) -> E:
-        """One item, which is still as it is when the transaction is committed.
+        """One item; the commit fails if it has changed by then.
 
         Raises:
             NotFound: there is none, or it has expired.
         """
-        found = self.find(one)
-        if found is None:
+        item = self.find(one)
+        if item is None:
             raise NotFound(f"no {display_name(one)}")
-        return found
+        return item
 
     def find_all(self, ones: Sequence[ItemRef[E]]) -> list[E | None]:
-        """Items as in `find`, in one request for each hundred; with versions, in one for each.
+        """Items as in `find`, a hundred per request; items with versions need one request each.
 
         Raises:
-            UnprocessedError: DynamoDB did not get round to all of them in time.
+            UnprocessedError: DynamoDB did not process all of them in time.
         """
-        keys = [
-            self._writer.places.resolve_key(each) for each in ones if not each.entity.versioned_
-        ]
+        keys = [self._writer.places.resolve_key(ref) for ref in ones if not ref.entity.versioned_]
         unread = [key for key in keys if key is not None and key not in self.images]
-        found = self._writer.table.batch_get(unread, consistent=True).require_all()
+        images = self._writer.table.batch_get(unread, consistent=True).require_all()
         for key in unread:
-            self._seen[key] = self.images[key] = found.get(key)
-        return [self.find(each) for each in ones]
+            self._seen[key] = self.images[key] = images.get(key)
+        return [self.find(ref) for ref in ones]
 
     def create(self, item: E) -> E:
         """See `Book.create`."""
@@ -155,8 +153,8 @@ class Transaction:
         """See `Book.put`."""
         writer, entity, now = self._writer, type(item), self._writer.clock()
         image = writer.build_image(entity, writer.build_fields(item), now)
-        there = self._live_image(entity, get_key(image))
-        if there is None:
+        existing = self._live_image(entity, get_key(image))
+        if existing is None:
             if if_match is not None:
                 raise PreconditionFailed("there is no such item")
             try:
@@ -165,10 +163,12 @@ class Transaction:
                 raise (PreconditionFailed(taken.detail) if if_none_match else taken) from None
             return self._stage(entity, image, now)
         if if_none_match:
-            raise PreconditionFailed(writer.explain_taken(entity, there, now))
-        _check_version(there, if_match)
-        fresh = writer.build_image(entity, writer.merge_immutable_fields(entity, image, there), now)
-        return self._stage(entity, conditions.build_successor(entity, fresh, there), now)
+            raise PreconditionFailed(writer.explain_taken(entity, existing, now))
+        _check_version(existing, if_match)
+        fresh = writer.build_image(
+            entity, writer.merge_immutable_fields(entity, image, existing), now
+        )
+        return self._stage(entity, conditions.build_successor(entity, fresh, existing), now)
 
     def change(
         self, one: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | None = None
@@ -176,22 +176,22 @@ class Transaction:
         """See `Book.change`."""
         writer, entity, now = self._writer, one.entity, self._writer.clock()
         key = writer.places.resolve_key(one)
-        there = self._live_image(one.entity, key)
-        if key is None or there is None:
+        existing = self._live_image(one.entity, key)
+        if key is None or existing is None:
             raise NotFound(f"no {display_name(one)}")
-        _check_version(there, if_match)
-        created = dt.datetime.fromisoformat(attributes.get_text(there, "created_at") or "")
-        fresh = writer.build_image(entity, writer.apply_changes(entity, there, changes), created)
+        _check_version(existing, if_match)
+        created = dt.datetime.fromisoformat(attributes.get_text(existing, "created_at") or "")
+        fresh = writer.build_image(entity, writer.apply_changes(entity, existing, changes), created)
         if get_key(fresh) != key:  # it moves
             self._check_vacant(entity, get_key(fresh), now)
             self.images[key] = None
-        return self._stage(entity, conditions.build_successor(entity, fresh, there), now)
+        return self._stage(entity, conditions.build_successor(entity, fresh, existing), now)
 
     def delete(self, one: ItemRef[E], *, if_match: int | None = None) -> None:
         """See `Book.delete`.
 
         Raises:
-            TypeError: more goes with the item than a transaction sees: the `Book` deletes it.
+            TypeError: a transaction does not see all parts of the item: the `Book` deletes it.
         """
         name = one.entity.__name__
         if find_split_field(one.entity) is not None or list_object_fields(one.entity):
@@ -199,12 +199,12 @@ class Transaction:
         self.remove(one, if_match=if_match)
 
     def remove(self, one: ItemRef[E], *, if_match: int | None) -> None:
-        """Delete an item, and nothing that stands beside it but its versions."""
+        """Delete an item; of the items beside it, only its versions are affected."""
         key = self._writer.places.resolve_key(one)
-        there = self._live_image(one.entity, key)
-        if key is None or there is None:
+        existing = self._live_image(one.entity, key)
+        if key is None or existing is None:
             raise NotFound(f"no {display_name(one)}")
-        _check_version(there, if_match)
+        _check_version(existing, if_match)
         self.images[key] = None
         if one.entity.versioned_:
             self._stage_versions(self._revisions.build_removal(key, self._writer.clock()))
@@ -216,46 +216,48 @@ class Transaction:
         old = writer.history.find_version(one)
         if key is None or old is None:
             raise NotFound(f"no {display_name(one)}")
-        there = self._live_image(entity, key)
-        if there is not None:
-            _check_version(there, if_match)
+        existing = self._live_image(entity, key)
+        if existing is not None:
+            _check_version(existing, if_match)
         elif if_match is not None:
             raise PreconditionFailed("there is no such item")
         fields = read_fields(entity, old)
-        if there is not None:
-            fields = writer.merge_immutable_fields(entity, fields, there)
-        created = dt.datetime.fromisoformat(attributes.get_text(there or old, "created_at") or "")
+        if existing is not None:
+            fields = writer.merge_immutable_fields(entity, fields, existing)
+        created = dt.datetime.fromisoformat(
+            attributes.get_text(existing or old, "created_at") or ""
+        )
         return self._stage(entity, writer.build_image(entity, fields, created), writer.clock())
 
     def add(self, writes: Sequence[Write]) -> None:
-        """Let writes with conditions of their own be parts of it: see `Writer.commit`."""
-        for each in writes:
-            key = get_write_key(each)
+        """Add writes with their own conditions to it: see `ItemWriter.commit`."""
+        for write in writes:
+            key = get_write_key(write)
             if key in self._given or key in self.images:
                 raise ValueError(f"{key} is written twice in one transaction")
-            self._given[key] = each
+            self._given[key] = write
 
     def stage_sections(self, key: ItemKey, writes: Sequence[Write], after: object) -> None:
-        """Let writes of an item, and of what stands beside it, be parts of it.
+        """Add writes of an item, and of the pieces beside it, to the transaction.
 
-        They take the place of those that it was given before. ``after`` is what becomes of the
-        item by them: see `apart`.
+        They replace earlier writes of the same keys. ``after`` is the state of the item after
+        them: see `section_changes`.
         """
-        self._given |= {get_write_key(each): each for each in writes}
+        self._given |= {get_write_key(write): write for write in writes}
         self.section_changes[key] = after
 
     def check_sections_unchanged(self, key: ItemKey) -> None:
-        """Refuse to look at what stands beside an item that this transaction changes.
+        """Refuse to read the pieces beside an item that this transaction changes.
 
         Raises:
-            Invalid: it does: the table does not show what will stand there.
+            Invalid: it changes the item, so the table does not show the new pieces.
         """
         if key in self._given or self.images.get(key) is not self._seen.get(key):
             raise Invalid(ONE_WAY)
 
     @contextmanager
     def joined(self) -> Iterator[None]:
-        """Undo what is added here, if it fails."""
+        """Undo all additions of this block if the block fails."""
         all_of_it: tuple[dict[ItemKey, Any], ...] = (
             *(self._seen, self._given, self.section_changes, self.images),
             *(self._revisions.existing, self._revisions.plans),
@@ -273,12 +275,12 @@ class Transaction:
         """Write everything.
 
         Raises:
-            Invalid: it is more than a transaction takes.
+            Invalid: the writes exceed the limits of a transaction.
             Raced: others changed one of the items; nothing was done.
         """
         record = [] if self.record is None else [self.record]
         writes: list[Write] = [*self._build_writes(), *self._given.values(), *record]
-        if all(isinstance(each, ConditionCheck) for each in writes):
+        if all(isinstance(write, ConditionCheck) for write in writes):
             return
         self._check_size(writes)
         try:
@@ -287,33 +289,33 @@ class Transaction:
             raise Raced("others changed the same at this moment; try again") from refused
 
     def _live_image(self, entity: type[Entity], key: ItemKey | None) -> Image | None:
-        """What stands at a key, unless it has expired."""
+        """The item at a key, unless it has expired."""
         if key is None:
             return None
-        there = self._read_image(entity, key)
+        image = self._read_image(entity, key)
         now = int(self._writer.clock().timestamp())
-        return None if there is None or base_item.is_expired(there, now) else there
+        return None if image is None or base_item.is_expired(image, now) else image
 
     def _read_image(self, entity: type[Entity], key: ItemKey) -> Image | None:
         if key in self._given:
             raise Invalid(ONE_WAY)
         if key not in self.images:
             if entity.versioned_:
-                found = self._revisions.read(entity, key)
+                image = self._revisions.read(entity, key)
             else:
-                found = self._writer.table.get(key, consistent=True)
-            self._seen[key] = self.images[key] = found
+                image = self._writer.table.get(key, consistent=True)
+            self._seen[key] = self.images[key] = image
         return self.images[key]
 
     def _check_vacant(self, entity: type[Entity], key: ItemKey, now: dt.datetime) -> None:
-        """Raise Conflict where an item stands, or an expired one that the archive wants."""
-        there = self._read_image(entity, key)
-        if there is None:
+        """Raise Conflict if an item exists, or an expired one that waits for the archive."""
+        existing = self._read_image(entity, key)
+        if existing is None:
             return
-        if not base_item.is_expired(there, int(now.timestamp())) or self._writer.is_archived(
+        if not base_item.is_expired(existing, int(now.timestamp())) or self._writer.is_archived(
             entity
         ):
-            raise Conflict(self._writer.explain_taken(entity, there, now))
+            raise Conflict(self._writer.explain_taken(entity, existing, now))
 
     def _stage(self, entity: type[E], image: Image, now: dt.datetime) -> E:
         self._check_references(entity, image)
@@ -324,21 +326,21 @@ class Transaction:
         return mapper.to_item(entity, image)
 
     def _check_references(self, entity: type[Entity], image: Image) -> None:
-        """Let the transaction hold only while what must exist for this item does.
+        """Make the transaction depend on the items that must exist for this item.
 
         Raises:
             ReferenceNotFound: names the field that refers to nothing.
         """
-        there = self.images.get(get_key(image)) or {}
+        existing = self.images.get(get_key(image)) or {}
         for name in (spec.name for spec in entity.fields_.values() if spec.must_exist):
             id, target = attributes.get_text(image, name), entity.fields_[name].target
-            if id is None or there.get(name) == image[name]:
-                continue  # it was there when this was first written
+            if id is None or existing.get(name) == image[name]:
+                continue  # it existed when this item was first written
             if self.find(ItemRef(target, (id,))) is None:
                 raise ReferenceNotFound(f"there is no {target.__name__} {id}", field=name)
 
     def _stage_versions(self, versions: Mapping[ItemKey, Image]) -> None:
-        """Write version items too, where none stand."""
+        """Also write version items, at keys where none exist."""
         self._seen |= dict.fromkeys(versions)
         self.images |= versions
 
@@ -362,9 +364,11 @@ class Transaction:
             raise Invalid(
                 f"this writes {len(writes)} items at once{record}; at most {MAX_TRANSACTION_WRITES}"
             )
-        stood = {key: attributes.measure_image(image or {}) for key, image in self._seen.items()}
-        # What is replaced and what replaces it: DynamoDB counts the larger.
-        size = sum(max(_measure_write(each), stood.get(get_write_key(each), 0)) for each in writes)
+        sizes = {key: attributes.measure_image(image or {}) for key, image in self._seen.items()}
+        # DynamoDB counts the larger of the old and the new item.
+        size = sum(
+            max(_measure_write(write), sizes.get(get_write_key(write), 0)) for write in writes
+        )
         if size > MAX_BYTES:
             raise Invalid(f"this writes {size} bytes at once; at most {MAX_BYTES}")
 

@@ -1,6 +1,6 @@
-"""Refuse what could be stored but not derived, and what could not be stored.
+"""Refuses images that could not be derived, or could not be stored.
 
-Nothing is written that the stream path could not derive: what it cannot derive would stop it there,
+No image is written that the stream path could not derive: such an image would stop the stream path
 for everyone.
 """
 
@@ -21,7 +21,7 @@ _WIDEST: AttributeValue = {"N": "9" * 19}
 
 
 def check_image(plan: EntityPlan, image: Image) -> None:
-    """Refuse what could be stored but not derived, and what could not be stored.
+    """Refuse an image that could be stored but not derived, or could not be stored.
 
     Raises:
         Invalid: over 400 KB, over 400 derived items, an index key too long, a sum that overflows.
@@ -31,12 +31,12 @@ def check_image(plan: EntityPlan, image: Image) -> None:
         derived_items.compute_index_rows(plan, image)
         contributions.compute_contributions(plan, image)
     except (ValueError, ArithmeticError, LookupError) as error:
-        known = error.field if isinstance(error, components.UnderivableError) else None
-        raise Invalid(str(error), field=known or _find_field_at_fault(plan, image)) from error
+        field = error.field if isinstance(error, components.UnderivableError) else None
+        raise Invalid(str(error), field=field or _find_field_at_fault(plan, image)) from error
 
 
 def check_size(image: Image) -> None:
-    """Refuse what DynamoDB has no room for: over 400 KB.
+    """Refuse an image that is too large for DynamoDB: over 400 KB.
 
     Raises:
         Invalid: names the largest attribute.
@@ -51,7 +51,7 @@ def check_size(image: Image) -> None:
 
 
 def _find_field_at_fault(plan: EntityPlan, image: Image) -> str | None:
-    """The longest field of the declaration that fails alone, or else derives most."""
+    """The longest field of the declaration that fails alone, or else derives most items."""
     most, blamed = -1, None
     alone = dict[str, Any](searches=(), listings=(), aggregates=())
     for kind in alone:

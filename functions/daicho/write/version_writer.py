@@ -1,9 +1,9 @@
-"""Revising: what a transaction reads and writes of items whose versions are kept.
+"""Versions: the reads and writes of a transaction for items whose versions are kept.
 
-Each write of such an item is a transaction: the version item of the next number and the base item,
-under the condition that nobody has written since the item was read. So two writers never take one
-number, and whoever comes second begins anew; a caller who named the version that it knows is
-refused then. The SDK repeats a transaction whose answer was lost under the token of the first, so
+Each write of such an item is a transaction: it writes the version item of the next number and the
+base item, on the condition that the item is unchanged since it was read. So two writers never use
+one number, and the second writer retries; if its caller named an expected version, it is refused
+then. The SDK repeats a transaction whose answer was lost under the token of the first attempt, so
 nothing is written twice.
 """
 
@@ -34,8 +34,8 @@ VersionItems = dict[ItemKey, Image]
 class VersionWriter:
     """The items with versions of one transaction, each by its base item's key.
 
-    ``known``: what stands of each, as the transaction would leave it. ``plans``: by what plan its
-    base item is made.
+    ``existing``: the state of each, as the transaction would leave it. ``plans``: the plan by which
+    its base item is made.
     """
 
     history: VersionHistory
@@ -43,20 +43,20 @@ class VersionWriter:
     plans: dict[ItemKey, EntityPlan] = field(default_factory=dict)
 
     def read(self, entity: type[Entity], base: ItemKey) -> Image | None:
-        """The newest version, whole; None where nothing is.
+        """The whole newest version; None if no item exists.
 
         Raises:
             Invalid: the key leaves no room for versions.
         """
-        self.existing[base] = found = self.history.read_state(entity, base)
+        self.existing[base] = state = self.history.read_state(entity, base)
         self.plans[base] = self.history.find_plan(entity)
-        return found.item
+        return state.item
 
     def next(self, image: Image, at: dt.datetime) -> tuple[Image, VersionItems]:
         """``image`` as the next version, written ``at`` that time, and the version items with it.
 
         Raises:
-            Invalid: over 400 KB with what is kept beside its fields.
+            Invalid: over 400 KB with the attributes beside its fields.
         """
         base = get_key(image)
         before, plan = self.existing[base], self.plans[base]
@@ -69,7 +69,7 @@ class VersionWriter:
         return revised, items
 
     def build_removal(self, base: ItemKey, at: dt.datetime) -> VersionItems:
-        """The version items with a deletion: the mark, and what was not kept yet."""
+        """The version items of a deletion: the mark, and the version that was not kept yet."""
         before, plan = self.existing[base], self.plans[base]
         mark = versions.build_deletion_marker(plan, base, before, at)
         items = self._find_unkept(base) | {get_key(mark): mark}
@@ -77,7 +77,7 @@ class VersionWriter:
         return items
 
     def build_base_item(self, base: ItemKey, image: Image) -> Image:
-        """What is to stand at a base item's key, of a whole image."""
+        """The image to store at a base item's key, made from a whole image."""
         plan = self.plans.get(base)
         return image if plan is None else versions.restore_base_item(plan, image)
 
@@ -92,7 +92,7 @@ def read_fields(entity: type[E], old: Image) -> dict[str, AttributeValue]:
     """The fields of an old version, as they may be written now.
 
     Raises:
-        Invalid: what was admitted then is not any more; names the field.
+        Invalid: a value that was valid then is not valid any more; names the field.
     """
     try:
         values = get_values(entity(**get_values(mapper.to_item(entity, old))))

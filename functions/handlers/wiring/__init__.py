@@ -1,1 +1,1 @@
-"""What the handlers have in common: their dependencies, their start, their metrics and faults."""
+"""The common parts of the handlers: their dependencies, their start, their metrics and faults."""

@@ -1,4 +1,4 @@
-"""What is seen of the API from outside: structured logs, metrics, traces."""
+"""The telemetry of the API: structured logs, metrics, traces."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def with_telemetry(answer: Handler, *, traced: bool) -> Handler:
     @logger.inject_lambda_context(correlation_id_path=correlation_paths.API_GATEWAY_HTTP)
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         answered = answer(event, context)
-        # Not through Powertools' metrics: requests that run at once would empty each other's set.
+        # Powertools' metrics do not fit: concurrent requests would empty each other's set.
         emit({f"Answered{answered['statusCode'] // 100}xx": 1})
         return answered
 

@@ -1,4 +1,4 @@
-"""What lies beyond a function's process: the stores, the clock, chance."""
+"""The dependencies of a function outside its process: the stores, the clock, chance."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from daicho.tenants.state_machine import StateMachine
 
 @dataclass(frozen=True)
 class Dependencies:
-    """What a handler reaches beyond its process. Tests and the delivery simulator give their own.
+    """A handler's dependencies. Tests and the delivery simulator give their own.
 
-    ``at_once``: how many writes go on at a time; 1 is in order, in the calling thread.
+    ``parallelism``: the number of concurrent writes; 1 means in order, in the calling thread.
     """
 
     table: Callable[..., Table] = open_table

@@ -1,8 +1,8 @@
-"""A function that fails on purpose, at stage local: what it derives must be exact all the same.
+"""A function that fails on purpose, at stage local: its results must be exact all the same.
 
-A share of its calls to the stores fails before or after it was carried out, as if the request or
-the answer had been lost; and in the same share of its invocations the process ends between two
-calls, while others of its threads may be in the middle of theirs.
+A share of its calls to the stores fails before or after the call was carried out, as if the request
+or the answer had been lost. In the same share of its invocations the process ends between two
+calls, while its other threads may be in the middle of theirs.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ T = TypeVar("T")
 
 
 def with_faults(build: Callable[..., Handler], environ: Mapping[str, str] = os.environ) -> Handler:
-    """Build a handler, one that fails if the environment asks for it (``FAULTS``).
+    """Build a handler; it fails on purpose if the environment has ``FAULTS``.
 
     Raises:
-        SettingsError: it is asked for at another stage than local.
+        SettingsError: the environment has ``FAULTS`` at another stage than local.
     """
     share = Settings.parse(environ).faults
     if not share:
@@ -41,7 +41,7 @@ def with_faults(build: Callable[..., Handler], environ: Mapping[str, str] = os.e
 
 
 class Faults:
-    """What goes wrong, by chance. ``end`` ends the process and does not come back."""
+    """Random faults. ``end`` ends the process and does not return."""
 
     def __init__(
         self,
@@ -51,12 +51,12 @@ class Faults:
         end: Callable[[int], object] = os._exit,
     ) -> None:
         self._share = share
-        self._chance = chance or random.Random()  # noqa: S311 - no secret hangs on it
+        self._chance = chance or random.Random()  # noqa: S311 - no secret depends on it
         self._end = end
         self._calls_left: float = NEVER
 
     def wrap_dependencies(self, outside: Dependencies) -> Dependencies:
-        """The same stores, of which some calls fail."""
+        """The same stores; some of their calls fail."""
         return replace(
             outside,
             table=lambda *given, **named: self._wrap_client(outside.table(*given, **named)),
@@ -64,14 +64,14 @@ class Faults:
         )
 
     def end_at_random(self, handler: Handler) -> Handler:
-        """The same handler, of which some invocations do not come to their end."""
+        """The same handler; some of its invocations do not finish."""
 
         def mortal(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
             dies = self._chance.random() < self._share
             self._calls_left = self._chance.randrange(MAX_CALLS_BEFORE_END) if dies else NEVER
             answered = handler(event, context)
             if self._calls_left != NEVER:
-                self._end_process()  # all is done, and nobody hears of it
+                self._end_process()  # all is done, but the answer is lost
             return answered
 
         return mortal
@@ -80,10 +80,10 @@ class Faults:
         return cast(T, _Failing(store, self))
 
     def call_with_faults(self, doing: str, carry_out: Callable[[], Any]) -> Any:
-        """Carry a call out, or not, or without its answer."""
+        """Carry a call out, or lose the request, or lose its answer."""
         if self._calls_left <= 0:
             self._end_process()
-        self._calls_left -= 1  # several threads may miss one: it dies a little later then
+        self._calls_left -= 1  # not atomic: after a race of threads the process ends a little later
         fails, is_lost = self._chance.random() < self._share, self._chance.random() < 1 / 2
         if fails and is_lost:
             raise UnavailableError(f"{doing}: the request is lost on purpose")
@@ -98,7 +98,7 @@ class Faults:
 
 
 class _Failing:
-    """A store whose calls go through `Faults.call`."""
+    """A store whose calls go through `Faults.call_with_faults`."""
 
     def __init__(self, store: Any, faults: Faults) -> None:
         self._store = store

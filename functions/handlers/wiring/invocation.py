@@ -1,4 +1,4 @@
-"""What every handler needs of Lambda's invocation: its context, and the time that is left."""
+"""Lambda's invocation: its context, and the time that is left."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from handlers.wiring.dependencies import Dependencies
 
 
 class Context(Protocol):
-    """What the handlers need of Lambda's context."""
+    """The part of Lambda's context that the handlers need."""
 
     def get_remaining_time_in_millis(self) -> int:
         """Milliseconds until the invocation is ended."""
@@ -20,7 +20,7 @@ Handler = Callable[[Mapping[str, Any], Context], dict[str, Any]]
 
 
 def make_retry_budget(context: Context, outside: Dependencies) -> RetryBudget:
-    """The invocation's time, less what its end needs."""
+    """The invocation's time, less the reserve for its end."""
 
     def remaining() -> float:
         return context.get_remaining_time_in_millis() / 1000

@@ -1,6 +1,6 @@
-"""How a module of this package has its ``handler``: made when it is asked for.
+"""The ``handler`` of each module of this package: it is built on the first access.
 
-Lambda asks for it in its init phase, right after the import; an import alone reads no environment
+Lambda accesses it in its init phase, right after the import. An import alone reads no environment
 and opens no client.
 """
 
@@ -14,12 +14,12 @@ from handlers.wiring.invocation import Handler
 
 
 def lazy_handler(build: Callable[[Mapping[str, str]], Handler]) -> Callable[[str], Handler]:
-    """A module's ``__getattr__``: ``handler`` is what is built from the process's environment."""
+    """A module's ``__getattr__``: it builds ``handler`` from the process's environment."""
 
     @cache
-    def asked(name: str) -> Handler:
+    def get_handler(name: str) -> Handler:
         if name != "handler":
             raise AttributeError(name)
         return build(os.environ)
 
-    return asked
+    return get_handler

@@ -1,4 +1,4 @@
-"""What the consumers of the table's stream share: their time, and the answer that Lambda wants."""
+"""The common parts of the consumers of the table's stream: their time, and their answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class NotDoneError(Exception):
 def stream_handler(
     work: Callable[[Batch, RetryBudget], str | None], settings: Settings, outside: Dependencies
 ) -> Handler:
-    """Hand each event's batch to ``work``, which gives the first record that is not done."""
+    """Pass each event's batch to ``work``, which returns the first record that is not done."""
 
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         batch = Batch.parse(event, emulated=settings.emulated_stream)
@@ -32,9 +32,9 @@ def stream_handler(
 def build_answer(lowest: str | None, *, emulated: bool) -> dict[str, Any]:
     """Answer an invocation. ``lowest`` is the number of the first record that is not done.
 
-    Only the lowest: Lambda sends everything from there again (rule 4). ``state`` must be there
-    whenever the mapping has a tumbling window, also for the invocation without records that ends
-    a window; nothing is kept in it.
+    Only the lowest is reported: Lambda sends every record from it on again (rule 4). The answer
+    must have ``state`` whenever the mapping has a tumbling window, also for the invocation without
+    records that ends a window; ``state`` is always empty.
 
     Raises:
         NotDoneError: ``emulated``, and something is not done.

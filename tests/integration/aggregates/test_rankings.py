@@ -172,7 +172,7 @@ def test_a_cursor_of_another_ranking_is_refused(book: Book, wanted: list[Score])
 def test_figures_read_a_page_of_each_shard_and_no_more(
     wanted: list[Score], dynamodb: DynamoDBClient, table_name: str
 ) -> None:
-    metered = Table(dynamodb, table_name).query_metered()
+    metered = Table(dynamodb, table_name).with_metering()
     Book(metered, LEDGER, "acme").top(top("spread"), limit=10)
     assert wanted
     assert metered.units.take_total() == (5 * 0.5 + 10 * 0.5, 0.0)

@@ -72,7 +72,7 @@ def test_totals_and_ranking_follow_the_stream_without_a_schedule(
 
 
 def test_what_it_costs_is_what_the_docs_say(dynamodb: DynamoDBClient, table_name: str) -> None:
-    table = Table(dynamodb, table_name).query_metered()
+    table = Table(dynamodb, table_name).with_metering()
     costs = {"acme#+Heard.number#1#a": (2.0, 1.0), "acme#+Heard.now#1#2026-11#a": (2.0, 3.0)}
     for tally, cost in costs.items():
         for seq in ("1", "2"):

@@ -230,7 +230,7 @@ def test_a_large_item_and_its_answer(served: Served) -> None:
 
 
 def test_what_a_key_costs(served: Served) -> None:
-    table = served.table.query_metered()
+    table = served.table.with_metering()
     outside = Dependencies(table=lambda *_, **__: table)
     client = Client(api.build(environment(table.name), outside=outside), "costs")
     client.good("GET", "/artists?name=x")  # whether the tenant is closed is known for a while

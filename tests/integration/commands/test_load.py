@@ -195,14 +195,14 @@ def test_a_load_that_was_cut_off_goes_on(
 SLOWER = """
 from daicho_cli.load.checkpoint import State
 from daicho_cli.main import app
-from daicho.runtime.rate_limit import Pace
+from daicho.runtime.rate_limit import RateLimiter
 
 save = State.save
 
 def saved(state, path):
     save(state, path)
     if state.loaded:
-        Pace.wait = wait
+        RateLimiter.wait = wait
 
 def wait(pace, items):
     pace.sleep(items)

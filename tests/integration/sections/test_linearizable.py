@@ -180,7 +180,7 @@ def test_a_section_is_not_missed_while_the_whole_is_replaced(
         put_between(asked.prefix or "")
         return query(self, asked)
 
-    monkeypatch.setattr(Table, "build_get", interrupted_get)
+    monkeypatch.setattr(Table, "get", interrupted_get)
     monkeypatch.setattr(Table, "query", interrupted_query)
     comes_between = True
     assert book.section(at("a")) == SectionValue(0, 2)

@@ -119,7 +119,7 @@ def test_a_transaction_in_the_way(code: str, error: type[StoreError]) -> None:
 
 
 def test_what_requests_take_is_counted(table: Table) -> None:
-    metered = table.query_metered()
+    metered = table.with_metering()
     metered.put(item("a", "1"))
     metered.transact([Put(item("a", "2")), Put(item("a", "3"))])
     metered.get(ItemKey("a", "1"), consistent=True)

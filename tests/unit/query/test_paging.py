@@ -90,7 +90,7 @@ def test_nothing_that_a_stranger_sends_is_more_than_refused() -> None:
 @pytest.mark.parametrize("order", ["", "\ud800", "x" * 1025, "日" * 400])
 def test_a_cursor_of_ones_own_make_that_no_query_could_take_is_refused(order: str) -> None:
     class Forger(CursorBinding):
-        def write(self, position: CursorPosition | None) -> str | None:
+        def write_cursor(self, position: CursorPosition | None) -> str | None:
             assert position is not None
             content = [1, position.order, position.list, self._digest(position)]
             text = json.dumps(content, separators=(",", ":"))
@@ -98,6 +98,6 @@ def test_a_cursor_of_ones_own_make_that_no_query_could_take_is_refused(order: st
                 text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
             return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
-    forged = Forger("t", ("q",)).write(CursorPosition(order))
+    forged = Forger("t", ("q",)).write_cursor(CursorPosition(order))
     with pytest.raises(BadCursor):
         CursorBinding("t", ("q",)).read_cursor(forged)

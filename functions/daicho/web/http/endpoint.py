@@ -1,4 +1,4 @@
-"""An operation as a function with the signature that Powertools validates requests by."""
+"""An operation as a function; Powertools validates requests by its signature."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 BODY = "body_"
 MAX_ANSWER_BYTES = 5_000_000
-"""Of a page as Lambda hands it on, a JSON string once more: it takes 6 MB."""
+"""The limit of a page as the JSON string that Lambda makes of it: Lambda accepts 6 MB."""
 PARAMETER_KINDS = {"path": Path, "query": Query, "header": Header}
 BookOpener = Callable[[str], "Book"]
 Keyword = inspect.Parameter.KEYWORD_ONLY
@@ -45,9 +45,9 @@ class Endpoint:
         operation = self.operation
         query = operation.parameters.values()
         given = [
-            *(_make_parameter(each) for each in operation.variables),
-            *(_make_parameter(each) for each in query),
-            *(_make_parameter(each) for each in operation.headers),
+            *(_make_parameter(parameter) for parameter in operation.variables),
+            *(_make_parameter(parameter) for parameter in query),
+            *(_make_parameter(parameter) for parameter in operation.headers),
         ]
         if operation.body is not None:
             model: Any = operation.body
@@ -58,7 +58,7 @@ class Endpoint:
         return inspect.Signature(given)
 
     def __call__(self, **values: Any) -> Response[str]:
-        """Answer a request whose values are valid, each for itself."""
+        """Answer a request. Each of its values is valid by itself."""
         incoming, operation = self._current(), self.operation
         if operation.role and operation.role not in incoming.roles:
             raise HttpError(403, f"this takes the role {operation.role!r}")
@@ -67,36 +67,36 @@ class Endpoint:
         choice = self._choose_variant(frozenset(incoming.query))
         parameters = (*operation.variables, *operation.parameters.values(), *operation.headers)
         named = {
-            each.name: values[_argument_name(each)]
-            for each in parameters
-            if each.place != "query" or each.name in choice.allowed
+            parameter.name: values[_argument_name(parameter)]
+            for parameter in parameters
+            if parameter.place != "query" or parameter.name in choice.allowed
         }
         key = named.get(IDEMPOTENCY_KEY.name) if operation.once else None
-        asked = None if key is None else incoming.to_idempotent_request(key)
+        request = None if key is None else incoming.to_idempotent_request(key)
         return to_response(
             execute(
                 lambda: self._open_book(incoming.tenant),
                 lambda book: self._answer(choice, Call(book, named, values.get(BODY))),
-                asked,
+                request,
                 lambda book, reply: choice.finish(Call(book, named, values.get(BODY)), reply),
             )
         )
 
     def _check_conditions(self, headers: Mapping[str, str]) -> None:
-        """Refuse a change under a condition that would not be looked at.
+        """Refuse a change under a condition that the operation ignores.
 
         Raises:
-            HttpError: 400, it takes none of that name.
+            HttpError: 400, the operation takes no condition of that name.
         """
         operation = self.operation
-        taken = {each.name for each in operation.headers}
+        taken = {header.name for header in operation.headers}
         for name in CONDITIONS if operation.method != "GET" else ():
             if name.lower() in headers and name not in taken:
-                said = f"{operation.method} {operation.path} takes no {name}"
-                raise HttpError(400, said, [(name, "is not taken here")])
+                detail = f"{operation.method} {operation.path} takes no {name}"
+                raise HttpError(400, detail, [(name, "is not taken here")])
 
     def _check_address_free(self, values: Mapping[str, Any]) -> None:
-        """Refuse to write what could not be read where it is written.
+        """Refuse to write an item whose address belongs to something else.
 
         Raises:
             HttpError: 422, something else is at this path.
@@ -104,11 +104,11 @@ class Endpoint:
         if self.operation.taken:
             name = self.operation.variables[-1].name
             if str(values[name]) in self.operation.taken:
-                said = f"{values[name]!r} has no address: GET of this path shows something else"
-                raise HttpError(422, said, [(name, "is taken")])
+                detail = f"{values[name]!r} has no address: GET of this path shows something else"
+                raise HttpError(422, detail, [(name, "is taken")])
 
     def _answer(self, choice: QueryVariant, call: Call) -> Reply:
-        """The answer; where its items are so large that a page does not fit, a shorter page."""
+        """The answer. If its items are so large that a page does not fit, the page is shorter."""
         lists = self.operation.method == "GET" and LIMIT in choice.optional
         while True:
             reply = choice.answer(call)
@@ -122,30 +122,32 @@ class Endpoint:
         if choice is not None:
             return choice
         choices = self.operation.choices
-        known = frozenset().union(*(each.allowed for each in choices))
-        unknown = [(name, "unknown parameter") for name in sorted(given - known)]
+        names = frozenset().union(*(variant.allowed for variant in choices))
+        unknown = [(name, "unknown parameter") for name in sorted(given - names)]
         detail = "; ".join(f"unknown parameter {name!r}" for name, _ in unknown)
-        if any(each.needed for each in choices):
-            asked = " or ".join(str(each) if each.needed else "no parameter" for each in choices)
-            detail += f"{'; ' if detail else ''}ask with {asked}"
+        if any(variant.needed for variant in choices):
+            alternatives = " or ".join(
+                str(variant) if variant.needed else "no parameter" for variant in choices
+            )
+            detail += f"{'; ' if detail else ''}ask with {alternatives}"
         raise HttpError(400, detail, unknown)
 
 
 def fits_in_answer(body: str) -> bool:
-    """Whether Lambda hands an answer on, which it writes as a JSON string."""
-    if len(body) * 4 <= MAX_ANSWER_BYTES:  # no character takes more, nor one that is escaped
+    """Whether an answer is small enough for Lambda, which writes it as a JSON string."""
+    if len(body) * 4 <= MAX_ANSWER_BYTES:  # no character takes more, also when it is escaped
         return True
     return len(json.dumps(body, ensure_ascii=False).encode()) <= MAX_ANSWER_BYTES
 
 
 def to_response(reply: Reply) -> Response[str]:
-    """A reply as Powertools has it."""
+    """A reply as a response of Powertools."""
     content_type = None if reply.body is None else reply.content_type
     return Response(reply.status, content_type, reply.body, dict(reply.headers))
 
 
 def _make_parameter(parameter: Parameter) -> inspect.Parameter:
-    """A parameter that is missing is None then, unless it has a default."""
+    """The argument of a parameter. A missing parameter is None, unless it has a default."""
     annotation, default = parameter.annotation, parameter.default
     if parameter.place == "path" or default is REQUIRED:
         default = inspect.Parameter.empty
@@ -159,14 +161,14 @@ def _make_parameter(parameter: Parameter) -> inspect.Parameter:
 
 
 def _argument_name(parameter: Parameter) -> str:
-    """The name of the argument: a body, a query and a path may all have the same names in them."""
+    """The argument's name. A body, a query and a path may contain the same names."""
     if parameter.place == "path":
         return parameter.name
     return f"{parameter.place}_{parameter.name.lower().replace('-', '_')}"
 
 
 def _make_strict_reader(model: type[BaseModel], most_bytes: int) -> Callable[[Any, Any], BaseModel]:
-    """Read the body's text by JSON's types, and refuse what the model does not know."""
+    """Read the body's text by JSON's types, and refuse fields that the model does not have."""
 
     def read(text: Any, _handler: Any) -> BaseModel:
         if len(text) > most_bytes or len(text.encode()) > most_bytes:

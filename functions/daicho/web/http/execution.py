@@ -1,4 +1,4 @@
-"""Doing a request: again where others were faster, and once where it has an Idempotency-Key."""
+"""Execution of a request: repeated after a lost race, once under an Idempotency-Key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from daicho.book.book import Book
 
 RACE_RETRY_S = 3.0
-"""How long a request begins anew that others get ahead of."""
+"""How long a request that loses races is tried again."""
 
 
 def execute(
@@ -23,12 +23,12 @@ def execute(
     request: IdempotentRequest | None,
     finish: Callable[[Book, Reply], Reply] = lambda _, reply: reply,
 ) -> Reply:
-    """The reply of a request; ``asked`` is what it is done once as.
+    """The reply of a request. ``request`` is its identity under an Idempotency-Key, or None.
 
-    ``finish`` is done to each reply, one that was kept too, and nothing of it is kept.
+    ``finish`` is applied to each reply, also to a stored one; its result is not stored.
 
-    It begins anew, with a book that has read nothing, as long as nothing of it was written: under
-    a key all that it writes is one transaction, and without one it may be.
+    After a lost race the request starts again with a book that has read nothing, as long as it
+    has written nothing. With a key all its writes are one transaction; without a key they may be.
 
     Raises:
         Raced: others were faster, again and again.
@@ -50,5 +50,5 @@ def _execute_once(book: Book, answer: Callable[[Book], Reply], request: Idempote
         reply = answer(book)
         return StoredAnswer(reply.status, reply.headers, reply.body)
 
-    found = book.once(request, given)
-    return Reply(found.status, found.body, found.headers)
+    stored_answer = book.once(request, given)
+    return Reply(stored_answer.status, stored_answer.body, stored_answer.headers)

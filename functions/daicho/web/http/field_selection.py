@@ -1,4 +1,4 @@
-"""``?fields=``: which fields of an item a request wants to see."""
+"""``?fields=``: the fields of an item that a request selects."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ FIELDS = "fields"
 @cache
 def build_parameter(entity: type[Entity]) -> Parameter:
     """The parameter that names fields of an entity; 422 for one that it does not have."""
-    known = list_field_names(entity)
+    names = list_field_names(entity)
 
     def check(text: str) -> str:
         for name in text.split(","):
-            if name not in known:
+            if name not in names:
                 message = "Unknown field {name}; there are {known}"
-                context = {"name": repr(name[:100]), "known": ", ".join(known)}
+                context = {"name": repr(name[:100]), "known": ", ".join(names)}
                 raise PydanticCustomError("fields", message, context)
         return text
 
-    annotation = Annotated[str, Field(examples=[known[0]]), AfterValidator(check)]
-    said = f"Show only these fields, separated by commas: of {', '.join(known)}."
-    return Parameter(FIELDS, annotation, said)
+    annotation = Annotated[str, Field(examples=[names[0]]), AfterValidator(check)]
+    description = f"Show only these fields, separated by commas: of {', '.join(names)}."
+    return Parameter(FIELDS, annotation, description)
 
 
 def selected_fields(call: Call) -> tuple[str, ...]:
-    """The fields that a request names, each once; none if it wants them all."""
+    """The fields that a request names, without repetition; none if it selects all fields."""
     text: str | None = call.values.get(FIELDS)
     return tuple(dict.fromkeys(text.split(","))) if text else ()

@@ -1,7 +1,7 @@
-"""Operations: what the API serves, before anything of Powertools.
+"""Operations: the methods and paths that the API serves, independent of Powertools.
 
-An operation is a method on a path. Where several queries share one, their parameters tell them
-apart: each is a `Choice`.
+An operation is a method on a path. If several queries share an operation, their parameters
+distinguish them: each query is a `QueryVariant`.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 VARIABLE = re.compile(r"{(\w+)}")
 REQUIRED: Any = object()
-"""The default of a parameter without which a request is none."""
+"""The default of a parameter that every request must have."""
 
 MAX_BODY_BYTES = 1024 * 1024
-"""Of a body: an item has 400 KB at most, and JSON may write a character in six."""
+"""The limit of a body: an item has 400 KB at most, and JSON may write a character as six."""
 MAX_SPLIT_BODY_BYTES = 5_500_000
-"""Of one that is split over items: Lambda is handed 6 MB, quotes escaped once more."""
+"""The limit of a body that is split over items: Lambda takes 6 MB, quotes escaped again."""
 
 ParameterPlace = Literal["path", "query", "header"]
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a request says besides its body. ``annotation`` is what Pydantic validates it by.
+    """A value of a request besides its body. Pydantic validates it by ``annotation``.
 
     ``only``: the one value that it may have.
     """
@@ -48,7 +48,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer: the body is text that is ready, or None; ``page`` is what it lists or shows."""
+    """An answer. The body is text or None; ``page`` has the items of the body and the cursor."""
 
     status: int
     body: str | None = None
@@ -59,7 +59,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Call:
-    """A validated request, for the function that answers it."""
+    """A validated request, as an `Answerer` takes it."""
 
     book: Book
     values: Mapping[str, Any]
@@ -75,11 +75,11 @@ def _keep_reply(_call: Call, reply: Reply) -> Reply:
 
 @dataclass(frozen=True)
 class QueryVariant:
-    """One of the queries of an operation: it is meant when exactly its parameters are given.
+    """One of the queries of an operation. A request selects it by giving exactly its parameters.
 
-    ``returns`` is the model of its answer, None for nothing; ``said`` is what it does, in words.
-    ``finish`` adds to each reply what is of the moment: it is not kept under an Idempotency-Key,
-    and a reply that was kept has no ``page``.
+    ``returns`` is the model of its answer, None for nothing; ``summary`` describes it in words.
+    ``finish`` adds current values to each reply: they are not kept under an Idempotency-Key, and
+    a reply that was kept has no ``page``.
     """
 
     name: str
@@ -94,25 +94,25 @@ class QueryVariant:
     @property
     def needed(self) -> frozenset[str]:
         """The names of the parameters that must be given."""
-        return frozenset(each.name for each in self.required)
+        return frozenset(parameter.name for parameter in self.required)
 
     @property
     def allowed(self) -> frozenset[str]:
         """The names of the parameters that may be given."""
-        return self.needed | {each.name for each in self.optional}
+        return self.needed | {parameter.name for parameter in self.optional}
 
     def __str__(self) -> str:
-        return "?" + "&".join(f"{each.name}={each.only}" for each in self.required)
+        return "?" + "&".join(f"{parameter.name}={parameter.only}" for parameter in self.required)
 
 
 @dataclass
 class Operation:
     """A method on a path, which has ``{variables}``.
 
-    ``status`` is the one that success has, ``also`` others that are no error, ``errors`` those
-    that this operation may answer besides 400, 403, 404, 422 and 429. ``once``: under an
-    Idempotency-Key it is done once, and a repeat gives the answer. ``most_bytes``: of a body.
-    ``taken``: values of the path's last variable at which another operation answers GET.
+    ``status`` is the status of success, ``also`` has other statuses without an error, ``errors``
+    has the statuses of errors besides 400, 403, 404, 422 and 429. ``once``: it is done once under
+    an Idempotency-Key, and a repeat gets the same answer. ``most_bytes``: the limit of a body.
+    ``taken``: values of the path's last variable for which another operation serves GET.
     """
 
     method: str
@@ -132,7 +132,7 @@ class Operation:
 
     @property
     def shape(self) -> tuple[str, str]:
-        """The method, and the path whatever its variables are called."""
+        """The method, and the path without the names of its variables."""
         return self.method, get_shape(self.path)
 
     @property
@@ -151,37 +151,39 @@ class Operation:
         Raises:
             DeclarationError: two choices mean different types by one name.
         """
-        found: dict[str, Parameter] = {}
+        query_parameters: dict[str, Parameter] = {}
         for choice in self.choices:
-            for each in (*choice.required, *choice.optional):
-                known = found.setdefault(each.name, each)
-                if known.annotation != each.annotation:
+            for parameter in (*choice.required, *choice.optional):
+                existing = query_parameters.setdefault(parameter.name, parameter)
+                if existing.annotation != parameter.annotation:
                     raise DeclarationError(
-                        f"{self.method} {self.path}: {each.name!r} means one thing to "
+                        f"{self.method} {self.path}: {parameter.name!r} means one thing to "
                         f"{choice.name} and another to the queries before"
                     )
-        return found
+        return query_parameters
 
     @property
     def returns(self) -> tuple[Any, ...]:
-        """The models of the answers of all choices, each once."""
-        return tuple(dict.fromkeys(each.returns for each in self.choices if each.returns))
+        """The models of the answers of all choices, without repetition."""
+        return tuple(dict.fromkeys(choice.returns for choice in self.choices if choice.returns))
 
     def find_variant(self, given: frozenset[str]) -> QueryVariant | None:
-        """The choice that the names of the given query parameters tell; None if they tell none."""
-        fitting = [each for each in self.choices if each.needed <= given <= each.allowed]
-        return max(fitting, key=lambda each: len(each.needed), default=None)
+        """The choice that the names of the given query parameters select; None if there is none."""
+        fitting = [choice for choice in self.choices if choice.needed <= given <= choice.allowed]
+        return max(fitting, key=lambda choice: len(choice.needed), default=None)
 
     def join(self, other: Operation, *, instead: bool) -> None:
         """Serve the queries of another operation of the same shape too.
 
-        ``instead``: of those with the same parameters, if there are any.
+        ``instead``: they replace own queries with the same parameters.
 
         Raises:
-            DeclarationError: nothing tells them apart, or they are no queries.
+            DeclarationError: two queries have the same parameters, or are no queries.
         """
         for choice in other.choices:
-            same = next((each for each in self.choices if each.needed == choice.needed), None)
+            same = next(
+                (variant for variant in self.choices if variant.needed == choice.needed), None
+            )
             if same and not instead:
                 raise DeclarationError(
                     f"{self.method} {self.path}: nothing tells {choice.name} from {same.name}; "
@@ -194,7 +196,7 @@ class Operation:
         self.role = self.role or other.role
 
     def with_variables(self, path: str) -> Operation:
-        """The same operation with the variables called as in ``path``, which has its shape."""
+        """The same operation with the names of the variables in ``path``, which has its shape."""
         names = dict(zip(list_variables(path), list_variables(self.path), strict=True))
         olds = {old: new for new, old in names.items()}
 
@@ -206,13 +208,15 @@ class Operation:
         return replace(
             self,
             path=path,
-            variables=tuple(replace(each, name=olds[each.name]) for each in self.variables),
-            choices=[replace(each, answer=renamed(each.answer)) for each in self.choices],
+            variables=tuple(
+                replace(variable, name=olds[variable.name]) for variable in self.variables
+            ),
+            choices=[replace(choice, answer=renamed(choice.answer)) for choice in self.choices],
         )
 
 
 def get_shape(path: str) -> str:
-    """A path whatever its variables are called."""
+    """A path without the names of its variables."""
     return VARIABLE.sub("{}", path)
 
 

@@ -46,7 +46,7 @@ def parse_versions(if_match: str) -> list[int] | None:
     """
     if if_match.strip() == "*":
         return None
-    # If-Match compares strongly: a weak tag, or one that is no version of ours, never matches.
+    # If-Match compares strongly: a weak tag, or a tag that is no version, never matches.
     return [
         int(tag)
         for weak, tag in _parse_tags(if_match, "If-Match")
@@ -79,11 +79,11 @@ def matches_any(if_none_match: str, tag: str) -> bool:
     """
     if if_none_match.strip() == "*":
         return True
-    return any(f'"{each}"' == tag for _, each in _parse_tags(if_none_match, "If-None-Match"))
+    return any(f'"{etag}"' == tag for _, etag in _parse_tags(if_none_match, "If-None-Match"))
 
 
 def is_create_only(if_none_match: str | None) -> bool:
-    """Whether a PUT must find nothing: ``If-None-Match: *`` is all that it may say.
+    """Whether a PUT may only create: ``*`` is the only value that If-None-Match may have.
 
     Raises:
         HttpError: 400, anything else.
@@ -99,24 +99,24 @@ def _parse_tags(header: str, name: str) -> list[tuple[str, str]]:
     if not _LIST.fullmatch(header):
         message = 'must be an ETag in double quotes, as in "3", or *'
         raise HttpError(400, f"{name} {message}", [(name, message)])
-    return [(found[1] or "", found[2]) for found in _TAG.finditer(header)]
+    return [(match[1] or "", match[2]) for match in _TAG.finditer(header)]
 
 
 class HasVersion(Protocol):
-    """What has a version."""
+    """An object with a version."""
 
     @property
     def version(self) -> int:
-        """Raised by each change."""
+        """Each change raises it."""
 
 
 def resolve_version(
     values: Mapping[str, Any], find: Callable[[], HasVersion | None], what: str
 ) -> int | None:
-    """The version that If-Match asks for, None without one; what stands there, if it names several.
+    """The version that If-Match names, or None. For ``*`` or several, the item's version.
 
     Raises:
-        PreconditionFailed: ``what`` there is is of no version that the caller knows.
+        PreconditionFailed: the item has none of the versions in If-Match, or does not exist.
     """
     given = values.get(IF_MATCH.name)
     if given is None:
@@ -124,7 +124,7 @@ def resolve_version(
     versions = parse_versions(given)
     if versions is not None and len(versions) == 1:
         return versions[0]
-    found = find()
-    if found is None or (versions is not None and found.version not in versions):
+    item = find()
+    if item is None or (versions is not None and item.version not in versions):
         raise PreconditionFailed(f"the {what} is of another version", field=IF_MATCH.name)
-    return found.version
+    return item.version

@@ -1,6 +1,6 @@
-"""The types of problems (RFC 9457): what each means, and what a caller can do about it.
+"""The types of problems (RFC 9457): the meaning of each, and the remedy for the caller.
 
-A problem's ``type`` is the address of its page, so whoever meets one can look it up.
+A problem's ``type`` is the address of its page, so that a caller can look it up.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
 
 
 def get_phrase(status: int) -> str:
-    """A status in the words of RFC 9110, whatever Python's version has for it."""
+    """A status in the words of RFC 9110, in every version of Python."""
     return _TITLES.get(status) or HTTPStatus(status).phrase
 
 
@@ -31,13 +31,13 @@ class ProblemType:
 
     @property
     def title(self) -> str:
-        """Alike in all problems of the type: the status in words, but of special ones."""
+        """The same in all problems of the type: ``named``, or the status in words."""
         return self.named or get_phrase(self.status)
 
     def render_address(self, server: str) -> str:
-        """Where its page is; relative to the server if that does not know its own address.
+        """The address of its page, relative to the server if ``server`` is empty.
 
-        Of a status that has no type of its own it is ``about:blank``, as RFC 9457 has it.
+        For a status without a type of its own it is ``about:blank``, as RFC 9457 defines.
         """
         return f"{server}{PATH}/{self.name}" if self.name else "about:blank"
 
@@ -155,27 +155,27 @@ TYPES: tuple[ProblemType, ...] = (
         "with If-Match, is then done once.",
     ),
 )
-_BY_NAME = {each.name: each for each in TYPES}
-_BY_STATUS = {each.status: each for each in reversed(TYPES)}
+_BY_NAME = {kind.name: kind for kind in TYPES}
+_BY_STATUS = {kind.status: kind for kind in reversed(TYPES)}
 
 
 def find_type(status: int, name: str = "") -> ProblemType:
-    """The type of that name; without one, that of the status, if the status has one."""
+    """The type of that name; without a name the type of the status, or a blank type."""
     return _BY_NAME[name] if name else _BY_STATUS.get(status) or ProblemType("", status, "", "")
 
 
 def render_page(name: str | None = None) -> str | None:
-    """The page of one type, or of all; None if there is none of that name."""
-    chosen = TYPES if name is None else tuple(each for each in TYPES if each.name == name)
+    """The page of one type, or of all types; None if no type has that name."""
+    chosen = TYPES if name is None else tuple(kind for kind in TYPES if kind.name == name)
     return _render_html(chosen) if chosen else None
 
 
 def _render_html(chosen: Iterable[ProblemType]) -> str:
     sections = "\n".join(
-        f'<section id="{each.name}"><h2>{escape(each.title)}</h2>'
-        f"<p><code>{PATH}/{each.name}</code> · status {each.status}</p>"
-        f"<p>{escape(each.means)}</p><p><b>What to do.</b> {escape(each.remedy)}</p></section>"
-        for each in chosen
+        f'<section id="{kind.name}"><h2>{escape(kind.title)}</h2>'
+        f"<p><code>{PATH}/{kind.name}</code> · status {kind.status}</p>"
+        f"<p>{escape(kind.means)}</p><p><b>What to do.</b> {escape(kind.remedy)}</p></section>"
+        for kind in chosen
     )
     style = "body{font:16px/1.5 sans-serif;max-width:42em;margin:2em auto;padding:0 1em}"
     return (

@@ -1,4 +1,4 @@
-"""Problem details (RFC 9457): the one shape of everything that goes wrong."""
+"""Problem details (RFC 9457): the one format of all errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from daicho.web.http.problem_types import ProblemType, find_type
 CONTENT_TYPE = "application/problem+json"
 PLACES = ("body", "query", "path", "header")
 _NO_OBJECT = ("dict_type", "model_type", "model_attributes_type", "mapping_type")
-"""What Pydantic says there names a class, which no client knows."""
+"""Pydantic's message for these names a class, which is unknown to clients."""
 
 
 class FieldProblem(BaseModel):
@@ -38,7 +38,7 @@ class Problem(BaseModel):
 
 @dataclass
 class HttpError(Exception):
-    """A request that is answered with a problem; ``type`` "" is that of the status."""
+    """A request that is answered with a problem; ``type`` "" means the type of the status."""
 
     status: int
     detail: str
@@ -71,13 +71,13 @@ def render_problem(
 
 
 def from_validation(errors: Iterable[Mapping[str, Any]]) -> HttpError:
-    """What Pydantic found, by field. JSON that cannot be read, and headers, are a 400."""
-    found = list(errors)
-    for each in found:
-        if each["type"] == "json_invalid":
-            return HttpError(400, str(each["msg"]))
-    named = [(_render_name(each["loc"]), _render_message(each)) for each in found]
-    status = 400 if any(each["loc"][:1] == ("header",) for each in found) else 422
+    """Pydantic's errors by field. Errors of unreadable JSON and of headers are a 400."""
+    failures = list(errors)
+    for failure in failures:
+        if failure["type"] == "json_invalid":
+            return HttpError(400, str(failure["msg"]))
+    named = [(_render_name(failure["loc"]), _render_message(failure)) for failure in failures]
+    status = 400 if any(failure["loc"][:1] == ("header",) for failure in failures) else 422
     return HttpError(status, "; ".join(f"{name}: {message}" for name, message in named[:3]), named)
 
 
@@ -86,7 +86,7 @@ def _render_message(error: Mapping[str, Any]) -> str:
 
 
 def _render_name(loc: Iterable[Any]) -> str:
-    """``("body", "candidates", 3)`` as ``candidates[3]``; what stands in no field is the body."""
+    """``("body", "candidates", 3)`` as ``candidates[3]``; an error in no field is of the body."""
     parts = list(loc)
     if parts[:1] == ["header"]:
         return str(parts[1]).title()

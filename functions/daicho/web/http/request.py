@@ -1,4 +1,4 @@
-"""A request as API Gateway hands it on (HTTP API, payload format 2.0), checked before routing."""
+"""A request of API Gateway (HTTP API, payload format 2.0), checked before routing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from daicho.web.http.problems import HttpError
 from daicho.write.idempotency import IdempotentRequest
 
 MAX_BODY_BYTES = 6 * 1024 * 1024
-"""Of a body, whatever it is for: Lambda is handed no more. An operation may take less."""
+"""The limit of any body: Lambda takes no more. An operation may take less."""
 
 _JSON = re.compile(r"application/([\w.+-]+\+)?json", re.ASCII | re.IGNORECASE)
 _WITH_BODY = ("POST", "PUT", "PATCH")
@@ -46,19 +46,19 @@ class HttpRequest:
 
     @cached_property
     def query(self) -> Mapping[str, str]:
-        """The query parameters, decoded here and not by the gateway, which joins repeated ones.
+        """The query parameters, decoded here because the gateway joins repeated ones.
 
         Raises:
             HttpError: 400, one is given twice, or is no UTF-8.
         """
-        found: dict[str, str] = {}
+        parameters: dict[str, str] = {}
         for pair in filter(None, str(self.event.get("rawQueryString") or "").split("&")):
             written, _, value = pair.partition("=")
             name = _decode_query(written)
-            if name in found:
+            if name in parameters:
                 raise HttpError(400, f"{name} is given twice", [(name, "given twice")])
-            found[name] = _decode_query(value)
-        return found
+            parameters[name] = _decode_query(value)
+        return parameters
 
     @cached_property
     def body(self) -> str:
@@ -81,7 +81,7 @@ class HttpRequest:
 
     @cached_property
     def claims(self) -> Mapping[str, str]:
-        """What the token claims; the gateway has checked it."""
+        """The claims of the token, which the gateway has checked."""
         authorizer = self.event["requestContext"].get("authorizer") or {}
         claims: Mapping[str, str] = (authorizer.get("jwt") or {}).get("claims") or {}
         return claims
@@ -103,7 +103,7 @@ class HttpRequest:
 
     @property
     def user(self) -> str:
-        """Who asks: the token's subject."""
+        """The caller: the token's subject."""
         return str(self.claims.get("sub", ""))
 
     @property
@@ -113,12 +113,12 @@ class HttpRequest:
         return frozenset(filter(None, (*groups, self.claims.get("custom:role"))))
 
     def to_idempotent_request(self, key: str) -> IdempotentRequest:
-        """The request as it is known under an Idempotency-Key."""
+        """The identity of the request under an Idempotency-Key."""
         path = str(self.event.get("rawPath", ""))
         return IdempotentRequest.from_http(key, self.method, path, self.query, self.body)
 
     def check(self) -> None:
-        """Refuse what no operation could read.
+        """Refuse a request that no operation can read.
 
         Raises:
             HttpError: 400, 413 or 415.

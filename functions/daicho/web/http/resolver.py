@@ -1,8 +1,8 @@
-"""Powertools' resolver, with what it leaves out.
+"""Powertools' resolver, with the features that it lacks.
 
 - A path's variables match anything but a slash: its own pattern refuses quotes, ``#``, emoji.
   They are percent-decoded once: an HTTP API decodes all of a path but ``%25``.
-- Query parameters are not split at commas, nor headers.
+- Query parameters and headers are not split at commas.
 - One resolver serves several threads: its own keeps the event on a class.
 """
 
@@ -42,7 +42,7 @@ class Event(APIGatewayProxyEventV2):
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers; the type of the body is JSON, or `Incoming.check` has refused it."""
+        """The headers; the type of the body is JSON, or `HttpRequest.check` has refused it."""
         headers = {**self.incoming.headers, "content-type": "application/json"}
         return cast(dict[str, str], CaseInsensitiveDict(headers))  # type: ignore[no-untyped-call]
 
@@ -61,12 +61,12 @@ class Resolver(APIGatewayHttpResolver):
 
     @property
     def current_event(self) -> Event:  # type: ignore[override]
-        """The event that this thread answers."""
+        """The event that this thread processes."""
         return cast(Event, self._thread.event)
 
     @property
     def context(self) -> dict[str, Any]:
-        """What this thread knows of its request."""
+        """Powertools' context for the request of this thread."""
         return cast(dict[str, Any], self._thread.__dict__.setdefault("context", {}))
 
     @context.setter
@@ -88,12 +88,12 @@ class Resolver(APIGatewayHttpResolver):
 
     @staticmethod
     def _compile_regex(rule: str, base_regex: str = "") -> re.Pattern[str]:
-        if rule == ".*":  # what Powertools routes an unknown path by
+        if rule == ".*":  # the rule that Powertools uses for an unknown path
             return re.compile(rule)
         pattern, at = "", 0
-        for found in VARIABLE.finditer(rule):
-            pattern += re.escape(rule[at : found.start()]) + f"(?P<{found[1]}>[^/]+)"
-            at = found.end()
+        for variable in VARIABLE.finditer(rule):
+            pattern += re.escape(rule[at : variable.start()]) + f"(?P<{variable[1]}>[^/]+)"
+            at = variable.end()
         return re.compile(rf"{pattern}{re.escape(rule[at:])}\Z", re.DOTALL)
 
     def _convert_matches_into_route_keys(self, match: re.Match[str]) -> dict[str, str]:

@@ -20,13 +20,13 @@ NO_CONTENT = Reply(204)
 
 
 def show_item(call: Call, entity: Entity) -> Reply:
-    """An item that was asked for; 304 if the caller has this version already."""
+    """One requested item; 304 if the caller has this version already."""
     reply = _show_unless_known(call, render_etag(entity), lambda: models.render_item(entity))
     return replace(reply, page=([entity], None))
 
 
 def show_one(call: Call, question: ItemRef[Any]) -> Reply:
-    """One item that is asked for; of ``?fields=`` only those."""
+    """One requested item; with ``?fields=``, only those fields."""
     names = field_selection.selected_fields(call)
     if not names:
         return show_item(call, call.book.get(question))
@@ -43,8 +43,8 @@ def show_changed(entity: Entity) -> Reply:
 def show_written(
     entity: Entity, *, location: str | None = None, created: bool | None = None
 ) -> Reply:
-    """An item that was written: 201 and where it is, if it was not there before."""
-    # A version that created the item again, after it was removed, is of the moment it was created.
+    """A written item: 201 and its address, if it did not exist before."""
+    # A version that created a removed item again has the time at which the item was created.
     first = entity.version == 1 or entity.versioned_at == entity.created_at
     new = first if created is None else created
     headers = {"ETag": render_etag(entity)} | ({"Location": location} if new and location else {})
@@ -60,24 +60,24 @@ def show_list(call: Call, *questions: ListQuery[Entity]) -> Reply:
     )
     if names:
         seen = call.book.views(*questions, names=names, limit=limit, cursor=cursor)
-        return render_list([models.render_view(each) for each in seen.items], seen.cursor)
+        return render_list([models.render_view(view) for view in seen.items], seen.cursor)
     page = call.book.page(*questions, limit=limit, cursor=cursor)
     return render_page(page.items, page.cursor)
 
 
 def render_page(entities: Sequence[Entity], cursor: str | None) -> Reply:
     """A page of items."""
-    reply = render_list([models.render_item(each) for each in entities], cursor)
+    reply = render_list([models.render_item(entity) for entity in entities], cursor)
     return replace(reply, page=(entities, cursor))
 
 
 def render_list(texts: Sequence[str], cursor: str | None) -> Reply:
-    """A page of what is JSON already."""
+    """A page of items that are JSON already."""
     return Reply(200, f'{{"items":[{",".join(texts)}],"cursor":{json.dumps(cursor)}}}')
 
 
 def render_location(path: str, keys: Iterable[str], item: Entity) -> str:
-    """Where an item is: its path filled in, and key fields that it does not name as parameters."""
+    """An item's address: its path filled in; key fields that are not in the path as parameters."""
     names = (*list_variables(path), *keys)
     return fill_path(path, {name: getattr(item, name) for name in names})
 
@@ -86,14 +86,14 @@ def fill_path(path: str, values: Mapping[str, object]) -> str:
     """A path with its variables filled in; the other values as parameters."""
     inside = list_variables(path)
     plain = {name: _render_plain(value) for name, value in values.items()}
-    filled = VARIABLE.sub(lambda found: quote(plain[found[1]], safe=""), path)
+    filled = VARIABLE.sub(lambda variable: quote(plain[variable[1]], safe=""), path)
     outside = {name: value for name, value in plain.items() if name not in inside}
     return f"{filled}?{urlencode(outside)}" if outside else filled
 
 
 def _show_unless_known(call: Call, tag: str, text: Callable[[], str]) -> Reply:
-    known = call.values.get(IF_NONE_MATCH.name)
-    if known is not None and matches_any(known, tag):
+    if_none_match = call.values.get(IF_NONE_MATCH.name)
+    if if_none_match is not None and matches_any(if_none_match, tag):
         return Reply(304, headers={"ETag": tag})
     return Reply(200, text(), {"ETag": tag})
 

@@ -1,4 +1,4 @@
-"""The API's description (OpenAPI 3.1): Powertools writes it, and what it cannot know is added."""
+"""The API's description (OpenAPI 3.1): Powertools writes it; this module adds to it."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ _OTHERS = ("HTTPValidationError", "ValidationError", "ResponseValidationError")
 
 
 def describe_api(daicho: Daicho, ledger: Ledger, *, server: str = "") -> dict[str, Any]:
-    """The description of all that ``daicho`` serves.
+    """The description of all operations that ``daicho`` serves.
 
     Raises:
-        DeclarationError: the declarations are not those of the ledger.
+        DeclarationError: the declarations differ from the ledger.
     """
     daicho.check_locked(ledger)
     served = [*build_operations(daicho), *build_admin_operations()]
@@ -70,7 +70,7 @@ def describe_operations(
             operation.method,
             operation_id=operation.id,
             tags=[operation.tag],
-            summary=" · ".join(dict.fromkeys(each.summary for each in operation.choices)),
+            summary=" · ".join(dict.fromkeys(choice.summary for choice in operation.choices)),
             description=_describe_variants(operation),
             responses=_describe_responses(operation),
         )(Endpoint(operation, _refuse_book, _refuse_request))
@@ -86,16 +86,16 @@ def describe_operations(
             "description": "Any JSON value.",
             "examples": [{"text": "A good year"}],
         }
-    for body in {each.body.__name__ for each in served if each.body}:
+    for body in {route.body.__name__ for route in served if route.body}:
         if "properties" in schemas[body]:
             schemas[body]["additionalProperties"] = False
     Examples(examples).add(document)
     document["info"]["description"] = ABOUT
     document["servers"] = [{"url": server or "/"}]
-    document["tags"] = [{"name": tag} for tag in dict.fromkeys(each.tag for each in served)]
+    document["tags"] = [{"name": tag} for tag in dict.fromkeys(route.tag for route in served)]
     document["components"]["responses"] = {
         str(status): _describe_problem(status)
-        for status in sorted({*ANYWHERE, *(error for each in served for error in each.errors)})
+        for status in sorted({*ANYWHERE, *(error for route in served for error in route.errors)})
     }
     document["components"]["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}
@@ -117,22 +117,26 @@ def render_page(text: str) -> str:
 
 
 def _describe_variants(operation: Operation) -> str | None:
-    """What tells the queries of a path apart."""
-    asked = [f"`{each}`: {each.summary}." for each in operation.choices if each.needed]
-    return "\n".join(["Ask with one of these:", "", *(f"- {a}" for a in asked)]) if asked else None
+    """The parameters that distinguish the queries of a path."""
+    lines = [f"`{choice}`: {choice.summary}." for choice in operation.choices if choice.needed]
+    return (
+        "\n".join(["Ask with one of these:", "", *(f"- {line}" for line in lines)])
+        if lines
+        else None
+    )
 
 
 def _describe_responses(operation: Operation) -> dict[int, Any]:
     returns = operation.returns
     content = {"content": {"application/json": {"model": _union_of(returns)}}} if returns else {}
-    found: dict[int, Any] = {
+    responses: dict[int, Any] = {
         status: {"description": get_phrase(status), **({} if status == 304 else content)}
         for status in (operation.status, *operation.also)
     }
     problem = {problems.CONTENT_TYPE: {"model": Problem}}
     for status in sorted({*ANYWHERE, *operation.errors}):
-        found[status] = {"description": get_phrase(status), "content": problem}
-    return found
+        responses[status] = {"description": get_phrase(status), "content": problem}
+    return responses
 
 
 def _describe_problem(status: int) -> dict[str, Any]:
@@ -141,11 +145,11 @@ def _describe_problem(status: int) -> dict[str, Any]:
     if status == 422:
         example["errors"] = [{"field": "name", "message": "Field required"}]
     content = {problems.CONTENT_TYPE: {"schema": schema, "example": example}}
-    found: dict[str, Any] = {"description": get_phrase(status), "content": content}
+    response: dict[str, Any] = {"description": get_phrase(status), "content": content}
     if status == 429:
         wait = {"description": "Seconds to wait.", "schema": {"type": "string"}}
-        found["headers"] = {"Retry-After": wait}
-    return found
+        response["headers"] = {"Retry-After": wait}
+    return response
 
 
 def _union_of(models: Sequence[Any]) -> Any:
@@ -153,9 +157,9 @@ def _union_of(models: Sequence[Any]) -> Any:
 
 
 def _complete(described: dict[str, Any], operation: Operation) -> None:
-    """What Powertools has no word for: parameters that all queries need, answers' headers."""
-    needed = frozenset.intersection(*(each.needed for each in operation.choices))
-    names = {each.name.lower(): each.name for each in operation.headers}
+    """Add what Powertools cannot describe: required parameters, and headers of answers."""
+    needed = frozenset.intersection(*(choice.needed for choice in operation.choices))
+    names = {header.name.lower(): header.name for header in operation.headers}
     for parameter in described.get("parameters", ()):
         parameter["name"] = names.get(parameter["name"], parameter["name"])
         parameter["required"] = parameter["required"] or parameter["name"] in needed
@@ -173,8 +177,8 @@ def _complete(described: dict[str, Any], operation: Operation) -> None:
 
 def _describe_headers(operation: Operation, status: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
     text = {"schema": {"type": "string"}}
-    models = (kind for each in operation.returns for kind in get_args(each) or (each,))
-    one = any("version" in getattr(each, "model_fields", {}) for each in models)
+    models = (kind for result in operation.returns for kind in get_args(result) or (result,))
+    one = any("version" in getattr(model, "model_fields", {}) for model in models)
     if one:
         yield "ETag", {"description": "The item's version.", **text}
     if status == 201 and one:

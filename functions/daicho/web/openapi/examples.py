@@ -1,7 +1,8 @@
-"""Examples for the description: of each body and parameter a value that somebody would send.
+"""Examples for the description: a plausible value for each body and parameter.
 
-A package of domains may hold ``examples.json``: values by a domain's name, and under "" for all, by
-the field's or parameter's. What is not in it, or would not fit, is made up from the schema.
+A package of domains may have an ``examples.json``. It has values by the name of a domain, or "" for
+all domains, and by the name of the field or parameter. If it has no value, or one that does not
+fit, the value is made from the schema.
 """
 
 from __future__ import annotations
@@ -36,8 +37,10 @@ class Examples:
     def add(self, document: dict[str, Any]) -> None:
         """Give every schema, body, answer and parameter an example."""
         self.schemas = document["components"]["schemas"]
-        operations = [each for path in document["paths"].values() for each in path.values()]
-        used = ((name, each["tags"][0]) for each in operations for name in self._list_schemas(each))
+        operations = [entry for path in document["paths"].values() for entry in path.values()]
+        used = (
+            (name, entry["tags"][0]) for entry in operations for name in self._list_schemas(entry)
+        )
         for name, domain in (*used, *((name, ALL) for name in self.schemas)):
             schema = self.schemas[name]
             if "properties" in schema or "$ref" in schema:
@@ -46,12 +49,12 @@ class Examples:
             self._show(operation)
 
     def make_example(self, schema: Schema, domain: str, name: str = "") -> Any:
-        """A value that a schema admits: what is known of its name, or its own example."""
-        known = self._find_known(domain, name)
-        # One of a set is asked for by the set's name.
-        for each in (known, *(known[:1] if isinstance(known, list) else ())):
-            if each is not _MISSING and self._is_valid_for(each, schema):
-                return each
+        """A value that a schema admits: the example of its name, or of the schema."""
+        example = self._find_known(domain, name)
+        # A query for one element of a set uses the set's name.
+        for candidate in (example, *(example[:1] if isinstance(example, list) else ())):
+            if candidate is not _MISSING and self._is_valid_for(candidate, schema):
+                return candidate
         if "$ref" in schema:
             return self.make_example(self._resolve_reference(schema), domain, name)
         for listed in ("examples", "enum"):
@@ -64,7 +67,8 @@ class Examples:
             return self.make_example(schema["anyOf"][0], domain, name)
         if "properties" in schema:
             return {
-                n: self.make_example(each, domain, n) for n, each in schema["properties"].items()
+                key: self.make_example(subschema, domain, key)
+                for key, subschema in schema["properties"].items()
             }
         if schema.get("additionalProperties"):
             return {"name": self.make_example(schema["additionalProperties"], domain)}
@@ -85,14 +89,14 @@ class Examples:
             content.setdefault("example", self.make_example(content["schema"], domain))
 
     def _list_contents(self, operation: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """What is sent and what is answered, but problems: those have theirs."""
-        for each in (operation.get("requestBody", {}), *operation["responses"].values()):
-            found = each.get("content", {}).get("application/json")
-            if found and "schema" in found:
-                yield found
+        """The contents of the request and the answers. Problems have their own examples."""
+        for message in (operation.get("requestBody", {}), *operation["responses"].values()):
+            content = message.get("content", {}).get("application/json")
+            if content and "schema" in content:
+                yield content
 
     def _list_schemas(self, value: Any) -> Iterator[str]:
-        """The schemas that something refers to, what those refer to first."""
+        """The schemas that a value refers to; the schemas that these refer to come first."""
         match value:
             case {"$ref": str(reference)} if "/schemas/" in reference:
                 name = reference.rsplit("/", 1)[1]
@@ -100,11 +104,11 @@ class Examples:
                     yield from self._list_schemas(self.schemas[name])
                 yield name
             case dict():
-                for each in value.values():
-                    yield from self._list_schemas(each)
+                for member in value.values():
+                    yield from self._list_schemas(member)
             case list():
-                for each in value:
-                    yield from self._list_schemas(each)
+                for element in value:
+                    yield from self._list_schemas(element)
 
     def _find_known(self, domain: str, name: str) -> Any:
         return self.values.get(domain, {}).get(name, self.values.get(ALL, {}).get(name, _MISSING))
@@ -113,12 +117,12 @@ class Examples:
         if "$ref" in schema:
             return self._is_valid_for(value, self._resolve_reference(schema))
         if "anyOf" in schema:
-            return any(self._is_valid_for(value, each) for each in schema["anyOf"])
+            return any(self._is_valid_for(value, option) for option in schema["anyOf"])
         if "enum" in schema or "const" in schema:
             return value in schema.get("enum", [schema.get("const")])
         kind = _TYPES.get(str(schema.get("type")))
         return kind is not None and isinstance(value, kind)
 
     def _resolve_reference(self, schema: Schema) -> Schema:
-        found: Schema = self.schemas[schema["$ref"].rsplit("/", 1)[1]]
-        return found
+        target: Schema = self.schemas[schema["$ref"].rsplit("/", 1)[1]]
+        return target

@@ -1,12 +1,12 @@
 """From a `Daicho` to operations: the rules by which declarations become routes.
 
-- A resource's verbs stand at the item's path and at its parent, the collection. Key fields that
-  are not in the path are query parameters.
-- Mounted free with a resource: its searches and listings on the collection, told apart by their
+- The verbs of a resource are mounted at the item's path and at its parent, the collection. Key
+  fields that are not in the path are query parameters.
+- Mounted free with a resource: its searches and listings on the collection, distinguished by their
   parameters (a search wins over a listing that takes the same); a listing by exactly one reference
   under the resource that it refers to; an edge at both ends; the members of `refs`; an aggregate
   without groups at ``collection/name``.
-- Every change takes an Idempotency-Key, for which nothing is declared and no code written.
+- Every change takes an Idempotency-Key. This needs no declaration and no code.
 - `answer` mounts a declaration elsewhere instead; a `route` replaces a query with the same path
   and parameters.
 """
@@ -42,33 +42,36 @@ def build_operations(daicho: Daicho) -> list[Operation]:
     """Everything that is served, literals before variables.
 
     Raises:
-        DeclarationError: two queries that nothing tells apart; a path that names no key field.
+        DeclarationError: two queries cannot be distinguished; a path names no key field.
     """
     mounting = _RouteBuilder(daicho)
     for domain in daicho.domains:
         mounting.mount(domain)
     shown = _group_includes(daicho)
     located = [ObjectUrls(entity) for entity in daicho.entities if list_object_fields(entity)]
-    for each in mounting.found.values():
+    for operation in mounting.found.values():
         for besides in shown:
-            besides.show(each)
+            besides.show(operation)
         for objects in located:
-            objects.show(each)
-        _ = each.parameters  # one name means one thing
-        _accept_idempotency_key(each)
-        if each.method == "PUT":
-            each.taken = frozenset(_set_taken_names(each, mounting.found))
+            objects.show(operation)
+        _ = operation.parameters  # raises if choices use one name for different types
+        _accept_idempotency_key(operation)
+        if operation.method == "PUT":
+            operation.taken = frozenset(_set_taken_names(operation, mounting.found))
     return sorted(mounting.found.values(), key=_sort_literals_first)
 
 
 def _group_includes(daicho: Daicho) -> list[Includes]:
-    shown = [each for domain in daicho.domains for each in domain.besides]
-    entities = dict.fromkeys(each.entity for each in shown)
-    return [Includes(entity, [s for s in shown if s.entity is entity]) for entity in entities]
+    shown = [include for domain in daicho.domains for include in domain.besides]
+    entities = dict.fromkeys(include.entity for include in shown)
+    return [
+        Includes(entity, [include for include in shown if include.entity is entity])
+        for entity in entities
+    ]
 
 
 def _set_taken_names(operation: Operation, others: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """The literals that stand where a path ends in a variable, and are asked by GET."""
+    """The literals that GET paths have in the place of this path's last variable."""
     head, _, last = operation.shape[1].rpartition("/")
     for method, shape in others:
         beside, _, word = shape.rpartition("/")
@@ -95,14 +98,14 @@ class _RouteBuilder:
         self.found: dict[tuple[str, str], Operation] = {}
         self.paths: dict[str, str] = {}
         self.homes: dict[type[Entity], Resource] = {}
-        self.resources = [each for domain in daicho.domains for each in domain.resources]
-        self.answers = [each for domain in daicho.domains for each in domain.answers]
+        self.resources = [resource for domain in daicho.domains for resource in domain.resources]
+        self.answers = [answer for domain in daicho.domains for answer in domain.answers]
         for resource in self.resources:
             self.homes.setdefault(resource.entity, resource)
         self.answered = {DeclaredQuery(answer.declaration).identity for answer in self.answers}
 
     def mount(self, domain: Domain) -> None:
-        """Mount all that a domain says, its own functions last: they replace."""
+        """Mount a whole domain. Its own functions come last, because they replace queries."""
         for resource in domain.resources:
             in_paths = self._in_paths_alone(resource.entity)
             for operation in resources.build_operations(domain.name, resource, in_paths):
@@ -115,25 +118,26 @@ class _RouteBuilder:
             self._add(custom.build_operation(domain.name, route, self.homes), instead=True)
 
     def _add(self, operation: Operation, *, instead: bool = False) -> None:
-        # One path has one set of names for its variables, whatever the method: OpenAPI wants it.
+        # OpenAPI requires one set of variable names for a path, for all of its methods.
         path = self.paths.setdefault(get_shape(operation.path), operation.path)
         if path != operation.path:
             operation = operation.with_variables(path)
-        known = self.found.setdefault(operation.shape, operation)
-        if known is operation:
+        existing = self.found.setdefault(operation.shape, operation)
+        if existing is operation:
             return
         if operation.method == "GET":
-            known.join(operation, instead=instead)
+            existing.join(operation, instead=instead)
         elif instead:
             self.found[operation.shape] = operation
         else:
             raise DeclarationError(f"{operation.method} {operation.path} is mounted twice")
 
     def _free(self, tag: str, resource: Resource) -> None:
-        for each, mounted, path in self._mounted_free(resource):
+        for declaration, mounted, path in self._mounted_free(resource):
             if path.startswith(resource.collection) and list_variables(resource.collection):
                 raise DeclarationError(
-                    f"{each} spans more than {path}: domain.answer(path, {each}) mounts it"
+                    f"{declaration} spans more than {path}: "
+                    f"domain.answer(path, {declaration}) mounts it"
                 )
             fixed = {mounted.flag: "true"} if mounted.flag else None
             operation = resources.build_listing(tag, path, mounted, fixed)
@@ -141,15 +145,15 @@ class _RouteBuilder:
                 self._add(operation)
 
     def _mounted_free(self, resource: Resource) -> Iterator[tuple[Free, DeclaredQuery, str]]:
-        for each in _declared(resource.entity):
-            asked = resources.list_key_parameters(resource.entity, each.name)
-            mounted = DeclaredQuery(asked.inverse if isinstance(each, Edge) else asked)
-            path = self._path_of(each, resource)
+        for declaration in _declared(resource.entity):
+            queries = resources.list_key_parameters(resource.entity, declaration.name)
+            mounted = DeclaredQuery(queries.inverse if isinstance(declaration, Edge) else queries)
+            path = self._path_of(declaration, resource)
             if path is not None and mounted.identity not in self.answered:
-                yield each, mounted, path
+                yield declaration, mounted, path
 
     def _in_paths_alone(self, entity: type[Entity]) -> frozenset[str]:
-        """The fields of an entity that something is asked by, and always in a path."""
+        """The fields of an entity that its key or a query takes from paths only."""
         paths: dict[object, list[str]] = {}
         for resource in self.resources:
             if resource.entity is entity:
@@ -160,15 +164,15 @@ class _RouteBuilder:
             mounted = DeclaredQuery(answer.declaration)
             if mounted.entity is entity:
                 paths.setdefault(mounted.identity, []).append(answer.path)
-        named = (map(set, map(list_variables, each)) for each in paths.values())
-        return frozenset(chain.from_iterable(set.intersection(*each) for each in named))
+        named = (map(set, map(list_variables, templates)) for templates in paths.values())
+        return frozenset(chain.from_iterable(set.intersection(*variables) for variables in named))
 
     def _found_by_search(self, operation: Operation) -> bool:
-        """Whether a search takes the same parameters: by a whole value it finds it too."""
-        known = self.found.get(operation.shape)
+        """Whether a search takes the same parameters. It finds items by a whole value too."""
+        existing = self.found.get(operation.shape)
         needed = operation.choices[0].needed
-        return known is not None and any(
-            each.searches and each.needed == needed for each in known.choices
+        return existing is not None and any(
+            choice.searches and choice.needed == needed for choice in existing.choices
         )
 
     def _path_of(
@@ -176,7 +180,7 @@ class _RouteBuilder:
         declared: Search | Listing[*tuple[object, ...]] | Edge[*tuple[object, ...]] | Aggregate,
         resource: Resource,
     ) -> str | None:
-        """Where a declaration is mounted free; None where it is not."""
+        """The path at which a declaration is mounted free, or None."""
         collection = resource.collection
         match declared:
             case Search():
@@ -195,7 +199,7 @@ class _RouteBuilder:
                 return f"{collection}/{declared.name}" if alone else None
 
     def _under(self, reference: FieldSpec) -> str | None:
-        """The path of the items that a reference refers to, if one id is all that it names."""
+        """The path of the items that a reference refers to, if the path has one variable."""
         home = self.homes.get(reference.target)
         if home is None or len(list_variables(home.path)) != 1:
             return None
@@ -204,8 +208,8 @@ class _RouteBuilder:
 
 def _answered(tag: str, answer: MountedDeclaration) -> Operation:
     path, _, query = answer.path.partition("?")
-    asked = tuple(name for name, _ in parse_qsl(query, keep_blank_values=True))
-    mounted = DeclaredQuery(answer.declaration, (*list_variables(path), *asked), answer.window)
+    names = tuple(name for name, _ in parse_qsl(query, keep_blank_values=True))
+    mounted = DeclaredQuery(answer.declaration, (*list_variables(path), *names), answer.window)
     if answer.window:
         time_window.check_window(mounted.owner, mounted.mode, answer.path, answer.window)
     return resources.build_listing(tag, path, mounted, dict(parse_qsl(query)))
@@ -214,9 +218,9 @@ def _answered(tag: str, answer: MountedDeclaration) -> Operation:
 def _declared(entity: type[Entity]) -> Iterator[Free]:
     """The declarations that may be mounted free, searches first."""
     for kind in (Search, Listing, Edge, Aggregate):
-        for each in entity.declarations_.values():
-            if isinstance(each, kind):
-                yield each
+        for declaration in entity.declarations_.values():
+            if isinstance(declaration, kind):
+                yield declaration
 
 
 def _last_word(collection: str) -> str:

@@ -16,15 +16,15 @@ from daicho.web.schema import models
 
 
 def build_post(resource: Resource) -> Answerer:
-    """Create an item whose id is made."""
+    """Create an item with a generated id."""
     entity, count = resource.entity, find_total_count(resource.entity)
 
     def answer(call: Call) -> Reply:
         if resource.most is not None and count is not None:
-            there = call.book.read(TotalQuery(entity, count, (), ()), live=True).items
-            if there >= resource.most:
-                said = f"a tenant has at most {resource.most:,} of {entity.__name__}"
-                raise Conflict(f"{said}: delete one first")
+            item_count = call.book.read(TotalQuery(entity, count, (), ()), live=True).items
+            if item_count >= resource.most:
+                message = f"a tenant has at most {resource.most:,} of {entity.__name__}"
+                raise Conflict(f"{message}: delete one first")
         made = call.book.create(_build_item(resource.entity, call))
         return responses.show_written(
             made, location=render_item_location(resource, made), created=True
@@ -113,7 +113,7 @@ def _change_set(
     if wanted != members:
         try:
             call.book.change(one, {name: wanted}, if_match=item.version)
-        except PreconditionFailed as error:  # of nobody's If-Match: it begins anew
+        except PreconditionFailed as error:  # no caller's If-Match: the request starts again
             raise Raced("others were faster, again and again; try again") from error
     return responses.NO_CONTENT
 

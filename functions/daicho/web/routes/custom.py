@@ -1,9 +1,9 @@
-"""A domain's own functions as operations: what their signatures say is what requests must say.
+"""A domain's own functions as operations: their signatures define the requests.
 
 A function takes the ``book``, the path's variables, a body (a Pydantic model), headers by name
-(``idempotency_key``; ``if_match``, as a version), and query parameters: those that its path names
-or that have no default must be given. It returns an item, a page, a model, None, or one of several
-items and models.
+(``idempotency_key``; ``if_match``, as a version), and query parameters. A query parameter is
+required if the path names it or if it has no default. The function returns an item, a page, a
+model, None, or one of several items and models.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ def build_operation(tag: str, route: Route, homes: Homes) -> Operation:
     """The operation of a route.
 
     Raises:
-        DeclarationError: the function does not take what its path names.
+        DeclarationError: the function does not take a parameter that its path names.
     """
     path, _, query = route.path.partition("?")
-    told = dict(parse_qsl(query, keep_blank_values=True))
-    signature = _Signature(route.function, path, told)
+    query_values = dict(parse_qsl(query, keep_blank_values=True))
+    signature = _Signature(route.function, path, query_values)
     returns = signature.returns
     answer = _make_answerer(route, signature, homes)
-    said = (inspect.getdoc(route.function) or route.function.__name__).split("\n")[0].rstrip(".")
+    summary = (inspect.getdoc(route.function) or route.function.__name__).split("\n")[0].rstrip(".")
     choice = QueryVariant(
         f"{tag}.{route.function.__name__}",
-        said,
+        summary,
         answer,
         find_model(returns),
         signature.required,
@@ -87,7 +87,7 @@ def build_operation(tag: str, route: Route, homes: Homes) -> Operation:
 
 
 def find_model(returns: Any) -> Any:
-    """The model of what a function returns; an entity is shown by its reading model."""
+    """The model of a function's result; an entity is shown by its reading model."""
     if isinstance(returns, type) and issubclass(returns, Entity):
         return models.build_item_model(returns)
     if _get_page_item(returns):
@@ -98,9 +98,11 @@ def find_model(returns: Any) -> Any:
 
 
 class _Signature:
-    """A function's parameters by where they come from."""
+    """A function's parameters, grouped by their place in the request."""
 
-    def __init__(self, function: Callable[..., Any], path: str, told: Mapping[str, str]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], path: str, query_values: Mapping[str, str]
+    ) -> None:
         try:
             hints = typing.get_type_hints(function, include_extras=True)
         except NameError as error:
@@ -121,24 +123,24 @@ class _Signature:
                 continue
             if name in HEADERS:
                 must = default is inspect.Parameter.empty
-                found = HEADERS[name]
-                headers.append(_list_required(found) if must else found)
+                wire_parameter = HEADERS[name]
+                headers.append(_list_required(wire_parameter) if must else wire_parameter)
             elif name in list_variables(path):
-                found = variables[name] = Parameter(name, to_text_type(hint), place="path")
+                wire_parameter = variables[name] = Parameter(name, to_text_type(hint), place="path")
             elif name in PAGING:
-                found = PAGING[name]
-                optional.append(found)
-            elif name in told or default is inspect.Parameter.empty:
-                found = Parameter(name, _strip_none(to_text_type(hint)))
-                required.append(found)
+                wire_parameter = PAGING[name]
+                optional.append(wire_parameter)
+            elif name in query_values or default is inspect.Parameter.empty:
+                wire_parameter = Parameter(name, _strip_none(to_text_type(hint)))
+                required.append(wire_parameter)
             else:
-                found = Parameter(name, _strip_none(to_text_type(hint)), default=default)
-                optional.append(found)
-            self.names[name] = found.name
-        for name, value in told.items():
+                wire_parameter = Parameter(name, _strip_none(to_text_type(hint)), default=default)
+                optional.append(wire_parameter)
+            self.names[name] = wire_parameter.name
+        for name, value in query_values.items():
             if value and name not in self.names:
                 required.append(Parameter(name, build_only(value)))
-        missing = {*list_variables(path), *(n for n, value in told.items() if not value)}
+        missing = {*list_variables(path), *(n for n, value in query_values.items() if not value)}
         missing -= set(self.names)
         if missing:
             raise DeclarationError(f"{path}: {function.__name__} takes no {sorted(missing)[0]!r}")
@@ -150,7 +152,7 @@ class _Signature:
 
 def _make_answerer(route: Route, signature: _Signature, homes: Homes) -> Callable[[Call], Reply]:
     returns: Any = signature.returns
-    plain = {each: TypeAdapter(each) for each in _list_kinds(returns) if _is_plain(each)}
+    plain = {kind: TypeAdapter(kind) for kind in _list_kinds(returns) if _is_plain(kind)}
 
     def answer(call: Call) -> Reply:
         values = {name: call.values[wire] for name, wire in signature.names.items()}
@@ -158,19 +160,21 @@ def _make_answerer(route: Route, signature: _Signature, homes: Homes) -> Callabl
             values[signature.body_name] = call.body
         if "if_match" in values:
             values["if_match"] = parse_version(values["if_match"])
-        found = route.function(call.book, **values)
+        result = route.function(call.book, **values)
         if returns is None:
             return responses.NO_CONTENT
-        adapter = plain.get(returns) or plain.get(type(found))
+        adapter = plain.get(returns) or plain.get(type(result))
         if adapter is not None:
-            return Reply(_choose_status(found), adapter.dump_json(found).decode())
-        if not isinstance(found, Entity):
-            return responses.render_page(found.items, found.cursor)
+            return Reply(_choose_status(result), adapter.dump_json(result).decode())
+        if not isinstance(result, Entity):
+            return responses.render_page(result.items, result.cursor)
         if route.method == "GET":
-            return responses.show_item(call, found)
-        keys, home = models.list_key_names(type(found)), homes.get(type(found))
+            return responses.show_item(call, result)
+        keys, home = models.list_key_names(type(result)), homes.get(type(result))
         where = home.path if home else f"{route.path}/{{{keys[-1]}}}"
-        return responses.show_written(found, location=responses.render_location(where, keys, found))
+        return responses.show_written(
+            result, location=responses.render_location(where, keys, result)
+        )
 
     return answer
 
@@ -186,19 +190,19 @@ def _creates(route: Route, returns: Any) -> bool:
 
 
 def _list_kinds(returns: Any) -> tuple[Any, ...]:
-    """What is returned: one type, or one of several."""
+    """The types of a result: one, or the members of a union."""
     union = get_origin(returns) in (Union, UnionType)
     return get_args(returns) if union else (returns,)
 
 
 def _list_entities(returns: Any) -> list[type[Entity]]:
     kinds = _list_kinds(returns)
-    return [each for each in kinds if isinstance(each, type) and issubclass(each, Entity)]
+    return [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Entity)]
 
 
-def _choose_status(found: object) -> int:
-    """202 says that it may or may not be done: RFC 9110, section 15.3.3."""
-    return 202 if isinstance(found, VoteResult) and found.counted == "unknown" else 200
+def _choose_status(result: object) -> int:
+    """202 if the vote may or may not have been counted: RFC 9110, section 15.3.3."""
+    return 202 if isinstance(result, VoteResult) and result.counted == "unknown" else 200
 
 
 def _get_page_item(returns: Any) -> Any:
@@ -212,8 +216,8 @@ def _is_plain(returns: Any) -> bool:
 
 
 def _strip_none(annotation: Any) -> Any:
-    """A parameter is given or left out: it is never None."""
-    inner = [each for each in typing.get_args(annotation) if each is not type(None)]
+    """The type without None: a parameter is given or omitted, and never None."""
+    inner = [member for member in typing.get_args(annotation) if member is not type(None)]
     union = type(None) in typing.get_args(annotation)
     return typing.Union[tuple(inner)] if union else annotation  # noqa: UP007
 

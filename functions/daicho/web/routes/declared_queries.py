@@ -1,4 +1,4 @@
-"""Declarations as queries: what parameters each takes, and what it answers."""
+"""Declarations as queries: the parameters and the answer of each."""
 
 from __future__ import annotations
 
@@ -36,29 +36,31 @@ LIVE = Parameter(
 
 
 class DeclaredQuery:
-    """A declaration, asked: its parameters in order, and the choice that it makes of them."""
+    """A declaration as a query: its parameters in order, and the variant that it builds."""
 
     def __init__(
-        self, asked: Any, names: tuple[str, ...] = (), window: Window | None = None
+        self, queries: Any, names: tuple[str, ...] = (), window: Window | None = None
     ) -> None:
         """Read ``Song.of_artist``, ``Track.key.inverse``, ``Download.chart.top``...
 
-        ``names`` are those of the path and its query: what ``under`` is asked by.
+        ``names`` are the names in the path and in its query. ``under`` takes them.
 
         Raises:
-            DeclarationError: nothing that can be asked over HTTP.
+            DeclarationError: it is not a declaration that can be a query over HTTP.
         """
-        owner = asked.__self__ if isinstance(asked, MethodType) else asked
-        way = asked.__name__ if isinstance(asked, MethodType) else ""
+        owner = queries.__self__ if isinstance(queries, MethodType) else queries
+        mode = queries.__name__ if isinstance(queries, MethodType) else ""
         if not isinstance(owner, TallyQueries | KeyQueries | ListingQueries | SearchQueries):
-            raise DeclarationError(f"{asked!r} is no declaration: domain.answer(path, Song.titled)")
-        self.owner, self.mode, self.queries = owner, way, asked
+            raise DeclarationError(
+                f"{queries!r} is no declaration: domain.answer(path, Song.titled)"
+            )
+        self.owner, self.mode, self.queries = owner, mode, queries
         self.entity: type[Entity] = owner.entity
         self.names, self.window = names, window
 
     @property
     def identity(self) -> tuple[str, str]:
-        """What tells it from every other: ``("Download.chart", "top")``."""
+        """What distinguishes it from every other query: ``("Download.chart", "top")``."""
         return str(self.owner.declaration), self.mode
 
     @property
@@ -68,7 +70,7 @@ class DeclaredQuery:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The values that it is asked with, in order."""
+        """The parameters of the query, in order."""
         owner = self.owner
         match owner, self.mode:
             case SearchQueries(), "":
@@ -102,9 +104,9 @@ class DeclaredQuery:
 
     @property
     def summary(self) -> str:
-        """What it answers, in words."""
+        """A description of the answer, in words."""
         entity = self.entity.__name__
-        named = " and ".join(each.name for each in self.parameters) or "tenant"
+        named = " and ".join(parameter.name for parameter in self.parameters) or "tenant"
         if self.mode == "under":
             return f"List {entity} under {named.replace('under', 'the beginning of a key')}"
         match self.owner, self.mode:
@@ -113,7 +115,7 @@ class DeclaredQuery:
                 return f"Find {entity} by {sought[0].lower()}{sought[1:]}"
             case ListingQueries(), _:
                 declared = self.owner.declaration
-                names = " and ".join(each.name for each in declared.order)
+                names = " and ".join(spec.name for spec in declared.order)
                 order = f"by {names}" if names else "newest first"
                 flagged = f", {declared.name}" if self.flag else ""
                 return f"List {entity} of a {named}{flagged}, {order}"
@@ -129,7 +131,7 @@ class DeclaredQuery:
 
     @property
     def flag(self) -> str | None:
-        """The parameter that asks for a listing with a condition: ``?open=true``."""
+        """The parameter that selects a listing with a condition: ``?open=true``."""
         declared = self.owner.declaration
         if isinstance(declared, Listing) and declared.where is not None:
             return declared.name
@@ -150,13 +152,15 @@ class DeclaredQuery:
     def build_variant(self, inside: tuple[str, ...], fixed: Mapping[str, str]) -> QueryVariant:
         """The query on a path with the variables ``inside``; the others are its parameters.
 
-        ``fixed`` are parameters with the one value that asks for it.
+        ``fixed``: parameters with one value each, which select the query.
         """
         flags = tuple(
             Parameter(name, build_only(value), f"Always {value}.", only=value)
             for name, value in fixed.items()
         )
-        asked_by = tuple(each for each in self.parameters if each.name not in inside)
+        parameters = tuple(
+            parameter for parameter in self.parameters if parameter.name not in inside
+        )
         optional: tuple[Parameter, ...] = PAGING
         if isinstance(self.owner, TallyQueries):
             optional = (*PAGING, LIVE) if self.mode else (LIVE,)
@@ -167,19 +171,19 @@ class DeclaredQuery:
         if isinstance(self.owner, ListingQueries) and self.owner.declaration.has_copies:
             optional = (*optional, field_selection.build_parameter(self.entity))
         searches = isinstance(self.owner, SearchQueries)
-        required = (*asked_by, *flags)
+        required = (*parameters, *flags)
         return QueryVariant(
             self.name, self.summary, self._answer(), self.returns, required, optional, searches
         )
 
     def _answer(self) -> Callable[[Call], Reply]:
-        names = tuple(each.name for each in self.parameters)
-        asked: Any = self.queries
+        names = tuple(parameter.name for parameter in self.parameters)
+        query: Any = self.queries
         declared = self.owner.declaration
         if isinstance(declared, TallyDeclaration):
             if self.mode:
-                return _answer_ranking(asked, names, declared)
-            return _answer_total(asked, names, declared)
+                return _answer_ranking(query, names, declared)
+            return _answer_total(query, names, declared)
 
         def answer(call: Call) -> Reply:
             values = [call.values[name] for name in names]
@@ -187,7 +191,7 @@ class DeclaredQuery:
                 values = key_prefix.check_query(
                     self.owner, [*values[:-1], *key_prefix.split_components(values[-1])]
                 )
-            question: ItemRef[Any] | ListQuery[Any] = asked(*values)
+            question: ItemRef[Any] | ListQuery[Any] = query(*values)
             if isinstance(question, ItemRef):
                 return responses.show_one(call, question)
             return responses.show_list(
@@ -198,7 +202,7 @@ class DeclaredQuery:
 
 
 def _list_parts(entity: type[Entity], parts: tuple[PartSpec, ...]) -> tuple[Parameter, ...]:
-    """Parameters are called by their field, a month by ``month``, if that is one only."""
+    """A parameter has the name of its field, or of its bucket (``month``) if that is unique."""
     buckets = [part.bucket for part in parts]
     return tuple(
         Parameter(
@@ -210,7 +214,7 @@ def _list_parts(entity: type[Entity], parts: tuple[PartSpec, ...]) -> tuple[Para
 
 
 def render_part_name(part: PartSpec) -> str:
-    """What a component of a listing or an aggregate is called on the wire."""
+    """The name of a component of a listing or an aggregate on the wire."""
     return part.bucket or part.field.name
 
 
@@ -229,15 +233,15 @@ def _list_fields(entity: type[Entity], names: tuple[str, ...]) -> tuple[Paramete
 
 
 def _describe_search(search: Search) -> str:
-    """What a keyword is looked for in, in words."""
-    said = " or ".join(search.reads)
+    """The texts that a search compares with a keyword, in words."""
+    names = " or ".join(search.reads)
     if search.mode == "contains":
-        return f"What stands anywhere in {said}"
-    return f"The beginning of any word of {said}"
+        return f"What stands anywhere in {names}"
+    return f"The beginning of any word of {names}"
 
 
 def _describe_list(fields: Sequence[FieldSpec]) -> str:
-    return " or ".join(each.name for each in fields)
+    return " or ".join(field.name for field in fields)
 
 
 def build_only(value: str) -> Any:
@@ -255,7 +259,7 @@ def _answer_ranking(
             question, limit=values["limit"], cursor=values["cursor"], live=values["live"]
         )
         return responses.render_list(
-            [json.dumps(build_score_values(declared, each, ranked=True)) for each in page.items],
+            [json.dumps(build_score_values(declared, score, ranked=True)) for score in page.items],
             page.cursor,
         )
 
@@ -268,26 +272,26 @@ def _answer_total(
     def answer(call: Call) -> Reply:
         question = query(*(call.values[name] for name in names))
         score = call.book.read(question, live=call.values["live"], ranked=declared.ranked)
-        found = build_score_values(declared, score, ranked=declared.ranked)
-        return Reply(200, json.dumps(found, ensure_ascii=False))
+        values = build_score_values(declared, score, ranked=declared.ranked)
+        return Reply(200, json.dumps(values, ensure_ascii=False))
 
     return answer
 
 
 def build_score_values(declared: TallyDeclaration, score: Score, *, ranked: bool) -> dict[str, Any]:
-    """A score by the names of what it is grouped by: song, count, rank; or total."""
+    """The values of a score by name: those of its groups (song), count, rank; or total."""
     names = [render_part_name(part) for part in declared.by]
-    found: dict[str, Any] = dict(zip(names, score.by, strict=False))
-    found["count"] = score.items
+    values: dict[str, Any] = dict(zip(names, score.by, strict=False))
+    values["count"] = score.items
     if not isinstance(declared.measure, Count):
-        # By what is summed and not by the value: 100.00 is no other type than 100.25.
+        # The type depends on the field and not on the value: 100.00 and 100.25 have one type.
         whole = isinstance(score.total, int) and not _sums_decimals(declared)
-        found["total"] = score.total if whole else str(score.total)
+        values["total"] = score.total if whole else str(score.total)
     if ranked:
-        found["rank"] = score.rank
+        values["rank"] = score.rank
         if score.beyond is not None:
-            found["rank_more_than"] = score.beyond
-    return found
+            values["rank_more_than"] = score.beyond
+    return values
 
 
 @cache

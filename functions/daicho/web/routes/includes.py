@@ -1,7 +1,7 @@
-"""What is shown beside the rows of an entity's lists, wherever they are listed.
+"""Values that are shown beside the rows of an entity's lists, on every path that lists them.
 
-A domain's function gives one value for each item of a page: always, or when a request asks for it
-by ``include=``.
+A domain's function gives one value for each item of a page: always, or when a request names it in
+``include=``.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ INCLUDE = "include"
 
 
 class Includes:
-    """All that is shown beside the rows of one entity."""
+    """All values that are shown beside the rows of one entity."""
 
     def __init__(self, entity: type[Entity], besides: Sequence[Include]) -> None:
         self.entity, self.besides = entity, besides
-        self._adapters = {each.name: _make_adapter(each) for each in besides}
+        self._adapters = {include.name: _make_adapter(include) for include in besides}
         self._page = models.build_page_model(self._make_row_model())
-        self._include = _build_include_parameter([each.name for each in besides if each.optional])
+        self._include = _build_include_parameter(
+            [include.name for include in besides if include.optional]
+        )
 
     def show(self, operation: Operation) -> None:
         """Let every query of the operation that lists the entity show them."""
@@ -56,12 +58,17 @@ class Includes:
             if not items:
                 return reply
             included = (call.values.get(INCLUDE) or "").split(",")
-            shown = [each for each in self.besides if not each.optional or each.name in included]
-            values = [(each.name, each.function(call.book, items)) for each in shown]
+            shown = [
+                include
+                for include in self.besides
+                if not include.optional or include.name in included
+            ]
+            values = [(include.name, include.function(call.book, items)) for include in shown]
             texts = []
             for place, item in enumerate(items):
                 more = (
-                    f",{json.dumps(n)}:{self._render_text(n, found[place])}" for n, found in values
+                    f",{json.dumps(n)}:{self._render_text(n, column[place])}"
+                    for n, column in values
                 )
                 texts.append(f"{models.render_item(item)[:-1]}{''.join(more)}}}")
             return responses.render_list(texts, cursor)
@@ -76,10 +83,12 @@ class Includes:
 
     def _make_row_model(self) -> type[BaseModel]:
         fields: dict[str, Any] = {}
-        for each in self.besides:
-            entity = _find_entity(_find_value_type(each))
-            shown = list[models.build_item_model(entity)] if entity else _find_value_type(each)  # type: ignore[misc]
-            fields[each.name] = (shown, Field(default=None)) if each.optional else (shown, ...)
+        for include in self.besides:
+            entity = _find_entity(_find_value_type(include))
+            shown = list[models.build_item_model(entity)] if entity else _find_value_type(include)  # type: ignore[misc]
+            fields[include.name] = (
+                (shown, Field(default=None)) if include.optional else (shown, ...)
+            )
         base = models.build_item_model(self.entity)
         made: type[BaseModel] = create_model(
             f"{self.entity.__name__}Row", __base__=base, __doc__=base.__doc__, **fields
@@ -111,6 +120,6 @@ def _find_entity(value_type: Any) -> type[Entity] | None:
 
 
 def _make_adapter(beside: Include) -> TypeAdapter[Any] | None:
-    """What writes the values as JSON; None for lists of items."""
+    """The adapter that writes the values as JSON; None for lists of items."""
     value_type = _find_value_type(beside)
     return None if _find_entity(value_type) else TypeAdapter(value_type)

@@ -20,48 +20,48 @@ _BROKEN = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 def build_parameter(names: tuple[str, ...]) -> Parameter:
     """The parameter; ``names`` are the fields that it may give, in order."""
-    said = f"{'/'.join(names)}, or the beginning of that; a slash inside is %2F, a percent %25."
-    return Parameter(UNDER, str, f"Only what is under {said}")
+    prefix = f"{'/'.join(names)}, or the beginning of that; a slash inside is %2F, a percent %25."
+    return Parameter(UNDER, str, f"Only what is under {prefix}")
 
 
 def split_components(text: str) -> list[str]:
-    """The components of what was given.
+    """The decoded components of a parameter's value.
 
     Raises:
         Refusal: 422, one is empty or cannot be decoded.
     """
-    found = []
-    for each in text.split("/"):
-        if not each:
+    components = []
+    for component in text.split("/"):
+        if not component:
             raise _make_refusal("a component is empty")
-        if _BROKEN.search(each):
+        if _BROKEN.search(component):
             raise _make_refusal("a percent sign inside a component is written %25")
         try:
-            found.append(unquote(each, errors="strict"))
+            components.append(unquote(component, errors="strict"))
         except UnicodeDecodeError as error:
             raise _make_refusal("a component is not UTF-8") from error
-    return found
+    return components
 
 
 def name_components(
     query: KeyQueries[Any, *tuple[Any, ...]], names: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """The fields of a key that a path and its query name, which must be its first ones.
+    """The fields of a key that a path and its query name: they must be its first fields.
 
     Raises:
-        DeclarationError: they are others.
+        DeclarationError: they are not its first fields, or too few.
     """
     keys = tuple(spec.name for spec in query.declaration.parts)
-    found = tuple(name for name in keys if name in names)
-    if found != keys[: len(found)]:
-        raise DeclarationError(f"{query.declaration} begins with {keys[0]}, not {found[0]}")
-    if UNDER not in names and len(found) < query.declaration.partition:
-        raise DeclarationError(f"{query.declaration} is asked under {keys[len(found)]} too")
-    return found
+    fields = tuple(name for name in keys if name in names)
+    if fields != keys[: len(fields)]:
+        raise DeclarationError(f"{query.declaration} begins with {keys[0]}, not {fields[0]}")
+    if UNDER not in names and len(fields) < query.declaration.partition:
+        raise DeclarationError(f"{query.declaration} is asked under {keys[len(fields)]} too")
+    return fields
 
 
 def check_query(query: Any, parts: list[Any]) -> list[Any]:
-    """The parts, if the key that is asked begins with so many.
+    """The parts, if their number is valid for the beginning of the key.
 
     Raises:
         Refusal: 422, they are too few or too many.

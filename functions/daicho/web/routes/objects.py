@@ -1,8 +1,9 @@
-"""Items with objects over HTTP: their URLs stand where the object is told of.
+"""Items with objects over HTTP: replies show the URLs of an object with its description.
 
-They are signed for each reply anew. What is kept of a reply under an Idempotency-Key has none, for
-it is kept longer than a URL is good. Where to put an object is told with the creation of its item,
-and to who asks for it (``?upload=true``): S3 takes it as long as there is none.
+The URLs are signed anew for each reply. A reply that is stored under an Idempotency-Key has no
+URLs, because it is stored longer than a URL is valid. The reply to the creation of an item shows
+where to put its object, and so does a reply to ``?upload=true``: S3 accepts the upload as long as
+there is no object.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from daicho.web.schema.wire_types import to_text_type
 
 CREATED = 201
 NOT_KEPT = {"Cache-Control": "no-store"}
-"""By a browser, which would show it when its URLs are good no more: the ETag is still the same."""
+"""A browser must not store a reply: its ETag stays the same after its URLs have expired."""
 UPLOAD = Parameter(
     "upload",
     to_text_type(bool),
@@ -72,7 +73,7 @@ class ObjectUrls:
         }
 
     def show(self, operation: Operation) -> None:
-        """Let every answer of the operation that shows the entity show where its objects are."""
+        """Add the URLs of the objects to every answer of the operation that shows the entity."""
         operation.choices = [
             self._show_located(choice, repeats=operation.method != "GET")
             if choice.returns in self._models
@@ -89,15 +90,15 @@ class ObjectUrls:
                 return reply
             document = json.loads(reply.body)
             items, uploads = reply.page[0], reply.status == CREATED or call.values.get(UPLOAD.name)
-            found = document["items"] if lists else [document]
+            entries = document["items"] if lists else [document]
             if repeats and not items:
-                items = [self._list_kept(each) for each in found]
-                uploads = uploads and all(self._is_stored(call, each) for each in items)
-            if not items:  # only some fields of it
+                items = [self._list_kept(entry) for entry in entries]
+                uploads = uploads and all(self._is_stored(call, item) for item in items)
+            if not items:  # the reply has only some fields
                 if uploads:
                     raise HttpError(400, "ask for upload without fields", [(UPLOAD.name, "fields")])
                 return reply
-            for item, shown in zip(items, found, strict=True):
+            for item, shown in zip(items, entries, strict=True):
                 self._locate(call, item, shown, uploads=bool(uploads))
             headers = {**reply.headers, **NOT_KEPT}
             return replace(reply, body=json.dumps(document, ensure_ascii=False), headers=headers)
@@ -114,7 +115,7 @@ class ObjectUrls:
                 shown[name]["upload"] = _to_plain(call.book.sign_upload(item, name))
 
     def _list_kept(self, document: Mapping[str, Any]) -> Entity:
-        """The item that a kept reply shows."""
+        """The item that a stored reply shows."""
         fields = {name: value for name, value in document.items() if name in self.entity.fields_}
         created = dt.datetime.fromisoformat(document["created_at"])
         return restore_item(self.entity, fields, created, document["version"])

@@ -40,10 +40,10 @@ def build_operations(
 ) -> Iterator[Operation]:
     """The operations of a resource's verbs, of its sets of references, and of its versions.
 
-    ``in_paths``: the entity's fields that something is asked by in a path only.
+    ``in_paths``: the entity's fields that its key or a query takes from paths only.
 
     Raises:
-        DeclarationError: the path names something that is no field of the key.
+        DeclarationError: the path has a variable that is no field of the key.
     """
     for name in list_variables(resource.path):
         if name not in models.list_key_names(resource.entity):
@@ -64,7 +64,7 @@ def build_operations(
 
 
 def list_key_parameters(entity: type[Entity], name: str) -> Any:
-    """A declaration, asked: what ``Song.titled`` gives."""
+    """The queries of a declaration: the value of ``Song.titled``."""
     return getattr(entity, name)
 
 
@@ -85,13 +85,13 @@ def _build_verb(tag: str, resource: Resource, verb: str, in_paths: Collection[st
     if verb == "POST":
         return _build_post(tag, resource, in_paths)
     required, optional = _list_outside_path(entity, path)
-    said, does = VERBS[verb]
+    summary, does = VERBS[verb]
     if verb == "GET":
         optional = (*optional, field_selection.build_parameter(entity))
     shown = None if verb == "DELETE" else models.build_item_model(entity)
     name = entity.__name__
     choice = QueryVariant(
-        f"{name}.{verb}", said.format(name), does(resource), shown, required, optional
+        f"{name}.{verb}", summary.format(name), does(resource), shown, required, optional
     )
     made = Operation(verb, path, tag, [choice], build_variables(entity, path), (IF_MATCH,))
     match verb:
@@ -118,24 +118,28 @@ def _build_verb(tag: str, resource: Resource, verb: str, in_paths: Collection[st
 def _list_outside_path(
     entity: type[Entity], path: str
 ) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
-    """Key fields that are not in the path: those that must be given, and those with a default."""
-    found = [
+    """Key fields that are not in the path: the required ones, and those with a default."""
+    parameters = [
         Parameter(
             name, models.choose_parameter_type(entity, name), default=entity.fields_[name].default
         )
         for name in models.list_key_names(entity)
         if name not in list_variables(path)
     ]
-    required = tuple(replace(each, default=None) for each in found if each.default is MISSING)
-    return required, tuple(each for each in found if each.default is not MISSING)
+    required = tuple(
+        replace(parameter, default=None) for parameter in parameters if parameter.default is MISSING
+    )
+    return required, tuple(
+        parameter for parameter in parameters if parameter.default is not MISSING
+    )
 
 
 def _build_post(tag: str, resource: Resource, in_paths: Collection[str]) -> Operation:
     entity, collection = resource.entity, resource.collection
     name = entity.__name__
-    said = f"Create one {name}; its id is made"
+    summary = f"Create one {name}; its id is made"
     choice = QueryVariant(
-        f"{name}.POST", said, crud.build_post(resource), models.build_item_model(entity)
+        f"{name}.POST", summary, crud.build_post(resource), models.build_item_model(entity)
     )
     return Operation(
         "POST",
@@ -166,8 +170,8 @@ def _build_members(tag: str, resource: Resource) -> Iterator[Operation]:
         path = f"{resource.path}/{spec.name}/{{{variable}}}"
         inside = (*build_variables(entity, resource.path), member)
         for method, does in (("PUT", crud.add_member), ("DELETE", crud.remove_member)):
-            said = f"{'Add to' if method == 'PUT' else 'Remove from'} {spec.name}"
-            choice = QueryVariant(f"{spec}.{method}", said, does(resource, spec.name, variable))
+            summary = f"{'Add to' if method == 'PUT' else 'Remove from'} {spec.name}"
+            choice = QueryVariant(f"{spec}.{method}", summary, does(resource, spec.name, variable))
             yield Operation(method, path, tag, [choice], inside, status=204)
 
 
@@ -177,9 +181,9 @@ def build_listing(
     """A declaration as the query of a path.
 
     Raises:
-        DeclarationError: the path names something that the declaration does not take.
+        DeclarationError: the path has a variable that the declaration does not take.
     """
-    typed = {each.name: each for each in mounted.parameters}
+    typed = {parameter.name: parameter for parameter in mounted.parameters}
     for name in list_variables(path):
         if name not in typed:
             raise DeclarationError(f"{path}: {name} is nothing that {mounted.name} takes")

@@ -1,4 +1,4 @@
-"""Sections of split items over HTTP: each of them stands below its item, under its name."""
+"""Sections of split items over HTTP: a section's path is its item's path and its own name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NAME = Parameter(VARIABLE, Annotated[str, Field(min_length=1)], "Its name.", pl
 def build_operations(
     tag: str, resource: Resource, inside: tuple[Parameter, ...]
 ) -> Iterator[Operation]:
-    """Reading and writing single sections, where the resource's items may be.
+    """The operations that read and write single sections, where the resource's verbs allow it.
 
     Raises:
         DeclarationError: the item's path has a variable of that name.
@@ -55,13 +55,13 @@ def build_operations(
         "PUT": (_put(resource), f"Create or replace one of the {held.name}, and nothing else"),
         "DELETE": (_delete(entity), f"Remove one of the {held.name}"),
     }
-    for method, (answer, said) in offered.items():
+    for method, (answer, summary) in offered.items():
         if method == "GET" and "GET" not in resource.verbs:
             continue
         if method != "GET" and not {"PUT", "PATCH"} & set(resource.verbs):
             continue
         shown = None if method == "DELETE" else body
-        choice = QueryVariant(f"{entity.__name__}.{held.name}.{method}", said, answer, shown)
+        choice = QueryVariant(f"{entity.__name__}.{held.name}.{method}", summary, answer, shown)
         made = Operation(method, path, tag, [choice], (*inside, _NAME), (IF_MATCH,))
         match method:
             case "GET":
@@ -77,11 +77,11 @@ def build_operations(
 
 @cache
 def _read_value(entity: type[Entity], field: str) -> type[RootModel[Any]]:
-    """What a section holds: any value that the field's declaration admits."""
+    """The model of a section: any value that the field's declaration admits."""
     _, value = typing.get_args(entity.fields_[field].annotation)
-    said = {"__module__": __name__, "__doc__": "The value of one section."}
+    namespace = {"__module__": __name__, "__doc__": "The value of one section."}
     root: Any = RootModel
-    made: type[RootModel[Any]] = type(f"{entity.__name__}Section", (root[value],), said)
+    made: type[RootModel[Any]] = type(f"{entity.__name__}Section", (root[value],), namespace)
     return made
 
 
@@ -93,8 +93,8 @@ def _build_ref(entity: type[Entity], call: Call) -> SectionRef[Entity]:
 def _get(entity: type[Entity]) -> Answerer:
     def answer(call: Call) -> Reply:
         held = call.book.section(_build_ref(entity, call))
-        known = call.values.get(IF_NONE_MATCH.name)
-        if known is not None and matches_any(known, _render_tag(held)):
+        etags = call.values.get(IF_NONE_MATCH.name)
+        if etags is not None and matches_any(etags, _render_tag(held)):
             return Reply(304, headers={"ETag": _render_tag(held)})
         return Reply(200, _render_text(held.value), {"ETag": _render_tag(held)})
 
@@ -103,29 +103,31 @@ def _get(entity: type[Entity]) -> Answerer:
 
 def _put(resource: Resource) -> Answerer:
     def answer(call: Call) -> Reply:
-        asked = _build_ref(resource.entity, call)
+        section = _build_ref(resource.entity, call)
         body: Any = call.body
-        held = call.book.put_section(asked, body.root, if_match=_resolve_known_version(call, asked))
+        held = call.book.put_section(
+            section, body.root, if_match=_resolve_known_version(call, section)
+        )
         if not held.new:
             return Reply(200, headers={"ETag": _render_tag(held)})
-        names = zip(models.list_key_names(resource.entity), asked.parts, strict=True)
+        names = zip(models.list_key_names(resource.entity), section.parts, strict=True)
         path = f"{resource.path}/{{{VARIABLE}}}"
-        location = responses.fill_path(path, {**dict(names), VARIABLE: asked.name})
+        location = responses.fill_path(path, {**dict(names), VARIABLE: section.name})
         return Reply(201, headers={"ETag": _render_tag(held), "Location": location})
 
     return answer
 
 
 def _render_value(call: Call, reply: Reply) -> Reply:
-    """What was put is shown, and not kept under an Idempotency-Key: a repeat brings it again."""
+    """Show the value of the request. It is not stored: a repeated request contains it again."""
     body: Any = call.body
     return replace(reply, body=_render_text(body.root))
 
 
 def _delete(entity: type[Entity]) -> Answerer:
     def answer(call: Call) -> Reply:
-        asked = _build_ref(entity, call)
-        call.book.remove_section(asked, if_match=_resolve_known_version(call, asked))
+        section = _build_ref(entity, call)
+        call.book.remove_section(section, if_match=_resolve_known_version(call, section))
         return responses.NO_CONTENT
 
     return answer

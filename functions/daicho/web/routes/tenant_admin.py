@@ -1,7 +1,7 @@
-"""What concerns a whole tenant: its deletion, and the job that does it.
+"""The routes of a whole tenant: its deletion, and the job that performs it.
 
-These routes stand beside those of the domains. They are its administrator's, and are open when all
-others answer that the tenant is closed.
+These routes are mounted beside those of the domains. They are for the tenant's administrator, and
+stay open when all other routes answer that the tenant is closed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from daicho.layout.tombstone import TOMBSTONE_RETENTION
+from daicho.layout.retention import TOMBSTONE_RETENTION
 from daicho.tenants.jobs import Archive, Job
 from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
 
@@ -27,7 +27,7 @@ ARCHIVE = Parameter(
     default="keep",
 )
 ADMIN = "admin"
-"""The role that this takes: a group of the user pool."""
+"""The role that these routes require: a group of the user pool."""
 TAG = "tenant"
 
 

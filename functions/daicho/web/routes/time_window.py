@@ -1,4 +1,4 @@
-"""``?minutes=``: only what is no older, by the instant that a list is ordered by."""
+"""``?minutes=``: only items that are no older, by the instant that orders the list."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ MAX_UNITS = dt.timedelta(days=3_660)
 
 
 def build_parameter(window: Window) -> Parameter:
-    """The parameter that says how many of the window's units."""
+    """The parameter with the number of the window's units."""
     most = MAX_UNITS // dt.timedelta(**{window: 1})
     annotation = add_limits(to_text_type(int), [Ge(1), Le(most)])
     return Parameter(window, annotation, f"Only of the last so many {window}.")
 
 
 def check_window(owner: Any, mode: str, path: str, window: Window) -> None:
-    """Refuse a window over what is not ordered by an instant.
+    """Refuse a window over a list that is not ordered by an instant.
 
     Raises:
-        DeclarationError: it is not.
+        DeclarationError: the list is not, or the window has another unit.
     """
     if window not in get_args(Window):
         units = " or ".join(get_args(Window))
@@ -47,6 +47,6 @@ def check_window(owner: Any, mode: str, path: str, window: Window) -> None:
 
 
 def limit_to_window(call: Call, window: Window | None, question: ListQuery[E]) -> ListQuery[E]:
-    """The question, of the last minutes if a request says how many."""
+    """The question, limited to the last minutes if the request has their number."""
     number: int | None = call.values.get(window) if window else None
     return question if number is None else question.last(dt.timedelta(**{str(window): number}))

@@ -42,7 +42,7 @@ def build_operations(
     variables: OutsideParameters,
     outside: tuple[OutsideParameters, OutsideParameters],
 ) -> Iterator[Operation]:
-    """Versions of an item to list and to show; to restore and forget where it may be written.
+    """The operations that list and show versions, and restore and forget where writes are allowed.
 
     ``outside``: key fields that are parameters, not in the path: required ones and others.
     """
@@ -51,30 +51,32 @@ def build_operations(
     shown, (required, optional) = models.build_item_model(entity), outside
 
     def choice(
-        way: str, said: str, does: Answerer, returns: Any, *more: Parameter
+        action: str, description: str, does: Answerer, returns: Any, *more: Parameter
     ) -> list[QueryVariant]:
-        called = ".".join(filter(None, (name, "versions", way)))
-        return [QueryVariant(called, said, does, returns, required, (*optional, *more))]
+        called = ".".join(filter(None, (name, "versions", action)))
+        return [QueryVariant(called, description, does, returns, required, (*optional, *more))]
 
-    said = f"List the versions of one {name}, newest first; of a removed one too"
+    summary = f"List the versions of one {name}, newest first; of a removed one too"
     fields = field_selection.build_parameter(entity)
-    lists = choice("", said, _build_list(resource), models.build_page_model(shown), *PAGING, fields)
+    lists = choice(
+        "", summary, _build_list(resource), models.build_page_model(shown), *PAGING, fields
+    )
     yield Operation("GET", every, tag, lists, variables)
     numbered = (*variables, NUMBER)
-    said = f"Show one {name} as it was in that version"
-    does = choice("at", said, _build_get(resource), shown, fields)
+    summary = f"Show one {name} as it was in that version"
+    does = choice("at", summary, _build_get(resource), shown, fields)
     shows = Operation("GET", one, tag, does, numbered)
     shows.headers, shows.also = (IF_NONE_MATCH,), (304,)
     yield shows
     if {"PUT", "PATCH"} & set(resource.verbs):
-        said = f"Write a version of one {name} once more, as the newest"
-        does = choice("restore", said, _build_restore(resource), shown)
+        summary = f"Write a version of one {name} once more, as the newest"
+        does = choice("restore", summary, _build_restore(resource), shown)
         restores = Operation("POST", f"{one}/restore", tag, does, numbered, (IF_MATCH,))
         restores.errors = (409, 412)
         yield restores
     if "DELETE" in resource.verbs:
-        said = f"Remove the versions of one {name} before the newest, a thousand at most"
-        forgets = choice("forget", said, _build_forget(resource), Forgotten)
+        summary = f"Remove the versions of one {name} before the newest, a thousand at most"
+        forgets = choice("forget", summary, _build_forget(resource), Forgotten)
         yield Operation("DELETE", every, tag, forgets, variables)
 
 
@@ -103,8 +105,8 @@ def _build_restore(resource: Resource) -> Answerer:
 
 def _build_forget(resource: Resource) -> Answerer:
     def answer(call: Call) -> Reply:
-        found = call.book.forget(crud.build_ref(resource.entity, call.values))
-        return Reply(200, json.dumps({"removed": found.removed, "done": found.done}))
+        result = call.book.forget(crud.build_ref(resource.entity, call.values))
+        return Reply(200, json.dumps({"removed": result.removed, "done": result.done}))
 
     return answer
 

@@ -1,1 +1,1 @@
-"""What bodies look like: Pydantic models of entities, and the types of values on the wire."""
+"""The format of bodies: Pydantic models of entities, and the types of values on the wire."""

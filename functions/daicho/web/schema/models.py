@@ -1,7 +1,7 @@
-"""Models of an entity on the wire: what may be written, and what is shown.
+"""Models of an entity on the wire: the fields that may be written, and those that are shown.
 
-Write models leave out what the path says, what is made (``uid``) and what is copied. They forbid
-what they do not know.
+Write models omit the fields in the path, generated fields (``uid``) and copied fields. They refuse
+unknown fields.
 """
 
 from __future__ import annotations
@@ -45,30 +45,30 @@ def build_key_model(entity: type[Entity]) -> Key[Any]:
 def build_creation_model(
     entity: type[Entity], name: str, outside: Iterable[str], in_paths: Collection[str] = ()
 ) -> type[BaseModel]:
-    """What POST and PUT take: all that the path (``outside``) does not say and nothing makes.
+    """The body of POST and PUT: all fields but those in the path (``outside``) and generated ones.
 
-    ``in_paths``: fields that something is asked by in a path, so that they hold no slash.
+    ``in_paths``: fields that occur in paths, so that their values have no slash.
     """
     fields: dict[str, Any] = {}
-    for each, spec in _is_writable(entity, outside).items():
+    for field_name, spec in _is_writable(entity, outside).items():
         if spec.factory is not None:
             default = Field(default_factory=spec.factory)
         elif spec.default is not MISSING:
             default = Field(default=spec.default)
         else:
             default = Field()
-        fields[each] = (_list_written(entity, each, in_paths), default)
+        fields[field_name] = (_list_written(entity, field_name, in_paths), default)
     return create_model(name, __config__=STRICT, **fields)
 
 
 def build_change_model(entity: type[Entity], in_paths: Collection[str] = ()) -> type[BaseModel]:
-    """What PATCH takes: any of what may change; null where the field admits None."""
+    """The body of PATCH: any of the fields that may change; null if the field admits None."""
     moves = build_key_model(entity).moves
     fixed = [name for name in list_key_names(entity) if moves is None or name != moves.name]
-    # The default only says that a field may be left out: a null is still validated.
+    # The default only makes a field optional: a null is still validated.
     fields: dict[str, Any] = {
-        each: (_list_written(entity, each, in_paths), Field(default=None))
-        for each, spec in _is_writable(entity, fixed).items()
+        name: (_list_written(entity, name, in_paths), Field(default=None))
+        for name, spec in _is_writable(entity, fixed).items()
         if not spec.frozen and spec is not find_split_field(entity)
     }
     return create_model(f"{entity.__name__}Change", __config__=STRICT, **fields)
@@ -76,7 +76,7 @@ def build_change_model(entity: type[Entity], in_paths: Collection[str] = ()) -> 
 
 @cache
 def build_item_model(entity: type[Entity]) -> type[BaseModel]:
-    """What is shown of an item: all but hidden fields."""
+    """The model of a shown item: all but hidden fields."""
     fields: dict[str, Any] = {
         name: (
             to_shown_type(spec.annotation | None if spec.role == "copied" else spec.annotation),
@@ -99,8 +99,8 @@ def build_item_model(entity: type[Entity]) -> type[BaseModel]:
 def build_page_model(model: type[BaseModel]) -> type[BaseModel]:
     """The model of a list's page."""
     fields: dict[str, Any] = {"items": (list[model], ...), "cursor": (str | None, ...)}  # type: ignore[valid-type]
-    said = "A page of a list; the cursor is null at the end, and only there."
-    return create_model(f"{model.__name__}Page", __doc__=said, **fields)
+    description = "A page of a list; the cursor is null at the end, and only there."
+    return create_model(f"{model.__name__}Page", __doc__=description, **fields)
 
 
 def render_item(item: Entity) -> str:
@@ -130,17 +130,17 @@ def render_view(view: View) -> str:
 
 
 def get_given_fields(body: BaseModel) -> dict[str, Any]:
-    """The values that a body gives, and nothing that it leaves out."""
+    """The values that a body gives, without the fields that it omits."""
     return {name: getattr(body, name) for name in body.model_fields_set}
 
 
 def choose_parameter_type(entity: type[Entity], name: str) -> Any:
-    """The type of a field where it stands in a path or a query."""
+    """The type of a field in a path or a query."""
     return _choose_type(entity, name, to_text_type)
 
 
 def _list_written(entity: type[Entity], name: str, in_paths: Collection[str]) -> Any:
-    """The type of a field in a body. What would have no address is refused."""
+    """The type of a field in a body. A value that would have no address is refused."""
     typed, held = _choose_type(entity, name, to_json_type), find_split_field(entity)
     if held is not None and name == held.name:
         return Annotated[typed, AfterValidator(list_addressable_names)]
@@ -148,9 +148,9 @@ def _list_written(entity: type[Entity], name: str, in_paths: Collection[str]) ->
 
 
 def _choose_type(entity: type[Entity], name: str, as_written: Callable[[Any], Any]) -> Any:
-    """The field's type with the limits that the entity's own model puts on it."""
-    found = entity.model_.model_fields[name]
-    return add_limits(as_written(entity.fields_[name].annotation), found.metadata)
+    """The field's type with the limits in the entity's own model."""
+    model_field = entity.model_.model_fields[name]
+    return add_limits(as_written(entity.fields_[name].annotation), model_field.metadata)
 
 
 def _is_writable(entity: type[Entity], outside: Iterable[str]) -> dict[str, FieldSpec]:

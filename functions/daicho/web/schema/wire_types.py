@@ -1,8 +1,8 @@
 """Values on the wire: how JSON and query strings may write a field's type.
 
-Bodies are read in Pydantic's strict JSON mode, where ``"5"`` is no number and ``1`` no truth. Two
-things are left over that it lets pass: an instant written as a number of seconds or without a time
-zone, and numbers that DynamoDB cannot hold.
+Bodies are read in Pydantic's strict JSON mode, where ``"5"`` is no number and ``1`` no truth. That
+mode accepts two kinds of values that this module refuses: an instant written as a number of seconds
+or without a time zone, and numbers that DynamoDB cannot store.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ISO = re.compile(
 
 
 def _render_instant(value: Any) -> Any:
-    # What a validator in front hands on is no JSON any more, so strict mode wants the value itself.
+    # The result of a validator in front is no JSON: strict mode needs a value of the field's type.
     if not isinstance(value, str):
         return value
     try:
@@ -64,7 +64,7 @@ def _render_day(value: Any) -> Any:
 
 
 def _check_exact(value: Any) -> Any:
-    """A decimal as it was sent; one that JSON's number has rounded already is refused."""
+    """A decimal as it was sent. A number of JSON that may have been rounded is refused."""
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         return Decimal(value)
     if isinstance(value, int) and not isinstance(value, bool):
@@ -108,7 +108,7 @@ def _check_addressable(value: Any) -> Any:
 def list_addressable_names(sections: dict[str, Any]) -> dict[str, Any]:
     """Refuse names that have no address.
 
-    An HTTP API decodes ``%2F`` before it routes a path, and most clients take dots out of it.
+    An HTTP API decodes ``%2F`` before it routes a path, and most clients remove dots from a path.
     """
     for name in sections:
         _check_addressable(name)
@@ -116,7 +116,7 @@ def list_addressable_names(sections: dict[str, Any]) -> dict[str, Any]:
 
 
 ADDRESSABLE = AfterValidator(_check_addressable)
-"""Of text that is asked by in a path, and in nothing else."""
+"""The check of text that identifies an item in a path. Other text does not have it."""
 Addressable = Annotated[str, ADDRESSABLE]
 _INSTANT_EXAMPLE = Field(examples=["2026-11-21T01:05:40.123456Z"])
 Instant = Annotated[
@@ -155,12 +155,12 @@ def to_text_type(annotation: Any) -> Any:
 
 
 def to_shown_type(annotation: Any) -> Any:
-    """The type as it is answered: sets become lists, so that their order can be fixed."""
+    """The type in an answer: sets become lists, so that their order can be fixed."""
     return _replace_types(annotation, {set[str]: list[str]})
 
 
 def add_limits(annotation: Any, limits: Sequence[Any]) -> Any:
-    """The type with limits, which stand before its validators: JSON Schema shows them then."""
+    """The type with limits, which precede its validators so that JSON Schema shows them."""
     if not limits:
         return annotation
     if typing.get_origin(annotation) is Annotated:
@@ -184,7 +184,7 @@ def _replace_types(annotation: Any, by: dict[Any, Any]) -> Any:
     if origin is Annotated:
         return Annotated[(_replace_types(inner[0], by), *inner[1:])]
     if origin in (Union, types.UnionType):
-        return Union[tuple(_replace_types(each, by) for each in inner)]  # noqa: UP007
+        return Union[tuple(_replace_types(argument, by) for argument in inner)]  # noqa: UP007
     if origin in (list, set, dict, tuple):
-        return origin[tuple(_replace_types(each, by) for each in inner)]
+        return origin[tuple(_replace_types(argument, by) for argument in inner)]
     return annotation

@@ -1,0 +1,11 @@
+"""How long the stack keeps what tells a late stream record from a new one."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+STREAM_SAFETY_WINDOW = dt.timedelta(hours=72)
+"""No stream record arrives later than this: DynamoDB keeps a record for 24 hours, and a consumer
+that is behind, a redrive and clocks that differ have the rest."""
+TOMBSTONE_RETENTION = STREAM_SAFETY_WINDOW
+"""How long a tombstone stays: no record can arrive after it has expired."""
