@@ -138,7 +138,7 @@ def _forget_now(opened: ArchiveSession, tenant: str, apply: bool, file: Path | N
             tenant,
             resume=state.cursor,
             again_at=dt.datetime.fromisoformat(again) if again else None,
-            tell=lambda progress: state.save(progress.cursor, whole(progress)),
+            on_progress=lambda progress: state.save(progress.cursor, whole(progress)),
         )
         failures = FailedRecordForgetter(opened.table, opened.failures, now=opened.now).forget(
             tenant

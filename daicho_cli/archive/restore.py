@@ -115,7 +115,7 @@ def _restore_all(
             dry_run=False,
             over_newer=over_newer,
             resume=state.cursor,
-            tell=lambda progress: state.save(progress.cursor, whole(progress)),
+            on_progress=lambda progress: state.save(progress.cursor, whole(progress)),
         )
     if report.finished:
         state.close()

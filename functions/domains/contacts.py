@@ -4,8 +4,23 @@ from __future__ import annotations
 
 from typing import Literal
 
-from daicho import Aggregate, Book, Count, Domain, Entity, Key, Listing, Page, Search, each, through
-from daicho.declare.fields import field, ref, refs, uid
+from daicho import (
+    Aggregate,
+    Book,
+    Count,
+    Domain,
+    Entity,
+    Key,
+    Listing,
+    Page,
+    Search,
+    each,
+    field,
+    ref,
+    refs,
+    through,
+    uid,
+)
 
 LATEST_CALLS = 3
 MOST_CATEGORIES = 1_000

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 import datetime as dt
 
-from daicho import Aggregate, Count, Domain, Entity, Expires, Key, month
-from daicho.declare.fields import copied, field, now, ref, uid
+from daicho import (
+    Aggregate,
+    Count,
+    Domain,
+    Entity,
+    Expires,
+    Key,
+    copied,
+    field,
+    month,
+    now,
+    ref,
+    uid,
+)
 from domains.music import Song
 
 EARLIEST = dt.datetime(1990, 1, 1, tzinfo=dt.UTC)

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
-from daicho import Book, Domain, Edge, Entity, Key, Listing, Page, Search, folded, refuse
-from daicho.declare.fields import field, ref, uid
+from daicho import (
+    Book,
+    Domain,
+    Edge,
+    Entity,
+    Key,
+    Listing,
+    Page,
+    Search,
+    field,
+    folded,
+    ref,
+    refuse,
+    uid,
+)
 
 
 class Artist(Entity):

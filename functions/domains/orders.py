@@ -9,8 +9,20 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from daicho import Addressable, Book, Day, Domain, Entity, Key, Listing, created_at, one_of
-from daicho.declare.fields import field, ref, uid
+from daicho import (
+    Addressable,
+    Book,
+    Day,
+    Domain,
+    Entity,
+    Key,
+    Listing,
+    created_at,
+    field,
+    one_of,
+    ref,
+    uid,
+)
 from domains.users import User
 
 Status = Literal["open", "shipped", "cancelled"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from decimal import Decimal
 
-from daicho import Aggregate, Domain, Entity, Key, Listing, Sum, month
-from daicho.declare.fields import copied, field, now, ref, uid
+from daicho import Aggregate, Domain, Entity, Key, Listing, Sum, copied, field, month, now, ref, uid
 from domains.music import Song
 
 EARLIEST = dt.datetime(1990, 1, 1, tzinfo=dt.UTC)

@@ -33,7 +33,7 @@ def build(
         dirty_shards=settings.dirty_shards,
         threads=outside.parallelism,
         now=outside.now,
-        tell=emit,
+        emit_metrics=emit,
     )
     return stream_handler(projector.project, settings, outside)
 

@@ -68,11 +68,11 @@ class FailedRecordForgetter:
         tenant: str,
         *,
         dry_run: bool = False,
-        tell: Callable[[FailedRecordReport], None] = lambda _: None,
+        on_progress: Callable[[FailedRecordReport], None] = lambda _: None,
     ) -> FailedRecordReport:
         """Remove a tenant's records from the bucket.
 
-        It may be stopped and run again. ``tell`` receives the report after each object.
+        It may be stopped and run again. ``on_progress`` receives the report after each object.
 
         Raises:
             UnavailableError: the table or the bucket is unavailable; run it again.
@@ -81,7 +81,7 @@ class FailedRecordForgetter:
         for _, group in groupby(self.bucket.list_versions(""), key=lambda version: version.name):
             for version in [candidate for candidate in group if not candidate.removal]:
                 self._forget(version, report)
-            tell(report)
+            on_progress(report)
         return report
 
     def _forget(self, version: ObjectVersion, report: FailedRecordReport) -> None:

@@ -127,13 +127,13 @@ class ForgetScheduler:
         mark: ForgetRequest,
         patience: RetryBudget,
         report: ForgetReport,
-        tell: Callable[[ForgetReport], None] = lambda _: None,
+        on_progress: Callable[[ForgetReport], None] = lambda _: None,
     ) -> None:
         """Continue one tenant's course, or begin one, as far as there is time.
 
         Rows that were deleted after the request stay. ``report`` receives the results. It is not
         finished if work is left, if there is a newer request for the tenant, or if another process
-        has finished the same course before. ``tell`` receives it after each object.
+        has finished the same course before. ``on_progress`` receives it after each object.
 
         Raises:
             UnavailableError: the table or the bucket is unavailable; the next call goes on.
@@ -149,7 +149,7 @@ class ForgetScheduler:
         report.cursor, report.again_at = course.cursor, course.ripe
         saved = self._now()
         for _ in self._forgetter.forget_through(report, until=mark.until, since=mark.clean):
-            tell(report)
+            on_progress(report)
             if patience.has_time_left and self._now() < saved + SAVE_INTERVAL:
                 continue
             saved = self._now()

@@ -98,13 +98,14 @@ class Forgetter:
         dry_run: bool = False,
         resume: str = "",
         again_at: dt.datetime | None = None,
-        tell: Callable[[ForgetReport], None] = lambda _: None,
+        on_progress: Callable[[ForgetReport], None] = lambda _: None,
     ) -> ForgetReport:
         """Remove a tenant's rows from every object that is older than 72 hours.
 
         Items that are deleted after this are archived again, so call it once the tenant's items
         are gone. ``resume`` and ``again_at``: the cursor of an unfinished report, and when the
-        objects that it left may be rewritten. ``tell`` receives the report after each object.
+        objects that it left may be rewritten. ``on_progress`` receives the report after each
+        object.
 
         Raises:
             UnavailableError: the table or the bucket is unavailable; run it again.
@@ -118,7 +119,7 @@ class Forgetter:
                 forget_requests.request_update(tenant, request_time, request_time + SETTLE_PERIOD),
             )
         for _ in self.forget_through(report):
-            tell(report)
+            on_progress(report)
         if not dry_run:
             report.again_at = max(request_time + SETTLE_PERIOD, report.again_at or request_time)
             until = max(request_time, report.latest or request_time)

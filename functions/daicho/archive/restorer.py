@@ -126,14 +126,15 @@ class Restorer:
         dry_run: bool = True,
         over_newer: bool = False,
         resume: str = "",
-        tell: Callable[[RestoreReport], None] = lambda _: None,
+        on_progress: Callable[[RestoreReport], None] = lambda _: None,
         patience: RetryBudget | None = None,
     ) -> RestoreReport:
         """Restore the selected rows, one object after the other.
 
         Of the rows of one key only the newest is restored. A live item is replaced only if
-        ``over_newer`` is set. ``resume``: the cursor of an unfinished report. ``tell`` receives
-        the report after each object. It may be run again: restored items stay as they are.
+        ``over_newer`` is set. ``resume``: the cursor of an unfinished report. ``on_progress``
+        receives the report after each object. It may be run again: restored items stay as they
+        are.
         """
         patience = patience or RetryBudget.for_seconds(RESTORED_LIFETIME)
         report = RestoreReport(dry_run, cursor=resume)
@@ -154,7 +155,7 @@ class Restorer:
             if retry_all(rows, run.restore_row, patience, self._map):
                 return report
             report.cursor = stored.name
-            tell(report)
+            on_progress(report)
         report.finished = True
         return report
 

@@ -30,14 +30,14 @@ class ProjectorTable(GetsItems, QueriesItems, PutsItems, UpdatesItems, Protocol)
 
 
 def _ignore_metrics(_counts: Mapping[str, int]) -> None:
-    """Discard the counts: the default of ``tell``."""
+    """Discard the counts: the default of ``emit_metrics``."""
 
 
 class Projector:
     """Processes batches on one table. ``threads`` writes run at once; 1 writes in order.
 
-    ``tell`` receives for each batch how many records it quarantined and how many open claims its
-    shard has, where there are any.
+    ``emit_metrics`` receives for each batch how many records it quarantined and how many open
+    claims its shard has, where there are any.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Projector:
         dirty_shards: int,
         threads: int = 1,
         now: Callable[[], dt.datetime] = utc_now,
-        tell: Callable[[Mapping[str, int]], None] = _ignore_metrics,
+        emit_metrics: Callable[[Mapping[str, int]], None] = _ignore_metrics,
     ) -> None:
         self._store = store
         self._quarantine = Quarantine(store, objects, now=now)
@@ -58,7 +58,7 @@ class Projector:
         self._map = make_mapper(threads)
         self._at_once = ImmediateRollup(store, ledger, self._map)
         self._now = now
-        self._tell = tell
+        self._emit_metrics = emit_metrics
 
     def project(self, batch: Batch, patience: RetryBudget) -> str | None:
         """Process a batch; gives the number of the lowest record not known to be done, or None.
@@ -69,7 +69,7 @@ class Projector:
         computed_batch = compute_batch(batch.records, self._ledger)
         aside = self._quarantine.set_aside(computed_batch.poison, patience, self._map)
         if aside.claimed:
-            self._tell({"RecordsQuarantined": aside.claimed})
+            self._emit_metrics({"RecordsQuarantined": aside.claimed})
         if not aside.known:
             return batch.records[0].number  # rule 13: nothing of the batch is written
         # What stops a batch: the first record of a newer generation, or, before that one, the
@@ -107,7 +107,7 @@ class Projector:
         if shard_claims is None:
             return None
         if shard_claims.open:
-            self._tell({"ClaimsOpen": shard_claims.open})
+            self._emit_metrics({"ClaimsOpen": shard_claims.open})
         if shard_claims.claims:
             # Claimed records are left out before folding: a redrive applies them (rule 14).
             writes = fold_batch(

@@ -66,7 +66,7 @@ class Faults:
     def end_at_random(self, handler: Handler) -> Handler:
         """The same handler; some of its invocations do not finish."""
 
-        def mortal(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        def wrapped(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
             dies = self._chance.random() < self._share
             self._calls_left = self._chance.randrange(MAX_CALLS_BEFORE_END) if dies else NEVER
             answered = handler(event, context)
@@ -74,7 +74,7 @@ class Faults:
                 self._end_process()  # all is done, but the answer is lost
             return answered
 
-        return mortal
+        return wrapped
 
     def _wrap_client(self, store: T) -> T:
         return cast(T, _Failing(store, self))

@@ -146,7 +146,7 @@ def test_what_no_item_can_be_made_of_is_named_and_the_rest_comes_back(kept: Kept
 
 def test_it_goes_on_behind_its_cursor(kept: Kept) -> None:
     cursors: list[str] = []
-    restore(kept, tell=lambda report: cursors.append(report.cursor))
+    restore(kept, on_progress=lambda report: cursors.append(report.cursor))
     assert cursors == sorted(cursors)
     for key_, _ in list(kept.table.items.items()):
         if "type" in kept.table.items[key_]:

@@ -52,7 +52,7 @@ class House:
             self._ledger,
             dirty_shards=1,
             now=lambda: NOW,
-            tell=lambda counts: self.told.append(dict(counts)),
+            emit_metrics=lambda counts: self.told.append(dict(counts)),
         )
         return projector.project(given, self.time.patience)
 
