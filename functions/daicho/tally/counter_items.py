@@ -8,7 +8,7 @@ however many candidates:
 ====== ======================================================= ==========================
 head   ``PK`` = tenant, ``*``Entity.counter, since, within, ``head``  ``SK`` = ``head``
 slot   ``PK`` = tenant, ``*``Entity.counter, since, within, number    ``SK`` = by parts
-total  as an aggregate's: `derived_items.tally_partition`, ``total``
+total  as an aggregate's: `item_keys.render_tally_partition`, ``total``
 ====== ======================================================= ==========================
 
 The *head* holds the number of slots, which only ever grows: a slot that nobody writes any more
