@@ -29,7 +29,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Condition:
-    """True of an image whose ``field`` is one of the values (as `keys.render_scalar` renders them)."""
+    """True of an image whose ``field`` has one of the values (text by `keys.render_scalar`)."""
 
     field: str
     one_of: tuple[str, ...]
