@@ -56,7 +56,7 @@ def headers_of(operation: Operation) -> dict[str, str]:
     return {name.replace("-", "_"): "x" for name in must}
 
 
-CHANGING = [each for each in build_operations(Daicho.discover(domains)) if each.method != "GET"]
+CHANGING = [each for each in ALL if each.method != "GET"]
 KEYED = [each for each in CHANGING if each.once]
 MAKING = [each for each in CHANGING if each.method == "PUT"]
 NEEDING = {
