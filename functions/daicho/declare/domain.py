@@ -78,9 +78,9 @@ class Domain:
         self.name = name
         self.entities = entities
         self.resources: list[Resource] = []
-        self.answers: list[MountedDeclaration] = []
+        self.mounted: list[MountedDeclaration] = []
         self.routes: list[Route] = []
-        self.besides: list[Include] = []
+        self.includes: list[Include] = []
         self.plans = tuple(compiler.compile_entity(entity) for entity in entities)
 
     def resource(
@@ -110,7 +110,7 @@ class Domain:
         ``window="minutes"``: of a list that is ordered by an instant, ``?minutes=`` asks for the
         last so many only.
         """
-        self.answers.append(MountedDeclaration(path, declaration, window))
+        self.mounted.append(MountedDeclaration(path, declaration, window))
 
     def route(self, method: Method, path: str, *, role: str | None = None) -> Callable[[F], F]:
         """Mount a function. Its parameters are ``book``, the path's and the query's, and a body."""
@@ -129,7 +129,7 @@ class Domain:
         """
 
         def show(function: F) -> F:
-            self.besides.append(Include(entity, function, optional))
+            self.includes.append(Include(entity, function, optional))
             return function
 
         return show

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
 from daicho.errors import Raced, Refusal, ThrottledError, UnavailableError
-from daicho.web.http import problem_types, problems
+from daicho.web.http import problems
 from daicho.web.http.endpoint import Endpoint, to_response
-from daicho.web.http.operation import Reply
+from daicho.web.http.operation import Operation, Reply
 from daicho.web.http.problems import HttpError
 from daicho.web.http.request import HttpRequest
 from daicho.web.http.resolver import Resolver
+from daicho.web.openapi.pages import ApiPages, is_public_path
 from daicho.web.routes.builder import build_operations
 from daicho.web.routes.tenant_admin import build_admin_operations
 from daicho.write.idempotency import HEADER
@@ -27,14 +25,9 @@ from daicho.write.idempotency import HEADER
 if TYPE_CHECKING:
     from daicho.book.book import Book
     from daicho.declare.registry import Daicho
-    from daicho.tenants.lifecycle import Tenants
-
-OPEN = ("/docs", "/openapi.json", "/problems")
-"""Paths without a token: the API's own description, and the paths below these."""
+    from daicho.tenants.lifecycle import TenantAdmin, Tenants
 
 RETRY_AT_ONCE = {"Retry-After": "1"}
-
-HTML = "text/html; charset=utf-8"
 
 logger = logging.getLogger(__name__)
 
@@ -58,71 +51,41 @@ class Api:
         administered = build_admin_operations() if tenants else []
         self.operations = [*served, *administered]
         self.resolver = Resolver()
-        self._server = server
-
-        def admitted(tenant: str) -> Book:
-            if tenants is not None:
-                tenants.check_open(tenant)
-            return open_book(tenant)
-
-        def desk(tenant: str) -> Any:
-            return tenants and tenants.open_admin(tenant, self._current_request().user)
-
-        for opener, some in ((admitted, served), (desk, administered)):
-            for operation in some:
-                endpoint = Endpoint(operation, opener, self._current_request)
-                self.resolver.route(operation.path, operation.method, operation_id=operation.id)(
-                    endpoint
-                )
-        self._describe(daicho)
+        self._server, self._tenants, self._open_tenant_book = server, tenants, open_book
+        for operation in served:
+            self._route(operation, self._open_book)
+        for operation in administered:
+            self._route(operation, self._open_admin)
+        pages = ApiPages(self.operations, server, daicho.examples)
+        for path, page in pages.list_routes().items():
+            self.resolver.get(path, include_in_schema=False)(page)
         self._handle_errors()
 
     def __call__(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         """Answer an event."""
         incoming = HttpRequest(event)
         try:
-            if not _is_open(str(event.get("rawPath"))):
+            if not is_public_path(str(event.get("rawPath"))):
                 _ = incoming.tenant
             incoming.check()
         except HttpError as error:
             return _to_answer(self._to_reply(error))
         return self.resolver.answer(incoming, context)
 
-    def _describe(self, daicho: Daicho) -> None:
-        """Serve the API's description, a page to try it on, and the pages of the problems."""
+    def _route(self, operation: Operation, open_book: Callable[[str], Any]) -> None:
+        endpoint = Endpoint(operation, open_book, self.resolver.get_current_request)
+        self.resolver.route(operation.path, operation.method, operation_id=operation.id)(endpoint)
 
-        @cache
-        def text() -> str:
-            from daicho.web.openapi.document import describe_operations  # noqa: PLC0415  # seldom asked for
+    def _open_book(self, tenant: str) -> Book:
+        """The book of a tenant that is not closed."""
+        if self._tenants is not None:
+            self._tenants.check_open(tenant)
+        return self._open_tenant_book(tenant)
 
-            return json.dumps(
-                describe_operations(self.operations, server=self._server, examples=daicho.examples)
-            )
-
-        def openapi_json() -> Response[str]:
-            return Response(200, "application/json", text(), compress=True)
-
-        def docs() -> Response[str]:
-            from daicho.web.openapi.document import render_page  # noqa: PLC0415  # seldom asked for
-
-            return Response(200, HTML, render_page(text()), compress=True)
-
-        def problem_page(name: str) -> Response[str]:
-            page = problem_types.render_page(name)
-            if page is None:
-                raise HttpError(404, f"no problem is called {name}")
-            return Response(200, HTML, page)
-
-        def all_problems() -> Response[str]:
-            return Response(200, HTML, problem_types.render_page() or "")
-
-        one = f"{problem_types.PATH}/{{name}}"
-        pages: tuple[Callable[..., Any], ...] = (docs, openapi_json, all_problems, problem_page)
-        for path, answer in zip((*OPEN, one), pages, strict=True):
-            self.resolver.get(path, include_in_schema=False)(answer)
-
-    def _current_request(self) -> HttpRequest:
-        return self.resolver.current_event.incoming
+    def _open_admin(self, tenant: str) -> TenantAdmin | None:
+        """What an administrator does with a whole tenant, closed or not."""
+        user = self.resolver.get_current_request().user
+        return self._tenants.open_admin(tenant, user) if self._tenants else None
 
     def _handle_errors(self) -> None:
         answered: Mapping[type[Exception], Callable[[Any], HttpError]] = {
@@ -158,7 +121,7 @@ class Api:
         return HttpError(404, f"nothing is at {event.path}")
 
     def _make_unexpected(self, error: Exception) -> HttpError:
-        request = self._current_request().id
+        request = self.resolver.get_current_request().id
         logger.error("unexpected error", exc_info=error, extra={"request_id": request})
         return HttpError(500, f"unexpected error; request {request}")
 
@@ -181,10 +144,6 @@ def _to_busy(status: int, error: UnavailableError) -> HttpError:
     logger.warning("the table did not answer: %s", error)
     detail = "too many requests at once; try again" if status == 429 else "try again"
     return HttpError(status, detail, headers=RETRY_AT_ONCE)
-
-
-def _is_open(path: str) -> bool:
-    return path in OPEN or path.startswith(f"{problem_types.PATH}/")
 
 
 def _to_answer(reply: Reply) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from daicho.book.book import Book
 from daicho.declare.queries import ListQuery
 from daicho.errors import PreconditionFailed
 from daicho.storage.table import Table
-from daicho.web.http.execution import execute
-from daicho.web.http.operation import Reply
+from daicho.web.http.execution import Execution
+from daicho.web.http.operation import Operation, QueryVariant, Reply
+from daicho.web.http.request import HttpRequest
 from tests.support.sample_entities import Link, Note, Shelf
 
 
@@ -75,7 +76,13 @@ def test_a_transaction_of_one_write_is_done_once(shelf: Shelf) -> None:
         return Reply(204)
 
     table.lost = True
-    assert execute(shelf.book, answer, None).status == 204
+    variant = QueryVariant("Note.raise", "Raise the priority", lambda call: answer(call.book))
+    operation = Operation("POST", "/notes", "notes", [variant])
+    request = HttpRequest(
+        {"requestContext": {"authorizer": {"jwt": {"claims": {"custom:tenant": "t"}}}}}
+    )
+    execution = Execution(operation, request, {}, {}, None, lambda _: shelf.book())
+    assert execution.run().status == 204
     found = shelf.book().get(Note.key("n"))
     assert (found.priority, found.version) == (2, 2)
 

@@ -1,54 +1,162 @@
-"""Execution of a request: repeated after a lost race, once under an Idempotency-Key."""
+"""The execution of a request: the steps from its validated values to its reply."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
 
 from daicho.errors import Raced
 from daicho.runtime.retry import RetryBudget
-from daicho.web.http.operation import Reply
+from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
+from daicho.web.http.paging import LIMIT
+from daicho.web.http.preconditions import CONDITIONS, IDEMPOTENCY_KEY
+from daicho.web.http.problems import HttpError
+from daicho.web.http.request import HttpRequest
 from daicho.write.idempotency import IdempotentRequest, StoredAnswer
 
 if TYPE_CHECKING:
     from daicho.book.book import Book
 
+BookOpener = Callable[[str], "Book"]
 RACE_RETRY_S = 3.0
 """How long a request that loses races is tried again."""
+MAX_ANSWER_BYTES = 5_000_000
+"""The limit of a page as the JSON string that Lambda makes of it: Lambda accepts 6 MB."""
 
 
-def execute(
-    open_book: Callable[[], Book],
-    answer: Callable[[Book], Reply],
-    request: IdempotentRequest | None,
-    finish: Callable[[Book, Reply], Reply] = lambda _, reply: reply,
-) -> Reply:
-    """The reply of a request. ``request`` is its identity under an Idempotency-Key, or None.
+@dataclass(frozen=True)
+class Execution:
+    """One request to an operation.
 
-    ``finish`` is applied to each reply, also to a stored one; its result is not stored.
-
-    After a lost race the request starts again with a book that has read nothing, as long as it
-    has written nothing. With a key all its writes are one transaction; without a key they may be.
-
-    Raises:
-        Raced: others were faster, again and again.
+    ``arguments`` are its values, each valid by itself, and ``parameters`` what they are values of,
+    both by the names of the endpoint's arguments. ``open_book`` gives the book of a tenant.
     """
-    for _ in RetryBudget.for_seconds(RACE_RETRY_S).count_attempts():
-        book = open_book()
-        try:
-            reply = answer(book) if request is None else _execute_once(book, answer, request)
-        except Raced:
-            if not book.has_no_writes:
-                raise
-        else:
-            return finish(book, reply)
-    raise Raced("others were faster, again and again; try again")
+
+    operation: Operation
+    request: HttpRequest
+    parameters: Mapping[str, Parameter]
+    arguments: Mapping[str, Any]
+    body: BaseModel | None
+    open_book: BookOpener
+
+    def run(self) -> Reply:
+        """The reply of the request.
+
+        After a lost race the request starts again with a book that has read nothing, as long as it
+        has written nothing. With an Idempotency-Key all its writes are one transaction; without a
+        key they may be.
+
+        Raises:
+            HttpError: 400, 403 or 422, the operation does not take this request.
+            Raced: others were faster, again and again.
+        """
+        self._check_role()
+        self._check_conditions()
+        self._check_address_free()
+        variant = self._select_variant()
+        values = self._select_values(variant)
+        identity = self._identify(values)
+        for _ in RetryBudget.for_seconds(RACE_RETRY_S).count_attempts():
+            book = self.open_book(self.request.tenant)
+            call = Call(book, values, self.body)
+            try:
+                if identity is None:
+                    reply = self._answer(variant, call)
+                else:
+                    reply = self._answer_once(variant, call, identity)
+            except Raced:
+                if not book.has_no_writes:
+                    raise
+            else:
+                return variant.finish(call, reply) if variant.finish else reply
+        raise Raced("others were faster, again and again; try again")
+
+    def _check_role(self) -> None:
+        """Refuse a caller without the operation's role, with 403."""
+        role = self.operation.role
+        if role and role not in self.request.roles:
+            raise HttpError(403, f"this takes the role {role!r}")
+
+    def _check_conditions(self) -> None:
+        """Refuse a change under a condition that the operation ignores, with 400."""
+        operation = self.operation
+        if operation.method == "GET":
+            return
+        taken = {header.name for header in operation.headers}
+        for name in CONDITIONS:
+            if name.lower() in self.request.headers and name not in taken:
+                detail = f"{operation.method} {operation.path} takes no {name}"
+                raise HttpError(400, detail, [(name, "is not taken here")])
+
+    def _check_address_free(self) -> None:
+        """Refuse to write an item whose address belongs to something else, with 422."""
+        if self.operation.taken:
+            name = self.operation.variables[-1].name
+            if str(self.arguments[name]) in self.operation.taken:
+                detail = (
+                    f"{self.arguments[name]!r} has no address: "
+                    "GET of this path shows something else"
+                )
+                raise HttpError(422, detail, [(name, "is taken")])
+
+    def _select_variant(self) -> QueryVariant:
+        """The query that the request's parameters select; 400 if there is none."""
+        given = frozenset(self.request.query)
+        variant = self.operation.find_variant(given)
+        if variant is not None:
+            return variant
+        variants = self.operation.choices
+        names = frozenset().union(*(variant.allowed for variant in variants))
+        unknown = [(name, "unknown parameter") for name in sorted(given - names)]
+        detail = "; ".join(f"unknown parameter {name!r}" for name, _ in unknown)
+        if any(variant.needed for variant in variants):
+            alternatives = " or ".join(
+                str(variant) if variant.needed else "no parameter" for variant in variants
+            )
+            detail += f"{'; ' if detail else ''}ask with {alternatives}"
+        raise HttpError(400, detail, unknown)
+
+    def _select_values(self, variant: QueryVariant) -> Mapping[str, Any]:
+        """The values of the request by their names on the wire, as the variant takes them."""
+        allowed = variant.allowed
+        return {
+            parameter.name: self.arguments[argument]
+            for argument, parameter in self.parameters.items()
+            if parameter.place != "query" or parameter.name in allowed
+        }
+
+    def _identify(self, values: Mapping[str, Any]) -> IdempotentRequest | None:
+        """The identity of the request under its Idempotency-Key; None without a key."""
+        key = values.get(IDEMPOTENCY_KEY.name) if self.operation.once else None
+        return None if key is None else self.request.to_idempotent_request(key)
+
+    def _answer_once(self, variant: QueryVariant, call: Call, identity: IdempotentRequest) -> Reply:
+        """The reply that is stored under the Idempotency-Key, or a first one, which is stored."""
+
+        def answer_first() -> StoredAnswer:
+            reply = self._answer(variant, call)
+            return StoredAnswer(reply.status, reply.headers, reply.body)
+
+        stored_answer = call.book.once(identity, answer_first)
+        return Reply(stored_answer.status, stored_answer.body, stored_answer.headers)
+
+    def _answer(self, variant: QueryVariant, call: Call) -> Reply:
+        """The answer. If its items are so large that a page does not fit, the page is shorter."""
+        is_page = self.operation.method == "GET" and LIMIT in variant.optional
+        while True:
+            reply = variant.answer(call)
+            limit: int = call.values[LIMIT.name] if is_page else 1
+            if limit == 1 or fits_in_answer(reply.body or ""):
+                return reply
+            call = replace(call, values={**call.values, LIMIT.name: max(1, limit // 4)})
 
 
-def _execute_once(book: Book, answer: Callable[[Book], Reply], request: IdempotentRequest) -> Reply:
-    def given() -> StoredAnswer:
-        reply = answer(book)
-        return StoredAnswer(reply.status, reply.headers, reply.body)
-
-    stored_answer = book.once(request, given)
-    return Reply(stored_answer.status, stored_answer.body, stored_answer.headers)
+def fits_in_answer(body: str) -> bool:
+    """Whether an answer is small enough for Lambda, which writes it as a JSON string."""
+    if len(body) * 4 <= MAX_ANSWER_BYTES:  # no character takes more, also when it is escaped
+        return True
+    return len(json.dumps(body, ensure_ascii=False).encode()) <= MAX_ANSWER_BYTES

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel
@@ -48,13 +49,17 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer. The body is text or None; ``page`` has the items of the body and the cursor."""
+    """An answer. The body is text or None.
+
+    ``page`` has the items of the body and the cursor, ``rows`` each item of a list as JSON.
+    """
 
     status: int
     body: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     content_type: str = "application/json"
     page: tuple[Sequence[Entity], str | None] = ((), None)
+    rows: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -67,10 +72,6 @@ class Call:
 
 
 Answerer = Callable[[Call], Reply]
-
-
-def _keep_reply(_call: Call, reply: Reply) -> Reply:
-    return reply
 
 
 @dataclass(frozen=True)
@@ -89,14 +90,14 @@ class QueryVariant:
     required: tuple[Parameter, ...] = ()
     optional: tuple[Parameter, ...] = ()
     searches: bool = False
-    finish: Callable[[Call, Reply], Reply] = _keep_reply
+    finish: Callable[[Call, Reply], Reply] | None = None
 
-    @property
+    @cached_property
     def needed(self) -> frozenset[str]:
         """The names of the parameters that must be given."""
         return frozenset(parameter.name for parameter in self.required)
 
-    @property
+    @cached_property
     def allowed(self) -> frozenset[str]:
         """The names of the parameters that may be given."""
         return self.needed | {parameter.name for parameter in self.optional}
@@ -187,7 +188,7 @@ class Operation:
             if same and not instead:
                 raise DeclarationError(
                     f"{self.method} {self.path}: nothing tells {choice.name} from {same.name}; "
-                    "mount one elsewhere: domain.answer(path, ...)"
+                    "mount one elsewhere: domain.mount(path, ...)"
                 )
             if same:
                 self.choices.remove(same)
@@ -199,20 +200,23 @@ class Operation:
         """The same operation with the names of the variables in ``path``, which has its shape."""
         names = dict(zip(list_variables(path), list_variables(self.path), strict=True))
         olds = {old: new for new, old in names.items()}
-
-        def renamed(answer: Answerer) -> Answerer:
-            return lambda call: answer(
-                replace(call, values={names.get(n, n): value for n, value in call.values.items()})
-            )
-
         return replace(
             self,
             path=path,
             variables=tuple(
                 replace(variable, name=olds[variable.name]) for variable in self.variables
             ),
-            choices=[replace(choice, answer=renamed(choice.answer)) for choice in self.choices],
+            choices=[
+                replace(choice, answer=partial(_answer_renamed, choice.answer, names))
+                for choice in self.choices
+            ],
         )
+
+
+def _answer_renamed(answer: Answerer, names: Mapping[str, str], call: Call) -> Reply:
+    """Answer a call whose values have other names; ``names`` has the old name of each new one."""
+    values = {names.get(name, name): value for name, value in call.values.items()}
+    return answer(replace(call, values=values))
 
 
 def get_shape(path: str) -> str:

@@ -86,7 +86,7 @@ class HttpRequest:
         claims: Mapping[str, str] = (authorizer.get("jwt") or {}).get("claims") or {}
         return claims
 
-    @property
+    @cached_property
     def tenant(self) -> str:
         """The tenant that the token claims.
 

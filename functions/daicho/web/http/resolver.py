@@ -64,6 +64,10 @@ class Resolver(APIGatewayHttpResolver):
         """The event that this thread processes."""
         return cast(Event, self._thread.event)
 
+    def get_current_request(self) -> HttpRequest:
+        """The request that this thread answers."""
+        return cast(HttpRequest, self._thread.event["_incoming"])
+
     @property
     def context(self) -> dict[str, Any]:
         """Powertools' context for the request of this thread."""

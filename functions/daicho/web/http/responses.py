@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef, ListQuery
 from daicho.web.http import field_selection
-from daicho.web.http.operation import VARIABLE, Call, Reply, list_variables
+from daicho.web.http.operation import Call, Reply
 from daicho.web.http.preconditions import IF_NONE_MATCH, matches_any, render_etag
 from daicho.web.schema import models
 
@@ -21,8 +21,10 @@ NO_CONTENT = Reply(204)
 
 def show_item(call: Call, entity: Entity) -> Reply:
     """One requested item; 304 if the caller has this version already."""
-    reply = _show_unless_known(call, render_etag(entity), lambda: models.render_item(entity))
-    return replace(reply, page=([entity], None))
+    tag = render_etag(entity)
+    if _is_current(call, tag):
+        return Reply(304, headers={"ETag": tag}, page=([entity], None))
+    return Reply(200, models.render_item(entity), {"ETag": tag}, page=([entity], None))
 
 
 def show_one(call: Call, question: ItemRef[Any]) -> Reply:
@@ -31,7 +33,10 @@ def show_one(call: Call, question: ItemRef[Any]) -> Reply:
     if not names:
         return show_item(call, call.book.get(question))
     view = call.book.view(question, *names)
-    return _show_unless_known(call, render_etag(view), lambda: models.render_view(view))
+    tag = render_etag(view)
+    if _is_current(call, tag):
+        return Reply(304, headers={"ETag": tag})
+    return Reply(200, models.render_view(view), {"ETag": tag})
 
 
 def show_changed(entity: Entity) -> Reply:
@@ -71,31 +76,33 @@ def render_page(entities: Sequence[Entity], cursor: str | None) -> Reply:
     return replace(reply, page=(entities, cursor))
 
 
-def render_list(texts: Sequence[str], cursor: str | None) -> Reply:
+def render_list(rows: Sequence[str], cursor: str | None) -> Reply:
     """A page of items that are JSON already."""
-    return Reply(200, f'{{"items":[{",".join(texts)}],"cursor":{json.dumps(cursor)}}}')
+    body = f'{{"items":[{",".join(rows)}],"cursor":{json.dumps(cursor)}}}'
+    return Reply(200, body, rows=rows)
 
 
-def render_location(path: str, keys: Iterable[str], item: Entity) -> str:
-    """An item's address: its path filled in; key fields that are not in the path as parameters."""
-    names = (*list_variables(path), *keys)
+def render_location(path: str, names: Iterable[str], item: Entity) -> str:
+    """An item's address: its path filled in; fields that are not in the path as parameters."""
     return fill_path(path, {name: getattr(item, name) for name in names})
 
 
 def fill_path(path: str, values: Mapping[str, object]) -> str:
     """A path with its variables filled in; the other values as parameters."""
-    inside = list_variables(path)
-    plain = {name: _render_plain(value) for name, value in values.items()}
-    filled = VARIABLE.sub(lambda variable: quote(plain[variable[1]], safe=""), path)
-    outside = {name: value for name, value in plain.items() if name not in inside}
-    return f"{filled}?{urlencode(outside)}" if outside else filled
+    outside: dict[str, str] = {}
+    for name, value in values.items():
+        plain, variable = _render_plain(value), f"{{{name}}}"
+        if variable in path:
+            path = path.replace(variable, quote(plain, safe=""))
+        else:
+            outside[name] = plain
+    return f"{path}?{urlencode(outside)}" if outside else path
 
 
-def _show_unless_known(call: Call, tag: str, text: Callable[[], str]) -> Reply:
-    if_none_match = call.values.get(IF_NONE_MATCH.name)
-    if if_none_match is not None and matches_any(if_none_match, tag):
-        return Reply(304, headers={"ETag": tag})
-    return Reply(200, text(), {"ETag": tag})
+def _is_current(call: Call, tag: str) -> bool:
+    """Whether the caller has the version of this tag already, as If-None-Match says."""
+    if_none_match: str | None = call.values.get(IF_NONE_MATCH.name)
+    return if_none_match is not None and matches_any(if_none_match, tag)
 
 
 def _render_plain(value: object) -> str:

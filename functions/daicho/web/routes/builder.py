@@ -62,7 +62,7 @@ def build_operations(daicho: Daicho) -> list[Operation]:
 
 
 def _group_includes(daicho: Daicho) -> list[Includes]:
-    shown = [include for domain in daicho.domains for include in domain.besides]
+    shown = [include for domain in daicho.domains for include in domain.includes]
     entities = dict.fromkeys(include.entity for include in shown)
     return [
         Includes(entity, [include for include in shown if include.entity is entity])
@@ -99,7 +99,7 @@ class _RouteBuilder:
         self.paths: dict[str, str] = {}
         self.homes: dict[type[Entity], Resource] = {}
         self.resources = [resource for domain in daicho.domains for resource in domain.resources]
-        self.answers = [answer for domain in daicho.domains for answer in domain.answers]
+        self.answers = [answer for domain in daicho.domains for answer in domain.mounted]
         for resource in self.resources:
             self.homes.setdefault(resource.entity, resource)
         self.answered = {DeclaredQuery(answer.declaration).identity for answer in self.answers}
@@ -112,7 +112,7 @@ class _RouteBuilder:
                 self._add(operation)
         for resource in domain.resources:
             self._free(domain.name, resource)
-        for answer in domain.answers:
+        for answer in domain.mounted:
             self._add(_answered(domain.name, answer))
         for route in domain.routes:
             self._add(custom.build_operation(domain.name, route, self.homes), instead=True)
@@ -137,7 +137,7 @@ class _RouteBuilder:
             if path.startswith(resource.collection) and list_variables(resource.collection):
                 raise DeclarationError(
                     f"{declaration} spans more than {path}: "
-                    f"domain.answer(path, {declaration}) mounts it"
+                    f"domain.mount(path, {declaration}) mounts it"
                 )
             fixed = {mounted.flag: "true"} if mounted.flag else None
             operation = resources.build_listing(tag, path, mounted, fixed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from daicho.declare.domain import Resource, find_total_count
@@ -10,92 +11,84 @@ from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef, TotalQuery
 from daicho.errors import Conflict, PreconditionFailed, Raced
 from daicho.web.http import responses
-from daicho.web.http.operation import Answerer, Call, Reply
+from daicho.web.http.operation import Call, Reply
 from daicho.web.http.preconditions import CREATE_ONLY, is_create_only, resolve_version
 from daicho.web.schema import models
 
 
-def build_post(resource: Resource) -> Answerer:
-    """Create an item with a generated id."""
-    entity, count = resource.entity, find_total_count(resource.entity)
+def create_item(resource: Resource, call: Call) -> Reply:
+    """Create an item with a generated id.
 
-    def answer(call: Call) -> Reply:
-        if resource.most is not None and count is not None:
-            item_count = call.book.read(TotalQuery(entity, count, (), ()), live=True).items
-            if item_count >= resource.most:
-                message = f"a tenant has at most {resource.most:,} of {entity.__name__}"
-                raise Conflict(f"{message}: delete one first")
-        made = call.book.create(_build_item(resource.entity, call))
-        return responses.show_written(
-            made, location=render_item_location(resource, made), created=True
-        )
-
-    return answer
+    Raises:
+        Conflict: the tenant has as many items as the resource allows.
+    """
+    if resource.most is not None:
+        _check_room(resource.entity, resource.most, call)
+    item = call.book.create(_build_item(resource.entity, call))
+    return responses.show_written(item, location=render_item_location(resource, item), created=True)
 
 
-def build_put(resource: Resource) -> Answerer:
+def put_item(resource: Resource, call: Call) -> Reply:
     """Create an item or replace it."""
-
-    def answer(call: Call) -> Reply:
-        item = _build_item(resource.entity, call)
-        only_new = is_create_only(call.values.get(CREATE_ONLY.name))
-        one = build_ref(resource.entity, call.values)
-        version = resolve_known_version(call, one)
-        written = call.book.put(item, if_match=version, if_none_match=only_new)
-        return responses.show_written(written, location=render_item_location(resource, written))
-
-    return answer
+    item = _build_item(resource.entity, call)
+    only_new = is_create_only(call.values.get(CREATE_ONLY.name))
+    version = resolve_known_version(call, build_ref(resource.entity, call.values))
+    written = call.book.put(item, if_match=version, if_none_match=only_new)
+    return responses.show_written(written, location=render_item_location(resource, written))
 
 
-def build_get(resource: Resource) -> Answerer:
+def get_item(resource: Resource, call: Call) -> Reply:
     """Show an item."""
-    return lambda call: responses.show_one(call, build_ref(resource.entity, call.values))
+    return responses.show_one(call, build_ref(resource.entity, call.values))
 
 
-def build_patch(resource: Resource) -> Answerer:
+def change_item(resource: Resource, call: Call) -> Reply:
     """Change some fields of an item."""
-
-    def answer(call: Call) -> Reply:
-        one = build_ref(resource.entity, call.values)
-        changes = models.get_given_fields(call.body) if call.body else {}
-        return responses.show_changed(
-            call.book.change(one, changes, if_match=resolve_known_version(call, one))
-        )
-
-    return answer
+    ref = build_ref(resource.entity, call.values)
+    changes = models.get_given_fields(call.body) if call.body else {}
+    version = resolve_known_version(call, ref)
+    return responses.show_changed(call.book.change(ref, changes, if_match=version))
 
 
-def build_delete(resource: Resource) -> Answerer:
+def delete_item(resource: Resource, call: Call) -> Reply:
     """Remove an item."""
-
-    def answer(call: Call) -> Reply:
-        one = build_ref(resource.entity, call.values)
-        call.book.delete(one, if_match=resolve_known_version(call, one))
-        return responses.NO_CONTENT
-
-    return answer
+    ref = build_ref(resource.entity, call.values)
+    call.book.delete(ref, if_match=resolve_known_version(call, ref))
+    return responses.NO_CONTENT
 
 
-def add_member(resource: Resource, name: str, variable: str) -> Answerer:
-    """Put the id of another item into a set of references."""
-    target: type[Entity] = resource.entity.fields_[name].target
+@dataclass(frozen=True)
+class Membership:
+    """A set of references of a resource's items; ``variable`` has a member's id in a path."""
 
-    def answer(call: Call) -> Reply:
-        member: str = call.values[variable]
+    resource: Resource
+    field: str
+    variable: str
+
+    def add(self, call: Call) -> Reply:
+        """Put the id of another item, which must exist, into the set."""
+        entity = self.resource.entity
+        target: type[Entity] = entity.fields_[self.field].target
+        member: str = call.values[self.variable]
         call.book.get(ItemRef(target, (member,)))
-        return _change_set(resource.entity, name, call, lambda members: members | {member})
+        return self._change(call, lambda members: members | {member})
 
-    return answer
+    def remove(self, call: Call) -> Reply:
+        """Take an id out of the set."""
+        member: str = call.values[self.variable]
+        return self._change(call, lambda members: members - {member})
 
-
-def remove_member(resource: Resource, name: str, variable: str) -> Answerer:
-    """Take an id out of a set of references."""
-
-    def answer(call: Call) -> Reply:
-        member: str = call.values[variable]
-        return _change_set(resource.entity, name, call, lambda members: members - {member})
-
-    return answer
+    def _change(self, call: Call, change: Callable[[set[str]], set[str]]) -> Reply:
+        ref = build_ref(self.resource.entity, call.values)
+        item = call.book.get(ref)
+        members: set[str] = getattr(item, self.field)
+        changed = change(members)
+        if changed != members:
+            try:
+                call.book.change(ref, {self.field: changed}, if_match=item.version)
+            except PreconditionFailed as error:  # no caller's If-Match: the request starts again
+                raise Raced("others were faster, again and again; try again") from error
+        return responses.NO_CONTENT
 
 
 def render_item_location(resource: Resource, item: Entity) -> str:
@@ -103,19 +96,14 @@ def render_item_location(resource: Resource, item: Entity) -> str:
     return responses.render_location(resource.path, models.list_key_names(resource.entity), item)
 
 
-def _change_set(
-    entity: type[Entity], name: str, call: Call, change: Callable[[set[str]], set[str]]
-) -> Reply:
-    one = build_ref(entity, call.values)
-    item = call.book.get(one)
-    members: set[str] = getattr(item, name)
-    wanted = change(members)
-    if wanted != members:
-        try:
-            call.book.change(one, {name: wanted}, if_match=item.version)
-        except PreconditionFailed as error:  # no caller's If-Match: the request starts again
-            raise Raced("others were faster, again and again; try again") from error
-    return responses.NO_CONTENT
+def _check_room(entity: type[Entity], most: int, call: Call) -> None:
+    """Refuse a creation while a tenant has ``most`` items, as counted now."""
+    count = find_total_count(entity)
+    if count is None:
+        return
+    if call.book.read(TotalQuery(entity, count, (), ()), live=True).items >= most:
+        message = f"a tenant has at most {most:,} of {entity.__name__}"
+        raise Conflict(f"{message}: delete one first")
 
 
 def _build_item(entity: type[Entity], call: Call) -> Entity:
@@ -129,10 +117,10 @@ def build_ref(entity: type[Entity], values: Mapping[str, Any]) -> ItemRef[Entity
     return ItemRef(entity, tuple(values[name] for name in models.list_key_names(entity)))
 
 
-def resolve_known_version(call: Call, one: ItemRef[Entity]) -> int | None:
+def resolve_known_version(call: Call, ref: ItemRef[Entity]) -> int | None:
     """The version that If-Match asks for, None without one.
 
     Raises:
         PreconditionFailed: no version that the caller knows is the item's.
     """
-    return resolve_version(call.values, lambda: call.book.find(one), "item")
+    return resolve_version(call.values, lambda: call.book.find(ref), "item")

@@ -58,7 +58,7 @@ def build_operation(tag: str, route: Route, homes: Homes) -> Operation:
     query_values = dict(parse_qsl(query, keep_blank_values=True))
     signature = _Signature(route.function, path, query_values)
     returns = signature.returns
-    answer = _make_answerer(route, signature, homes)
+    answer = _FunctionAnswerer(route, signature, homes)
     summary = (inspect.getdoc(route.function) or route.function.__name__).split("\n")[0].rstrip(".")
     choice = QueryVariant(
         f"{tag}.{route.function.__name__}",
@@ -150,33 +150,39 @@ class _Signature:
         )  # fmt: skip
 
 
-def _make_answerer(route: Route, signature: _Signature, homes: Homes) -> Callable[[Call], Reply]:
-    returns: Any = signature.returns
-    plain = {kind: TypeAdapter(kind) for kind in _list_kinds(returns) if _is_plain(kind)}
+class _FunctionAnswerer:
+    """Calls a route's function with the values of a request, and shows its result."""
 
-    def answer(call: Call) -> Reply:
-        values = {name: call.values[wire] for name, wire in signature.names.items()}
-        if signature.body is not None:
-            values[signature.body_name] = call.body
+    def __init__(self, route: Route, signature: _Signature, homes: Homes) -> None:
+        self._route, self._signature, self._homes = route, signature, homes
+        kinds = _list_kinds(signature.returns)
+        self._adapters = {kind: TypeAdapter(kind) for kind in kinds if _is_plain(kind)}
+
+    def __call__(self, call: Call) -> Reply:
+        values = {name: call.values[wire] for name, wire in self._signature.names.items()}
+        if self._signature.body is not None:
+            values[self._signature.body_name] = call.body
         if "if_match" in values:
             values["if_match"] = parse_version(values["if_match"])
-        result = route.function(call.book, **values)
+        return self._show(call, self._route.function(call.book, **values))
+
+    def _show(self, call: Call, result: Any) -> Reply:
+        returns: Any = self._signature.returns
         if returns is None:
             return responses.NO_CONTENT
-        adapter = plain.get(returns) or plain.get(type(result))
+        adapter = self._adapters.get(returns) or self._adapters.get(type(result))
         if adapter is not None:
             return Reply(_choose_status(result), adapter.dump_json(result).decode())
         if not isinstance(result, Entity):
             return responses.render_page(result.items, result.cursor)
-        if route.method == "GET":
+        if self._route.method == "GET":
             return responses.show_item(call, result)
-        keys, home = models.list_key_names(type(result)), homes.get(type(result))
-        where = home.path if home else f"{route.path}/{{{keys[-1]}}}"
-        return responses.show_written(
-            result, location=responses.render_location(where, keys, result)
-        )
+        return responses.show_written(result, location=self._render_location(result))
 
-    return answer
+    def _render_location(self, item: Entity) -> str:
+        keys, home = models.list_key_names(type(item)), self._homes.get(type(item))
+        path = home.path if home else f"{self._route.path}/{{{keys[-1]}}}"
+        return responses.render_location(path, (*list_variables(path), *keys), item)
 
 
 def _list_errors(route: Route, signature: _Signature) -> tuple[int, ...]:

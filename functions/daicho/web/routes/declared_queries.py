@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property
 from types import MethodType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, Field, create_model
 
@@ -22,7 +22,7 @@ from daicho.declare.results import Score
 from daicho.declare.searches import Search, SearchQueries
 from daicho.errors import DeclarationError
 from daicho.web.http import field_selection, responses
-from daicho.web.http.operation import Call, Parameter, QueryVariant, Reply
+from daicho.web.http.operation import Answerer, Call, Parameter, QueryVariant, Reply
 from daicho.web.http.paging import PAGING
 from daicho.web.routes import key_prefix, time_window
 from daicho.web.schema import models
@@ -52,7 +52,7 @@ class DeclaredQuery:
         mode = queries.__name__ if isinstance(queries, MethodType) else ""
         if not isinstance(owner, TallyQueries | KeyQueries | ListingQueries | SearchQueries):
             raise DeclarationError(
-                f"{queries!r} is no declaration: domain.answer(path, Song.titled)"
+                f"{queries!r} is no declaration: domain.mount(path, Song.titled)"
             )
         self.owner, self.mode, self.queries = owner, mode, queries
         self.entity: type[Entity] = owner.entity
@@ -68,7 +68,7 @@ class DeclaredQuery:
         """``Download.chart.top``."""
         return ".".join(filter(None, self.identity))
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """The parameters of the query, in order."""
         owner = self.owner
@@ -173,32 +173,56 @@ class DeclaredQuery:
         searches = isinstance(self.owner, SearchQueries)
         required = (*parameters, *flags)
         return QueryVariant(
-            self.name, self.summary, self._answer(), self.returns, required, optional, searches
+            self.name,
+            self.summary,
+            self._choose_answer(),
+            self.returns,
+            required,
+            optional,
+            searches,
         )
 
-    def _answer(self) -> Callable[[Call], Reply]:
-        names = tuple(parameter.name for parameter in self.parameters)
-        query: Any = self.queries
-        declared = self.owner.declaration
-        if isinstance(declared, TallyDeclaration):
-            if self.mode:
-                return _answer_ranking(query, names, declared)
-            return _answer_total(query, names, declared)
+    def _choose_answer(self) -> Answerer:
+        if not isinstance(self.owner, TallyQueries):
+            return self._answer_items
+        return self._answer_ranking if self.mode else self._answer_total
 
-        def answer(call: Call) -> Reply:
-            values = [call.values[name] for name in names]
-            if names and names[-1] == key_prefix.UNDER and self.mode == key_prefix.UNDER:
-                values = key_prefix.check_query(
-                    self.owner, [*values[:-1], *key_prefix.split_components(values[-1])]
-                )
-            question: ItemRef[Any] | ListQuery[Any] = query(*values)
-            if isinstance(question, ItemRef):
-                return responses.show_one(call, question)
-            return responses.show_list(
-                call, time_window.limit_to_window(call, self.window, question)
-            )
+    def _answer_items(self, call: Call) -> Reply:
+        """Answer with a page of items, or with one item."""
+        values = self._list_values(call)
+        if values and self.mode == self.parameters[-1].name == key_prefix.UNDER:
+            prefix = key_prefix.split_components(values.pop())
+            values = key_prefix.check_query(self.owner, [*values, *prefix])
+        query: ItemRef[Any] | ListQuery[Any] = self.queries(*values)
+        if isinstance(query, ItemRef):
+            return responses.show_one(call, query)
+        if self.window:
+            query = time_window.limit_to_window(call, self.window, query)
+        return responses.show_list(call, query)
 
-        return answer
+    def _answer_total(self, call: Call) -> Reply:
+        """Answer with the total of one group."""
+        declaration = cast("TallyDeclaration", self.owner.declaration)
+        query = self.queries(*self._list_values(call))
+        score = call.book.read(query, live=call.values["live"], ranked=declaration.ranked)
+        values = build_score_values(declaration, score, ranked=declaration.ranked)
+        return Reply(200, json.dumps(values, ensure_ascii=False))
+
+    def _answer_ranking(self, call: Call) -> Reply:
+        """Answer with a page of groups, highest total first."""
+        query, values = self.queries(*self._list_values(call)), call.values
+        page = call.book.top(
+            query, limit=values["limit"], cursor=values["cursor"], live=values["live"]
+        )
+        declaration = cast("TallyDeclaration", self.owner.declaration)
+        rows = [
+            json.dumps(build_score_values(declaration, score, ranked=True)) for score in page.items
+        ]
+        return responses.render_list(rows, page.cursor)
+
+    def _list_values(self, call: Call) -> list[Any]:
+        """The values of a request in the order of the parameters."""
+        return [call.values[parameter.name] for parameter in self.parameters]
 
 
 def _list_parts(entity: type[Entity], parts: tuple[PartSpec, ...]) -> tuple[Parameter, ...]:
@@ -247,35 +271,6 @@ def _describe_list(fields: Sequence[FieldSpec]) -> str:
 def build_only(value: str) -> Any:
     """The type of a parameter that has one value."""
     return Literal[value]
-
-
-def _answer_ranking(
-    query: Any, names: tuple[str, ...], declared: TallyDeclaration
-) -> Callable[[Call], Reply]:
-    def answer(call: Call) -> Reply:
-        values = call.values
-        question = query(*(values[name] for name in names))
-        page = call.book.top(
-            question, limit=values["limit"], cursor=values["cursor"], live=values["live"]
-        )
-        return responses.render_list(
-            [json.dumps(build_score_values(declared, score, ranked=True)) for score in page.items],
-            page.cursor,
-        )
-
-    return answer
-
-
-def _answer_total(
-    query: Any, names: tuple[str, ...], declared: TallyDeclaration
-) -> Callable[[Call], Reply]:
-    def answer(call: Call) -> Reply:
-        question = query(*(call.values[name] for name in names))
-        score = call.book.read(question, live=call.values["live"], ranked=declared.ranked)
-        values = build_score_values(declared, score, ranked=declared.ranked)
-        return Reply(200, json.dumps(values, ensure_ascii=False))
-
-    return answer
 
 
 def build_score_values(declared: TallyDeclaration, score: Score, *, ranked: bool) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import json
 import typing
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, TypeAdapter, create_model
@@ -27,12 +28,12 @@ INCLUDE = "include"
 class Includes:
     """All values that are shown beside the rows of one entity."""
 
-    def __init__(self, entity: type[Entity], besides: Sequence[Include]) -> None:
-        self.entity, self.besides = entity, besides
-        self._adapters = {include.name: _make_adapter(include) for include in besides}
+    def __init__(self, entity: type[Entity], includes: Sequence[Include]) -> None:
+        self.entity, self.includes = entity, includes
+        self._adapters = {include.name: _make_adapter(include) for include in includes}
         self._page = models.build_page_model(self._make_row_model())
         self._include = _build_include_parameter(
-            [include.name for include in besides if include.optional]
+            [include.name for include in includes if include.optional]
         )
 
     def show(self, operation: Operation) -> None:
@@ -46,34 +47,31 @@ class Includes:
     def _show_all(self, choice: QueryVariant) -> QueryVariant:
         return replace(
             choice,
-            answer=self._answer(choice.answer),
+            answer=partial(self._answer, choice.answer),
             returns=self._page,
             optional=(*choice.optional, *self._include),
         )
 
-    def _answer(self, listed: Answerer) -> Answerer:
-        def answer(call: Call) -> Reply:
-            reply = listed(call)
-            items, cursor = reply.page
-            if not items:
-                return reply
-            included = (call.values.get(INCLUDE) or "").split(",")
-            shown = [
-                include
-                for include in self.besides
-                if not include.optional or include.name in included
-            ]
-            values = [(include.name, include.function(call.book, items)) for include in shown]
-            texts = []
-            for place, item in enumerate(items):
-                more = (
-                    f",{json.dumps(n)}:{self._render_text(n, column[place])}"
-                    for n, column in values
-                )
-                texts.append(f"{models.render_item(item)[:-1]}{''.join(more)}}}")
-            return responses.render_list(texts, cursor)
-
-        return answer
+    def _answer(self, answer_list: Answerer, call: Call) -> Reply:
+        """Answer with a page of which each row has the included values too."""
+        reply = answer_list(call)
+        items, cursor = reply.page
+        if not items:
+            return reply
+        requested = (call.values.get(INCLUDE) or "").split(",")
+        columns = [
+            (include.name, include.function(call.book, items))
+            for include in self.includes
+            if not include.optional or include.name in requested
+        ]
+        rows = []
+        for place, row in enumerate(reply.rows):
+            members = "".join(
+                f",{json.dumps(name)}:{self._render_text(name, values[place])}"
+                for name, values in columns
+            )
+            rows.append(f"{row[:-1]}{members}}}")
+        return responses.render_list(rows, cursor)
 
     def _render_text(self, name: str, value: Any) -> str:
         adapter = self._adapters[name]
@@ -83,7 +81,7 @@ class Includes:
 
     def _make_row_model(self) -> type[BaseModel]:
         fields: dict[str, Any] = {}
-        for include in self.besides:
+        for include in self.includes:
             entity = _find_entity(_find_value_type(include))
             shown = list[models.build_item_model(entity)] if entity else _find_value_type(include)  # type: ignore[misc]
             fields[include.name] = (
@@ -104,12 +102,12 @@ def _build_include_parameter(names: Sequence[str]) -> tuple[Parameter, ...]:
     return (Parameter(INCLUDE, listed, f"What else to show beside each item: {', '.join(names)}."),)
 
 
-def _find_value_type(beside: Include) -> Any:
+def _find_value_type(include: Include) -> Any:
     """The type of one item's value: of ``list[X]``, X."""
-    hints = typing.get_type_hints(beside.function, include_extras=True)
+    hints = typing.get_type_hints(include.function, include_extras=True)
     (inner,) = typing.get_args(hints.get("return")) or (None,)
     if inner is None:
-        raise DeclarationError(f"{beside.name} gives no list of what stands beside each item")
+        raise DeclarationError(f"{include.name} gives no list of what stands beside each item")
     return inner
 
 
@@ -119,7 +117,7 @@ def _find_entity(value_type: Any) -> type[Entity] | None:
     return inner if isinstance(inner, type) and issubclass(inner, Entity) else None
 
 
-def _make_adapter(beside: Include) -> TypeAdapter[Any] | None:
+def _make_adapter(include: Include) -> TypeAdapter[Any] | None:
     """The adapter that writes the values as JSON; None for lists of items."""
-    value_type = _find_value_type(beside)
+    value_type = _find_value_type(include)
     return None if _find_entity(value_type) else TypeAdapter(value_type)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -28,10 +29,10 @@ from daicho.web.routes.declared_queries import DeclaredQuery
 from daicho.web.schema import models
 
 VERBS = {
-    "PUT": ("Create or replace one {}", crud.build_put),
-    "GET": ("Show one {}", crud.build_get),
-    "PATCH": ("Change some fields of one {}", crud.build_patch),
-    "DELETE": ("Remove one {}", crud.build_delete),
+    "PUT": ("Create or replace one {}", crud.put_item),
+    "GET": ("Show one {}", crud.get_item),
+    "PATCH": ("Change some fields of one {}", crud.change_item),
+    "DELETE": ("Remove one {}", crud.delete_item),
 }
 
 
@@ -85,34 +86,34 @@ def _build_verb(tag: str, resource: Resource, verb: str, in_paths: Collection[st
     if verb == "POST":
         return _build_post(tag, resource, in_paths)
     required, optional = _list_outside_path(entity, path)
-    summary, does = VERBS[verb]
+    summary, answer = VERBS[verb]
     if verb == "GET":
         optional = (*optional, field_selection.build_parameter(entity))
     shown = None if verb == "DELETE" else models.build_item_model(entity)
     name = entity.__name__
     choice = QueryVariant(
-        f"{name}.{verb}", summary.format(name), does(resource), shown, required, optional
+        f"{name}.{verb}", summary.format(name), partial(answer, resource), shown, required, optional
     )
-    made = Operation(verb, path, tag, [choice], build_variables(entity, path), (IF_MATCH,))
+    operation = Operation(verb, path, tag, [choice], build_variables(entity, path), (IF_MATCH,))
     match verb:
         case "PUT":
-            made.headers = (IF_MATCH, CREATE_ONLY)
+            operation.headers = (IF_MATCH, CREATE_ONLY)
             outside = models.list_key_names(entity)
-            made.body = models.build_creation_model(
+            operation.body = models.build_creation_model(
                 entity, f"{entity.__name__}Write", outside, in_paths
             )
-            made.also, made.errors = (201,), (409, 412, 413, 415)
-            made.most_bytes = _choose_body_limit(entity)
+            operation.also, operation.errors = (201,), (409, 412, 413, 415)
+            operation.most_bytes = _choose_body_limit(entity)
         case "GET":
-            made.headers, made.also = (IF_NONE_MATCH,), (304,)
+            operation.headers, operation.also = (IF_NONE_MATCH,), (304,)
         case "PATCH":
-            made.body, made.errors = (
+            operation.body, operation.errors = (
                 models.build_change_model(entity, in_paths),
                 (409, 412, 413, 415),
             )
         case "DELETE":
-            made.status, made.errors = 204, (412,)
-    return made
+            operation.status, operation.errors = 204, (412,)
+    return operation
 
 
 def _list_outside_path(
@@ -139,7 +140,10 @@ def _build_post(tag: str, resource: Resource, in_paths: Collection[str]) -> Oper
     name = entity.__name__
     summary = f"Create one {name}; its id is made"
     choice = QueryVariant(
-        f"{name}.POST", summary, crud.build_post(resource), models.build_item_model(entity)
+        f"{name}.POST",
+        summary,
+        partial(crud.create_item, resource),
+        models.build_item_model(entity),
     )
     return Operation(
         "POST",
@@ -169,10 +173,13 @@ def _build_members(tag: str, resource: Resource) -> Iterator[Operation]:
         member = Parameter(variable, Annotated[str, Field(min_length=1)], place="path")
         path = f"{resource.path}/{spec.name}/{{{variable}}}"
         inside = (*build_variables(entity, resource.path), member)
-        for method, does in (("PUT", crud.add_member), ("DELETE", crud.remove_member)):
-            summary = f"{'Add to' if method == 'PUT' else 'Remove from'} {spec.name}"
-            choice = QueryVariant(f"{spec}.{method}", summary, does(resource, spec.name, variable))
-            yield Operation(method, path, tag, [choice], inside, status=204)
+        membership = crud.Membership(resource, spec.name, variable)
+        for method, verb, answer in (
+            ("PUT", "Add to", membership.add),
+            ("DELETE", "Remove from", membership.remove),
+        ):
+            variant = QueryVariant(f"{spec}.{method}", f"{verb} {spec.name}", answer)
+            yield Operation(method, path, tag, [variant], inside, status=204)
 
 
 def build_listing(

@@ -6,8 +6,8 @@ import json
 import typing
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
-from typing import Annotated, Any
+from functools import cache, partial
+from typing import Annotated, Any, cast
 
 from pydantic import Field, RootModel
 
@@ -20,7 +20,6 @@ from daicho.errors import DeclarationError
 from daicho.web.http import responses
 from daicho.web.http.operation import (
     MAX_SPLIT_BODY_BYTES,
-    Answerer,
     Call,
     Operation,
     Parameter,
@@ -43,36 +42,44 @@ def build_operations(
     Raises:
         DeclarationError: the item's path has a variable of that name.
     """
-    held = find_split_field(resource.entity)
-    if held is None:
+    split_field = find_split_field(resource.entity)
+    if split_field is None:
         return
     if VARIABLE in list_variables(resource.path):
         raise DeclarationError(f"{resource.path}: {{{VARIABLE}}} is the name of a section")
     path, entity = f"{resource.path}/{{{VARIABLE}}}", resource.entity
-    body = _read_value(entity, held.name)
-    offered = {
-        "GET": (_get(entity), f"Show one of the {held.name} of one {entity.__name__}"),
-        "PUT": (_put(resource), f"Create or replace one of the {held.name}, and nothing else"),
-        "DELETE": (_delete(entity), f"Remove one of the {held.name}"),
+    body = _read_value(entity, split_field.name)
+    name = split_field.name
+    answers = {
+        "GET": (partial(_get_section, entity), f"Show one of the {name} of one {entity.__name__}"),
+        "PUT": (
+            partial(_put_section, resource),
+            f"Create or replace one of the {name}, and nothing else",
+        ),
+        "DELETE": (partial(_delete_section, entity), f"Remove one of the {name}"),
     }
-    for method, (answer, summary) in offered.items():
+    for method, (answer, summary) in answers.items():
         if method == "GET" and "GET" not in resource.verbs:
             continue
         if method != "GET" and not {"PUT", "PATCH"} & set(resource.verbs):
             continue
         shown = None if method == "DELETE" else body
-        choice = QueryVariant(f"{entity.__name__}.{held.name}.{method}", summary, answer, shown)
-        made = Operation(method, path, tag, [choice], (*inside, _NAME), (IF_MATCH,))
+        choice = QueryVariant(f"{entity.__name__}.{name}.{method}", summary, answer, shown)
+        operation = Operation(method, path, tag, [choice], (*inside, _NAME), (IF_MATCH,))
         match method:
             case "GET":
-                made.headers, made.also = (IF_NONE_MATCH,), (304,)
+                operation.headers, operation.also = (IF_NONE_MATCH,), (304,)
             case "PUT":
-                made.choices = [replace(choice, finish=_render_value)]
-                made.body, made.also, made.errors = body, (201,), (409, 412, 413, 415)
-                made.most_bytes = MAX_SPLIT_BODY_BYTES
+                operation.choices = [replace(choice, finish=_render_value)]
+                operation.body, operation.also, operation.errors = (
+                    body,
+                    (201,),
+                    (409, 412, 413, 415),
+                )
+                operation.most_bytes = MAX_SPLIT_BODY_BYTES
             case "DELETE":
-                made.status, made.errors = 204, (409, 412)
-        yield made
+                operation.status, operation.errors = 204, (409, 412)
+        yield operation
 
 
 @cache
@@ -81,8 +88,8 @@ def _read_value(entity: type[Entity], field: str) -> type[RootModel[Any]]:
     _, value = typing.get_args(entity.fields_[field].annotation)
     namespace = {"__module__": __name__, "__doc__": "The value of one section."}
     root: Any = RootModel
-    made: type[RootModel[Any]] = type(f"{entity.__name__}Section", (root[value],), namespace)
-    return made
+    model: type[RootModel[Any]] = type(f"{entity.__name__}Section", (root[value],), namespace)
+    return model
 
 
 def _build_ref(entity: type[Entity], call: Call) -> SectionRef[Entity]:
@@ -90,32 +97,23 @@ def _build_ref(entity: type[Entity], call: Call) -> SectionRef[Entity]:
     return SectionRef(entity, parts, call.values[VARIABLE])
 
 
-def _get(entity: type[Entity]) -> Answerer:
-    def answer(call: Call) -> Reply:
-        held = call.book.section(_build_ref(entity, call))
-        etags = call.values.get(IF_NONE_MATCH.name)
-        if etags is not None and matches_any(etags, _render_tag(held)):
-            return Reply(304, headers={"ETag": _render_tag(held)})
-        return Reply(200, _render_text(held.value), {"ETag": _render_tag(held)})
-
-    return answer
+def _get_section(entity: type[Entity], call: Call) -> Reply:
+    section = call.book.section(_build_ref(entity, call))
+    tag, if_none_match = _render_tag(section), call.values.get(IF_NONE_MATCH.name)
+    if if_none_match is not None and matches_any(if_none_match, tag):
+        return Reply(304, headers={"ETag": tag})
+    return Reply(200, _render_text(section.value), {"ETag": tag})
 
 
-def _put(resource: Resource) -> Answerer:
-    def answer(call: Call) -> Reply:
-        section = _build_ref(resource.entity, call)
-        body: Any = call.body
-        held = call.book.put_section(
-            section, body.root, if_match=_resolve_known_version(call, section)
-        )
-        if not held.new:
-            return Reply(200, headers={"ETag": _render_tag(held)})
-        names = zip(models.list_key_names(resource.entity), section.parts, strict=True)
-        path = f"{resource.path}/{{{VARIABLE}}}"
-        location = responses.fill_path(path, {**dict(names), VARIABLE: section.name})
-        return Reply(201, headers={"ETag": _render_tag(held), "Location": location})
-
-    return answer
+def _put_section(resource: Resource, call: Call) -> Reply:
+    ref, body = _build_ref(resource.entity, call), cast("RootModel[Any]", call.body)
+    section = call.book.put_section(ref, body.root, if_match=_resolve_known_version(call, ref))
+    if not section.new:
+        return Reply(200, headers={"ETag": _render_tag(section)})
+    names = zip(models.list_key_names(resource.entity), ref.parts, strict=True)
+    path = f"{resource.path}/{{{VARIABLE}}}"
+    location = responses.fill_path(path, {**dict(names), VARIABLE: ref.name})
+    return Reply(201, headers={"ETag": _render_tag(section), "Location": location})
 
 
 def _render_value(call: Call, reply: Reply) -> Reply:
@@ -124,27 +122,24 @@ def _render_value(call: Call, reply: Reply) -> Reply:
     return replace(reply, body=_render_text(body.root))
 
 
-def _delete(entity: type[Entity]) -> Answerer:
-    def answer(call: Call) -> Reply:
-        section = _build_ref(entity, call)
-        call.book.remove_section(section, if_match=_resolve_known_version(call, section))
-        return responses.NO_CONTENT
-
-    return answer
+def _delete_section(entity: type[Entity], call: Call) -> Reply:
+    ref = _build_ref(entity, call)
+    call.book.remove_section(ref, if_match=_resolve_known_version(call, ref))
+    return responses.NO_CONTENT
 
 
 def _render_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _render_tag(held: SectionValue) -> str:
-    return f'"{held.version}"'
+def _render_tag(section: SectionValue) -> str:
+    return f'"{section.version}"'
 
 
-def _resolve_known_version(call: Call, section: SectionRef[Entity]) -> int | None:
+def _resolve_known_version(call: Call, ref: SectionRef[Entity]) -> int | None:
     """The version that If-Match asks for, None without one.
 
     Raises:
         PreconditionFailed: no version that the caller knows is the section's.
     """
-    return resolve_version(call.values, lambda: call.book.find_section(section), "section")
+    return resolve_version(call.values, lambda: call.book.find_section(ref), "section")

@@ -46,7 +46,7 @@ def check_window(owner: Any, mode: str, path: str, window: Window) -> None:
         raise DeclarationError(f"{path}: {owner.declaration} is not ordered by an instant")
 
 
-def limit_to_window(call: Call, window: Window | None, question: ListQuery[E]) -> ListQuery[E]:
-    """The question, limited to the last minutes if the request has their number."""
-    number: int | None = call.values.get(window) if window else None
-    return question if number is None else question.last(dt.timedelta(**{str(window): number}))
+def limit_to_window(call: Call, window: Window, query: ListQuery[E]) -> ListQuery[E]:
+    """The query, limited to the last minutes, hours or days if the request has their number."""
+    number: int | None = call.values.get(window)
+    return query if number is None else query.last(dt.timedelta(**{window: number}))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from annotated_types import Ge, Le
@@ -12,7 +13,7 @@ from pydantic import BaseModel
 from daicho.declare.domain import Resource
 from daicho.declare.queries import ItemRef, ListQuery
 from daicho.web.http import field_selection, responses
-from daicho.web.http.operation import Answerer, Call, Operation, Parameter, QueryVariant, Reply
+from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.http.paging import PAGING
 from daicho.web.http.preconditions import IF_MATCH, IF_NONE_MATCH
 from daicho.web.routes import crud
@@ -50,67 +51,62 @@ def build_operations(
     every, one = f"{resource.path}/versions", f"{resource.path}/versions/{{version}}"
     shown, (required, optional) = models.build_item_model(entity), outside
 
-    def choice(
-        action: str, description: str, does: Answerer, returns: Any, *more: Parameter
+    def build_variants(
+        action: str,
+        description: str,
+        answer: Callable[[Resource, Call], Reply],
+        returns: Any,
+        *more: Parameter,
     ) -> list[QueryVariant]:
-        called = ".".join(filter(None, (name, "versions", action)))
-        return [QueryVariant(called, description, does, returns, required, (*optional, *more))]
+        variant_name = ".".join(filter(None, (name, "versions", action)))
+        bound, parameters = partial(answer, resource), (*optional, *more)
+        return [QueryVariant(variant_name, description, bound, returns, required, parameters)]
 
     summary = f"List the versions of one {name}, newest first; of a removed one too"
     fields = field_selection.build_parameter(entity)
-    lists = choice(
-        "", summary, _build_list(resource), models.build_page_model(shown), *PAGING, fields
+    lists = build_variants(
+        "", summary, _list_versions, models.build_page_model(shown), *PAGING, fields
     )
     yield Operation("GET", every, tag, lists, variables)
     numbered = (*variables, NUMBER)
     summary = f"Show one {name} as it was in that version"
-    does = choice("at", summary, _build_get(resource), shown, fields)
+    does = build_variants("at", summary, _get_version, shown, fields)
     shows = Operation("GET", one, tag, does, numbered)
     shows.headers, shows.also = (IF_NONE_MATCH,), (304,)
     yield shows
     if {"PUT", "PATCH"} & set(resource.verbs):
         summary = f"Write a version of one {name} once more, as the newest"
-        does = choice("restore", summary, _build_restore(resource), shown)
+        does = build_variants("restore", summary, _restore_version, shown)
         restores = Operation("POST", f"{one}/restore", tag, does, numbered, (IF_MATCH,))
         restores.errors = (409, 412)
         yield restores
     if "DELETE" in resource.verbs:
         summary = f"Remove the versions of one {name} before the newest, a thousand at most"
-        forgets = choice("forget", summary, _build_forget(resource), Forgotten)
+        forgets = build_variants("forget", summary, _forget_versions, Forgotten)
         yield Operation("DELETE", every, tag, forgets, variables)
 
 
-def _build_list(resource: Resource) -> Answerer:
-    def answer(call: Call) -> Reply:
-        one = crud.build_ref(resource.entity, call.values)
-        return responses.show_list(call, ListQuery(one.entity, "versions", "versions", one.parts))
-
-    return answer
+def _list_versions(resource: Resource, call: Call) -> Reply:
+    ref = crud.build_ref(resource.entity, call.values)
+    return responses.show_list(call, ListQuery(ref.entity, "versions", "versions", ref.parts))
 
 
-def _build_get(resource: Resource) -> Answerer:
-    return lambda call: responses.show_one(call, _add_number(resource, call))
+def _get_version(resource: Resource, call: Call) -> Reply:
+    return responses.show_one(call, _build_version_ref(resource, call))
 
 
-def _build_restore(resource: Resource) -> Answerer:
-    def answer(call: Call) -> Reply:
-        one = crud.build_ref(resource.entity, call.values)
-        version = crud.resolve_known_version(call, one)
-        return responses.show_changed(
-            call.book.restore(_add_number(resource, call), if_match=version)
-        )
-
-    return answer
+def _restore_version(resource: Resource, call: Call) -> Reply:
+    ref = _build_version_ref(resource, call)
+    current = crud.build_ref(resource.entity, call.values)
+    version = crud.resolve_known_version(call, current)
+    return responses.show_changed(call.book.restore(ref, if_match=version))
 
 
-def _build_forget(resource: Resource) -> Answerer:
-    def answer(call: Call) -> Reply:
-        result = call.book.forget(crud.build_ref(resource.entity, call.values))
-        return Reply(200, json.dumps({"removed": result.removed, "done": result.done}))
-
-    return answer
+def _forget_versions(resource: Resource, call: Call) -> Reply:
+    result = call.book.forget(crud.build_ref(resource.entity, call.values))
+    return Reply(200, json.dumps({"removed": result.removed, "done": result.done}))
 
 
-def _add_number(resource: Resource, call: Call) -> ItemRef[Any]:
-    one = crud.build_ref(resource.entity, call.values)
-    return ItemRef(one.entity, one.parts, call.values[NUMBER.name])
+def _build_version_ref(resource: Resource, call: Call) -> ItemRef[Any]:
+    ref = crud.build_ref(resource.entity, call.values)
+    return ItemRef(ref.entity, ref.parts, call.values[NUMBER.name])

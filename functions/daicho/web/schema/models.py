@@ -30,6 +30,7 @@ from daicho.web.schema.wire_types import (
 STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
+@cache
 def list_key_names(entity: type[Entity]) -> tuple[str, ...]:
     """The fields of an entity's key, partition first."""
     return tuple(spec.name for spec in build_key_model(entity).parts)

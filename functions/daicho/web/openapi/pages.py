@@ -1,0 +1,79 @@
+"""The pages that describe the API: its OpenAPI document, a page to try it on, and the problems.
+
+They need no token. The document is written when it is first asked for, and not at the start.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from aws_lambda_powertools.event_handler import Response
+
+from daicho.web.http import problem_types
+from daicho.web.http.operation import Operation
+from daicho.web.http.problems import HttpError
+
+DOCS_PATH = "/docs"
+DOCUMENT_PATH = "/openapi.json"
+HTML = "text/html; charset=utf-8"
+
+
+class ApiPages:
+    """The pages of one API. ``examples`` are those of the document, by entity."""
+
+    def __init__(
+        self, operations: Sequence[Operation], server: str, examples: Mapping[str, Any]
+    ) -> None:
+        self._operations, self._server, self._examples = operations, server, examples
+
+    def list_routes(self) -> Mapping[str, Callable[..., Response[str]]]:
+        """The functions that answer GET, by path."""
+        return {
+            DOCS_PATH: self.show_docs,
+            DOCUMENT_PATH: self.show_document,
+            problem_types.PATH: self.list_problems,
+            f"{problem_types.PATH}/{{name}}": self.show_problem,
+        }
+
+    @cached_property
+    def _document(self) -> str:
+        from daicho.web.openapi.document import describe_operations  # noqa: PLC0415  # seldom asked for
+
+        return json.dumps(
+            describe_operations(self._operations, server=self._server, examples=self._examples)
+        )
+
+    def show_document(self) -> Response[str]:
+        """The OpenAPI document."""
+        return Response(200, "application/json", self._document, compress=True)
+
+    def show_docs(self) -> Response[str]:
+        """The page to read the document and to try the API."""
+        from daicho.web.openapi.document import render_page  # noqa: PLC0415  # seldom asked for
+
+        return Response(200, HTML, render_page(self._document), compress=True)
+
+    def list_problems(self) -> Response[str]:
+        """The page of all problems."""
+        return Response(200, HTML, problem_types.render_page() or "")
+
+    def show_problem(self, name: str) -> Response[str]:
+        """The page of one problem.
+
+        Raises:
+            HttpError: 404, there is no problem of that name.
+        """
+        page = problem_types.render_page(name)
+        if page is None:
+            raise HttpError(404, f"no problem is called {name}")
+        return Response(200, HTML, page)
+
+
+def is_public_path(path: str) -> bool:
+    """Whether a path needs no token: it describes the API."""
+    return path in (DOCS_PATH, DOCUMENT_PATH, problem_types.PATH) or path.startswith(
+        f"{problem_types.PATH}/"
+    )
