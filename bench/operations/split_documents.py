@@ -64,7 +64,7 @@ def main() -> None:
 
 def _operations(house: House, document: dict[str, Any]) -> list[tuple[str, Callable[[], object]]]:
     def book() -> Book:
-        return Book(house.table, house.ledger, "bench", at_once=1)
+        return Book(house.table, house.ledger, "bench", parallelism=1)
 
     section = Document.split("d", section="section 0007")
     operations: list[tuple[str, Callable[[], object]]] = [

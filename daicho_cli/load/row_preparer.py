@@ -17,6 +17,7 @@ from daicho.errors import Refusal, TenantClosed
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.plan import Ledger
 from daicho.query.key_resolver import KeyResolver
+from daicho.query.version_history import VersionHistory
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.table import Table
 from daicho.write.item_writer import ItemWriter
@@ -53,7 +54,12 @@ class RowPreparer:
     def __post_init__(self) -> None:
         started = self._started = dt.datetime.fromisoformat(self.state.started)
         places = _CachingKeyResolver(self.table, self.ledger, self.tenant, lambda: started)
-        self._writer = ItemWriter(self.ledger, self.tenant, places, self.table, lambda: started)
+        history = VersionHistory(
+            self.table, self.ledger, self.tenant, places, lambda: int(started.timestamp())
+        )
+        self._writer = ItemWriter(
+            self.ledger, self.tenant, places, self.table, lambda: started, history
+        )
 
     def check_open(self) -> None:
         """Refuse a tenant that was deleted: nobody could read or remove its items.

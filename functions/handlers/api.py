@@ -33,7 +33,7 @@ def build(
     daicho = Daicho.discover(domains)
     ledger = daicho.check_locked(ledger or Ledger.load())
     memory, bucket = ItemCache(outside.now), cache(lambda: outside.bucket(settings.object_bucket))
-    book = partial(Book, clock=outside.now, memory=memory, adding=adding, bucket=bucket)
+    book = partial(Book, clock=outside.now, memory=memory, counter_settings=adding, bucket=bucket)
     tenants = Tenants(table, memory, outside.machine(settings.job_machine), outside.now)
     api = Api(daicho, partial(book, table, ledger), server=settings.api_url, tenants=tenants)
     return with_telemetry(api, traced=settings.stage != "local")

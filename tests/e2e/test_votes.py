@@ -102,7 +102,7 @@ def test_fast_votes_are_counted_while_their_slots_grow(stack: dict[str, Any]) ->
         for slots in (16, 32):
             # A writer of its own for each turn, which learns how many slots there are by now.
             adding = CounterSettings(once, STAGES["local"].dirty_shards, draw.random)
-            book = Book(table, ledger, "acme", adding=adding)
+            book = Book(table, ledger, "acme", counter_settings=adding)
             book_votes = [draw.choice(CANDIDATES) for _ in range(LIKES // 2)]
             http_votes = [draw.choice(CANDIDATES) for _ in range(OVER_HTTP // 4)]
 

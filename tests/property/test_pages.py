@@ -144,7 +144,7 @@ def test_a_walk_is_the_list(
     docs: list[Doc], questions: tuple[ListQuery[Any], ...], draw: random.Random
 ) -> None:
     shelf = shelf_of(docs, draw)
-    pages = walked(Book(shelf, LEDGER, "t", at_once=1), questions, draw)
+    pages = walked(Book(shelf, LEDGER, "t", parallelism=1), questions, draw)
     found = [doc.id for page in pages for doc in page]
     assert found == listed(shelf, questions)
     if questions[0].by == "listing" or len(questions[0].parts[0].split()) < 2:
@@ -162,7 +162,9 @@ def test_a_read_that_is_older_than_the_index_drops_nothing(
         shelf.write(edit, to_item(Doc, known).created_at if known else NOON)
     shelf.catch_up(list(shelf.items))
     found = [
-        d.id for page in walked(Book(shelf, LEDGER, "t", at_once=1), questions, draw) for d in page
+        d.id
+        for page in walked(Book(shelf, LEDGER, "t", parallelism=1), questions, draw)
+        for d in page
     ]
     assert set(listed(shelf, questions)) <= set(found)
     assert len(set(found)) == len(found)
@@ -176,7 +178,7 @@ def test_a_page_of_bounded_work_skips_nothing(
     shelf.falters = True
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(collection_reader, "MAX_ROWS", draw.randint(1, 6))
-        pages = walked(Book(shelf, LEDGER, "t", at_once=1), questions, draw)
+        pages = walked(Book(shelf, LEDGER, "t", parallelism=1), questions, draw)
         assert [doc.id for page in pages for doc in page] == listed(shelf, questions)
 
 
@@ -192,7 +194,7 @@ def test_a_walk_while_items_change(
     there = set(listed(shelf, questions))
     seen: list[str] = []
     orders: list[tuple[Any, ...]] = []
-    for page in walked(Book(shelf, LEDGER, "t", at_once=1), questions, draw):
+    for page in walked(Book(shelf, LEDGER, "t", parallelism=1), questions, draw):
         for doc in page:
             key = ItemKey(f"t#Doc#{doc.id}", "-")
             lately = [shelf.items.get(key), shelf.before.get(key)]
@@ -233,7 +235,7 @@ def test_a_sharded_partition_is_one_list(leaves: set[tuple[str, str]], draw: ran
         many = tuple(Leaf.key.all(book) for book in books)
         found = [
             (leaf.id, leaf.book)
-            for page in walked(Book(shelf, LEDGER, "t", at_once=1), many, draw)
+            for page in walked(Book(shelf, LEDGER, "t", parallelism=1), many, draw)
             for leaf in page
         ]
         of_these = [(id, book) for book, id in leaves if book in books]
@@ -246,7 +248,7 @@ def test_both_ends_of_edges(links: set[tuple[str, str]], draw: random.Random) ->
     shelf = Shelf(LEDGER, draw)
     for a, b in links:
         shelf.write(Link(a=a, b=b), NOON)
-    book = Book(shelf, LEDGER, "t", at_once=1)
+    book = Book(shelf, LEDGER, "t", parallelism=1)
     for far in "xyz":
         found = [e.a for page in walked(book, (Link.key.inverse(far),), draw) for e in page]
         assert found == sorted(a for a, b in links if b == far)
@@ -259,6 +261,6 @@ def test_what_a_longer_keyword_excludes_is_excluded_in_the_index() -> None:
     draw = random.Random(1)
     texts = ["abcd", "abce", "abcf abcd", "abc", "abcg"]
     shelf = shelf_of([Doc(id=f"d{n}", text=text) for n, text in enumerate(texts)], draw)
-    pages = walked(Book(shelf, LEDGER, "t", at_once=1), (Doc.search("abcd"),), draw)
+    pages = walked(Book(shelf, LEDGER, "t", parallelism=1), (Doc.search("abcd"),), draw)
     assert {doc.id for page in pages for doc in page} == {"d0", "d2"}
     assert shelf.fetched == 2

@@ -200,7 +200,7 @@ def test_what_begins_with_0_is_found_whatever_follows() -> None:
     persons += [Person(id="p-", name="0"), Person(id="px", name="0x"), Person(id="py", name="x")]
     shelf, draw = shelf_of(persons, [], random.Random(1)), random.Random(2)
     shelf.before.clear()
-    book, question = Book(shelf, LEDGER, TENANT, at_once=1), Person.begins("0")
+    book, question = Book(shelf, LEDGER, TENANT, parallelism=1), Person.begins("0")
     found = [person.id for page in walked(book, (question,), draw) for person in page]
     assert found == listed(shelf, question)
     assert len(found) == 12
@@ -217,7 +217,7 @@ def test_a_walk_is_brute_force(
     question = related(question, persons, groups, draw)
     shelf = shelf_of(persons, groups, draw)
     shelf.before.clear()
-    book = Book(shelf, LEDGER, TENANT, at_once=1)
+    book = Book(shelf, LEDGER, TENANT, parallelism=1)
     with circumstances(draw):
         found = [person.id for page in walked(book, (question,), draw) for person in page]
     assert found == listed(shelf, question)
@@ -249,7 +249,7 @@ def test_a_walk_while_everything_changes(
     seen: list[str] = []
     orders: list[tuple[dt.datetime, str]] = []
     with circumstances(draw):
-        for page in walked(Book(shelf, LEDGER, TENANT, at_once=1), (question,), draw):
+        for page in walked(Book(shelf, LEDGER, TENANT, parallelism=1), (question,), draw):
             names = group_names(shelf)
             for person in page:
                 assert oracle.finds(person, names)
@@ -275,7 +275,7 @@ def test_who_is_made_anew_is_shown_in_the_new_place(draw: random.Random) -> None
     shelf = shelf_of([Person(id=f"p{number}", name="ab") for number in range(6)], [], draw)
     edits = [Person(id=f"p{draw.randint(0, 7)}", name="ab") for _ in range(10)]
     orders: list[tuple[dt.datetime, str]] = []
-    book = Book(shelf, LEDGER, TENANT, at_once=1)
+    book = Book(shelf, LEDGER, TENANT, parallelism=1)
     for page in walked(book, (Person.begins("ab"),), draw):
         orders += [(person.created_at, person.id) for person in page]
         for _ in range(min(len(edits), draw.randint(0, 3))):
@@ -316,7 +316,7 @@ def test_a_person_of_nothing_but_delimiters_is_found_and_nothing_else() -> None:
     shelf.before.clear()
     for question in (Person.begins, Person.inside, Person.sparse):
         for keyword in ("#", "##", "#2", "$", "$23", "2", "a#"):
-            pages = walked(Book(shelf, LEDGER, TENANT, at_once=1), (question(keyword),), draw)
+            pages = walked(Book(shelf, LEDGER, TENANT, parallelism=1), (question(keyword),), draw)
             found = [person.id for page in pages for person in page]
             assert found == listed(shelf, question(keyword))
 
@@ -330,7 +330,9 @@ def test_rows_of_one_item_may_fill_more_than_a_block() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pager, "UNITS", 2.5)
         for keyword in ("aaab", "aaau", "aaaz"):
-            pages = walked(Book(shelf, LEDGER, TENANT, at_once=1), (Person.begins(keyword),), draw)
+            pages = walked(
+                Book(shelf, LEDGER, TENANT, parallelism=1), (Person.begins(keyword),), draw
+            )
             found = [person.id for page in pages for person in page]
             assert found == listed(shelf, Person.begins(keyword))
 

@@ -12,37 +12,35 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-from daicho.book.figures import TotalsMixin
-from daicho.book.sections import SectionsMixin, SectionTools
-from daicho.declare.entity import E
-from daicho.declare.queries import ItemRef, ListQuery
-from daicho.declare.results import Chart, ForgetVersionsResult, Page
-from daicho.declare.stored_objects import list_object_fields
+from daicho.book.tools import BookTools
+from daicho.declare.entity import E, Entity
+from daicho.declare.queries import ItemRef, ListQuery, RankingQuery, SectionRef, TotalQuery
+from daicho.declare.results import (
+    Chart,
+    ForgetVersionsResult,
+    Page,
+    Score,
+    SectionValue,
+    VoteResult,
+)
+from daicho.declare.split import find_split_field
+from daicho.declare.stored_objects import SignedRequest, list_object_fields
 from daicho.errors import Conflict, Invalid, NotFound, UnavailableError
 from daicho.items.mapper import to_item
 from daicho.items.projection import View, ViewPage, build_view, list_attributes
-from daicho.layout.base_item import is_expired
 from daicho.plan import Ledger, list_key_fields
-from daicho.query.key_resolver import KeyResolver, display_name
-from daicho.query.page_reader import PageReader
+from daicho.query.key_resolver import display_name
 from daicho.query.paging import MAX_PAGE_ITEMS, check_limit
-from daicho.query.totals import Totals
 from daicho.runtime.clock import utc_now
-from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_cache import ItemCache
-from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
-from daicho.write.counter_writer import CounterSettings, CounterWriter
+from daicho.write.counter_writer import CounterSettings
 from daicho.write.idempotency import HEADER, IdempotentRequest, StoredAnswer
-from daicho.write.item_writer import ItemWriter
-from daicho.write.object_writer import ObjectWriter
 from daicho.write.transaction import Transaction
 
-__all__ = ["MAX_PAGE_ITEMS", "Book", "Chart", "Page"]
 
-
-class Book(TotalsMixin, SectionsMixin):
+class Book:
     """One tenant's part of the table. Make one for each request: it remembers what it has read."""
 
     def __init__(
@@ -53,60 +51,58 @@ class Book(TotalsMixin, SectionsMixin):
         *,
         clock: Callable[[], dt.datetime] = utc_now,
         memory: ItemCache | None = None,
-        adding: CounterSettings | None = None,
-        at_once: int = 8,
+        counter_settings: CounterSettings | None = None,
+        parallelism: int = 8,
         bucket: Callable[[], Bucket] | None = None,
     ) -> None:
-        """``memory`` is shared by the books of a process; ``adding`` is for fast counters.
+        """``memory`` is shared by the books of a process.
 
-        ``at_once``: requests made in parallel; ``bucket``: of the objects of items.
+        ``parallelism``: requests made at the same time; ``bucket``: of the objects of items.
         """
         self.tenant = tenant
         self._table, self._ledger, self._clock = table, ledger, clock
-        self._places = KeyResolver(table, ledger, tenant, clock, memory)
-        self._counters = CounterWriter(table, self._places, adding, clock)
-        self._writer = ItemWriter(ledger, tenant, self._places, table, clock)
-        self._splits = SectionTools.build(table, self._writer, clock, at_once)
-        self._objects = ObjectWriter(self._writer, clock, bucket)
-        self._history = self._writer.history
-        self._pages = PageReader(
-            table, ledger, tenant, self._places, self._history, self._now, at_once, memory
+        self._tools = BookTools(
+            table, ledger, tenant, clock, memory, counter_settings, parallelism, bucket
         )
-        self._figures = Totals(table, ledger, tenant)
+        self._votes = 0
 
-    def find(self, one: ItemRef[E], *, consistent: bool = True, max_age: float = 0.0) -> E | None:
+    def find(self, ref: ItemRef[E], *, consistent: bool = True, max_age: float = 0.0) -> E | None:
         """One item, or None if there is none or it has expired.
 
         ``max_age``: the item as it was at most so many seconds ago is sufficient. Each function
         instance then reads it once in that time for all requests that need it.
         """
-        image = self._read(one, consistent=consistent, max_age=max_age)
-        return None if image is None else self._splits.read_item(one.entity, image)
+        image = self._tools.reader.find_image(ref, consistent=consistent, max_age=max_age)
+        if image is None:
+            return None
+        if find_split_field(ref.entity) is None:
+            return to_item(ref.entity, image)
+        return self._tools.sections.read_item(ref.entity, image)
 
-    def get(self, one: ItemRef[E], *, max_age: float = 0.0) -> E:
+    def get(self, ref: ItemRef[E], *, max_age: float = 0.0) -> E:
         """One item; as it was at most ``max_age`` seconds ago (see `find`).
 
         Raises:
             NotFound: there is none, or it has expired.
         """
-        item = self.find(one, max_age=max_age)
+        item = self.find(ref, max_age=max_age)
         if item is None:
-            raise NotFound(f"no {display_name(one)}")
+            raise NotFound(f"no {display_name(ref)}")
         return item
 
-    def view(self, one: ItemRef[E], *names: str) -> View:
+    def view(self, ref: ItemRef[E], *names: str) -> View:
         """Some fields of an item. DynamoDB sends less, but reads as many units.
 
         Raises:
             NotFound: there is none, or it has expired.
         """
-        image = self._read(one, names=list_attributes(names))
+        image = self._tools.reader.find_image(ref, names=list_attributes(names))
         if image is None:
-            raise NotFound(f"no {display_name(one)}")
-        return build_view(one.entity, image, names)
+            raise NotFound(f"no {display_name(ref)}")
+        return build_view(ref.entity, image, names)
 
     def page(
-        self, *many: ListQuery[E], limit: int = MAX_PAGE_ITEMS, cursor: str | None = None
+        self, *queries: ListQuery[E], limit: int = MAX_PAGE_ITEMS, cursor: str | None = None
     ) -> Page[E]:
         """A page of one list, or of several lists of one entity merged in order, each item once.
 
@@ -118,45 +114,37 @@ class Book(TotalsMixin, SectionsMixin):
             Invalid: a limit that is not 1 to 100, or a value that its field does not take.
         """
         check_limit(limit)
-        images, end = self._pages.read_page(many, limit, cursor)
-        return Page([to_item(many[0].entity, image) for image in images], end)
+        images, end = self._tools.pages.read_page(queries, limit, cursor)
+        return Page([to_item(queries[0].entity, image) for image in images], end)
 
     def views(
         self,
-        *many: ListQuery[E],
+        *queries: ListQuery[E],
         names: Sequence[str],
         limit: int = MAX_PAGE_ITEMS,
         cursor: str | None = None,
     ) -> ViewPage:
         """Like `page`, some fields of each item: from the index alone where its rows copy them."""
         check_limit(limit)
-        images, end = self._pages.read_page(many, limit, cursor, names)
-        return ViewPage([build_view(many[0].entity, image, names) for image in images], end)
+        images, end = self._tools.pages.read_page(queries, limit, cursor, names)
+        return ViewPage([build_view(queries[0].entity, image, names) for image in images], end)
 
-    def pages(self, many: Sequence[ListQuery[E]], *, limit: int = MAX_PAGE_ITEMS) -> list[Page[E]]:
+    def pages(
+        self, queries: Sequence[ListQuery[E]], *, limit: int = MAX_PAGE_ITEMS
+    ) -> list[Page[E]]:
         """The first page of each of these lists, read at once."""
-        if not many:
+        if not queries:
             return []
-        with ThreadPoolExecutor(min(self._pages.at_once, len(many))) as pool:
-            return list(pool.map(lambda query: self.page(query, limit=limit), many))
+        with ThreadPoolExecutor(min(self._tools.parallelism, len(queries))) as pool:
+            return list(pool.map(lambda query: self.page(query, limit=limit), queries))
 
-    def find_all(self, ones: Sequence[ItemRef[E]], *, consistent: bool = False) -> list[E | None]:
-        """Items in the order of ``ones``; None for each that does not exist.
+    def find_all(self, refs: Sequence[ItemRef[E]], *, consistent: bool = False) -> list[E | None]:
+        """Items in the order of ``refs``; None for each that does not exist.
 
         Raises:
             UnprocessedError: DynamoDB did not process all of them in time.
         """
-        keys = [self._places.resolve_key(one) for one in ones]
-        table_keys = [key for key in keys if key is not None]
-        stored_images = self._table.batch_get(table_keys, consistent=consistent).require_all()
-        now = self._now()
-        whole = self._history.read_contents(stored_images)
-        images_by_key: dict[ItemKey, Image | None] = {**whole, **self._places.pending}
-        images = [None if key is None else images_by_key.get(key) for key in keys]
-        return [
-            None if image is None or is_expired(image, now) else to_item(one.entity, image)
-            for one, image in zip(ones, images, strict=True)
-        ]
+        return self._tools.reader.find_all(refs, consistent=consistent)
 
     def create(self, item: E) -> E:
         """Store a new item.
@@ -169,7 +157,7 @@ class Book(TotalsMixin, SectionsMixin):
             ReferenceNotFound: no item to copy a field from, or that must exist.
             Invalid: the item cannot be stored, or nothing could be derived from it.
         """
-        return self._choose_writer(type(item)).create(item)
+        return self._tools.choose_writer(type(item)).create(item)
 
     def create_once(self, item: E, *fields: str) -> E:
         """Store a new item under a key that identifies one request: a repeat gives the item.
@@ -181,7 +169,7 @@ class Book(TotalsMixin, SectionsMixin):
             ReferenceNotFound: no item to copy a field from, or that must exist.
         """
         try:
-            return self._writer.create(item)
+            return self._tools.writer.create(item)
         except Conflict:
             names = list_key_fields(self._ledger.current_generation(type(item).__name__).plan)
             existing = self.find(ItemRef(type(item), tuple(getattr(item, name) for name in names)))
@@ -208,12 +196,12 @@ class Book(TotalsMixin, SectionsMixin):
             ReferenceNotFound: no item to copy a field from, or that must exist.
             Invalid: the item cannot be stored, or nothing could be derived from it.
         """
-        return self._choose_writer(type(item)).put(
+        return self._tools.choose_writer(type(item)).put(
             item, if_match=if_match, if_none_match=if_none_match
         )
 
     def change(
-        self, one: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | None = None
+        self, ref: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | None = None
     ) -> E:
         """Change some fields of an item.
 
@@ -229,21 +217,21 @@ class Book(TotalsMixin, SectionsMixin):
             Raced: other writers were faster, again and again.
             Invalid: an unknown field, a wrong value, a key field or one that is set only once.
         """
-        return self._writer.change(one, changes, if_match=if_match)
+        return self._tools.writer.change(ref, changes, if_match=if_match)
 
-    def delete(self, one: ItemRef[E], *, if_match: int | None = None) -> None:
+    def delete(self, ref: ItemRef[E], *, if_match: int | None = None) -> None:
         """Remove an item.
 
         Raises:
             NotFound: there is none, or it has expired.
             PreconditionFailed: not of version ``if_match``.
         """
-        removing = (
-            self._objects if list_object_fields(one.entity) else self._choose_writer(one.entity)
-        )
-        removing.delete(one, if_match=if_match)
+        if list_object_fields(ref.entity):
+            self._tools.object_writer.delete(ref, if_match=if_match)
+        else:
+            self._tools.choose_writer(ref.entity).delete(ref, if_match=if_match)
 
-    def restore(self, one: ItemRef[E], *, if_match: int | None = None) -> E:
+    def restore(self, ref: ItemRef[E], *, if_match: int | None = None) -> E:
         """Write a version of an item (``Article.versions.at("a", version=3)``) as its newest.
 
         The values that are set once stay as they are, unless the item was deleted. Then all of
@@ -255,9 +243,9 @@ class Book(TotalsMixin, SectionsMixin):
             Invalid: a value of the version is no longer admitted.
             Raced: other writers were faster, again and again.
         """
-        return self._writer.restore(one, if_match=if_match)
+        return self._tools.writer.restore(ref, if_match=if_match)
 
-    def forget(self, one: ItemRef[E]) -> ForgetVersionsResult:
+    def forget(self, ref: ItemRef[E]) -> ForgetVersionsResult:
         """Remove the versions of an item but the newest, oldest first, a thousand at most.
 
         All versions of a deleted item are removed.
@@ -265,7 +253,7 @@ class Book(TotalsMixin, SectionsMixin):
         Raises:
             NotFound: such an item never existed.
         """
-        return self._history.forget_versions(one)
+        return self._tools.history.forget_versions(ref)
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
@@ -280,7 +268,7 @@ class Book(TotalsMixin, SectionsMixin):
             Raced: others changed one of the items; nothing was written. The API tries it again.
             Invalid: over 100 items, or 4 MB.
         """
-        with self._writer.transaction() as transaction:
+        with self._tools.writer.transaction() as transaction:
             yield transaction
 
     def once(self, request: IdempotentRequest, answer: Callable[[], StoredAnswer]) -> StoredAnswer:
@@ -293,54 +281,118 @@ class Book(TotalsMixin, SectionsMixin):
             Invalid: the key was used for another request, or in `transaction`.
             Raced: as in `transaction`; or the same request is in progress.
         """
-        stored_answer = self._find_answer(request)
+        stored_answer = request.find_answer(self._table, self.tenant, self._clock())
         if stored_answer is not None:
             return stored_answer
         try:
-            with self._writer.transaction() as transaction:
+            with self._tools.writer.transaction() as transaction:
                 given = answer()
                 transaction.record = request.build_record(self.tenant, given, self._clock())
         except UnavailableError:
             # The writes may have succeeded, and only the answer of DynamoDB was lost.
-            stored_answer = self._find_answer(request)
+            stored_answer = request.find_answer(self._table, self.tenant, self._clock())
             if stored_answer is None:
                 raise
             return stored_answer
         return given
 
+    def find_section(self, ref: SectionRef[Any]) -> SectionValue | None:
+        """One section (``Document.split(id, section="summary")``), or None.
+
+        Raises:
+            NotFound: there is no such item.
+        """
+        return self._tools.sections.find_section(ref)
+
+    def section(self, ref: SectionRef[Any]) -> SectionValue:
+        """One section.
+
+        Raises:
+            NotFound: there is no such item, or it has no such section.
+        """
+        section = self.find_section(ref)
+        if section is None:
+            raise NotFound(f"no section {ref.name!r} in {display_name(ref.item)}")
+        return section
+
+    def put_section(
+        self, ref: SectionRef[Any], value: Any, *, if_match: int | None = None
+    ) -> SectionValue:
+        """Create or replace one section, and no other.
+
+        The item gets its next version. Two concurrent changes of the item, or of two of its
+        sections, happen one after the other, and neither is lost. A new section comes last.
+
+        Raises:
+            NotFound: there is no such item.
+            PreconditionFailed: the section is not of version ``if_match``.
+            Invalid: it cannot be stored, or there is no room for it.
+            Raced: other writers change the item all the time.
+        """
+        return self._tools.section_writer.put(ref, value, if_match=if_match)
+
+    def remove_section(self, ref: SectionRef[Any], *, if_match: int | None = None) -> int:
+        """Remove one section; returns the item's new version.
+
+        Raises:
+            NotFound: there is no such item, or it has no such section.
+            PreconditionFailed, Raced: as in `put_section`.
+        """
+        return self._tools.section_writer.remove(ref, if_match=if_match)
+
+    def sign_upload(self, item: Entity, field: str) -> SignedRequest:
+        """Sign a request that puts the object of an item: valid once, for 15 minutes."""
+        return self._tools.objects.sign_upload(item, field)
+
+    def sign_download(self, item: Entity, field: str) -> SignedRequest:
+        """Sign a request that gets the object of an item: valid for an hour."""
+        return self._tools.objects.sign_download(item, field)
+
+    def add(self, query: TotalQuery) -> VoteResult:
+        """Count one vote of a fast counter's group (``Ballot.likes(poll, candidate)``).
+
+        It may be ``unknown`` whether it was counted. The caller must learn this.
+
+        Raises:
+            NotFound: the item that the counter counts within does not exist, if it was looked up.
+            Invalid: a value that its field does not take.
+            ThrottledError: it was not counted: slot after slot was busy.
+            UnavailableError: it was not counted: the table could not be reached.
+        """
+        if self._tools.get_transaction() is not None:
+            raise Invalid("a fast counter cannot tell a repeat", field=HEADER)
+        result = self._tools.totals.add_vote(query)
+        self._votes += 1  # a repeated request would count it twice
+        return result
+
+    def read(self, query: TotalQuery, *, live: bool = False, ranked: bool = False) -> Score:
+        """A group's total, as rolled up last; if ``live``, all that was counted up to now.
+
+        ``ranked``: with its rank, which is None for zero items and where it is ``beyond`` 10,000.
+        """
+        return self._tools.totals.read_score(query, live=live, ranked=ranked)
+
+    def top(
+        self,
+        query: RankingQuery,
+        *,
+        limit: int = MAX_PAGE_ITEMS,
+        cursor: str | None = None,
+        live: bool = False,
+    ) -> Chart:
+        """The groups of a ranking, highest first, ties by id.
+
+        ``live`` sums up to 100 members as they are. For an aggregate, a member that was never
+        rolled up is not among them. A caller that has the ids of the members should therefore
+        `read` each of them live.
+
+        Raises:
+            BadCursor: a cursor of another question or tenant.
+            Invalid: a limit that is not 1 to 100, or ``live`` for more than 100 members.
+        """
+        return self._tools.totals.read_chart(query, limit=limit, cursor=cursor, live=live)
+
     @property
     def has_no_writes(self) -> bool:
         """Whether nothing was written through it, so that the request may be tried again."""
-        return not self._writer.sender.attempted
-
-    def _read(
-        self,
-        one: ItemRef[E],
-        *,
-        consistent: bool = True,
-        max_age: float = 0.0,
-        names: Sequence[str] = (),
-    ) -> Image | None:
-        if one.version is not None:
-            return self._history.find_version(one)
-        key = self._places.resolve_key(one)
-        if key is None:
-            return None
-        if key in self._places.pending:
-            return self._places.find_image(key)
-        if one.entity.versioned_ == "pointer":
-            return self._history.find_newest(one, consistent=consistent)
-        if names:
-            image = self._table.get_attributes(key, names)
-        elif consistent and (max_age or any(s.frozen for s in one.entity.fields_.values())):
-            return self._places.find_image(key, max_age)
-        else:
-            image = self._table.get(key, consistent=consistent)
-        return None if image is None or is_expired(image, self._now()) else image
-
-    def _find_answer(self, request: IdempotentRequest) -> StoredAnswer | None:
-        record = self._table.get(request.build_key(self.tenant), consistent=True)
-        return request.read_answer(record, self._clock())
-
-    def _now(self) -> int:
-        return int(self._clock().timestamp())
+        return not self._votes and not self._tools.has_attempted_writes

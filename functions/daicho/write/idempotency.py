@@ -21,6 +21,7 @@ from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import EMPTY_SORT_KEY, ItemKey
 from daicho.storage.requests import Put
+from daicho.storage.table import Table
 
 HEADER = "Idempotency-Key"
 KEPT_SECONDS = 24 * 60 * 60
@@ -57,6 +58,14 @@ class IdempotentRequest:
     def build_key(self, tenant: str) -> ItemKey:
         """The key of the record: one item collection per request key, so that none is hot."""
         return ItemKey(keys.render(tenant, OWNER, self.key), EMPTY_SORT_KEY)
+
+    def find_answer(self, table: Table, tenant: str, now: dt.datetime) -> StoredAnswer | None:
+        """The stored answer of the request; None if the request was not executed.
+
+        Raises:
+            Invalid: the key was used for another request.
+        """
+        return self.read_answer(table.get(self.build_key(tenant), consistent=True), now)
 
     def read_answer(self, record: Image | None, now: dt.datetime) -> StoredAnswer | None:
         """The answer in the request's record; None if the request was not executed.

@@ -55,15 +55,12 @@ class ItemWriter(ItemBuilder):
 
     table: Table
     clock: Callable[[], dt.datetime]
+    history: VersionHistory
     sender: Sender = field(init=False)
     open: Transaction | None = field(default=None, init=False)
-    history: VersionHistory = field(init=False)
 
     def __post_init__(self) -> None:
         self.sender = Sender(self.table, self.places.memory)
-        self.history = VersionHistory(
-            self.table, self.ledger, self.tenant, self.places, lambda: _to_seconds(self.clock())
-        )
 
     def commit(self, writes: Sequence[Write]) -> None:
         """Do all of these writes or none; as parts of the open transaction, if there is one.

@@ -80,7 +80,9 @@ def test_a_vote_is_not_cast_again_with_its_request(served: Served, here: Instanc
                 raise error
 
         here.once.after = answer
-        book = Book(served.table, Ledger.load(), "acme", adding=CounterSettings(here.once))
+        book = Book(
+            served.table, Ledger.load(), "acme", counter_settings=CounterSettings(here.once)
+        )
         assert book.has_no_writes
         assert book.add(Ballot.likes(poll, "red")).counted == counted
         assert not book.has_no_writes
@@ -89,7 +91,7 @@ def test_a_vote_is_not_cast_again_with_its_request(served: Served, here: Instanc
         raise ThrottledError("slow down")
 
     here.once.before = throttle
-    book = Book(served.table, Ledger.load(), "acme", adding=CounterSettings(here.once))
+    book = Book(served.table, Ledger.load(), "acme", counter_settings=CounterSettings(here.once))
     with pytest.raises(ThrottledError):
         book.add(Ballot.likes(poll, "red"))
     assert book.has_no_writes

@@ -183,7 +183,7 @@ def test_a_forged_cursor_leads_nowhere_else(
         ("/artists?name=dav", Artist.search("dav")),
     ):
         reach = RelatedSearch(served.table, Ledger.load(), "globex", 0)
-        asked = book._pages.plan_lists([question], 100, reach).question
+        asked = book._tools.pages.plan_lists([question], 100, reach).question
         forged = CursorBinding("globex", asked).write_cursor(CursorPosition(order, list))
         sign = "&" if "?" in url else "?"
         answer = globex("GET", f"{url}{sign}cursor={forged}")

@@ -354,7 +354,7 @@ def test_nothing_is_lost_or_made_between_many(shelf: Shelf) -> None:
 def test_writes_of_ones_own(shelf: Shelf) -> None:
     """What a feature builds itself goes the same way: alone, together, or in who opened it."""
     book = shelf.book()
-    writer = book._writer
+    writer = book._tools.writer
     image = {"PK": {"S": "one#x"}, "SK": {"S": "-"}, "n": {"N": "1"}}
     there, nowhere = "attribute_exists(PK)", "attribute_not_exists(PK)"
     key = Put(image, nowhere)

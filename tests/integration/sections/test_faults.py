@@ -126,7 +126,7 @@ def test_a_write_that_fails_anywhere_is_done_wholly_or_not_at_all(
         faulty.at, faulty.way = at, way
         answered = True
         try:
-            write(Book(faulty, LEDGER, "acme", at_once=1))
+            write(Book(faulty, LEDGER, "acme", parallelism=1))
         except (DaichoError, Died):
             answered = False
         found = whole.find(ONE)

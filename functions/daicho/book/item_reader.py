@@ -1,0 +1,70 @@
+"""Reads single items of one tenant, for a `Book`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from daicho.declare.entity import E
+from daicho.declare.queries import ItemRef
+from daicho.items.mapper import to_item
+from daicho.layout.base_item import is_expired
+from daicho.query.key_resolver import KeyResolver
+from daicho.query.version_history import VersionHistory
+from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
+from daicho.storage.table import Table
+
+
+@dataclass(frozen=True)
+class ItemReader:
+    """Items as they are stored, or as the open transaction leaves them. ``now``: epoch seconds."""
+
+    table: Table
+    places: KeyResolver
+    history: VersionHistory
+    now: Callable[[], int]
+
+    def find_image(
+        self,
+        ref: ItemRef[Any],
+        *,
+        consistent: bool = True,
+        max_age: float = 0.0,
+        names: Sequence[str] = (),
+    ) -> Image | None:
+        """The image of an item or of one of its versions; None if there is none, or it expired.
+
+        ``max_age`` is in seconds (see `Book.find`); ``names``: only these attributes.
+        """
+        if ref.version is not None:
+            return self.history.find_version(ref)
+        key = self.places.resolve_key(ref)
+        if key is None:
+            return None
+        if key in self.places.pending:
+            return self.places.find_image(key)
+        if ref.entity.versioned_ == "pointer":
+            return self.history.find_newest(ref, consistent=consistent)
+        if names:
+            image = self.table.get_attributes(key, names)
+        elif consistent and (max_age or any(s.frozen for s in ref.entity.fields_.values())):
+            return self.places.find_image(key, max_age)
+        else:
+            image = self.table.get(key, consistent=consistent)
+        return None if image is None or is_expired(image, self.now()) else image
+
+    def find_all(self, refs: Sequence[ItemRef[E]], *, consistent: bool) -> list[E | None]:
+        """See `Book.find_all`."""
+        keys = [self.places.resolve_key(ref) for ref in refs]
+        table_keys = [key for key in keys if key is not None]
+        stored_images = self.table.batch_get(table_keys, consistent=consistent).require_all()
+        now = self.now()
+        contents = self.history.read_contents(stored_images)
+        images_by_key: dict[ItemKey, Image | None] = {**contents, **self.places.pending}
+        images = [None if key is None else images_by_key.get(key) for key in keys]
+        return [
+            None if image is None or is_expired(image, now) else to_item(ref.entity, image)
+            for ref, image in zip(refs, images, strict=True)
+        ]

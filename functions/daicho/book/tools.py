@@ -1,0 +1,141 @@
+"""What a `Book` reads and writes with; each tool is created when it is first needed."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from daicho.book.item_reader import ItemReader
+from daicho.book.sections import BookSections
+from daicho.book.totals import BookTotals
+from daicho.declare.entity import Entity
+from daicho.declare.split import find_split_field
+from daicho.plan import Ledger
+from daicho.query.item_objects import ItemObjects
+from daicho.query.key_resolver import KeyResolver
+from daicho.query.page_reader import PageReader
+from daicho.query.totals import Totals
+from daicho.query.version_history import VersionHistory
+from daicho.storage.bucket import Bucket
+from daicho.storage.item_cache import ItemCache
+from daicho.storage.table import Table
+from daicho.write.counter_writer import CounterSettings, CounterWriter
+from daicho.write.document_writer import DocumentWriter
+from daicho.write.item_writer import ItemWriter
+from daicho.write.object_writer import ObjectWriter
+from daicho.write.section_staging import SectionStaging
+from daicho.write.section_writer import SectionWriter
+from daicho.write.transaction import Transaction
+
+
+@dataclass(frozen=True)
+class BookTools:
+    """The tools of one tenant's `Book`, which share its key resolver and its open transaction.
+
+    A request that only reads creates nothing that writes. ``memory``: a cache that other requests
+    share; ``parallelism``: requests made at the same time; ``bucket``: of the objects of items.
+    """
+
+    table: Table
+    ledger: Ledger
+    tenant: str
+    clock: Callable[[], dt.datetime]
+    memory: ItemCache | None
+    counter_settings: CounterSettings | None
+    parallelism: int
+    bucket: Callable[[], Bucket] | None
+
+    @cached_property
+    def places(self) -> KeyResolver:
+        """Computes the keys of items."""
+        return KeyResolver(self.table, self.ledger, self.tenant, self.clock, self.memory)
+
+    @cached_property
+    def history(self) -> VersionHistory:
+        """Reads and removes versions of items."""
+        return VersionHistory(self.table, self.ledger, self.tenant, self.places, self._now)
+
+    @cached_property
+    def reader(self) -> ItemReader:
+        """Reads single items."""
+        return ItemReader(self.table, self.places, self.history, self._now)
+
+    @cached_property
+    def pages(self) -> PageReader:
+        """Reads pages of lists."""
+        return PageReader(
+            self.table,
+            self.ledger,
+            self.tenant,
+            self.places,
+            self.history,
+            self._now,
+            self.parallelism,
+            self.memory,
+        )
+
+    @cached_property
+    def sections(self) -> BookSections:
+        """Reads sections of split items."""
+        return BookSections(self.table, self.places, self.get_transaction)
+
+    @cached_property
+    def totals(self) -> BookTotals:
+        """Reads totals and rankings, and counts votes."""
+        totals = Totals(self.table, self.ledger, self.tenant)
+        counters = CounterWriter(self.table, self.places, self.counter_settings, self.clock)
+        return BookTotals(self.tenant, self.table, totals, counters)
+
+    @cached_property
+    def objects(self) -> ItemObjects:
+        """Signs requests for the objects of items."""
+        return ItemObjects(self.ledger, self.places, self.clock, self.bucket)
+
+    @cached_property
+    def writer(self) -> ItemWriter:
+        """Writes items."""
+        return ItemWriter(
+            self.ledger, self.tenant, self.places, self.table, self.clock, self.history
+        )
+
+    @cached_property
+    def object_writer(self) -> ObjectWriter:
+        """Removes items that have objects."""
+        return ObjectWriter(self.writer, self.objects, self.clock)
+
+    @cached_property
+    def section_writer(self) -> SectionWriter:
+        """Writes single sections of split items."""
+        return SectionWriter(self._section_staging)
+
+    def choose_writer(self, entity: type[Entity]) -> ItemWriter | DocumentWriter:
+        """The writer of whole items of an entity."""
+        if find_split_field(entity) is None:
+            return self.writer
+        return DocumentWriter(self._section_staging)
+
+    def get_transaction(self) -> Transaction | None:
+        """The open transaction. There is none before something is written."""
+        writer = self._get_used_writer()
+        return None if writer is None else writer.open
+
+    @property
+    def has_attempted_writes(self) -> bool:
+        """Whether a request was sent that writes items."""
+        writer = self._get_used_writer()
+        return writer is not None and bool(writer.sender.attempted)
+
+    @cached_property
+    def _section_staging(self) -> SectionStaging:
+        return SectionStaging(self.table, self.writer, self.clock, self.parallelism)
+
+    def _get_used_writer(self) -> ItemWriter | None:
+        """The writer, if anything has used it."""
+        writer: ItemWriter | None = vars(self).get("writer")
+        return writer
+
+    def _now(self) -> int:
+        """The time in epoch seconds."""
+        return int(self.clock().timestamp())

@@ -1,0 +1,57 @@
+"""Votes, totals and rankings of one tenant, for a `Book`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from daicho.declare.queries import RankingQuery, TotalQuery
+from daicho.declare.results import Chart, Score, VoteResult
+from daicho.derive.contributions import Amount
+from daicho.query.paging import CursorBinding, CursorPosition, check_limit
+from daicho.query.totals import Totals
+from daicho.storage.table import Table
+from daicho.tally.reader import read_live_amount
+from daicho.write.counter_writer import CounterWriter
+
+
+@dataclass(frozen=True)
+class BookTotals:
+    """Reads the totals of one tenant, as rolled up or live, and counts votes."""
+
+    tenant: str
+    table: Table
+    totals: Totals
+    counters: CounterWriter
+
+    def add_vote(self, query: TotalQuery) -> VoteResult:
+        """See `Book.add`."""
+        group = self.totals.resolve_group(query.entity, query.aggregate, query.within)
+        return self.counters.add_vote(query.entity, group, group.render_by(query))
+
+    def read_score(self, query: TotalQuery, *, live: bool, ranked: bool) -> Score:
+        """See `Book.read`."""
+        group = self.totals.resolve_group(query.entity, query.aggregate, query.within)
+        by, amount = group.render_by(query), None
+        if live and group.counter is not None:
+            amount = self.counters.read_live(query.entity, group).get(by, Amount())
+        elif live:
+            amount = read_live_amount(self.table, group.render_tally(by))
+        return self.totals.read_score(group, by, amount, ranked=ranked and group.aggregate.ranked)
+
+    def read_chart(
+        self, query: RankingQuery, *, limit: int, cursor: str | None, live: bool
+    ) -> Chart:
+        """See `Book.top`."""
+        check_limit(limit)
+        group = self.totals.resolve_group(query.entity, query.aggregate, query.within)
+        binding = CursorBinding(self.tenant, ("live" if live else "top", group.list_rankings[0]))
+        start: CursorPosition | None = binding.read_cursor(cursor)
+        if not live:
+            scores, end = self.totals.read_top(group, start, limit)
+        else:
+            if group.counter is not None:
+                amounts = self.counters.read_live(query.entity, group)
+            else:
+                amounts = self.totals.read_members_live(group)
+            scores, end = self.totals.rank_amounts(amounts, start, limit)
+        return Chart(scores, binding.write_cursor(end))
