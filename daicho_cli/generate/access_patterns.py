@@ -79,21 +79,21 @@ def render_access_patterns(daicho: Daicho, ledger: Ledger) -> str:
     }
     sections: dict[str, list[Row]] = {domain.name: [] for domain in daicho.domains}
     for operation in build_operations(daicho):
-        for choice in operation.choices:
-            needed = sorted(choice.required, key=lambda parameter: parameter.name)
+        for variant in operation.variants:
+            needed = sorted(variant.required, key=lambda parameter: parameter.name)
             query = "&".join(f"{parameter.name}={parameter.only}" for parameter in needed)
             route = f"`{operation.method} {operation.path}{'?' + query if query else ''}`"
-            function = functions.get(choice.name)
+            function = functions.get(variant.name)
             if function is None:
-                row: Row = (f"`{choice.name}`", *_describe_entity(choice.name, daicho, ledger))
+                row: Row = (f"`{variant.name}`", *_describe_entity(variant.name, daicho, ledger))
             else:
                 row = _find_row(function, daicho, ledger)
             sections.setdefault(operation.tag, []).append((route, *row))
     for operation in build_admin_operations():
-        for choice in operation.choices:
+        for variant in operation.variants:
             route = f"`{operation.method} {operation.path}`"
-            question = f"{choice.summary} (role `{operation.role}`): `{choice.name}`"
-            key, reads = ADMINISTERED[choice.name]
+            question = f"{variant.summary} (role `{operation.role}`): `{variant.name}`"
+            key, reads = ADMINISTERED[variant.name]
             row = (route, question, "table", f"PK `{key.pk}`, SK `{key.sk}`", reads)
             sections.setdefault(operation.tag, []).append(row)
     pages = [HEAD]

@@ -34,9 +34,9 @@ def named(operation: Operation) -> str:
 def url_of(operation: Operation, id: str = "x", **query: str) -> str:
     """A good URL of an operation: its first query that takes ``query``, with good values."""
     path = VARIABLE.sub(lambda found: segment(IDS.get(found[1], id)), operation.path)
-    fitting = (each for each in operation.choices if set(query) <= each.allowed)
-    choice = next(fitting, operation.choices[0])
-    asked = {name: VALUES.get(name, "x") for name in sorted(choice.needed)} | query
+    fitting = (each for each in operation.variants if set(query) <= each.allowed)
+    variant = next(fitting, operation.variants[0])
+    asked = {name: VALUES.get(name, "x") for name in sorted(variant.needed)} | query
     pairs = "&".join(f"{name}={segment(value)}" for name, value in asked.items())
     return f"{path}?{pairs}" if pairs else path
 

@@ -182,4 +182,4 @@ def serve(*domains: Domain, book: FakeBook | None = None) -> Client:
 def routes(*domains: Domain) -> dict[str, list[str]]:
     """The queries of each route of these domains."""
     found = build_operations(Daicho(*domains))
-    return {f"{each.method} {each.path}": [str(c) for c in each.choices] for each in found}
+    return {f"{each.method} {each.path}": [str(c) for c in each.variants] for each in found}

@@ -36,4 +36,4 @@ def served(path: str, declaration: Any, **options: Any) -> list[str]:
     domain = Domain("toys", Shelf, Event)
     domain.mount(path, declaration, **options)
     (operation,) = build_operations(Daicho(domain))
-    return [f"{operation.path}{choice}" for choice in operation.choices]
+    return [f"{operation.path}{choice}" for choice in operation.variants]

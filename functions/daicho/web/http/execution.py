@@ -109,7 +109,7 @@ class Execution:
         variant = self.operation.find_variant(given)
         if variant is not None:
             return variant
-        variants = self.operation.choices
+        variants = self.operation.variants
         names = frozenset().union(*(variant.allowed for variant in variants))
         unknown = [(name, "unknown parameter") for name in sorted(given - names)]
         detail = "; ".join(f"unknown parameter {name!r}" for name, _ in unknown)

@@ -119,7 +119,7 @@ class Operation:
     method: str
     path: str
     tag: str
-    choices: list[QueryVariant]
+    variants: list[QueryVariant]
     variables: tuple[Parameter, ...] = ()
     headers: tuple[Parameter, ...] = ()
     body: type[BaseModel] | None = None
@@ -147,33 +147,35 @@ class Operation:
 
     @property
     def parameters(self) -> dict[str, Parameter]:
-        """The query parameters of all choices by name.
+        """The query parameters of all variants by name.
 
         Raises:
-            DeclarationError: two choices mean different types by one name.
+            DeclarationError: two variants mean different types by one name.
         """
         query_parameters: dict[str, Parameter] = {}
-        for choice in self.choices:
-            for parameter in (*choice.required, *choice.optional):
+        for variant in self.variants:
+            for parameter in (*variant.required, *variant.optional):
                 existing = query_parameters.setdefault(parameter.name, parameter)
                 if existing.annotation != parameter.annotation:
                     raise DeclarationError(
                         f"{self.method} {self.path}: {parameter.name!r} means one thing to "
-                        f"{choice.name} and another to the queries before"
+                        f"{variant.name} and another to the queries before"
                     )
         return query_parameters
 
     @property
     def returns(self) -> tuple[Any, ...]:
-        """The models of the answers of all choices, without repetition."""
-        return tuple(dict.fromkeys(choice.returns for choice in self.choices if choice.returns))
+        """The models of the answers of all variants, without repetition."""
+        return tuple(dict.fromkeys(variant.returns for variant in self.variants if variant.returns))
 
     def find_variant(self, given: frozenset[str]) -> QueryVariant | None:
-        """The choice that the names of the given query parameters select; None if there is none."""
-        fitting = [choice for choice in self.choices if choice.needed <= given <= choice.allowed]
-        return max(fitting, key=lambda choice: len(choice.needed), default=None)
+        """The variant that the names of the given parameters select; None if there is none."""
+        fitting = [
+            variant for variant in self.variants if variant.needed <= given <= variant.allowed
+        ]
+        return max(fitting, key=lambda variant: len(variant.needed), default=None)
 
-    def join(self, other: Operation, *, instead: bool) -> None:
+    def add_variants(self, other: Operation, *, instead: bool) -> None:
         """Serve the queries of another operation of the same shape too.
 
         ``instead``: they replace own queries with the same parameters.
@@ -181,20 +183,21 @@ class Operation:
         Raises:
             DeclarationError: two queries have the same parameters, or are no queries.
         """
-        for choice in other.choices:
-            same = next(
-                (variant for variant in self.choices if variant.needed == choice.needed), None
-            )
-            if same and not instead:
+        for variant in other.variants:
+            own = self._find_same_parameters(variant)
+            if own and not instead:
                 raise DeclarationError(
-                    f"{self.method} {self.path}: nothing tells {choice.name} from {same.name}; "
+                    f"{self.method} {self.path}: nothing tells {variant.name} from {own.name}; "
                     "mount one elsewhere: domain.mount(path, ...)"
                 )
-            if same:
-                self.choices.remove(same)
-            self.choices.append(choice)
+            if own:
+                self.variants.remove(own)
+            self.variants.append(variant)
         self.headers = tuple(dict.fromkeys((*self.headers, *other.headers)))
         self.role = self.role or other.role
+
+    def _find_same_parameters(self, other: QueryVariant) -> QueryVariant | None:
+        return next((own for own in self.variants if own.needed == other.needed), None)
 
     def with_variables(self, path: str) -> Operation:
         """The same operation with the names of the variables in ``path``, which has its shape."""
@@ -206,9 +209,9 @@ class Operation:
             variables=tuple(
                 replace(variable, name=olds[variable.name]) for variable in self.variables
             ),
-            choices=[
-                replace(choice, answer=partial(_answer_renamed, choice.answer, names))
-                for choice in self.choices
+            variants=[
+                replace(variant, answer=partial(_answer_renamed, variant.answer, names))
+                for variant in self.variants
             ],
         )
 

@@ -70,7 +70,7 @@ def describe_operations(
             operation.method,
             operation_id=operation.id,
             tags=[operation.tag],
-            summary=" · ".join(dict.fromkeys(choice.summary for choice in operation.choices)),
+            summary=" · ".join(dict.fromkeys(variant.summary for variant in operation.variants)),
             description=_describe_variants(operation),
             responses=_describe_responses(operation),
         )(Endpoint(operation, _refuse_book, _refuse_request))
@@ -118,7 +118,7 @@ def render_page(text: str) -> str:
 
 def _describe_variants(operation: Operation) -> str | None:
     """The parameters that distinguish the queries of a path."""
-    lines = [f"`{choice}`: {choice.summary}." for choice in operation.choices if choice.needed]
+    lines = [f"`{variant}`: {variant.summary}." for variant in operation.variants if variant.needed]
     return (
         "\n".join(["Ask with one of these:", "", *(f"- {line}" for line in lines)])
         if lines
@@ -158,7 +158,7 @@ def _union_of(models: Sequence[Any]) -> Any:
 
 def _complete(described: dict[str, Any], operation: Operation) -> None:
     """Add what Powertools cannot describe: required parameters, and headers of answers."""
-    needed = frozenset.intersection(*(choice.needed for choice in operation.choices))
+    needed = frozenset.intersection(*(variant.needed for variant in operation.variants))
     names = {header.name.lower(): header.name for header in operation.headers}
     for parameter in described.get("parameters", ()):
         parameter["name"] = names.get(parameter["name"], parameter["name"])

@@ -35,7 +35,7 @@ from daicho.web.routes.declared_queries import DeclaredQuery
 from daicho.web.routes.includes import Includes
 from daicho.web.routes.objects import ObjectUrls
 
-Free = Search | Listing[*tuple[Any, ...]] | Edge[*tuple[Any, ...]] | Aggregate
+FreeDeclaration = Search | Listing[*tuple[Any, ...]] | Edge[*tuple[Any, ...]] | Aggregate
 
 
 def build_operations(daicho: Daicho) -> list[Operation]:
@@ -44,38 +44,38 @@ def build_operations(daicho: Daicho) -> list[Operation]:
     Raises:
         DeclarationError: two queries cannot be distinguished; a path names no key field.
     """
-    mounting = _RouteBuilder(daicho)
+    builder = _RouteBuilder(daicho)
     for domain in daicho.domains:
-        mounting.mount(domain)
-    shown = _group_includes(daicho)
-    located = [ObjectUrls(entity) for entity in daicho.entities if list_object_fields(entity)]
-    for operation in mounting.found.values():
-        for besides in shown:
-            besides.show(operation)
-        for objects in located:
-            objects.show(operation)
-        _ = operation.parameters  # raises if choices use one name for different types
+        builder.mount(domain)
+    additions: list[Includes | ObjectUrls] = [
+        *_group_includes(daicho),
+        *(ObjectUrls(entity) for entity in daicho.entities if list_object_fields(entity)),
+    ]
+    for operation in builder.operations.values():
+        for addition in additions:
+            addition.show(operation)
+        _ = operation.parameters  # raises if variants use one name for different types
         _accept_idempotency_key(operation)
         if operation.method == "PUT":
-            operation.taken = frozenset(_set_taken_names(operation, mounting.found))
-    return sorted(mounting.found.values(), key=_sort_literals_first)
+            operation.taken = frozenset(_list_taken_names(operation, builder.operations))
+    return sorted(builder.operations.values(), key=_sort_literals_first)
 
 
 def _group_includes(daicho: Daicho) -> list[Includes]:
-    shown = [include for domain in daicho.domains for include in domain.includes]
-    entities = dict.fromkeys(include.entity for include in shown)
+    includes = [include for domain in daicho.domains for include in domain.includes]
+    entities = dict.fromkeys(include.entity for include in includes)
     return [
-        Includes(entity, [include for include in shown if include.entity is entity])
+        Includes(entity, [include for include in includes if include.entity is entity])
         for entity in entities
     ]
 
 
-def _set_taken_names(operation: Operation, others: Iterable[tuple[str, str]]) -> Iterator[str]:
+def _list_taken_names(operation: Operation, others: Iterable[tuple[str, str]]) -> Iterator[str]:
     """The literals that GET paths have in the place of this path's last variable."""
     head, _, last = operation.shape[1].rpartition("/")
     for method, shape in others:
-        beside, _, word = shape.rpartition("/")
-        if last == "{}" and (method, beside) == ("GET", head) and word != "{}":
+        other_head, _, word = shape.rpartition("/")
+        if last == "{}" and (method, other_head) == ("GET", head) and word != "{}":
             yield word
 
 
@@ -95,25 +95,27 @@ def _sort_literals_first(operation: Operation) -> tuple[list[tuple[bool, str]], 
 
 class _RouteBuilder:
     def __init__(self, daicho: Daicho) -> None:
-        self.found: dict[tuple[str, str], Operation] = {}
+        self.operations: dict[tuple[str, str], Operation] = {}
         self.paths: dict[str, str] = {}
         self.homes: dict[type[Entity], Resource] = {}
         self.resources = [resource for domain in daicho.domains for resource in domain.resources]
-        self.answers = [answer for domain in daicho.domains for answer in domain.mounted]
+        self.mounted = [mounted for domain in daicho.domains for mounted in domain.mounted]
         for resource in self.resources:
             self.homes.setdefault(resource.entity, resource)
-        self.answered = {DeclaredQuery(answer.declaration).identity for answer in self.answers}
+        self.mounted_identities = {
+            DeclaredQuery(mounted.declaration).identity for mounted in self.mounted
+        }
 
     def mount(self, domain: Domain) -> None:
         """Mount a whole domain. Its own functions come last, because they replace queries."""
         for resource in domain.resources:
-            in_paths = self._in_paths_alone(resource.entity)
+            in_paths = self._list_path_only_fields(resource.entity)
             for operation in resources.build_operations(domain.name, resource, in_paths):
                 self._add(operation)
         for resource in domain.resources:
-            self._free(domain.name, resource)
-        for answer in domain.mounted:
-            self._add(_answered(domain.name, answer))
+            self._mount_free(domain.name, resource)
+        for mounted in domain.mounted:
+            self._add(_build_mounted(domain.name, mounted))
         for route in domain.routes:
             self._add(custom.build_operation(domain.name, route, self.homes), instead=True)
 
@@ -122,83 +124,82 @@ class _RouteBuilder:
         path = self.paths.setdefault(get_shape(operation.path), operation.path)
         if path != operation.path:
             operation = operation.with_variables(path)
-        existing = self.found.setdefault(operation.shape, operation)
+        existing = self.operations.setdefault(operation.shape, operation)
         if existing is operation:
             return
         if operation.method == "GET":
-            existing.join(operation, instead=instead)
+            existing.add_variants(operation, instead=instead)
         elif instead:
-            self.found[operation.shape] = operation
+            self.operations[operation.shape] = operation
         else:
             raise DeclarationError(f"{operation.method} {operation.path} is mounted twice")
 
-    def _free(self, tag: str, resource: Resource) -> None:
-        for declaration, mounted, path in self._mounted_free(resource):
+    def _mount_free(self, tag: str, resource: Resource) -> None:
+        """Mount the declarations that come with a resource."""
+        for declaration, query, path in self._list_free_queries(resource):
             if path.startswith(resource.collection) and list_variables(resource.collection):
                 raise DeclarationError(
                     f"{declaration} spans more than {path}: "
                     f"domain.mount(path, {declaration}) mounts it"
                 )
-            fixed = {mounted.flag: "true"} if mounted.flag else None
-            operation = resources.build_listing(tag, path, mounted, fixed)
-            if not self._found_by_search(operation):
+            fixed = {query.flag: "true"} if query.flag else None
+            operation = resources.build_listing(tag, path, query, fixed)
+            if not self._is_found_by_search(operation):
                 self._add(operation)
 
-    def _mounted_free(self, resource: Resource) -> Iterator[tuple[Free, DeclaredQuery, str]]:
-        for declaration in _declared(resource.entity):
-            queries = resources.list_key_parameters(resource.entity, declaration.name)
-            mounted = DeclaredQuery(queries.inverse if isinstance(declaration, Edge) else queries)
-            path = self._path_of(declaration, resource)
-            if path is not None and mounted.identity not in self.answered:
-                yield declaration, mounted, path
+    def _list_free_queries(
+        self, resource: Resource
+    ) -> Iterator[tuple[FreeDeclaration, DeclaredQuery, str]]:
+        for declaration in _list_free_declarations(resource.entity):
+            queries = getattr(resource.entity, declaration.name)
+            query = DeclaredQuery(queries.inverse if isinstance(declaration, Edge) else queries)
+            path = self._choose_path(declaration, resource)
+            if path is not None and query.identity not in self.mounted_identities:
+                yield declaration, query, path
 
-    def _in_paths_alone(self, entity: type[Entity]) -> frozenset[str]:
+    def _list_path_only_fields(self, entity: type[Entity]) -> frozenset[str]:
         """The fields of an entity that its key or a query takes from paths only."""
         paths: dict[object, list[str]] = {}
         for resource in self.resources:
             if resource.entity is entity:
                 paths.setdefault("key", []).append(resource.path)
-                for _, mounted, path in self._mounted_free(resource):
-                    paths.setdefault(mounted.identity, []).append(path)
-        for answer in self.answers:
-            mounted = DeclaredQuery(answer.declaration)
-            if mounted.entity is entity:
-                paths.setdefault(mounted.identity, []).append(answer.path)
+                for _, query, path in self._list_free_queries(resource):
+                    paths.setdefault(query.identity, []).append(path)
+        for mounted in self.mounted:
+            query = DeclaredQuery(mounted.declaration)
+            if query.entity is entity:
+                paths.setdefault(query.identity, []).append(mounted.path)
         named = (map(set, map(list_variables, templates)) for templates in paths.values())
         return frozenset(chain.from_iterable(set.intersection(*variables) for variables in named))
 
-    def _found_by_search(self, operation: Operation) -> bool:
+    def _is_found_by_search(self, operation: Operation) -> bool:
         """Whether a search takes the same parameters. It finds items by a whole value too."""
-        existing = self.found.get(operation.shape)
-        needed = operation.choices[0].needed
+        existing = self.operations.get(operation.shape)
+        needed = operation.variants[0].needed
         return existing is not None and any(
-            choice.searches and choice.needed == needed for choice in existing.choices
+            variant.searches and variant.needed == needed for variant in existing.variants
         )
 
-    def _path_of(
-        self,
-        declared: Search | Listing[*tuple[object, ...]] | Edge[*tuple[object, ...]] | Aggregate,
-        resource: Resource,
-    ) -> str | None:
-        """The path at which a declaration is mounted free, or None."""
+    def _choose_path(self, declaration: FreeDeclaration, resource: Resource) -> str | None:
+        """The path at which a declaration is mounted with a resource, or None."""
         collection = resource.collection
-        match declared:
+        match declaration:
             case Search():
                 return collection
             case Listing():
-                parts = declared.partition
+                parts = declaration.partition
                 reference = parts[0].field if len(parts) == 1 and not parts[0].bucket else None
-                under = reference and self._under(reference)
+                under = reference and self._find_item_path(reference)
                 return f"{under}/{_last_word(collection)}" if under else collection
             case Edge():
-                near, far = declared.parts
-                under, home = self._under(far), self.homes.get(near.target)
+                near, far = declaration.parts
+                under, home = self._find_item_path(far), self.homes.get(near.target)
                 return f"{under}/{_last_word(home.collection)}" if under and home else None
             case Aggregate():
-                alone = not declared.by and not declared.within
-                return f"{collection}/{declared.name}" if alone else None
+                has_one_group = not declaration.by and not declaration.within
+                return f"{collection}/{declaration.name}" if has_one_group else None
 
-    def _under(self, reference: FieldSpec) -> str | None:
+    def _find_item_path(self, reference: FieldSpec) -> str | None:
         """The path of the items that a reference refers to, if the path has one variable."""
         home = self.homes.get(reference.target)
         if home is None or len(list_variables(home.path)) != 1:
@@ -206,16 +207,16 @@ class _RouteBuilder:
         return f"{home.collection}/{{{reference.name}}}"
 
 
-def _answered(tag: str, answer: MountedDeclaration) -> Operation:
-    path, _, query = answer.path.partition("?")
-    names = tuple(name for name, _ in parse_qsl(query, keep_blank_values=True))
-    mounted = DeclaredQuery(answer.declaration, (*list_variables(path), *names), answer.window)
-    if answer.window:
-        time_window.check_window(mounted.owner, mounted.mode, answer.path, answer.window)
-    return resources.build_listing(tag, path, mounted, dict(parse_qsl(query)))
+def _build_mounted(tag: str, mounted: MountedDeclaration) -> Operation:
+    path, _, query_string = mounted.path.partition("?")
+    names = tuple(name for name, _ in parse_qsl(query_string, keep_blank_values=True))
+    query = DeclaredQuery(mounted.declaration, (*list_variables(path), *names), mounted.window)
+    if mounted.window:
+        time_window.check_window(query.owner, query.mode, mounted.path, mounted.window)
+    return resources.build_listing(tag, path, query, dict(parse_qsl(query_string)))
 
 
-def _declared(entity: type[Entity]) -> Iterator[Free]:
+def _list_free_declarations(entity: type[Entity]) -> Iterator[FreeDeclaration]:
     """The declarations that may be mounted free, searches first."""
     for kind in (Search, Listing, Edge, Aggregate):
         for declaration in entity.declarations_.values():

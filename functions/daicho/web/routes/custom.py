@@ -60,7 +60,7 @@ def build_operation(tag: str, route: Route, homes: Homes) -> Operation:
     returns = signature.returns
     answer = _FunctionAnswerer(route, signature, homes)
     summary = (inspect.getdoc(route.function) or route.function.__name__).split("\n")[0].rstrip(".")
-    choice = QueryVariant(
+    variant = QueryVariant(
         f"{tag}.{route.function.__name__}",
         summary,
         answer,
@@ -75,7 +75,7 @@ def build_operation(tag: str, route: Route, homes: Homes) -> Operation:
         route.method,
         path,
         tag,
-        [choice],
+        [variant],
         signature.variables,
         signature.headers,
         signature.body,

@@ -39,17 +39,17 @@ class Includes:
     def show(self, operation: Operation) -> None:
         """Let every query of the operation that lists the entity show them."""
         listed = models.build_page_model(models.build_item_model(self.entity))
-        operation.choices = [
-            self._show_all(choice) if choice.returns is listed else choice
-            for choice in operation.choices
+        operation.variants = [
+            self._show_all(variant) if variant.returns is listed else variant
+            for variant in operation.variants
         ]
 
-    def _show_all(self, choice: QueryVariant) -> QueryVariant:
+    def _show_all(self, variant: QueryVariant) -> QueryVariant:
         return replace(
-            choice,
-            answer=partial(self._answer, choice.answer),
+            variant,
+            answer=partial(self._answer, variant.answer),
             returns=self._page,
-            optional=(*choice.optional, *self._include),
+            optional=(*variant.optional, *self._include),
         )
 
     def _answer(self, answer_list: Answerer, call: Call) -> Reply:

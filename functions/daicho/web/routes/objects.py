@@ -12,6 +12,7 @@ import datetime as dt
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel, Field, create_model
@@ -74,38 +75,40 @@ class ObjectUrls:
 
     def show(self, operation: Operation) -> None:
         """Add the URLs of the objects to every answer of the operation that shows the entity."""
-        operation.choices = [
-            self._show_located(choice, repeats=operation.method != "GET")
-            if choice.returns in self._models
-            else choice
-            for choice in operation.choices
+        operation.variants = [
+            self._show_located(variant, repeats=operation.method != "GET")
+            if variant.returns in self._models
+            else variant
+            for variant in operation.variants
         ]
 
-    def _show_located(self, choice: QueryVariant, *, repeats: bool) -> QueryVariant:
-        lists = choice.returns is not models.build_item_model(self.entity)
-        asks = not repeats and not lists
+    def _show_located(self, variant: QueryVariant, *, repeats: bool) -> QueryVariant:
+        is_list = variant.returns is not models.build_item_model(self.entity)
+        return replace(
+            variant,
+            finish=partial(self._add_urls, is_list=is_list, repeats=repeats),
+            returns=self._models[variant.returns],
+            optional=variant.optional if repeats or is_list else (*variant.optional, UPLOAD),
+        )
 
-        def finish(call: Call, reply: Reply) -> Reply:
-            if reply.body is None:
-                return reply
-            document = json.loads(reply.body)
-            items, uploads = reply.page[0], reply.status == CREATED or call.values.get(UPLOAD.name)
-            entries = document["items"] if lists else [document]
-            if repeats and not items:
-                items = [self._list_kept(entry) for entry in entries]
-                uploads = uploads and all(self._is_stored(call, item) for item in items)
-            if not items:  # the reply has only some fields
-                if uploads:
-                    raise HttpError(400, "ask for upload without fields", [(UPLOAD.name, "fields")])
-                return reply
-            for item, shown in zip(items, entries, strict=True):
-                self._locate(call, item, shown, uploads=bool(uploads))
-            headers = {**reply.headers, **NOT_KEPT}
-            return replace(reply, body=json.dumps(document, ensure_ascii=False), headers=headers)
-
-        optional = (*choice.optional, UPLOAD) if asks else choice.optional
-        returns = self._models[choice.returns]
-        return replace(choice, finish=finish, returns=returns, optional=optional)
+    def _add_urls(self, call: Call, reply: Reply, *, is_list: bool, repeats: bool) -> Reply:
+        """Add the URLs to a reply. One that ``repeats`` may be stored: it has no items then."""
+        if reply.body is None:
+            return reply
+        document = json.loads(reply.body)
+        items, uploads = reply.page[0], reply.status == CREATED or call.values.get(UPLOAD.name)
+        entries = document["items"] if is_list else [document]
+        if repeats and not items:
+            items = [self._restore_item(entry) for entry in entries]
+            uploads = uploads and all(self._is_stored(call, item) for item in items)
+        if not items:  # the reply has only some fields
+            if uploads:
+                raise HttpError(400, "ask for upload without fields", [(UPLOAD.name, "fields")])
+            return reply
+        for item, shown in zip(items, entries, strict=True):
+            self._locate(call, item, shown, uploads=bool(uploads))
+        headers = {**reply.headers, **NOT_KEPT}
+        return replace(reply, body=json.dumps(document, ensure_ascii=False), headers=headers)
 
     def _locate(self, call: Call, item: Entity, shown: dict[str, Any], *, uploads: bool) -> None:
         for name in list_object_fields(self.entity):
@@ -114,7 +117,7 @@ class ObjectUrls:
             if uploads:
                 shown[name]["upload"] = _to_plain(call.book.sign_upload(item, name))
 
-    def _list_kept(self, document: Mapping[str, Any]) -> Entity:
+    def _restore_item(self, document: Mapping[str, Any]) -> Entity:
         """The item that a stored reply shows."""
         fields = {name: value for name, value in document.items() if name in self.entity.fields_}
         created = dt.datetime.fromisoformat(document["created_at"])

@@ -64,11 +64,6 @@ def build_operations(
         yield from versions.build_operations(tag, resource, named, outside)
 
 
-def list_key_parameters(entity: type[Entity], name: str) -> Any:
-    """The queries of a declaration: the value of ``Song.titled``."""
-    return getattr(entity, name)
-
-
 def build_variables(entity: type[Entity], path: str) -> tuple[Parameter, ...]:
     """The variables of a path, which are fields of the entity."""
     return tuple(
@@ -80,9 +75,8 @@ def build_variables(entity: type[Entity], path: str) -> tuple[Parameter, ...]:
 def _build_verb(tag: str, resource: Resource, verb: str, in_paths: Collection[str]) -> Operation:
     entity, path = resource.entity, resource.path
     if verb == "LIST":
-        return build_listing(
-            tag, resource.collection, DeclaredQuery(list_key_parameters(entity, "key").all)
-        )
+        queries: Any = getattr(entity, "key")  # noqa: B009  # its type is that of an instance's key
+        return build_listing(tag, resource.collection, DeclaredQuery(queries.all))
     if verb == "POST":
         return _build_post(tag, resource, in_paths)
     required, optional = _list_outside_path(entity, path)
@@ -91,10 +85,10 @@ def _build_verb(tag: str, resource: Resource, verb: str, in_paths: Collection[st
         optional = (*optional, field_selection.build_parameter(entity))
     shown = None if verb == "DELETE" else models.build_item_model(entity)
     name = entity.__name__
-    choice = QueryVariant(
+    variant = QueryVariant(
         f"{name}.{verb}", summary.format(name), partial(answer, resource), shown, required, optional
     )
-    operation = Operation(verb, path, tag, [choice], build_variables(entity, path), (IF_MATCH,))
+    operation = Operation(verb, path, tag, [variant], build_variables(entity, path), (IF_MATCH,))
     match verb:
         case "PUT":
             operation.headers = (IF_MATCH, CREATE_ONLY)
@@ -139,7 +133,7 @@ def _build_post(tag: str, resource: Resource, in_paths: Collection[str]) -> Oper
     entity, collection = resource.entity, resource.collection
     name = entity.__name__
     summary = f"Create one {name}; its id is made"
-    choice = QueryVariant(
+    variant = QueryVariant(
         f"{name}.POST",
         summary,
         partial(crud.create_item, resource),
@@ -149,7 +143,7 @@ def _build_post(tag: str, resource: Resource, in_paths: Collection[str]) -> Oper
         "POST",
         collection,
         tag,
-        [choice],
+        [variant],
         build_variables(entity, collection),
         body=models.build_creation_model(
             entity, f"New{name}", list_variables(collection), in_paths
@@ -183,19 +177,19 @@ def _build_members(tag: str, resource: Resource) -> Iterator[Operation]:
 
 
 def build_listing(
-    tag: str, path: str, mounted: DeclaredQuery, fixed: dict[str, str] | None = None
+    tag: str, path: str, query: DeclaredQuery, fixed: dict[str, str] | None = None
 ) -> Operation:
     """A declaration as the query of a path.
 
     Raises:
         DeclarationError: the path has a variable that the declaration does not take.
     """
-    typed = {parameter.name: parameter for parameter in mounted.parameters}
+    typed = {parameter.name: parameter for parameter in query.parameters}
     for name in list_variables(path):
         if name not in typed:
-            raise DeclarationError(f"{path}: {name} is nothing that {mounted.name} takes")
+            raise DeclarationError(f"{path}: {name} is nothing that {query.name} takes")
     inside = tuple(
         Parameter(name, typed[name].annotation, place="path") for name in list_variables(path)
     )
-    choice = mounted.build_variant(list_variables(path), fixed or {})
-    return Operation("GET", path, tag, [choice], inside)
+    variant = query.build_variant(list_variables(path), fixed or {})
+    return Operation("GET", path, tag, [variant], inside)

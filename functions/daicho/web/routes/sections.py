@@ -64,13 +64,13 @@ def build_operations(
         if method != "GET" and not {"PUT", "PATCH"} & set(resource.verbs):
             continue
         shown = None if method == "DELETE" else body
-        choice = QueryVariant(f"{entity.__name__}.{name}.{method}", summary, answer, shown)
-        operation = Operation(method, path, tag, [choice], (*inside, _NAME), (IF_MATCH,))
+        variant = QueryVariant(f"{entity.__name__}.{name}.{method}", summary, answer, shown)
+        operation = Operation(method, path, tag, [variant], (*inside, _NAME), (IF_MATCH,))
         match method:
             case "GET":
                 operation.headers, operation.also = (IF_NONE_MATCH,), (304,)
             case "PUT":
-                operation.choices = [replace(choice, finish=_render_value)]
+                operation.variants = [replace(variant, finish=_render_value)]
                 operation.body, operation.also, operation.errors = (
                     body,
                     (201,),

@@ -25,7 +25,7 @@ def test_post_is_refused_while_there_are_so_many(most: int | None, taken: bool) 
     (post,) = (each for each in build_operations(Daicho(domain)) if each.method == "POST")
     book = FakeBook()
     call = Call(cast("Book", book), {"name": "blue"})
-    answer: Any = post.choices[0].answer
+    answer: Any = post.variants[0].answer
     if taken:
         assert answer(call).status == 201
     else:
