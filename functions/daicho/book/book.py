@@ -23,7 +23,6 @@ from daicho.declare.results import (
     SectionValue,
     VoteResult,
 )
-from daicho.declare.split import find_split_field
 from daicho.declare.stored_objects import SignedRequest, list_object_fields
 from daicho.errors import Conflict, Invalid, NotFound, UnavailableError
 from daicho.items.mapper import to_item
@@ -75,7 +74,7 @@ class Book:
         image = self._tools.reader.find_image(ref, consistent=consistent, max_age=max_age)
         if image is None:
             return None
-        if find_split_field(ref.entity) is None:
+        if ref.entity.split_field_ is None:
             return to_item(ref.entity, image)
         return self._tools.sections.read_item(ref.entity, image)
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from daicho.declare.entity import Entity
 from daicho.declare.queries import SectionRef
 from daicho.declare.results import SectionValue
-from daicho.declare.split import attach_sections, find_split_field
+from daicho.declare.split import attach_sections
 from daicho.errors import NotFound
 from daicho.items.mapper import to_item
 from daicho.layout.sections import Manifest, check_name
@@ -60,7 +60,7 @@ class BookSections:
                 changed: SectionValue | None = document.changes[ref.name].held
                 return changed
         head = None if key is None else self.table.get(key, consistent=True)
-        if head is None or find_split_field(entity) is None:
+        if head is None or entity.split_field_ is None:
             raise NotFound(f"no {display_name(one)}")
         if Manifest.from_image(head) is None:  # written before the field was split
             return _find_unsplit(ref, to_item(entity, head))
@@ -77,6 +77,6 @@ class BookSections:
 
 def _find_unsplit(ref: SectionRef[Any], item: Entity) -> SectionValue | None:
     """A section of an item that is stored as a whole."""
-    split_field = find_split_field(ref.entity)
+    split_field = ref.entity.split_field_
     values: dict[str, Any] = getattr(item, split_field.name) if split_field is not None else {}
     return SectionValue(values[ref.name], item.version) if ref.name in values else None

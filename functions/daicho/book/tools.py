@@ -11,7 +11,6 @@ from daicho.book.item_reader import ItemReader
 from daicho.book.sections import BookSections
 from daicho.book.totals import BookTotals
 from daicho.declare.entity import Entity
-from daicho.declare.split import find_split_field
 from daicho.plan import Ledger
 from daicho.query.item_objects import ItemObjects
 from daicho.query.key_resolver import KeyResolver
@@ -112,7 +111,7 @@ class BookTools:
 
     def choose_writer(self, entity: type[Entity]) -> ItemWriter | DocumentWriter:
         """The writer of whole items of an entity."""
-        if find_split_field(entity) is None:
+        if entity.split_field_ is None:
             return self.writer
         return DocumentWriter(self._section_staging)
 

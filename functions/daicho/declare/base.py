@@ -19,12 +19,14 @@ class Declaration:
     Attributes:
         twice: the error of an entity that has two of the kind; "" where it may have two.
         version_mode: how it keeps versions of an item, if it does.
+        split_field: the field whose sections it makes items of their own, if it does.
     """
 
     name = ""
     entity = ""
     twice = ""
     version_mode: VersionMode | None = None
+    split_field: FieldSpec | None = None
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name, self.entity = name, owner.__name__

@@ -275,7 +275,7 @@ class _Compiler:
                 raise DeclarationError(f"{split}: what moves would leave its sections behind")
             if self._compile_all(Versioned):
                 raise DeclarationError(f"{split}: versions of {self.name} would hold no sections")
-            return str(split.field.name)
+            return str(split.split_field.name)
         return None
 
     def _compile_versions(self) -> plan.VersionMode | None:
@@ -328,7 +328,7 @@ class _Compiler:
                 f"{declaration} reads {spec}: an image knows only its own fields. Copy it: "
                 f"{spec.name}: ... = copied(..., {spec})"
             )
-        if any(split.field is spec for split in self._compile_all(Split)):
+        if any(split.split_field is spec for split in self._compile_all(Split)):
             raise DeclarationError(
                 f"{declaration} reads {spec}, which is split into items of its own: no image "
                 "holds it"

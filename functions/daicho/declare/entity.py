@@ -60,6 +60,8 @@ class EntityMeta(type):
     declarations_: dict[str, Declaration]
     model_: type[BaseModel]
     versioned_: VersionMode | None
+    split_field_: FieldSpec | None
+    """The field whose sections are items of their own, if one is split."""
 
     @classmethod
     def __prepare__(mcs, name: str, bases: tuple[type, ...], /, **options: Any) -> dict[str, Any]:
@@ -205,6 +207,14 @@ def _collect_declarations(cls: EntityMeta) -> None:
             declaration.version_mode
             for declaration in declarations.values()
             if declaration.version_mode
+        ),
+        None,
+    )
+    cls.split_field_ = next(
+        (
+            declaration.split_field
+            for declaration in declarations.values()
+            if declaration.split_field
         ),
         None,
     )

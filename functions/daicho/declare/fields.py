@@ -13,6 +13,7 @@ import typing
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Literal, Union
 
 from ulid import ULID
@@ -61,9 +62,12 @@ class FieldSpec:
         """Whether a caller must give a value."""
         return self.role != "copied" and self.default is MISSING and self.factory is None
 
-    @property
+    @cached_property
     def kind(self) -> str:
-        """The kind of the value in a key: str, int, bool, decimal, date, datetime, set or json."""
+        """The kind of the value in a key: str, int, bool, decimal, date, datetime, set or json.
+
+        Every read and write of an item needs it, so it is computed once.
+        """
         return _choose_kind(self.annotation)
 
     @property

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import copy
 import typing
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from daicho.declare.base import Declaration
-from daicho.declare.entity import E
+from daicho.declare.entity import E, Entity
 from daicho.declare.fields import FieldSpec
 from daicho.declare.parts import get_spec
 from daicho.declare.queries import SectionRef
 from daicho.errors import DeclarationError
 from daicho.layout.sections import Manifest
 
-T = TypeVar("T")
 _MANIFEST = "_manifest"
 
 
@@ -28,7 +27,7 @@ class Split(Declaration):
     """
 
     def __init__(self, sections: Any) -> None:
-        self.field: FieldSpec = get_spec(sections)
+        self.split_field: FieldSpec = get_spec(sections)
 
     def __get__(self, instance: object, owner: type[E]) -> SplitQueries[E]:
         return SplitQueries(owner, self)
@@ -45,44 +44,36 @@ class SplitQueries(Generic[E]):
         return SectionRef(self.entity, key, section)
 
 
-def find_split_field(entity: Any) -> FieldSpec | None:
-    """The field of an entity that is split; None if none is."""
-    for declaration in entity.declarations_.values():
-        if isinstance(declaration, Split):
-            return declaration.field
-    return None
-
-
-def find_split(entity: type[Any]) -> FieldSpec:
+def require_split_field(entity: type[Entity]) -> FieldSpec:
     """The field of an entity that is split.
 
     Raises:
         TypeError: none is.
     """
-    spec = find_split_field(entity)
+    spec = entity.split_field_
     if spec is None:
         raise TypeError(f"{entity.__name__} is not split: split = Split(sections)")
     return spec
 
 
-def attach_manifest(item: T, manifest: Manifest | None) -> T:
+def attach_manifest(item: E, manifest: Manifest | None) -> E:
     """The same item without its sections, as the table holds it."""
-    head, spec = copy.copy(item), find_split_field(item.__class__)
+    head, spec = copy.copy(item), type(item).split_field_
     if spec is not None:
         head.__dict__[spec.name] = None
         head.__dict__[_MANIFEST] = manifest
     return head
 
 
-def get_manifest(item: object) -> Manifest | None:
+def get_manifest(item: Entity) -> Manifest | None:
     """The manifest of an item's sections; the item is read and written without them."""
     manifest: Manifest | None = item.__dict__.get(_MANIFEST)
     return manifest
 
 
-def attach_sections(item: T, values: dict[str, Any]) -> T:
+def attach_sections(item: E, values: dict[str, Any]) -> E:
     """An item with its sections."""
-    whole, spec = copy.copy(item), find_split_field(item.__class__)
+    whole, spec = copy.copy(item), type(item).split_field_
     if spec is not None:
         whole.__dict__[spec.name] = values
     return whole
@@ -94,9 +85,9 @@ def check_sections(split: Split) -> None:
     Raises:
         DeclarationError: it is no ``dict`` of texts to values.
     """
-    annotation = split.field.annotation
+    annotation = split.split_field.annotation
     if typing.get_origin(annotation) is not dict or typing.get_args(annotation)[0] is not str:
         raise DeclarationError(
-            f"{split} splits {split.field}, which has no sections: "
-            f"{split.field.name}: dict[str, JsonValue] = field()"
+            f"{split} splits {split.split_field}, which has no sections: "
+            f"{split.split_field.name}: dict[str, JsonValue] = field()"
         )

@@ -15,7 +15,6 @@ from typing import Annotated, Any
 from pydantic import TypeAdapter, ValidationError
 
 from daicho.declare.entity import Entity
-from daicho.declare.fields import FieldSpec
 from daicho.errors import Invalid
 from daicho.layout import components
 from daicho.plan import EntityPlan, Part
@@ -28,7 +27,7 @@ NAME_BYTES = 65_535
 """The limit of an attribute's name, including nested ones."""
 
 _BUCKETS = {"month": re.compile(r"\d{4}-\d\d"), "day": re.compile(r"\d{4}-\d\d-\d\d")}
-_MADE = {"created_at": TypeAdapter(dt.datetime)}
+_INHERITED_ADAPTERS = {"created_at": TypeAdapter(dt.datetime)}
 
 
 def validate_value(entity: type[Entity], name: str, value: Any) -> Any:
@@ -43,34 +42,43 @@ def validate_value(entity: type[Entity], name: str, value: Any) -> Any:
         raise Invalid(error.errors()[0]["msg"], field=name) from error
 
 
-def to_attribute_value(entity: type[Entity], name: str, value: Any) -> AttributeValue:
-    """The attribute value of a validated field's value.
+def to_attribute_values(
+    entity: type[Entity], values: Mapping[str, Any]
+) -> dict[str, AttributeValue]:
+    """The attribute values of validated fields, by name; None becomes NULL.
 
     Raises:
-        Invalid: DynamoDB has no place for it.
+        Invalid: DynamoDB has no place for one of them; it names the field.
     """
-    spec = entity.fields_.get(name)
-    if spec is not None and spec.kind == "json":
-        value = _make_adapter(entity, name).dump_python(value)
-        _check_nested(name, value)
-    try:
-        stored = to_value(value)
-        measure_image({name: stored})  # encodes every text: a lone surrogate cannot be stored
-    except UnicodeEncodeError as error:
-        raise Invalid("the text is not well-formed Unicode", field=name) from error
-    except (TypeError, ValueError, OverflowError) as error:  # an instant may leave the calendar
-        raise Invalid(str(error), field=name) from error
-    return stored
+    image: dict[str, AttributeValue] = {}
+    for name, value in values.items():
+        spec = entity.fields_.get(name)
+        plain = value
+        if spec is not None and spec.kind == "json" and value is not None:
+            plain = _make_adapter(entity, name).dump_python(value)
+            _check_nested(name, plain)
+        try:
+            image[name] = to_value(plain)
+            measure_image({name: image[name]})  # encodes every text: refuses a lone surrogate
+        except UnicodeEncodeError as error:
+            raise Invalid("the text is not well-formed Unicode", field=name) from error
+        except (TypeError, ValueError, OverflowError) as error:  # an instant may leave the calendar
+            raise Invalid(str(error), field=name) from error
+    return image
 
 
-def to_attribute_values(
-    entity: type[Entity], given: Iterable[tuple[str, Any]]
+def parse_arguments(
+    entity: type[Entity], names: Iterable[str], values: Iterable[Any]
 ) -> dict[str, AttributeValue]:
-    """The attribute values of a caller's fields, for example those of a key."""
-    return {
-        name: to_attribute_value(entity, name, validate_value(entity, name, value))
-        for name, value in given
-    }
+    """The attribute values of a caller's arguments, such as the values of a key.
+
+    Raises:
+        Invalid: a field does not accept its value; it names the field.
+    """
+    image: dict[str, AttributeValue] = {}
+    for name, value in zip(names, values, strict=True):
+        image |= to_attribute_values(entity, {name: validate_value(entity, name, value)})
+    return image
 
 
 def render_parts(
@@ -98,9 +106,9 @@ def _render_part(entity: type[Entity], plan: EntityPlan, part: Part, value: Any)
             return components.render_time_bucket(part, dt.date.fromisoformat(whole).isoformat())
         except ValueError as error:
             raise Invalid(f"{value!r} is no {part.bucket}", field=part.bucket) from error
-    stored = to_attribute_value(entity, part.field, validate_value(entity, part.field, value))
+    image = parse_arguments(entity, (part.field,), (value,))
     try:
-        return components.render_part(plan, part, {part.field: stored}) or ""
+        return components.render_part(plan, part, image) or ""
     except ValueError as error:
         raise Invalid(str(error), field=part.field) from error
 
@@ -142,18 +150,13 @@ def check_key_length(name: str, key: str, check: Callable[[str], str]) -> str:
 
 @cache
 def _make_adapter(entity: type[Entity], name: str) -> TypeAdapter[Any]:
-    if name in _MADE:
-        return _MADE[name]
+    if name in _INHERITED_ADAPTERS:
+        return _INHERITED_ADAPTERS[name]
     model_field = entity.model_.model_fields[name]
     annotation: Any = model_field.annotation
     for constraint in model_field.metadata:
         annotation = Annotated[annotation, constraint]
     return TypeAdapter(annotation)
-
-
-def is_empty(spec: FieldSpec, value: Any) -> bool:
-    """Whether a field holds nothing: None, or a set without members (DynamoDB stores none)."""
-    return value is None or (spec.kind == "set" and not value)
 
 
 def _is_long(name: str) -> bool:

@@ -10,10 +10,9 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from daicho.declare.entity import Entity, restore_item
-from daicho.declare.split import attach_manifest, find_split_field, get_manifest
+from daicho.declare.split import attach_manifest, get_manifest
 from daicho.errors import StoreError
-from daicho.items.arguments import is_empty, to_attribute_value
-from daicho.layout.base_item import get_version
+from daicho.items.arguments import to_attribute_values
 from daicho.layout.sections import MANIFEST, Manifest
 from daicho.plan import EntityPlan, list_key_fields
 from daicho.storage import attributes, item_key
@@ -21,6 +20,8 @@ from daicho.storage.attributes import AttributeValue, Image
 
 E = TypeVar("E", bound=Entity)
 NULL: AttributeValue = {"NULL": True}
+INHERITED = ("created_at", "version", "versioned_at")
+"""What every item has besides its fields. ``versioned_at`` is shown if versions are kept."""
 
 
 class UnreadableError(StoreError):
@@ -34,17 +35,17 @@ def to_field_image(entity: type[Entity], values: Mapping[str, Any]) -> dict[str,
     another meaning: if the default is not None, or if the field is frozen, because it must be
     visible that a frozen field was set. A split field is stored elsewhere.
     """
-    image: dict[str, AttributeValue] = {}
-    apart = find_split_field(entity)
+    stored_values: dict[str, Any] = {}
     for name, spec in entity.fields_.items():
         value = values[name]
-        if spec is apart:
+        if spec is entity.split_field_:
             continue
-        if not is_empty(spec, value):
-            image[name] = to_attribute_value(entity, name, value)
+        is_empty = value is None or (spec.kind == "set" and not value)  # DynamoDB has no empty set
+        if not is_empty:
+            stored_values[name] = value
         elif spec.frozen or not (spec.default is None or spec.role == "refs"):
-            image[name] = NULL
-    return image
+            stored_values[name] = None
+    return to_attribute_values(entity, stored_values)
 
 
 def to_manifest_image(item: Entity) -> dict[str, AttributeValue]:
@@ -53,7 +54,7 @@ def to_manifest_image(item: Entity) -> dict[str, AttributeValue]:
     Raises:
         TypeError: the sections are not written apart from it.
     """
-    if find_split_field(type(item)) is None:
+    if type(item).split_field_ is None:
         return {}
     manifest = get_manifest(item)
     if manifest is None:
@@ -68,39 +69,34 @@ def to_item(entity: type[E], image: Image) -> E:
     Raises:
         UnreadableError: the entity cannot represent the stored values.
     """
-    values = read_field_values(entity, image)
-    apart, manifest = find_split_field(entity), Manifest.from_image(image)
-    if apart is not None and manifest is not None:
-        values[apart.name] = {}  # the sections are stored elsewhere
-    created = dt.datetime.fromisoformat(attributes.get_text(image, "created_at") or "")
+    values = read_values(entity, image)
+    created_at, version = values.pop("created_at"), values.pop("version", None) or 0
+    versioned_at = values.pop("versioned_at", None)
+    split_field = entity.split_field_
+    manifest = None if split_field is None else Manifest.from_image(image)
+    if split_field is not None and manifest is not None:
+        values[split_field.name] = {}  # the sections are stored elsewhere
     try:
-        item = restore_item(
-            entity, values, created, get_version(image), read_versioned_at(entity, image)
-        )
+        item = restore_item(entity, values, created_at, version, versioned_at)
         return item if manifest is None else attach_manifest(item, manifest)
     except ValidationError as error:
         raise UnreadableError(f"{entity.__name__} {item_key.get_key(image)}: {error}") from error
 
 
-def read_field_values(entity: type[Entity], image: Image) -> dict[str, Any]:
-    """The fields that an image holds, as plain values."""
-    values: dict[str, Any] = {}
-    for name, spec in entity.fields_.items():
-        if name not in image:
-            continue
-        value = attributes.from_value(image[name])
-        if spec.kind == "set" and value is None:
-            value = set()
-        if spec.kind == "json" and "Decimal" not in str(spec.annotation):
-            value = _to_floats(value)
-        values[name] = value
+def read_values(entity: type[Entity], image: Image) -> dict[str, Any]:
+    """What an image holds of an entity's fields, and of `INHERITED`, as plain values by name."""
+    names = (*entity.fields_, *(INHERITED if entity.versioned_ else INHERITED[:-1]))
+    values = attributes.from_image({name: image[name] for name in names if name in image})
+    for name, value in values.items():
+        spec = entity.fields_.get(name)
+        if spec is None:
+            is_instant = isinstance(value, str)
+            values[name] = dt.datetime.fromisoformat(value) if is_instant else value
+        elif spec.kind == "set" and value is None:
+            values[name] = set()
+        elif spec.kind == "json" and "Decimal" not in str(spec.annotation):
+            values[name] = _to_floats(value)
     return values
-
-
-def read_versioned_at(entity: type[Entity], image: Image) -> dt.datetime | None:
-    """When this version was written, if versions are kept and the time is recorded."""
-    text = attributes.get_text(image, "versioned_at") if entity.versioned_ else None
-    return dt.datetime.fromisoformat(text) if text else None
 
 
 def list_frozen_fields(entity: type[Entity], plan: EntityPlan) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ A projection makes the answer smaller, not the reading cheaper: DynamoDB counts 
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,13 +12,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from daicho.declare.entity import Entity, read_fields
-from daicho.declare.split import find_split_field
-from daicho.items.mapper import UnreadableError, read_field_values, read_versioned_at
-from daicho.layout.base_item import get_version
-from daicho.storage import attributes
+from daicho.items.mapper import INHERITED, UnreadableError, read_values
 from daicho.storage.attributes import Image
-
-INHERITED = ("created_at", "version", "versioned_at")
 
 
 @dataclass(frozen=True)
@@ -41,13 +35,16 @@ class ViewPage:
 
 def list_field_names(entity: type[Entity]) -> tuple[str, ...]:
     """The fields that may be requested: visible fields of the item itself, and inherited ones."""
-    apart = find_split_field(entity)
-    own = (name for name, spec in entity.fields_.items() if not spec.hidden and spec is not apart)
+    own = (
+        name
+        for name, spec in entity.fields_.items()
+        if not spec.hidden and spec is not entity.split_field_
+    )
     return (*own, *list_inherited_names(entity))
 
 
 def list_inherited_names(entity: type[Entity]) -> tuple[str, ...]:
-    """The names that every item has beside its fields."""
+    """The names that every item has besides its fields."""
     return INHERITED if entity.versioned_ else INHERITED[:-1]
 
 
@@ -63,15 +60,12 @@ def build_view(entity: type[Entity], image: Image, names: Sequence[str]) -> View
         UnreadableError: the entity cannot represent the stored values.
     """
     own = [name for name in names if name not in INHERITED]
+    stored = read_values(entity, image)
+    inherited = {name: stored.pop(name, None) for name in INHERITED}
+    inherited["version"] = inherited["version"] or 0
     try:
-        values = read_fields(entity, read_field_values(entity, image), own)
+        values = read_fields(entity, stored, own)
     except ValidationError as error:
         raise UnreadableError(f"{entity.__name__}: {error}") from error
-    if "created_at" in names:
-        values["created_at"] = dt.datetime.fromisoformat(
-            attributes.get_text(image, "created_at") or ""
-        )
-    if "versioned_at" in names:
-        values["versioned_at"] = read_versioned_at(entity, image)
-    version = get_version(image)
-    return View(entity, values | ({"version": version} if "version" in names else {}), version)
+    values |= {name: value for name, value in inherited.items() if name in names}
+    return View(entity, values, inherited["version"])

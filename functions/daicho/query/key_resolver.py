@@ -15,7 +15,7 @@ from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec
 from daicho.declare.queries import ItemRef
 from daicho.errors import DeclarationError, Invalid
-from daicho.items.arguments import to_attribute_values
+from daicho.items.arguments import parse_arguments
 from daicho.layout import item_keys
 from daicho.layout.base_item import is_expired
 from daicho.plan import EntityPlan, Ledger, list_key_fields
@@ -53,7 +53,7 @@ class KeyResolver:
         """
         current = self._ledger.current_generation(one.entity.__name__).plan
         names = list_key_fields(current)
-        given = to_attribute_values(one.entity, zip(names, one.parts, strict=True))
+        given = parse_arguments(one.entity, names, one.parts)
         shape = self._resolve_shard_fields(one.entity, current, given)
         if shape is None:
             return None

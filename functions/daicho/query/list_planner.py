@@ -12,9 +12,9 @@ from daicho.declare.queries import ListQuery
 from daicho.errors import Invalid, NotFound, refuse
 from daicho.items.arguments import (
     check_key_length,
+    parse_arguments,
     render_fields,
     render_parts,
-    to_attribute_values,
 )
 from daicho.layout import item_keys
 from daicho.plan import EntityPlan, Ledger, ListingPlan, SearchPlan, list_key_fields
@@ -122,7 +122,7 @@ class ListPlanner:
     def _plan_partition(self, plan: EntityPlan, many: ListQuery[Any]) -> list[CollectionSource]:
         """The shards of a collection, or of the part whose sort keys have the given beginning."""
         names = list_key_fields(plan)[: len(many.parts)]
-        given = to_attribute_values(many.entity, zip(names, many.parts, strict=True))
+        given = parse_arguments(many.entity, names, many.parts)
         texts = render_fields(plan, names, given)
         inside = len(plan.key.partition)
         texts, under = texts[:inside], texts[inside:]
@@ -156,7 +156,7 @@ class ListPlanner:
         return keys.escape(keys.render_instant(self.now - many.window))
 
     def _plan_inverse(self, plan: EntityPlan, many: ListQuery[Any]) -> CollectionSource:
-        given = to_attribute_values(many.entity, zip(plan.key.sort, many.parts, strict=True))
+        given = parse_arguments(many.entity, plan.key.sort, many.parts)
         texts = render_fields(plan, plan.key.sort, given)
         partition = keys.render(self.tenant, plan.name, *texts)
         return CollectionSource(

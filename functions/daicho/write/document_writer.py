@@ -14,7 +14,7 @@ from typing import TypeVar
 from daicho.declare.entity import Entity
 from daicho.declare.fields import new_id
 from daicho.declare.queries import ItemRef
-from daicho.declare.split import attach_manifest, find_split, get_manifest
+from daicho.declare.split import attach_manifest, get_manifest, require_split_field
 from daicho.layout.sections import Manifest, build_piece_items, split_into_sections, start_manifest
 from daicho.storage import keys
 from daicho.write.section_staging import SectionStaging
@@ -44,7 +44,7 @@ class DocumentWriter:
 
     def write(self, item: E, write: Callable[[Transaction, E], E]) -> E:
         """Write the sections, and the head by calling ``write``."""
-        entity, held, staging = type(item), find_split(type(item)), self.staging
+        entity, held, staging = type(item), require_split_field(type(item)), self.staging
         sections = split_into_sections(getattr(item, held.name), held.name)
         one = ItemRef(
             entity, tuple(getattr(item, name) for name in staging.list_key_fields(entity))

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from daicho.declare.entity import Entity, get_values
-from daicho.declare.split import find_split_field
 from daicho.declare.stored_objects import check_object_keys
 from daicho.errors import Invalid, ReferenceNotFound
 from daicho.items import mapper
@@ -83,7 +82,7 @@ class ItemBuilder:
         Raises:
             Invalid: names the field.
         """
-        before, apart = mapper.to_item(entity, existing), find_split_field(entity)
+        before, apart = mapper.to_item(entity, existing), entity.split_field_
         values = get_values(before) | dict(changes)
         if apart is not None:
             values[apart.name] = {}  # not changed here: the stored value is copied below

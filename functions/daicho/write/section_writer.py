@@ -16,7 +16,7 @@ from daicho.declare.entity import Entity
 from daicho.declare.fields import new_id
 from daicho.declare.queries import SectionRef
 from daicho.declare.results import SectionValue
-from daicho.declare.split import attach_sections, find_split
+from daicho.declare.split import attach_sections, require_split_field
 from daicho.errors import Invalid, NotFound, PreconditionFailed, Raced
 from daicho.items import mapper
 from daicho.layout import base_item, sections
@@ -73,7 +73,7 @@ class SectionWriter:
 
     def put(self, ref: SectionRef[E], value: Any, *, if_match: int | None) -> SectionValue:
         """See `Book.put_section`."""
-        name, blamed = ref.name, find_split(ref.entity).name
+        name, blamed = ref.name, require_split_field(ref.entity).name
         sections.check_name(name, SECTION_HEADER)
         fresh = sections.make_section(name, value, 0, blamed)
         piece, staged = "", ""
@@ -130,7 +130,7 @@ class SectionWriter:
 
     def _stage_section(self, section: SectionRef[Any], item: Entity, value: Any) -> SectionValue:
         """Split an item that was stored as a whole, with one section changed."""
-        values: dict[str, Any] = getattr(item, find_split(section.entity).name)
+        values: dict[str, Any] = getattr(item, require_split_field(section.entity).name)
         new = section.name not in values
         if value is REMOVED and new:
             raise NotFound(f"no section {section.name!r} in {display_name(section.item)}")
@@ -158,7 +158,7 @@ class SectionWriter:
         manifest = Manifest.from_image(head)
         if manifest is None:
             item = mapper.to_item(section.entity, head)
-            inside = section.name in getattr(item, find_split(section.entity).name)
+            inside = section.name in getattr(item, require_split_field(section.entity).name)
             _check_version(item.version if inside else None, if_match)
             return item
         partition = sections.render_sections_partition(key, section.entity.__name__)

@@ -17,7 +17,6 @@ from typing import Any, Protocol, TypeVar
 
 from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef
-from daicho.declare.split import find_split_field
 from daicho.declare.stored_objects import list_object_fields
 from daicho.errors import (
     Conflict,
@@ -194,7 +193,7 @@ class Transaction:
             TypeError: a transaction does not see all parts of the item: the `Book` deletes it.
         """
         name = one.entity.__name__
-        if find_split_field(one.entity) is not None or list_object_fields(one.entity):
+        if one.entity.split_field_ is not None or list_object_fields(one.entity):
             raise TypeError(f"{name} has more than an item: it is deleted by the Book, on its own")
         self.remove(one, if_match=if_match)
 

@@ -12,7 +12,6 @@ from pydantic import Field
 from daicho.declare.domain import Resource
 from daicho.declare.entity import Entity
 from daicho.declare.fields import MISSING
-from daicho.declare.split import find_split_field
 from daicho.errors import DeclarationError
 from daicho.web.http import field_selection
 from daicho.web.http.operation import (
@@ -155,7 +154,7 @@ def _build_post(tag: str, resource: Resource, in_paths: Collection[str]) -> Oper
 
 
 def _choose_body_limit(entity: type[Entity]) -> int:
-    return MAX_BODY_BYTES if find_split_field(entity) is None else MAX_SPLIT_BODY_BYTES
+    return MAX_BODY_BYTES if entity.split_field_ is None else MAX_SPLIT_BODY_BYTES
 
 
 def _build_members(tag: str, resource: Resource) -> Iterator[Operation]:

@@ -15,7 +15,6 @@ from daicho.declare.domain import Resource
 from daicho.declare.entity import Entity
 from daicho.declare.queries import SectionRef
 from daicho.declare.results import SectionValue
-from daicho.declare.split import find_split_field
 from daicho.errors import DeclarationError
 from daicho.web.http import responses
 from daicho.web.http.operation import (
@@ -42,7 +41,7 @@ def build_operations(
     Raises:
         DeclarationError: the item's path has a variable of that name.
     """
-    split_field = find_split_field(resource.entity)
+    split_field = resource.entity.split_field_
     if split_field is None:
         return
     if VARIABLE in list_variables(resource.path):

@@ -16,7 +16,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 from daicho.declare.entity import Entity, get_values
 from daicho.declare.fields import MISSING, FieldSpec
 from daicho.declare.keys import Key
-from daicho.declare.split import find_split_field
 from daicho.items.projection import View
 from daicho.web.schema.wire_types import (
     ADDRESSABLE,
@@ -70,7 +69,7 @@ def build_change_model(entity: type[Entity], in_paths: Collection[str] = ()) -> 
     fields: dict[str, Any] = {
         name: (_list_written(entity, name, in_paths), Field(default=None))
         for name, spec in _is_writable(entity, fixed).items()
-        if not spec.frozen and spec is not find_split_field(entity)
+        if not spec.frozen and spec is not entity.split_field_
     }
     return create_model(f"{entity.__name__}Change", __config__=STRICT, **fields)
 
@@ -86,7 +85,7 @@ def build_item_model(entity: type[Entity]) -> type[BaseModel]:
         for name, spec in entity.fields_.items()
         if not spec.hidden
     }
-    held = find_split_field(entity)
+    held = entity.split_field_
     if held is not None:
         shown_whole = Field(default=None, description="Where one item is asked for, not in lists.")
         fields[held.name] = (held.annotation, shown_whole)
@@ -106,7 +105,7 @@ def build_page_model(model: type[BaseModel]) -> type[BaseModel]:
 
 def render_item(item: Entity) -> str:
     """An item as JSON."""
-    entity, held = type(item), find_split_field(type(item))
+    entity, held = type(item), type(item).split_field_
     left_out = held.name if held is not None else None
     values: dict[str, Any] = {
         name: sorted(value) if isinstance(value, set | frozenset) else value
@@ -142,7 +141,7 @@ def choose_parameter_type(entity: type[Entity], name: str) -> Any:
 
 def _list_written(entity: type[Entity], name: str, in_paths: Collection[str]) -> Any:
     """The type of a field in a body. A value that would have no address is refused."""
-    typed, held = _choose_type(entity, name, to_json_type), find_split_field(entity)
+    typed, held = _choose_type(entity, name, to_json_type), entity.split_field_
     if held is not None and name == held.name:
         return Annotated[typed, AfterValidator(list_addressable_names)]
     return Annotated[typed, ADDRESSABLE] if name in in_paths else typed
