@@ -176,7 +176,7 @@ def circumstances(draw: random.Random) -> Iterator[None]:
         patch.setattr(pager, "REQUESTS", draw.choice([2, 5, 50]))
         patch.setattr(related_search, "MAX_MERGED", draw.choice([0, 64]))
         walks = draw.random() < 0.5
-        patch.setattr(related_search.RelatedSearch, "_is_cheaper_to_walk", lambda *_: walks)
+        patch.setattr(related_search.RelatedSearch, "_is_cheaper_to_read_all", lambda *_: walks)
         patch.setattr(posting_lists, "TOO_DENSE", draw.choice([1, 2, 27]))
         patch.setattr(posting_lists, "MIN_READS", draw.choice([1, 3]))
         yield

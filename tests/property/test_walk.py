@@ -48,7 +48,7 @@ class Lists:
     def read_blocks(self, wanted: Sequence[PendingRead]) -> Sequence[Block]:
         return [self._block(each) for each in wanted]
 
-    def fetch(self, keys: Sequence[Any], *, consistent: bool) -> FetchedItems:
+    def fetch(self, keys: Sequence[Any], *, consistent: bool) -> FetchedItems[Any, Any]:
         self.requests += 1
         self.item_units += len(keys) * (1.0 if consistent else 0.5)
         return FetchedItems({key: key for key in keys})
@@ -112,7 +112,7 @@ class Walker:
             assert self.pages <= most_pages
         return self.found
 
-    def page(self, bound: Bound | None) -> SearchPage:
+    def page(self, bound: Bound | None) -> SearchPage[Any]:
         stream, lists = self.make(), self.lists
         lists.index_units = lists.item_units = 0.0
         lists.requests = 0

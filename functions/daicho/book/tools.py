@@ -70,7 +70,7 @@ class BookTools:
             self.tenant,
             self.places,
             self.history,
-            self._now,
+            self.clock,
             self.parallelism,
             self.memory,
         )

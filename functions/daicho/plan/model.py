@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 TimeBucket = Literal["month", "day"]
@@ -86,7 +87,7 @@ class SearchPlan:
     phones: tuple[str, ...] = ()
     through: tuple[ThroughPlan, ...] = ()
 
-    @property
+    @cached_property
     def kinds(self) -> frozenset[Literal["text", "company", "phone"]]:
         """How any of what it searches is read."""
         own = (self.kind_of_field(field) for field in self.fields)

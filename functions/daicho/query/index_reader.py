@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from daicho.derive import derived_items, index_row
 from daicho.layout import components, item_keys
@@ -56,10 +56,10 @@ class ListingPredicate:
 
 @dataclass(frozen=True)
 class RelatedMatches:
-    """Items that a search reaches through a field: for each term, the items with matching names."""
+    """Items that a search reaches through a field: for each term, the ids of matching names."""
 
     field: str
-    matches_by_probe: tuple[frozenset[str], ...]
+    ids_by_term: tuple[frozenset[str], ...]
 
 
 @dataclass(frozen=True)
@@ -68,31 +68,33 @@ class SearchPredicate:
 
     search: SearchPlan
     keyword: Keyword
-    reached: tuple[RelatedMatches, ...] = ()
+    related_matches: tuple[RelatedMatches, ...] = ()
 
     def matches(self, plan: EntityPlan, image: Image, order: str) -> bool:
         """Whether the image matches now, and has this order."""
         own = _find_declaration(plan.searches, self.search)
         if own is None or item_keys.render_order_key(plan, image, item_keys.NEWEST) != order:
             return False
-        forms = analyzer.compute_field_forms(own, image)
-        term_matches = [term.is_prefix_of(forms) for term in self.keyword.terms]
-        for related_matches in self.reached:
-            members = components.list_references(image, related_matches.field)
-            term_matches = [
-                is_match or not members.isdisjoint(ids)
-                for is_match, ids in zip(
-                    term_matches, related_matches.matches_by_probe, strict=True
-                )
-            ]
-        return self.keyword.is_contained_in(term_matches)
+        term_matches = self.keyword.match_terms(analyzer.compute_field_forms(own, image))
+        for related in self.related_matches:
+            members = components.list_references(image, related.field)
+            for place, ids in enumerate(related.ids_by_term):
+                term_matches[place] = term_matches[place] or not members.isdisjoint(ids)
+        return self.keyword.is_match(term_matches)
+
+
+class RowKey(NamedTuple):
+    """What identifies the item of an index row: its partition key, and its copy if it is read."""
+
+    partition: str
+    copy: str = ""
 
 
 @dataclass(frozen=True)
 class IndexReader:
     """Reads the lists of one entity.
 
-    ``now`` is in epoch seconds. ``at_once`` is the number of parallel requests. ``copied``: the
+    ``now`` is in epoch seconds. ``at_once`` is the number of parallel requests. ``is_copied``: the
     rows contain all wanted fields. Then no item is read, and the values are as old as the rows.
     """
 
@@ -102,7 +104,7 @@ class IndexReader:
     predicates: Sequence[ListPredicate]
     now: int
     at_once: int
-    copied: bool = False
+    is_copied: bool = False
 
     def read_blocks(self, wanted: Sequence[PendingRead]) -> Sequence[Block]:
         """A block of each of these lists."""
@@ -111,11 +113,11 @@ class IndexReader:
         with ThreadPoolExecutor(min(self.at_once, len(wanted))) as pool:
             return list(pool.map(self._read_block, wanted))
 
-    def fetch(self, keys: Sequence[Any], *, consistent: bool) -> FetchedItems:
+    def fetch(self, keys: Sequence[RowKey], *, consistent: bool) -> FetchedItems[RowKey, Image]:
         """The items of index rows: read by their partition keys, or the copies in the rows."""
-        if self.copied:
-            return FetchedItems({key: index_row.read_copy(key[1]) for key in keys}, requests=0)
-        bases = {item_keys.parse_derived_partition(key): key for key in keys}
+        if self.is_copied:
+            return FetchedItems({key: index_row.read_copy(key.copy) for key in keys}, requests=0)
+        bases = {item_keys.parse_derived_partition(key.partition): key for key in keys}
         batch = self.table.batch_get(bases, consistent=consistent)
         return FetchedItems(
             {bases[base]: image for base, image in batch.items.items()},
@@ -126,14 +128,19 @@ class IndexReader:
         """Whether an item is in one of the lists now, at this order."""
         if is_expired(item, self.now):
             return False
-        if self.copied:
+        if self.is_copied:
             return True
-        plan = find_image_plan(self.ledger, self.entity, item)
+        try:
+            generation = attributes.get_integer(item, "gen") or 0
+            plan = self.ledger.find_plan(self.entity, generation)
+        except NewerGenerationError:
+            # Newer code wrote the item: the newest plan here is the closest one.
+            plan = self.ledger.current_generation(self.entity).plan
         return any(predicate.matches(plan, item, order) for predicate in self.predicates)
 
     def estimate_units(self, item: Image | None, *, consistent: bool) -> float:
         """Read units of one item, or of a read that finds no item."""
-        if self.copied:
+        if self.is_copied:
             return 0.0
         size = attributes.measure_image(item) if item else 1
         return -(-size // UNIT_BYTES) * (1.0 if consistent else 0.5)
@@ -153,17 +160,19 @@ class IndexReader:
         rows = [
             PostingRow(
                 row[ORDER]["S"],
-                self._get_base_key(row),
+                self._get_row_key(row),
                 *(_get_position(row) if wanted.rests else ()),
             )
             for row in page.items
-            if wanted.bound.admits(row[ORDER]["S"])
+            if inclusive or row[ORDER]["S"] < order  # a range with a floor includes its end
         ]
         return Block(rows, page.last, page.units)
 
-    def _get_base_key(self, row: Image) -> Any:
-        owner = row["PK"]["S"]
-        return (owner, row[index_row.COPY_ATTRIBUTE]["S"]) if self.copied else owner
+    def _get_row_key(self, row: Image) -> RowKey:
+        partition = row["PK"]["S"]
+        if self.is_copied:
+            return RowKey(partition, row[index_row.COPY_ATTRIBUTE]["S"])
+        return RowKey(partition)
 
 
 def _get_position(row: Image) -> tuple[str, ...]:
@@ -181,11 +190,3 @@ def _find_declaration(
         if (declaration.name, declaration.since) == (wanted.name, wanted.since)
     )
     return next(same, None)
-
-
-def find_image_plan(ledger: Ledger, entity: str, image: Image) -> EntityPlan:
-    """The plan that derives an image. For an image of newer code it is the newest plan here."""
-    try:
-        return ledger.find_plan(entity, attributes.get_integer(image, "gen") or 0)
-    except NewerGenerationError:
-        return ledger.current_generation(entity).plan

@@ -1,4 +1,4 @@
-"""Pages of lists: answers questions and a cursor with images and the next cursor."""
+"""Pages of lists: reads the images that queries and a cursor select, and the next cursor."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Any
 
 from daicho.declare.queries import ListQuery
 from daicho.errors import UnprocessedError
-from daicho.items.projection import list_inherited_names
 from daicho.plan import Ledger
 from daicho.query.collection_reader import CollectionReader, PageBuffer
-from daicho.query.index_reader import IndexReader, ListingPredicate
+from daicho.query.index_reader import IndexReader
 from daicho.query.key_resolver import KeyResolver
 from daicho.query.list_planner import ListPlan, ListPlanner
 from daicho.query.paging import CursorBinding, CursorPosition
@@ -37,13 +36,13 @@ class PageReader:
     tenant: str
     places: KeyResolver
     history: VersionHistory
-    now: Callable[[], int]
+    clock: Callable[[], dt.datetime]
     at_once: int
     memory: ItemCache | None = None
 
     def read_page(
         self,
-        many: Sequence[ListQuery[Any]],
+        queries: Sequence[ListQuery[Any]],
         limit: int,
         cursor: str | None,
         names: Sequence[str] | None = None,
@@ -52,61 +51,52 @@ class PageReader:
 
         ``names``: the fields that are needed. If the rows copy all of them, no item is read.
         """
-        if many and many[0].by == "versions":
-            return self.history.read_page(many, limit, cursor)
-        now = self.now()
-        reach = RelatedSearch(self.table, self.ledger, self.tenant, now, self.memory)
-        list_plan = self.plan_lists(many, limit, reach)
+        if queries and queries[0].by == "versions":
+            return self.history.read_page(queries, limit, cursor)
+        now = int(self.clock().timestamp())
+        related_search = RelatedSearch(self.table, self.ledger, self.tenant, now, self.memory)
+        list_plan = self.plan_lists(queries, limit, related_search)
         binding = CursorBinding(self.tenant, list_plan.question)
         start = binding.read_cursor(cursor)
-        images: Sequence[Image]
-        if list_plan.direct:
-            images, end = CollectionReader(self.table, now).read_page(
-                list_plan.direct, start, limit
-            )
-            return self.history.read_whole(images), binding.write_cursor(end)
-        budget = ReadBudget(units=reach.units, requests=reach.requests)
-        copied = _is_copied(list_plan, names)
-        images, end = self._read_search_page(list_plan, start, budget, now, copied)
-        return images if copied else self.history.read_whole(images), binding.write_cursor(end)
+        if list_plan.collections:
+            reader = CollectionReader(self.table, now)
+            collected, end = reader.read_page(list_plan.collections, start, limit)
+            return self.history.read_whole(collected), binding.write_cursor(end)
+        is_copied = list_plan.is_copied(names)
+        images, end = self._read_postings(list_plan, start, related_search, is_copied)
+        if not is_copied and list_plan.entity.__name__ in self.ledger.pointer_types:
+            images = self.history.read_whole(images)
+        return images, binding.write_cursor(end)
 
     def plan_lists(
-        self, many: Sequence[ListQuery[Any]], limit: int, reach: RelatedSearch
+        self, queries: Sequence[ListQuery[Any]], limit: int, related_search: RelatedSearch
     ) -> ListPlan:
-        """The lists that answer questions."""
-        now = dt.datetime.fromtimestamp(self.now(), dt.UTC)
-        return ListPlanner(self.places, self.ledger, self.tenant, reach, now).plan(many, limit)
+        """The lists that answer queries."""
+        planner = ListPlanner(
+            self.places, self.ledger, self.tenant, related_search, related_search.now
+        )
+        return planner.plan(queries, limit)
 
-    def _read_search_page(
+    def _read_postings(
         self,
         plan: ListPlan,
         start: CursorPosition | None,
-        budget: ReadBudget,
-        now: int,
-        copied: bool,
+        related_search: RelatedSearch,
+        is_copied: bool,
     ) -> tuple[Sequence[Image], CursorPosition | None]:
         """A page of postings. ``list`` of a position is 1 if its own order is undecided."""
-        stream, shown = plan.build_cursor(), PageBuffer(plan.limit)
+        cursor, buffer = plan.build_cursor(), PageBuffer(plan.limit)
         if start is not None:
-            stream.skip_to(Bound(start.order, inclusive=start.list == 1))
-        entity = plan.entity.__name__
+            cursor.skip_to(Bound(start.order, inclusive=start.list == 1))
+        entity, now = plan.entity.__name__, related_search.now
         reader = IndexReader(
-            self.table, self.ledger, entity, plan.predicates, now, self.at_once, copied
+            self.table, self.ledger, entity, plan.predicates, now, self.at_once, is_copied
         )
+        budget = ReadBudget(units=related_search.units, requests=related_search.requests)
         try:
-            walked = SearchPager(reader, stream, plan.limit, shown.add_image, budget).read_page()
+            page = SearchPager(reader, cursor, plan.limit, buffer.add_image, budget).read_page()
         except OnlyUnprocessedError as error:
-            raise UnprocessedError(error.left) from error
-        order, inclusive = walked.bound
-        end = None if walked.bound == END else CursorPosition(order, int(inclusive))
-        return walked.items, end
-
-
-def _is_copied(plan: ListPlan, names: Sequence[str] | None) -> bool:
-    """Whether the rows of all lists copy the wanted fields; None means all fields."""
-    entity = plan.entity
-    wanted = {*entity.fields_, *list_inherited_names(entity)} if names is None else set(names)
-    return all(
-        isinstance(predicate, ListingPredicate) and wanted <= set(predicate.listing.copies)
-        for predicate in plan.predicates
-    )
+            raise UnprocessedError(error.unprocessed) from error
+        order, inclusive = page.bound
+        end = None if page.bound == END else CursorPosition(order, int(inclusive))
+        return page.items, end

@@ -8,7 +8,6 @@ instance reads the names once in two seconds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +17,7 @@ from daicho.plan import AggregatePlan, EntityPlan, Ledger, Part, SearchPlan, Thr
 from daicho.query.index_reader import RelatedMatches
 from daicho.search import grams
 from daicho.search.keyword import Keyword
-from daicho.search.posting_lists import PostingCursor, PostingList, Union
+from daicho.search.posting_lists import PostingCursor, PostingList
 from daicho.search.variants import compute_readings
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
@@ -54,19 +53,19 @@ class RelatedSearch:
     units: float = 0.0
     requests: int = 0
 
-    def matching_ids(self, search: SearchPlan, keyword: Keyword) -> tuple[RelatedMatches, ...]:
+    def find_matching_ids(self, search: SearchPlan, keyword: Keyword) -> tuple[RelatedMatches, ...]:
         """For each field that the search goes through, the ids whose names match each term."""
         if not keyword.terms:
             return ()
         return tuple(
-            self._find_matching(through, search.mode, keyword) for through in search.through
+            [self._match_names(through, search.mode, keyword) for through in search.through]
         )
 
     def build_cursors(
         self, plan: EntityPlan, through: ThroughPlan, ids: frozenset[str], limit: int
     ) -> list[PostingCursor] | None:
-        """The lists of these ids; None if a walk through all items is cheaper."""
-        if len(ids) > MAX_MERGED and self._is_cheaper_to_walk(plan, through, ids, limit):
+        """The lists of these ids; None if reading all items is cheaper."""
+        if len(ids) > MAX_MERGED and self._is_cheaper_to_read_all(plan, through, ids, limit):
             return None
         listing = next(
             declaration for declaration in plan.listings if declaration.name == through.listing
@@ -77,7 +76,7 @@ class RelatedSearch:
             for shard in range(listing.shards)
         ]
 
-    def _find_matching(
+    def _match_names(
         self, through: ThroughPlan, mode: grams.Mode, keyword: Keyword
     ) -> RelatedMatches:
         ids_by_term: list[set[str]] = [set() for _ in keyword.terms]
@@ -111,21 +110,21 @@ class RelatedSearch:
                     texts_by_id[id] = {"M": texts}
         return texts_by_id
 
-    def _is_cheaper_to_walk(
+    def _is_cheaper_to_read_all(
         self, plan: EntityPlan, through: ThroughPlan, ids: frozenset[str], limit: int
     ) -> bool:
         members, count = _render_tallies(plan, through)
         if members is None or count is None:
             return False
         total = item_keys.render_tally_partition(self.tenant, plan, count, (), ())
-        everything = read_rolled_up_amount(self.table, total).items
-        belonging = self._count_members(plan, members, ids)
+        item_count = read_rolled_up_amount(self.table, total).items
+        member_count = self._count_members(plan, members, ids)
         self.units += 0.5
         self.requests += 1
-        if not everything:
+        if not item_count:
             return False  # not rolled up yet: the count is unknown
-        walked = limit * max(1.0, everything / max(1, belonging))
-        return walked * UNITS_PER_CHECK < len(ids) * UNITS_PER_LIST
+        rows_to_check = limit * max(1.0, item_count / max(1, member_count))
+        return rows_to_check * UNITS_PER_CHECK < len(ids) * UNITS_PER_LIST
 
     def _count_members(self, plan: EntityPlan, members: AggregatePlan, ids: frozenset[str]) -> int:
         """How many memberships these ids have, by one query of their ranking."""
@@ -138,11 +137,6 @@ class RelatedSearch:
                     if keys.parse(row["GSI3SK"]["S"])[1] in ids:
                         count += int(attributes.parse_number(row["total"]["N"]))
         return count
-
-
-def union_of(streams: Sequence[PostingCursor]) -> PostingCursor:
-    """One stream of several."""
-    return streams[0] if len(streams) == 1 else Union(streams)
 
 
 def _render_tallies(

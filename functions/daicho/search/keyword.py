@@ -43,21 +43,21 @@ class Term:
 
     def compute_probes(self, steps: GramSteps) -> list[Alternatives]:
         """The lists whose rows together contain the matches; each is a choice of several lists."""
-        choices = (
-            alternatives for text in self.meanings for alternatives in steps.compute_probes(text)
-        )
-        return list(dict.fromkeys(choices))
+        choices: dict[Alternatives, None] = {}
+        for text in self.meanings:
+            choices |= dict.fromkeys(steps.compute_probes(text))
+        return list(choices)
 
 
 @dataclass(frozen=True)
 class Keyword:
-    """A keyword that matches if its ``whole`` matches, or if every one of its ``words`` does.
+    """A keyword that matches if its first term matches, or if every one of its other terms does.
 
-    A keyword without a whole has no text. It matches nothing, unless it ``lists_all``.
+    ``terms``: the whole keyword, then its words if it has several. A keyword without terms has no
+    text. It matches nothing, unless it ``lists_all``.
     """
 
-    whole: Term | None
-    words: tuple[Term, ...] = ()
+    terms: tuple[Term, ...]
     lists_all: bool = False
 
     @classmethod
@@ -70,7 +70,7 @@ class Keyword:
             KeywordError: it has over 64 code points or 5 words, or a lone surrogate.
         """
         if not text:
-            return cls(None, lists_all=True)
+            return cls((), lists_all=True)
         if any("\ud800" <= character <= "\udfff" for character in text):
             raise KeywordError("a keyword must be well-formed text", malformed=True)
         if len(text) > MAX_CODE_POINTS * 4:  # checked before the folding, which takes time
@@ -82,21 +82,22 @@ class Keyword:
         if len(words) > MAX_WORDS:
             raise KeywordError(f"a keyword has at most {MAX_WORDS} words")
         if not words:
-            return cls(None)
-        apart = dict.fromkeys(Term.parse(word, kinds) for word in words) if len(words) > 1 else {}
-        return cls(Term.parse(folded, kinds), tuple(apart))
-
-    @property
-    def terms(self) -> tuple[Term, ...]:
-        """The whole keyword, then its words if it has several."""
-        return () if self.whole is None else (self.whole, *self.words)
+            return cls(())
+        terms = [Term.parse(folded, kinds)]
+        if len(words) > 1:
+            terms += dict.fromkeys([Term.parse(word, kinds) for word in words])
+        return cls(tuple(terms))
 
     def matches(self, all_forms: Sequence[str]) -> bool:
         """Whether the whole keyword starts a form, or each of its words does."""
-        return self.is_contained_in([term.is_prefix_of(all_forms) for term in self.terms])
+        return self.is_match(self.match_terms(all_forms))
 
-    def is_contained_in(self, forms: Sequence[bool]) -> bool:
-        """Whether the keyword matches; ``forms`` has one result for each of its `terms`."""
-        if self.whole is None:
+    def match_terms(self, all_forms: Sequence[str]) -> list[bool]:
+        """For each term, whether it starts a form."""
+        return [term.is_prefix_of(all_forms) for term in self.terms]
+
+    def is_match(self, term_matches: Sequence[bool]) -> bool:
+        """Whether the keyword matches; ``term_matches`` has one result for each term."""
+        if not self.terms:
             return self.lists_all
-        return forms[0] or (len(forms) > 1 and all(forms[1:]))
+        return term_matches[0] or (len(term_matches) > 1 and all(term_matches[1:]))

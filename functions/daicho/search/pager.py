@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from daicho.search.posting_lists import (
     END,
@@ -36,44 +36,48 @@ UNITS_PER_READ = 0.5
 UNITS_OF_DOUBT = 1.5
 """A row that is dropped is read twice, the second time consistently."""
 
-
 MIN_UNITS = 2.5
 """The cost of one read of a list, rounded up, and of one check."""
 
 MIN_BLOCK_ROWS = 20
 """Up to this number, rows are no measure for the size of other rows."""
 
+Key = TypeVar("Key")
+"""What identifies the item of a row."""
+
+Item = TypeVar("Item")
+
 
 class OnlyUnprocessedError(Exception):
     """No candidate was decided, because the store did not process the first one."""
 
-    def __init__(self, left: Iterable[Any]) -> None:
-        super().__init__("nothing of the page was got round to")
-        self.left = tuple(left)
+    def __init__(self, unprocessed: Iterable[Any]) -> None:
+        super().__init__("the store did not process the first candidate of the page")
+        self.unprocessed = tuple(unprocessed)
 
 
 @dataclass(frozen=True)
-class FetchedItems:
+class FetchedItems(Generic[Key, Item]):
     """Items by their rows' keys, the unprocessed keys, and the number of requests."""
 
-    items: Mapping[Any, Any]
-    left: frozenset[Any] = frozenset()
+    items: Mapping[Key, Item]
+    unprocessed: frozenset[Key] = frozenset()
     requests: int = 1
 
 
-class PostingReader(Protocol):
+class PostingReader(Protocol[Key, Item]):
     """The reads and checks that a page needs."""
 
     def read_blocks(self, wanted: Sequence[PendingRead]) -> Sequence[Block]:
         """A block of each of these lists, newest first."""
 
-    def fetch(self, keys: Sequence[Any], *, consistent: bool) -> FetchedItems:
+    def fetch(self, keys: Sequence[Key], *, consistent: bool) -> FetchedItems[Key, Item]:
         """The items of these rows."""
 
-    def matches(self, item: Any, order: str) -> bool:
+    def matches(self, item: Item, order: str) -> bool:
         """Whether an item matches now, and has this order."""
 
-    def estimate_units(self, item: Any | None, *, consistent: bool) -> float:
+    def estimate_units(self, item: Item | None, *, consistent: bool) -> float:
         """The units of a read of an item, or of a read that finds no item."""
 
 
@@ -97,8 +101,8 @@ class ReadBudget:
 
     def is_spent(self, pending: int = 0) -> bool:
         """Whether the budget allows no more reads, with this number of pending candidates."""
-        over = self.requests >= REQUESTS or self.clock() >= self.until
-        return over or self.remaining(pending) < MIN_UNITS
+        is_over = self.requests >= REQUESTS or self.clock() >= self.until
+        return is_over or self.remaining(pending) < MIN_UNITS
 
     def choose_block_size(self, pending: int) -> int:
         """Rows that the budget still allows, with one more candidate to check; at least one."""
@@ -106,123 +110,123 @@ class ReadBudget:
         left = self.remaining(pending + 1) - UNITS_PER_READ
         return max(1, min(MOST_BLOCK, int(left / max(row_units, UNITS_PER_ROW / 10))))
 
-    def charge(self, block: Block) -> None:
-        """Count a block that was read."""
-        self.units += block.units
-        self.index_units += block.units
-        self.rows += len(block.rows)
-        self.requests += 1
+    def charge(self, blocks: Iterable[Block]) -> None:
+        """Count blocks that were read."""
+        for block in blocks:
+            self.units += block.units
+            self.index_units += block.units
+            self.rows += len(block.rows)
+            self.requests += 1
 
 
 @dataclass(frozen=True)
-class SearchPage:
+class SearchPage(Generic[Item]):
     """A page: its items, and where the next one starts (`END` at the end)."""
 
-    items: list[Any]
+    items: list[Item]
     bound: Bound
 
 
 @dataclass
-class SearchPager:
-    """One page's walk down a stream. ``take`` refuses an item when the page is too large."""
+class SearchPager(Generic[Key, Item]):
+    """Reads one page down a cursor. ``take`` refuses an item when the page is too large."""
 
-    reader: PostingReader
-    stream: PostingCursor
+    reader: PostingReader[Key, Item]
+    cursor: PostingCursor
     limit: int
-    take: Callable[[Any], bool] = lambda _item: True
+    take: Callable[[Item], bool] = lambda _item: True
     budget: ReadBudget = field(default_factory=ReadBudget)
-    _shown: list[Any] = field(default_factory=list)
+    _start: Bound | None = None
+    _shown: list[Item] = field(default_factory=list)
     _decided: int = 0
 
-    def read_page(self) -> SearchPage:
-        """Walk until the page is full, the budget is spent, or the end is reached.
+    def read_page(self) -> SearchPage[Item]:
+        """Read until the page is full, the budget is spent, or the end is reached.
 
         Raises:
             OnlyUnprocessedError: the store did not process the first candidate.
         """
-        began = self.stream.bound()
         while True:
-            candidates, goes_on = self._collect_candidates(began)
-            stopped = self._check(candidates)
-            if stopped is not None:
-                return SearchPage(self._shown, stopped)
-            bound, full = self.stream.bound(), len(self._shown) == self.limit
-            if full or not goes_on or self.budget.is_spent():
+            candidates, has_more = self._collect_candidates()
+            stop = self._show_matching(candidates, is_exact=self.cursor.is_exact())
+            if stop is not None:
+                return SearchPage(self._shown, stop)
+            bound, is_full = self.cursor.bound(), len(self._shown) == self.limit
+            if is_full or not has_more or self.budget.is_spent():
                 return SearchPage(self._shown, bound)
 
-    def _collect_candidates(self, began: Bound) -> tuple[list[PostingRow], bool]:
-        """The next candidates, as many as the page lacks, and whether the stream continues."""
+    def _collect_candidates(self) -> tuple[list[PostingRow], bool]:
+        """The next candidates, as many as the page lacks, and whether the cursor continues."""
         candidates: list[PostingRow] = []
-        stream, budget = self.stream, self.budget
+        cursor, budget = self.cursor, self.budget
+        if self._start is None:
+            self._start = cursor.bound()
         most = self.limit - len(self._shown)
         while len(candidates) < most:
-            row = stream.candidate()
+            row = cursor.candidate()
             if row is not None:
                 if candidates and budget.remaining(len(candidates) + 1) < 0:
                     break
                 candidates.append(row)
-                stream.skip_to(Bound(row.order, inclusive=False))
+                cursor.skip_to(Bound(row.order, inclusive=False))
                 continue
-            if stream.bound() == END:
+            if cursor.bound() == END:
                 return candidates, False
-            if stream.bound() < began and budget.is_spent(len(candidates)):
+            if cursor.bound() < self._start and budget.is_spent(len(candidates)):
                 break
-            wanted = list(stream.pending_reads())
-            if wanted:  # otherwise a part was left out: the next candidate may be decided now
-                self._read(
-                    wanted, budget.choose_block_size(len(candidates)), most - len(candidates)
-                )
+            lists = list(cursor.pending_reads())
+            if lists:  # otherwise a part was left out: the next candidate may be decided now
+                rows = budget.choose_block_size(len(candidates))
+                self._read_blocks(lists, max(1, rows // len(lists)), most - len(candidates))
         return candidates, True
 
-    def _read(self, lists: Sequence[PostingList], rows: int, missing: int) -> None:
-        most = max(1, rows // len(lists))
+    def _read_blocks(self, lists: Sequence[PostingList], most: int, missing: int) -> None:
         wanted = [posting_list.request_block(most, missing) for posting_list in lists]
         blocks = self.reader.read_blocks(wanted)
-        for posting, request, block in zip(lists, wanted, blocks, strict=True):
-            self.budget.charge(block)
-            posting.accept_block(request, block)
+        self.budget.charge(blocks)
+        for posting_list, request, block in zip(lists, wanted, blocks, strict=True):
+            posting_list.accept_block(request, block)
 
-    def _check(self, candidates: Sequence[PostingRow]) -> Bound | None:
+    def _show_matching(self, candidates: Sequence[PostingRow], *, is_exact: bool) -> Bound | None:
         """Show the candidates that match; returns the bound at which the page must stop, if any."""
-        standing, left = self._select_matching(candidates)
+        matching, unprocessed = self._select_matching(candidates, is_exact)
         for row in candidates:
             here = Bound(row.order, inclusive=True)
-            if row.key in left:
+            if row.key in unprocessed:
                 if not self._decided:
-                    raise OnlyUnprocessedError(left)
+                    raise OnlyUnprocessedError(unprocessed)
                 return here
-            if row.key in standing:
-                if not self.take(standing[row.key]):
+            if row.key in matching:
+                if not self.take(matching[row.key]):
                     return here
-                self._shown.append(standing[row.key])
+                self._shown.append(matching[row.key])
             self._decided += 1
         return None
 
     def _select_matching(
-        self, candidates: Sequence[PostingRow]
-    ) -> tuple[dict[Any, Any], frozenset[Any]]:
+        self, candidates: Sequence[PostingRow], is_exact: bool
+    ) -> tuple[dict[Key, Item], frozenset[Key]]:
         """Items that match at the order of their rows, and the unprocessed keys.
 
         A candidate that is missing or fails is read once more, consistently, before it is dropped:
         the first read may be older than the index. If many must fail, the first read is consistent.
         """
-        unsure = not self.stream.is_exact()
-        rows, items = list(candidates), dict[Any, Any]()
-        left: frozenset[Any] = frozenset()
-        for consistent in (True,) if unsure else (False, True):
+        rows, matching = list(candidates), dict[Key, Item]()
+        unprocessed: frozenset[Key] = frozenset()
+        for consistent in (False, True) if is_exact else (True,):
             if not rows:
                 break
             fetched = self.reader.fetch([row.key for row in rows], consistent=consistent)
             self.budget.requests += fetched.requests
-            left = fetched.left
+            unprocessed = fetched.unprocessed
             failing: list[PostingRow] = []
             for row in rows:
                 item = fetched.items.get(row.key)
                 if item is not None and self.reader.matches(item, row.order):
-                    items[row.key] = item
+                    matching[row.key] = item
                     continue
                 failing.append(row)
-                if row.key not in left:
+                if row.key not in unprocessed:
                     self.budget.units += self.reader.estimate_units(item, consistent=consistent)
             rows = failing
-        return items, left - items.keys()
+        return matching, unprocessed - matching.keys()

@@ -279,7 +279,7 @@ class Intersection:
 
     parts: list[PostingCursor]
     _left_out: bool = False
-    _asked: dict[int, tuple[int, Bound]] = field(default_factory=dict)
+    _requests_by_part: dict[int, tuple[int, Bound]] = field(default_factory=dict)
 
     def bound(self) -> Bound:
         """The limit of the decided part."""
@@ -329,9 +329,9 @@ class Intersection:
 
     def _request_blocks(self, part: PostingCursor, bound: Bound) -> None:
         """Record a request to a part for the rows at a bound."""
-        request_count, last = self._asked.get(id(part), (0, TOP))
+        request_count, last = self._requests_by_part.get(id(part), (0, TOP))
         if last != bound:
-            self._asked[id(part)] = request_count + 1, bound
+            self._requests_by_part[id(part)] = request_count + 1, bound
 
     def _drop_dense_lists(self) -> None:
         while len(self.parts) > 1:
@@ -343,8 +343,13 @@ class Intersection:
             self._left_out = True
 
     def _estimate_rows_per_match(self, part: PostingCursor) -> float:
-        request_count, _ = self._asked.get(id(part), (0, TOP))
+        request_count, _ = self._requests_by_part.get(id(part), (0, TOP))
         return sum(leaf.read_rows for leaf in list_leaves(part)) / max(1, request_count)
+
+
+def union_of(cursors: Sequence[PostingCursor]) -> PostingCursor:
+    """One cursor over the rows of several."""
+    return cursors[0] if len(cursors) == 1 else Union(cursors)
 
 
 def list_leaves(stream: PostingCursor) -> Iterator[PostingList]:

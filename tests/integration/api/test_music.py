@@ -182,9 +182,11 @@ def test_a_forged_cursor_leads_nowhere_else(
         ("/songs/heroes/playlists", Track.key.inverse("heroes")),
         ("/artists?name=dav", Artist.search("dav")),
     ):
-        reach = RelatedSearch(served.table, Ledger.load(), "globex", 0)
-        asked = book._tools.pages.plan_lists([question], 100, reach).question
-        forged = CursorBinding("globex", asked).write_cursor(CursorPosition(order, list))
+        related_search = RelatedSearch(served.table, Ledger.load(), "globex", 0)
+        list_plan = book._tools.pages.plan_lists([question], 100, related_search)
+        forged = CursorBinding("globex", list_plan.question).write_cursor(
+            CursorPosition(order, list)
+        )
         sign = "&" if "?" in url else "?"
         answer = globex("GET", f"{url}{sign}cursor={forged}")
         assert answer.status in {200, 400}, answer.text

@@ -122,9 +122,9 @@ def test_names_are_matched_as_values_are() -> None:
     assert isinstance(shelf, Shelf)
     for id, name in (("a", "Very Important"), ("b", "ＶＩＰ"), ("c", "vip two"), ("d", "Other")):
         shelf.write(Team(id=id, name=name), NOON)
-    (found,) = reach.matching_ids(SEARCH, Keyword.parse("vip two", SEARCH.kinds))
-    assert found.matches_by_probe == (frozenset("c"), frozenset("bc"), frozenset("c"))
-    assert reach.matching_ids(SEARCH, Keyword.parse("")) == ()
+    (found,) = reach.find_matching_ids(SEARCH, Keyword.parse("vip two", SEARCH.kinds))
+    assert found.ids_by_term == (frozenset("c"), frozenset("bc"), frozenset("c"))
+    assert reach.find_matching_ids(SEARCH, Keyword.parse("")) == ()
 
 
 def test_names_are_remembered_for_two_seconds_where_requests_share_a_memory() -> None:
@@ -134,8 +134,8 @@ def test_names_are_remembered_for_two_seconds_where_requests_share_a_memory() ->
 
     def teams(keyword: str) -> tuple[frozenset[str], float]:
         reach = RelatedSearch(shelf, LEDGER, TENANT, 0, memory)
-        (found,) = reach.matching_ids(SEARCH, Keyword.parse(keyword, SEARCH.kinds))
-        return found.matches_by_probe[0], reach.units
+        (found,) = reach.find_matching_ids(SEARCH, Keyword.parse(keyword, SEARCH.kinds))
+        return found.ids_by_term[0], reach.units
 
     shelf.write(Team(id="a", name="Blue"), NOON)
     assert teams("blue") == (frozenset("a"), 1.0)
