@@ -239,9 +239,10 @@ class ListPlanner:
             choices = [union_of(self._plan_gram(plan, search, probe)) for probe in alternatives]
             cursors.append(choices[0] if len(choices) == 1 else SparsestOf(choices))
         for through, related in zip(search.through, related_matches, strict=True):
-            related_cursors = self.related_search.build_cursors(
-                plan, through, related.ids_by_term[place], limit
-            )
+            ids = related.ids_by_term[place]
+            if not ids:
+                continue
+            related_cursors = self.related_search.build_cursors(plan, through, ids, limit)
             if related_cursors is None:
                 return self._plan_gram(plan, search, Probe(EVERYTHING), certain=False)
             cursors += related_cursors

@@ -62,10 +62,7 @@ class PageReader:
             reader = CollectionReader(self.table, now)
             collected, end = reader.read_page(list_plan.collections, start, limit)
             return self.history.read_whole(collected), binding.write_cursor(end)
-        is_copied = list_plan.is_copied(names)
-        images, end = self._read_postings(list_plan, start, related_search, is_copied)
-        if not is_copied and list_plan.entity.__name__ in self.ledger.pointer_types:
-            images = self.history.read_whole(images)
+        images, end = self._read_postings(list_plan, names, start, related_search)
         return images, binding.write_cursor(end)
 
     def plan_lists(
@@ -80,12 +77,13 @@ class PageReader:
     def _read_postings(
         self,
         plan: ListPlan,
+        names: Sequence[str] | None,
         start: CursorPosition | None,
         related_search: RelatedSearch,
-        is_copied: bool,
     ) -> tuple[Sequence[Image], CursorPosition | None]:
         """A page of postings. ``list`` of a position is 1 if its own order is undecided."""
-        cursor, buffer = plan.build_cursor(), PageBuffer(plan.limit)
+        cursor, is_copied = plan.build_cursor(), plan.is_copied(names)
+        buffer = PageBuffer(plan.limit)
         if start is not None:
             cursor.skip_to(Bound(start.order, inclusive=start.list == 1))
         entity, now = plan.entity.__name__, related_search.now
@@ -99,4 +97,6 @@ class PageReader:
             raise UnprocessedError(error.unprocessed) from error
         order, inclusive = page.bound
         end = None if page.bound == END else CursorPosition(order, int(inclusive))
-        return page.items, end
+        if is_copied or entity not in self.ledger.pointer_types:
+            return page.items, end
+        return self.history.read_whole(page.items), end

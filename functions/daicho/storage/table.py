@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import boto3
@@ -99,24 +98,27 @@ class Table:
         patience: RetryBudget | None = None,
     ) -> BatchGetResult:
         """Read many items, 100 a request; unprocessed keys are requested again for 2 s."""
+        items: dict[ItemKey, Image] = {}
+        remaining = tuple(dict.fromkeys(keys))
+        if not remaining:
+            return BatchGetResult(items)
         patience = patience or RetryBudget.for_seconds(BATCH_RETRY_S)
-        images: dict[ItemKey, Image] = {}
-        left = list(dict.fromkeys(keys))
         for _ in patience.count_attempts():
-            still: list[ItemKey] = []
-            for some in _split_into_chunks(left, MAX_BATCH_GETS):
-                items, unprocessed = self._get_some(some, consistent)
-                images.update((get_key(item), item) for item in items)
-                still += unprocessed
-            left = still
-            if not left:
+            unprocessed: tuple[ItemKey, ...] = ()
+            for chunk in _split_into_chunks(remaining, MAX_BATCH_GETS):
+                result = self._get_chunk(chunk, consistent)
+                items |= result.items
+                unprocessed += result.unprocessed
+            remaining = unprocessed
+            if not remaining:
                 break
-        return BatchGetResult(images, tuple(left))
+        return BatchGetResult(items, remaining)
 
     def query(self, query: Query) -> ItemPage:
         """Read one page."""
+        request = query.to_request()
         with translate_errors(f"query {query.index or 'table'} {query.partition}"):
-            answer = self._client.query(TableName=self.name, **query.to_request())
+            answer = self._client.query(TableName=self.name, **request)
         return ItemPage.from_answer(answer)
 
     def query_pages(self, query: Query) -> Iterator[ItemPage]:
@@ -129,8 +131,9 @@ class Table:
 
     def scan(self, scan: Scan) -> ItemPage:
         """Read one page of a segment of the whole table."""
+        request = scan.to_request()
         with translate_errors(f"scan segment {scan.segment} of {scan.segments}"):
-            answer = self._client.scan(TableName=self.name, **scan.to_request())
+            answer = self._client.scan(TableName=self.name, **request)
         return ItemPage.from_answer(answer)
 
     def put(
@@ -237,22 +240,23 @@ class Table:
         left.update({key: {"DeleteRequest": {"Key": to_key_image(key)}} for key in deletes})
         for _ in patience.count_attempts():
             still = [
-                self._write_some(some)
-                for some in _split_into_chunks(left.values(), MAX_BATCH_WRITES)
+                self._write_chunk(chunk)
+                for chunk in _split_into_chunks(tuple(left.values()), MAX_BATCH_WRITES)
             ]
-            left = {_get_request_key(request): request for some in still for request in some}
+            left = {_get_request_key(request): request for chunk in still for request in chunk}
             if not left:
                 return
         raise UnprocessedError(list(left))
 
-    def _get_some(self, keys: list[ItemKey], consistent: bool) -> tuple[list[Image], list[ItemKey]]:
+    def _get_chunk(self, keys: Sequence[ItemKey], consistent: bool) -> BatchGetResult:
         request = {"Keys": [to_key_image(key) for key in keys], "ConsistentRead": consistent}
         with translate_errors(f"batch get of {len(keys)}"):
             answer: Any = self._client.batch_get_item(RequestItems={self.name: request})  # type: ignore[dict-item]
-        left = answer.get("UnprocessedKeys", {}).get(self.name, {}).get("Keys", [])
-        return list(answer["Responses"].get(self.name, ())), [get_key(image) for image in left]
+        items = {get_key(item): item for item in answer["Responses"].get(self.name, ())}
+        unprocessed = answer.get("UnprocessedKeys", {}).get(self.name, {}).get("Keys", ())
+        return BatchGetResult(items, tuple(map(get_key, unprocessed)))
 
-    def _write_some(self, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _write_chunk(self, requests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         with translate_errors(f"batch write of {len(requests)}"):
             answer: Any = self._client.batch_write_item(RequestItems={self.name: requests})  # type: ignore[dict-item]
         return list(answer.get("UnprocessedItems", {}).get(self.name, ()))
@@ -284,10 +288,8 @@ def open_table(
     return Table(client, name)
 
 
-def _split_into_chunks(values: Iterable[T], size: int) -> Iterator[list[T]]:
-    iterator = iter(values)
-    while some := list(islice(iterator, size)):
-        yield some
+def _split_into_chunks(values: Sequence[T], size: int) -> list[Sequence[T]]:
+    return [values[start : start + size] for start in range(0, len(values), size)]
 
 
 def _read_returned_item(returns: Returns | None) -> dict[str, Any]:
