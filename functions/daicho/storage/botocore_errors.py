@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from botocore.exceptions import (
@@ -39,6 +37,8 @@ THROTTLES = frozenset(
         "TooManyRequestsException",
     }
 )
+AWS_ERRORS = (ClientError, BotoCoreError)
+"""All errors that a client raises. Who catches them raises what `translate_error` gives."""
 SERVER_FAILED = 500
 UNCONNECTED = (EndpointConnectionError, ConnectTimeoutError)
 """No connection was established, so nothing was sent."""
@@ -54,29 +54,23 @@ REFUSALS = frozenset(
 )
 
 
-@contextmanager
-def translate_errors(doing: str) -> Iterator[None]:
-    """Translate botocore's errors to ours: the one place that does.
+def translate_error(error: ClientError | BotoCoreError, action: str) -> StoreError:
+    """Our error for an error of botocore; ``action`` is what the request was to do.
 
     If a client repeats a request, botocore raises the error of the last attempt.
     """
-    try:
-        yield
-    except ClientError as error:
-        raise _translate_answer(error, doing) from error
-    except ParamValidationError as error:
-        raise RefusedError(f"{doing}: {error}") from error
-    except UNCONNECTED as error:
-        raise UnavailableError(f"{doing}: {error}") from error
-    except SILENCES as error:
-        raise UnansweredError(f"{doing}: {error}") from error
-    except BotoCoreError as error:  # before anything is sent: no credentials yet, no region
-        raise UnavailableError(f"{doing}: {error}") from error
+    message = f"{action}: {error}"
+    if isinstance(error, ClientError):
+        return _translate_answer(error, message)
+    if isinstance(error, ParamValidationError):
+        return RefusedError(message)
+    if isinstance(error, SILENCES) and not isinstance(error, UNCONNECTED):
+        return UnansweredError(message)
+    return UnavailableError(message)  # nothing was sent, also without credentials or a region
 
 
-def _translate_answer(error: ClientError, doing: str) -> StoreError:
+def _translate_answer(error: ClientError, message: str) -> StoreError:
     code = error.response.get("Error", {}).get("Code", "")
-    message = f"{doing}: {error}"
     if code == "ConditionalCheckFailedException":
         return ConditionFailedError(message, error.response.get("Item"))  # type: ignore[arg-type]
     if code == "TransactionCanceledException":

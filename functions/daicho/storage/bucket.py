@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from daicho.errors import UnavailableError
-from daicho.storage.botocore_errors import translate_errors
+from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
 from daicho.storage.protocols import FetchedObject, ListedObject, ObjectVersion
 
 if TYPE_CHECKING:
@@ -39,13 +39,14 @@ class Bucket:
             UnavailableError: also if another creation of that name was in progress (409), whose
                 result is not known yet.
         """
-        with translate_errors(f"create {key}"):
-            return self._put(key, body, metadata, kind, (EXISTS,), IfNoneMatch="*")
+        return self._put("create", key, body, metadata, kind, (EXISTS,), IfNoneMatch="*")
 
     def get_metadata(self, key: str) -> Mapping[str, str]:
         """The metadata that an object was created with."""
-        with translate_errors(f"look at {key}"):
+        try:
             return self._client.head_object(Bucket=self.name, Key=key)["Metadata"]
+        except AWS_ERRORS as error:
+            raise translate_error(error, f"look at {key}") from error
 
     def read(self, key: str) -> bytes | None:
         """An object; None if there is none of that name."""
@@ -55,14 +56,13 @@ class Bucket:
     def fetch(self, key: str, version: str | None = None) -> FetchedObject | None:
         """An object, or one version of it, with its metadata; None if there is none."""
         more: Any = {} if version is None else {"VersionId": version}
-        with translate_errors(f"read {key}"):
-            try:
-                answer = self._client.get_object(Bucket=self.name, Key=key, **more)
-                return FetchedObject(answer["Body"].read(), answer["Metadata"], answer["ETag"])
-            except ClientError as error:
-                if _status_of(error) == ABSENT:
-                    return None
-                raise
+        try:
+            answer = self._client.get_object(Bucket=self.name, Key=key, **more)
+            return FetchedObject(answer["Body"].read(), answer["Metadata"], answer["ETag"])
+        except AWS_ERRORS as error:
+            if _status_of(error) == ABSENT:
+                return None
+            raise translate_error(error, f"read {key}") from error
 
     def replace(
         self,
@@ -77,8 +77,7 @@ class Bucket:
         Raises:
             UnavailableError: as `create`.
         """
-        with translate_errors(f"replace {key}"):
-            return self._put(key, body, metadata, kind, (EXISTS, ABSENT), IfMatch=etag)
+        return self._put("replace", key, body, metadata, kind, (EXISTS, ABSENT), IfMatch=etag)
 
     def list_names(self, prefix: str, *, behind: str = "") -> Iterator[str]:
         """The names that begin with ``prefix`` and sort behind ``behind``, in order."""
@@ -89,10 +88,12 @@ class Bucket:
     ) -> Iterator[ListedObject]:
         """Like `list_names`, with sizes and times; ``most``: the page size of one request."""
         while True:
-            with translate_errors(f"list {prefix}"):
+            try:
                 page = self._client.list_objects_v2(
                     Bucket=self.name, Prefix=prefix, StartAfter=behind, MaxKeys=most
                 )
+            except AWS_ERRORS as error:
+                raise translate_error(error, f"list {prefix}") from error
             for entry in page.get("Contents", ()):
                 behind = entry["Key"]
                 yield ListedObject(behind, entry["Size"], entry["LastModified"])
@@ -106,8 +107,10 @@ class Bucket:
         """
         after: dict[str, Any] = {"KeyMarker": behind} if behind else {}
         while True:
-            with translate_errors(f"list versions of {prefix}"):
+            try:
                 page = self._client.list_object_versions(Bucket=self.name, Prefix=prefix, **after)
+            except AWS_ERRORS as error:
+                raise translate_error(error, f"list versions of {prefix}") from error
             for kind in ("Versions", "DeleteMarkers"):
                 entries: Any = page.get(kind, ())
                 for entry in entries:
@@ -127,8 +130,10 @@ class Bucket:
 
     def remove(self, key: str) -> None:
         """Remove an object; nothing happens if there is none."""
-        with translate_errors(f"remove {key}"):
+        try:
             self._client.delete_object(Bucket=self.name, Key=key)
+        except AWS_ERRORS as error:
+            raise translate_error(error, f"remove {key}") from error
 
     def sign_upload_url(self, key: str, kind: str, size: int, seconds: int) -> str:
         """A URL by which anybody may upload an object of this kind and size, for ``seconds``.
@@ -143,10 +148,12 @@ class Bucket:
         return self._sign_url("get_object", key, seconds, {})
 
     def _sign_url(self, doing: str, key: str, seconds: int, parameters: Mapping[str, Any]) -> str:
-        with translate_errors(f"sign for {key}"):
+        try:
             return self._client.generate_presigned_url(
                 doing, Params={"Bucket": self.name, "Key": key, **parameters}, ExpiresIn=seconds
             )
+        except AWS_ERRORS as error:
+            raise translate_error(error, f"sign for {key}") from error
 
     def remove_versions(self, versions: Sequence[ObjectVersion]) -> None:
         """Remove versions permanently, in their order, 1,000 a request; missing ones are ignored.
@@ -157,28 +164,38 @@ class Bucket:
         for begin in range(0, len(versions), MAX_REMOVALS_PER_REQUEST):
             some = versions[begin : begin + MAX_REMOVALS_PER_REQUEST]
             objects: Any = [{"Key": version.name, "VersionId": version.id} for version in some]
-            with translate_errors(f"remove {len(some)} versions"):
+            try:
                 answer = self._client.delete_objects(
                     Bucket=self.name, Delete={"Objects": objects, "Quiet": True}
                 )
+            except AWS_ERRORS as error:
+                raise translate_error(error, f"remove {len(some)} versions") from error
             if errors := answer.get("Errors"):
                 first = errors[0]
                 raise UnavailableError(f"{len(errors)} not removed: {first.get('Message')}")
 
     def move(self, key: str, to: str) -> None:
         """Give an object another name; nothing happens if there is none any more."""
-        with translate_errors(f"move {key}"):
-            try:
-                source = {"Bucket": self.name, "Key": key}
-                self._client.copy_object(Bucket=self.name, Key=to, CopySource=source)  # type: ignore[arg-type]
-            except ClientError as error:
-                if _status_of(error) == ABSENT:
-                    return
-                raise
-            self._client.delete_object(Bucket=self.name, Key=key)
+        try:
+            if self._copy(key, to):
+                self._client.delete_object(Bucket=self.name, Key=key)
+        except AWS_ERRORS as error:
+            raise translate_error(error, f"move {key}") from error
+
+    def _copy(self, key: str, to: str) -> bool:
+        """Copy an object; False if there is none of that name."""
+        source = {"Bucket": self.name, "Key": key}
+        try:
+            self._client.copy_object(Bucket=self.name, Key=to, CopySource=source)  # type: ignore[arg-type]
+        except ClientError as error:
+            if _status_of(error) == ABSENT:
+                return False
+            raise
+        return True
 
     def _put(
         self,
+        action: str,
         key: str,
         body: bytes,
         metadata: Mapping[str, str],
@@ -196,10 +213,10 @@ class Bucket:
                 ContentType=kind,
                 **condition,
             )
-        except ClientError as error:
+        except AWS_ERRORS as error:
             if _status_of(error) in refusals:
                 return False
-            raise
+            raise translate_error(error, f"{action} {key}") from error
         return True
 
 
@@ -227,5 +244,8 @@ def open_bucket(
     return Bucket(client, name)
 
 
-def _status_of(error: ClientError) -> int | None:
+def _status_of(error: ClientError | BotoCoreError) -> int | None:
+    """The status of the answer; None if there is none."""
+    if not isinstance(error, ClientError):
+        return None
     return error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey, get_key
 
+Returns = Literal["ALL_OLD", "ALL_NEW"]
 NO_NAMES: Mapping[str, Any] = {}
 MAX_TRANSACTION_WRITES = 100
 """The limit of one transaction."""
@@ -225,8 +226,12 @@ def build_expressions(
     condition: str | None,
     names: Mapping[str, str],
     values: Mapping[str, AttributeValue],
+    returns: Returns | None = None,
 ) -> dict[str, Any]:
-    """The condition with its names and values; a refusal returns the old item."""
+    """The condition with its names and values; a refusal returns the old item.
+
+    ``returns``: the item that the answer to a success contains.
+    """
     expressions: dict[str, Any] = {}
     if condition is not None:
         expressions["ConditionExpression"] = condition
@@ -235,6 +240,8 @@ def build_expressions(
         expressions["ExpressionAttributeNames"] = dict(names)
     if values:
         expressions["ExpressionAttributeValues"] = dict(values)
+    if returns:
+        expressions["ReturnValues"] = returns
     return expressions
 
 

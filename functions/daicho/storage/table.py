@@ -19,13 +19,14 @@ from botocore.config import Config
 from daicho.errors import UnprocessedError
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.botocore_errors import translate_errors
+from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
 from daicho.storage.capacity import CapacityUnits, MeteredResult
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import (
     NO_NAMES,
     ItemPage,
     Query,
+    Returns,
     Scan,
     Write,
     build_expressions,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 MAX_BATCH_GETS = 100
 MAX_BATCH_WRITES = 25
 BATCH_RETRY_S = 2.0
-Returns = Literal["ALL_OLD", "ALL_NEW"]
 T = TypeVar("T")
 
 
@@ -73,21 +73,25 @@ class Table:
 
     def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
         """Read one item."""
-        with translate_errors(f"get {key}"):
+        try:
             answer = self._client.get_item(
                 TableName=self.name, Key=to_key_image(key), ConsistentRead=consistent
             )
+        except AWS_ERRORS as error:
+            raise translate_error(error, f"get {key}") from error
         return answer.get("Item")
 
     def get_attributes(self, key: ItemKey, names: Sequence[str]) -> Image | None:
         """Read some attributes of one item, consistently: less data, but as many units."""
-        with translate_errors(f"get {key}"):
+        try:
             answer = self._client.get_item(
                 TableName=self.name,
                 Key=to_key_image(key),
                 ConsistentRead=True,
                 **build_projection(names),
             )
+        except AWS_ERRORS as error:
+            raise translate_error(error, f"get {key}") from error
         return answer.get("Item")
 
     def batch_get(
@@ -117,8 +121,12 @@ class Table:
     def query(self, query: Query) -> ItemPage:
         """Read one page."""
         request = query.to_request()
-        with translate_errors(f"query {query.index or 'table'} {query.partition}"):
+        try:
             answer = self._client.query(TableName=self.name, **request)
+        except AWS_ERRORS as error:
+            raise translate_error(
+                error, f"query {query.index or 'table'} {query.partition}"
+            ) from error
         return ItemPage.from_answer(answer)
 
     def query_pages(self, query: Query) -> Iterator[ItemPage]:
@@ -132,8 +140,12 @@ class Table:
     def scan(self, scan: Scan) -> ItemPage:
         """Read one page of a segment of the whole table."""
         request = scan.to_request()
-        with translate_errors(f"scan segment {scan.segment} of {scan.segments}"):
+        try:
             answer = self._client.scan(TableName=self.name, **request)
+        except AWS_ERRORS as error:
+            raise translate_error(
+                error, f"scan segment {scan.segment} of {scan.segments}"
+            ) from error
         return ItemPage.from_answer(answer)
 
     def put(
@@ -150,9 +162,11 @@ class Table:
         Raises:
             ConditionFailedError: with the item at the key.
         """
-        request = build_expressions(condition, names, values) | _read_returned_item(returns)
-        with translate_errors(f"put {get_key(item)}"):
+        request = build_expressions(condition, names, values, returns)
+        try:
             answer = self._client.put_item(TableName=self.name, Item=item, **request)
+        except AWS_ERRORS as error:
+            raise translate_error(error, f"put {get_key(item)}") from error
         return answer.get("Attributes")
 
     def update(
@@ -170,11 +184,13 @@ class Table:
         Raises:
             ConditionFailedError: with the item at the key.
         """
-        request = build_expressions(condition, names, values) | _read_returned_item(returns)
-        with translate_errors(f"update {key}"):
+        request = build_expressions(condition, names, values, returns)
+        try:
             answer = self._client.update_item(
                 TableName=self.name, Key=to_key_image(key), UpdateExpression=update, **request
             )
+        except AWS_ERRORS as error:
+            raise translate_error(error, f"update {key}") from error
         return answer.get("Attributes")
 
     def delete(
@@ -190,9 +206,11 @@ class Table:
         Raises:
             ConditionFailedError: with the item at the key.
         """
-        request = build_expressions(condition, names, values) | _read_returned_item("ALL_OLD")
-        with translate_errors(f"delete {key}"):
+        request = build_expressions(condition, names, values, "ALL_OLD")
+        try:
             answer = self._client.delete_item(TableName=self.name, Key=to_key_image(key), **request)
+        except AWS_ERRORS as error:
+            raise translate_error(error, f"delete {key}") from error
         return answer.get("Attributes")
 
     def transact(self, writes: Sequence[Write]) -> None:
@@ -209,8 +227,10 @@ class Table:
             {type(write).__name__: {"TableName": self.name, **write.to_request()}}
             for write in writes
         ]
-        with translate_errors(f"transaction of {len(writes)}"):
+        try:
             self._client.transact_write_items(TransactItems=items)
+        except AWS_ERRORS as error:
+            raise translate_error(error, f"transaction of {len(writes)}") from error
 
     def with_metering(self) -> Table:
         """The same table, whose ``units`` count what its requests take."""
@@ -250,15 +270,19 @@ class Table:
 
     def _get_chunk(self, keys: Sequence[ItemKey], consistent: bool) -> BatchGetResult:
         request = {"Keys": [to_key_image(key) for key in keys], "ConsistentRead": consistent}
-        with translate_errors(f"batch get of {len(keys)}"):
+        try:
             answer: Any = self._client.batch_get_item(RequestItems={self.name: request})  # type: ignore[dict-item]
+        except AWS_ERRORS as error:
+            raise translate_error(error, f"batch get of {len(keys)}") from error
         items = {get_key(item): item for item in answer["Responses"].get(self.name, ())}
         unprocessed = answer.get("UnprocessedKeys", {}).get(self.name, {}).get("Keys", ())
         return BatchGetResult(items, tuple(map(get_key, unprocessed)))
 
     def _write_chunk(self, requests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        with translate_errors(f"batch write of {len(requests)}"):
+        try:
             answer: Any = self._client.batch_write_item(RequestItems={self.name: requests})  # type: ignore[dict-item]
+        except AWS_ERRORS as error:
+            raise translate_error(error, f"batch write of {len(requests)}") from error
         return list(answer.get("UnprocessedItems", {}).get(self.name, ()))
 
 
@@ -290,10 +314,6 @@ def open_table(
 
 def _split_into_chunks(values: Sequence[T], size: int) -> list[Sequence[T]]:
     return [values[start : start + size] for start in range(0, len(values), size)]
-
-
-def _read_returned_item(returns: Returns | None) -> dict[str, Any]:
-    return {"ReturnValues": returns} if returns else {}
 
 
 def _get_request_key(request: Mapping[str, Any]) -> ItemKey:

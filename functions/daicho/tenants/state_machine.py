@@ -9,9 +9,9 @@ from typing import Any
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
-from daicho.storage.botocore_errors import translate_errors
+from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
 
 
 class StateMachine:
@@ -26,14 +26,13 @@ class StateMachine:
         Raises:
             UnavailableError: it is unknown whether the execution was started.
         """
-        with translate_errors(f"start {name}"):
-            try:
-                self._client.start_execution(
-                    stateMachineArn=self._arn, name=name, input=json.dumps(given)
-                )
-            except ClientError as error:
-                if error.response.get("Error", {}).get("Code") != "ExecutionAlreadyExists":
-                    raise
+        try:
+            self._client.start_execution(
+                stateMachineArn=self._arn, name=name, input=json.dumps(given)
+            )
+        except AWS_ERRORS as error:
+            if not _has_started_before(error):
+                raise translate_error(error, f"start {name}") from error
 
     @cached_property
     def _client(self) -> Any:
@@ -44,3 +43,9 @@ class StateMachine:
             read_timeout=5.0,
         )
         return boto3.client("stepfunctions", config=config)
+
+
+def _has_started_before(error: ClientError | BotoCoreError) -> bool:
+    if not isinstance(error, ClientError):
+        return False
+    return error.response.get("Error", {}).get("Code") == "ExecutionAlreadyExists"
