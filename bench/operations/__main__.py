@@ -209,8 +209,7 @@ def _fill(house: House, artist: str, size: int) -> None:
             for row_key, row in derived_items.compute_index_rows(plan.plan, image).items():
                 if not row_key.sk.startswith("of_artist"):
                     continue  # the other listings are not read here
-                key_of_row = {"PK": {"S": row_key.pk}, "SK": {"S": row_key.sk}}
-                yield {**key_of_row, **row.attributes, "seq": {"S": "0"}}
+                yield {**row.to_item(row_key), "seq": {"S": "0"}}
 
     blocks = list(_blocks(items(), 25))
     for block in track(blocks, f"{size:,} songs", console=console, transient=True):

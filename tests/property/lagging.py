@@ -72,8 +72,7 @@ class Shelf(Table):
             if (image := self.items.get(key)) is not None:
                 plan = self.ledger.current_generation(image["type"]["S"]).plan
                 for row, place in derived_items.compute_index_rows(plan, image).items():
-                    key_of_row = {"PK": {"S": row.pk}, "SK": {"S": row.sk}}
-                    self.rows[row] = {**key_of_row, **place.attributes}
+                    self.rows[row] = place.to_item(row)
 
     def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
         return self.items.get(key)

@@ -28,7 +28,7 @@ from daicho.plan import Ledger
 from daicho.query.collection_reader import MAX_MERGED
 from daicho.storage import keys
 from daicho.storage.requests import ItemPage as Rows
-from daicho.storage.requests import Query, to_key_image
+from daicho.storage.requests import Query
 from tests.delivery.aws.memory import MemoryTable
 
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
@@ -102,7 +102,7 @@ class House:
             each for each in self.table.items.values() if each.get("id", {}).get("S") == made.id
         )
         for key, row in derived_items.compute_index_rows(plan, image).items():
-            self.table.put({**to_key_image(key), **row.attributes})
+            self.table.put(row.to_item(key))
 
     def remove(self, item: Any) -> None:
         del self.there[item.id]

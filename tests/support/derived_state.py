@@ -36,7 +36,7 @@ def derive_all(dynamodb: DynamoDBClient, table_name: str, ledger: Ledger) -> Non
             wanted |= derived_items.compute_index_rows(ledger.find_plan(name, generation), item)
         elif "GSI2PK" in item:
             standing.add(item_key.get_key(item))
-    puts = [_row(key, row) for key, row in wanted.items()]
+    puts = [row.to_item(key) for key, row in wanted.items()]
     Table(dynamodb, table_name).batch_write(puts, standing - set(wanted))
 
 
@@ -71,7 +71,3 @@ def count_all(dynamodb: DynamoDBClient, table_name: str, ledger: Ledger) -> None
                 "GSI3SK": {"S": render_order(amount, by)},
             }
     Table(dynamodb, table_name).batch_write(written)
-
-
-def _row(key: ItemKey, row: IndexRow) -> Image:
-    return {"PK": {"S": key.pk}, "SK": {"S": key.sk}, **row.attributes}

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from daicho.storage.attributes import AttributeValue, Image, get_text
+from daicho.storage.item_key import ItemKey
 
 COPY_ATTRIBUTE = "copy"
 """The attribute of a derived item; GSI2 projects it."""
@@ -36,11 +37,17 @@ class IndexRow:
         """Read a derived item that is not a tombstone."""
         return cls(item["GSI2PK"]["S"], item["GSI2SK"]["S"], get_text(item, COPY_ATTRIBUTE))
 
-    @property
-    def attributes(self) -> dict[str, dict[str, str]]:
-        """The attributes of a derived item besides its key and its number."""
-        image = {"GSI2PK": {"S": self.gsi2pk}, "GSI2SK": {"S": self.gsi2sk}}
-        return image if self.copy is None else image | {COPY_ATTRIBUTE: {"S": self.copy}}
+    def to_item(self, key: ItemKey) -> dict[str, dict[str, str]]:
+        """The derived item under this key, but for its number."""
+        item = {
+            "PK": {"S": key.pk},
+            "SK": {"S": key.sk},
+            "GSI2PK": {"S": self.gsi2pk},
+            "GSI2SK": {"S": self.gsi2sk},
+        }
+        if self.copy is not None:
+            item[COPY_ATTRIBUTE] = {"S": self.copy}
+        return item
 
 
 def write_copy(image: Image, names: Sequence[str]) -> str | None:

@@ -21,9 +21,9 @@ from daicho.storage.protocols import GetsItems, PutsItems, TransactsWrites
 from daicho.storage.requests import MAX_TRANSACTION_WRITES, Write
 from daicho.stream import claims
 from daicho.stream.batch_fold import DerivedWrite
+from daicho.stream.batch_writer import write_derived_item
 from daicho.stream.changes import IndexRows, PlannedImage, RecordChanges, compute_in_time, is_newer
 from daicho.stream.claims import Claim, ShardClaims
-from daicho.stream.derived_writer import write_derived_item
 from daicho.stream.records import StreamRecord
 from daicho.stream.recount_list import build_recount_key, build_recount_mark
 from daicho.stream.time_limit import limit_time

@@ -45,6 +45,22 @@ class RetryBudget:
         until = time.monotonic() + seconds
         return cls(lambda: until - time.monotonic(), reserve=0, longest=longest)
 
+    @classmethod
+    def for_invocation(
+        cls,
+        remaining_ms: Callable[[], int],
+        *,
+        sleep: Callable[[float], None],
+        random: Callable[[], float],
+    ) -> RetryBudget:
+        """The time of a Lambda invocation, less the reserve for its end.
+
+        ``remaining_ms`` returns the milliseconds until Lambda ends it. A short invocation keeps a
+        quarter of its time for its end.
+        """
+        reserve = min(END_RESERVE_S, remaining_ms() / 1000 / 4)
+        return cls(lambda: remaining_ms() / 1000, reserve, sleep=sleep, random=random)
+
     @property
     def has_time_left(self) -> bool:
         """Whether there is time for another attempt."""

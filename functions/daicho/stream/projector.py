@@ -11,17 +11,15 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from daicho.errors import ConditionFailedError, RefusedError
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import RetryBudget, make_mapper, retry_all
-from daicho.storage.protocols import GetsItems, PutsItems, QueriesItems, UpdatesItems, apply_update
-from daicho.stream.batch_fold import DerivedWrite, ProjectorWrite, SlotWrite, fold_batch, sum_deltas
+from daicho.storage.protocols import GetsItems, PutsItems, QueriesItems, UpdatesItems
+from daicho.stream.batch_fold import ProjectorWrite, SlotWrite, fold_batch, get_last_sequence
+from daicho.stream.batch_writer import BatchWriter
 from daicho.stream.changes import RecordChanges, compute_batch
-from daicho.stream.derived_writer import write_derived_item
-from daicho.stream.quarantine import Quarantine, QuarantineBucket
+from daicho.stream.quarantine import NotAnnouncedError, Quarantine, QuarantineBucket
 from daicho.stream.records import Batch
-from daicho.tally import slots
 from daicho.tally.immediate_rollup import ImmediateRollup
 
 
@@ -51,13 +49,11 @@ class Projector:
         now: Callable[[], dt.datetime] = utc_now,
         emit_metrics: Callable[[Mapping[str, int]], None] = _ignore_metrics,
     ) -> None:
-        self._store = store
         self._quarantine = Quarantine(store, objects, now=now)
+        self._writer = BatchWriter(store, dirty_shards=dirty_shards, now=now)
         self._ledger = ledger
-        self._dirty_shards = dirty_shards
         self._map = make_mapper(threads)
         self._at_once = ImmediateRollup(store, ledger, self._map)
-        self._now = now
         self._emit_metrics = emit_metrics
 
     def project(self, batch: Batch, patience: RetryBudget) -> str | None:
@@ -67,23 +63,24 @@ class Projector:
             RefusedError: DynamoDB refuses a write for good; computing should have detected that.
         """
         computed_batch = compute_batch(batch.records, self._ledger)
-        aside = self._quarantine.set_aside(computed_batch.poison, patience, self._map)
-        if aside.claimed:
-            self._emit_metrics({"RecordsQuarantined": aside.claimed})
-        if not aside.known:
+        quarantined = self._quarantine.set_aside(computed_batch.poison, patience, self._map)
+        if quarantined.claimed:
+            self._emit_metrics({"RecordsQuarantined": quarantined.claimed})
+        if not quarantined.known:
             return batch.records[0].number  # rule 13: nothing of the batch is written
         # What stops a batch: the first record of a newer generation, or, before that one, the
         # first that there is no room to set aside (rules 3, 18).
-        stop = aside.stop or computed_batch.stop
-        done = [
+        stop = quarantined.stop or computed_batch.stop
+        computed = [
             changes
             for changes in computed_batch.computed
             if stop is None or changes.record.seq < stop.seq
         ]
-        left = self._write_all(batch.shard, done, patience)
-        if left is None:
-            return batch.records[0].number
-        undone = [write.lowest for write in left]
+        try:
+            unwritten = self._write_changes(batch.shard, computed, patience)
+        except NotAnnouncedError:
+            return batch.records[0].number  # rule 14: nothing of the batch is written
+        undone = [write.lowest for write in unwritten]
         if stop is not None:
             undone.append(stop.seq)
             # A quick return would burn the mapping's retries and lose good records (rule 3).
@@ -91,21 +88,18 @@ class Projector:
         numbers = {record.seq: record.number for record in batch.records}
         return numbers[min(undone)] if undone else None
 
-    def _write_all(
+    def _write_changes(
         self, shard: str, computed: list[RecordChanges], patience: RetryBudget
-    ) -> tuple[ProjectorWrite, ...] | None:
+    ) -> tuple[ProjectorWrite, ...]:
         """Write the changes of the records; gives the writes that are not known to be done.
 
-        None: the announcement is not known to have gone through, so nothing was written.
+        Raises:
+            NotAnnouncedError: nothing was written.
         """
         writes = fold_batch(computed)
         if not writes:
             return ()
-        shard_claims = self._quarantine.announce(
-            shard, max(write.last for write in writes), patience
-        )
-        if shard_claims is None:
-            return None
+        shard_claims = self._quarantine.announce(shard, get_last_sequence(writes), patience)
         if shard_claims.open:
             self._emit_metrics({"ClaimsOpen": shard_claims.open})
         if shard_claims.claims:
@@ -113,36 +107,8 @@ class Projector:
             writes = fold_batch(
                 [changes for changes in computed if changes.record.seq not in shard_claims.claims]
             )
-        left = retry_all(writes, self._write, patience, self._map)
-        if not left:  # else no time is left either
-            counted = (write.key.pk for write in writes if isinstance(write, SlotWrite))
-            self._at_once.roll_up_tallies(counted, patience)
-        return left
-
-    def _write(self, write: ProjectorWrite) -> None:
-        if isinstance(write, DerivedWrite):
-            write_derived_item(self._store, write, self._now())
-        else:
-            self._count(write)
-
-    def _count(self, write: SlotWrite) -> None:
-        """Rule 9: count all parts; a refusal shows which of them remain, until none does."""
-        parts = write.parts
-        while parts:
-            change = slots.add_delta(
-                write.key,
-                sum_deltas(parts),
-                parts[0].seq,
-                parts[-1].seq,
-                dirty_shards=self._dirty_shards,
-                now=self._now(),
-            )
-            try:
-                apply_update(self._store, change)
-            except ConditionFailedError as refused:
-                if refused.item is None:
-                    raise RefusedError(f"{write.key}: refused, but nothing stands there") from None
-                counted = refused.item["seq"]["S"]
-                parts = tuple(part for part in parts if part.seq > counted)
-            else:
-                return
+        unwritten = retry_all(writes, self._writer.write, patience, self._map)
+        if not unwritten:  # else no time is left either
+            tallies = [write.key.pk for write in writes if isinstance(write, SlotWrite)]
+            self._at_once.roll_up_tallies(tallies, patience)
+        return unwritten

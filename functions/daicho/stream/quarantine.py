@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from daicho.errors import ConditionFailedError
 from daicho.runtime.retry import Mapper, RetryBudget, retry_all
 from daicho.storage import keys
+from daicho.storage.attributes import Image
 from daicho.storage.protocols import apply_update
 from daicho.storage.requests import Update
 from daicho.stream import claims
@@ -35,6 +36,10 @@ class QuarantineBucket(Protocol):
 
     def create(self, key: str, body: bytes, metadata: Mapping[str, str], kind: str) -> bool:
         """Create an object; False if one of that name exists."""
+
+
+class NotAnnouncedError(Exception):
+    """An announcement is not known to have been written (rule 14)."""
 
 
 @dataclass(frozen=True)
@@ -75,22 +80,23 @@ class Quarantine:
                 return QuarantineResult(stop=one.record, claimed=place)
         return QuarantineResult(claimed=len(waiting))
 
-    def announce(self, shard: str, last: str, patience: RetryBudget) -> ShardClaims | None:
+    def announce(self, shard: str, last: str, patience: RetryBudget) -> ShardClaims:
         """Announce the writes that are about to begin, and read the shard's claims (rule 14).
 
-        None if that is not known to have gone through: then nothing may be written.
+        Raises:
+            NotAnnouncedError: that is not known to be done, so nothing may be written.
         """
-        answers: list[ShardClaims] = []
+        items: list[Image | None] = []
 
         def attempt(change: Update) -> None:
             try:
-                image = apply_update(self._store, change, "ALL_NEW")
-                answers.append(ShardClaims.from_item(shard, image))
+                items.append(apply_update(self._store, change, "ALL_NEW"))
             except ConditionFailedError as refused:  # as much was announced already
-                answers.append(ShardClaims.from_item(shard, refused.item))
+                items.append(refused.item)
 
-        retry_all([claims.announce_update(shard, last, self._now())], attempt, patience)
-        return answers[-1] if answers else None
+        if retry_all([claims.announce_update(shard, last, self._now())], attempt, patience):
+            raise NotAnnouncedError(shard)
+        return ShardClaims.from_item(shard, items[-1])
 
     def _write_claim(self, record: StreamRecord) -> None:
         """Claim a record that is poison, unless that was done before."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from daicho.runtime.retry import END_RESERVE_S, RetryBudget
+from daicho.runtime.retry import RetryBudget
 from handlers.wiring.dependencies import Dependencies
 
 
@@ -21,9 +21,6 @@ Handler = Callable[[Mapping[str, Any], Context], dict[str, Any]]
 
 def make_retry_budget(context: Context, outside: Dependencies) -> RetryBudget:
     """The invocation's time, less the reserve for its end."""
-
-    def remaining() -> float:
-        return context.get_remaining_time_in_millis() / 1000
-
-    reserve = min(END_RESERVE_S, remaining() / 4)
-    return RetryBudget(remaining, reserve, sleep=outside.sleep, random=outside.random)
+    return RetryBudget.for_invocation(
+        context.get_remaining_time_in_millis, sleep=outside.sleep, random=outside.random
+    )

@@ -18,6 +18,7 @@ from daicho.derive.index_row import (
 )
 from daicho.layout import components
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from tests.support.sample_ledger import LEDGER, image
 
 ORDER = LEDGER.current_generation("Order").plan
@@ -49,9 +50,10 @@ def test_only_a_change_of_what_is_copied_changes_a_row() -> None:
 
 
 def test_a_row_reads_what_it_wrote() -> None:
+    key = ItemKey("p", "s")
     for row in rows(VALUES).values():
-        assert IndexRow.from_item(row.attributes) == row
-    assert COPY_ATTRIBUTE not in IndexRow("a", "b").attributes
+        assert IndexRow.from_item(row.to_item(key)) == row
+    assert COPY_ATTRIBUTE not in IndexRow("a", "b").to_item(key)
 
 
 def test_copies_are_alike_if_what_they_hold_is() -> None:
