@@ -40,24 +40,24 @@ class Api(Construct):
     """Routing is within the function; the gateway rejects requests without a token."""
 
     def __init__(
-        self, scope: Construct, id: str, *, auth: Auth, machine: str, foundation: SharedResources
+        self, scope: Construct, id: str, *, auth: Auth, machine: str, shared: SharedResources
     ) -> None:
         """Create the function, the API, and its stage; ``machine`` executes its jobs."""
         super().__init__(scope, id)
-        settings = foundation.settings
+        settings = shared.settings
         self.python = PythonFunction(
             self,
             "Function",
             name="api",
-            foundation=foundation,
-            granted=grants.API,
+            shared=shared,
+            permissions=grants.API,
             timeout=Duration.seconds(29),  # the gateway gives up after 30
             environment={
                 "DIRTY_SHARDS": str(settings.dirty_shards),
                 # The API's own address would make function and API wait for each other; empty
                 # means relative to wherever the page was loaded from.
                 "API_URL": settings.api_url or "",
-                "OBJECT_BUCKET": foundation.objects.bucket_name,
+                "OBJECT_BUCKET": shared.objects.bucket_name,
                 "JOB_MACHINE": machine,
             },
         )

@@ -14,6 +14,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from infra import grants
+from infra.grants import Grants
 from infra.nag_suppressions import suppress_finding
 from infra.settings import ROOT, Settings, SettingsError
 
@@ -25,6 +26,15 @@ RETENTION = {
     90: logs.RetentionDays.THREE_MONTHS,
 }
 NOT_CODE = ["**/__pycache__", "**/*.pyc", "**/.*_cache"]
+Actions = tuple[str, ...]
+
+# Why a policy names objects by a pattern: the reasons that accompany cdk-nag's findings.
+_ARCHIVE_NAMES = (
+    "The names of objects follow from the records; all archived entities are this function's."
+)
+_PAYLOAD_NAMES = "The names of payloads follow from the records."
+_OBJECT_NAMES = "The names of objects follow from the keys of their items, of any tenant."
+_BATCH_NAMES = "Lambda itself names the objects that hold what it discards."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,15 +99,16 @@ class PythonFunction(Construct):
         id: str,
         *,
         name: str,
-        foundation: SharedResources,
-        granted: grants.Grants,
+        shared: SharedResources,
+        permissions: Grants,
         timeout: Duration,
         environment: dict[str, str] | None = None,
     ) -> None:
-        """Create ``handlers.<name>.handler`` with the permissions ``granted``."""
+        """Create ``handlers.<name>.handler``, which may do what ``permissions`` lists."""
         super().__init__(scope, id)
-        self.settings = settings = foundation.settings
-        self._foundation = foundation
+        self.name = name
+        self.settings = settings = shared.settings
+        self._shared = shared
         log_group = logs.LogGroup(
             self,
             "Logs",
@@ -111,16 +122,16 @@ class PythonFunction(Construct):
             description=f"Daicho {settings.stage}: {name}",
         )
         log_group.grant_write(self._role)
-        self._grant(granted)
+        self._grant(permissions)
         self.function = lambda_.Function(
             self,
             "Function",
             runtime=RUNTIME,
             architecture=ARM,
-            code=foundation.code,
+            code=shared.code,
             handler=f"handlers.{name}.handler",
             description=f"Daicho {settings.stage}: {name}",
-            layers=[foundation.layer] if foundation.layer else None,
+            layers=[shared.layer] if shared.layer else None,
             memory_size=getattr(settings.memory, name),
             timeout=timeout,
             role=self._role,
@@ -130,7 +141,7 @@ class PythonFunction(Construct):
             system_log_level_v2=lambda_.SystemLogLevel.WARN,
             tracing=lambda_.Tracing.ACTIVE,
             environment={
-                "TABLE_NAME": foundation.table.table_name,
+                "TABLE_NAME": shared.table.table_name,
                 "STAGE": settings.stage,
                 "POWERTOOLS_SERVICE_NAME": name,
                 "POWERTOOLS_METRICS_NAMESPACE": "Daicho",
@@ -143,78 +154,73 @@ class PythonFunction(Construct):
             self._role,
             rule="IAM5[Resource::*]",
             reason="X-Ray's PutTraceSegments and PutTelemetryRecords know no resources"
-            + ("; nor does DynamoDB's ListStreams." if granted.stream else "."),
+            + ("; nor does DynamoDB's ListStreams." if permissions.stream else "."),
         )
 
-    def _grant(self, granted: grants.Grants) -> None:
-        """Exactly the listed actions, each on exactly one kind of resource."""
-        table = self._foundation.table
-        self._allow("dynamodb", granted.table, table.table_arn)
-        for index, actions in granted.indexes.items():
-            self._allow("dynamodb", actions, f"{table.table_arn}/index/{index}")
-        if granted.archive:
-            self._allow_objects(
-                granted.archive,
-                self._foundation.archive,
-                "entity=*",
-                reason="The names of objects follow from the records; all archived entities "
-                "are this function's.",
-            )
-        if granted.archive_bucket:
-            self._allow("s3", granted.archive_bucket, self._foundation.archive.bucket_arn)
-        failures = self._foundation.failures
-        for pattern, actions in granted.failures.items():
-            self._allow_objects(
-                actions,
-                failures,
-                pattern,
-                reason="The names of payloads follow from the records.",
-            )
-        if granted.failure_bucket:
-            self._allow("s3", granted.failure_bucket, failures.bucket_arn)
-        if granted.objects:
-            self._allow_objects(
-                granted.objects,
-                self._foundation.objects,
-                "*",
-                reason="The names of objects follow from the keys of their items, of any tenant.",
-            )
-        if granted.object_bucket:
-            self._allow("s3", granted.object_bucket, self._foundation.objects.bucket_arn)
-        if granted.stream:
-            self._allow("dynamodb", grants.STREAM_READ, self._foundation.stream)
-            self._allow("dynamodb", grants.STREAM_LIST, "*")
-            self._allow_objects(
-                grants.FAILURE_OBJECTS,
-                failures,
-                grants.DISCARDED,
-                reason="Lambda itself names the objects that hold what it discards.",
-            )
-            self._allow("s3", grants.FAILURE_BUCKET, failures.bucket_arn)
-        if self._foundation.key:
-            self._allow("kms", grants.KEY, self._foundation.key.key_arn)
+    def _grant(self, permissions: Grants) -> None:
+        """Grant exactly the listed actions, each on exactly one kind of resource."""
+        shared = self._shared
+        table, archive, failures = shared.table, shared.archive, shared.failures
+        statements: list[tuple[str, Actions, str | _ObjectNames]] = [
+            ("dynamodb", permissions.table, table.table_arn),
+            *(
+                ("dynamodb", actions, f"{table.table_arn}/index/{index}")
+                for index, actions in permissions.indexes.items()
+            ),
+            ("s3", permissions.archive, _ObjectNames(archive, "entity=*", _ARCHIVE_NAMES)),
+            ("s3", permissions.archive_bucket, archive.bucket_arn),
+            *(
+                ("s3", actions, _ObjectNames(failures, pattern, _PAYLOAD_NAMES))
+                for pattern, actions in permissions.failures.items()
+            ),
+            ("s3", permissions.failure_bucket, failures.bucket_arn),
+            ("s3", permissions.objects, _ObjectNames(shared.objects, "*", _OBJECT_NAMES)),
+            ("s3", permissions.object_bucket, shared.objects.bucket_arn),
+        ]
+        if permissions.stream:
+            batches = _ObjectNames(failures, grants.DISCARDED, _BATCH_NAMES)
+            statements += [
+                ("dynamodb", grants.STREAM_READ, shared.stream),
+                ("dynamodb", grants.STREAM_LIST, "*"),
+                ("s3", grants.FAILURE_OBJECTS, batches),
+                ("s3", grants.FAILURE_BUCKET, failures.bucket_arn),
+            ]
+        if shared.key:
+            statements.append(("kms", grants.KEY, shared.key.key_arn))
+        for service, actions, resource in statements:
+            if actions:
+                self.allow(service, actions, resource)
 
-    def _allow_objects(
-        self, actions: tuple[str, ...], bucket: s3.Bucket, pattern: str, *, reason: str
-    ) -> None:
-        self._allow("s3", actions, bucket.arn_for_objects(pattern))
-        resource = f"<{Stack.of(self).get_logical_id(_render_resource(bucket))}.Arn>/{pattern}"
-        suppress_finding(self._role, rule=f"IAM5[Resource::{resource}]", reason=reason)
-
-    def allow(self, service: str, actions: tuple[str, ...], resource: str) -> None:
-        """Grant actions on one resource, beside those of ``granted``."""
-        self._allow(service, actions, resource)
-
-    def _allow(self, service: str, actions: tuple[str, ...], resource: str) -> None:
+    def allow(self, service: str, actions: Actions, resource: str | _ObjectNames) -> None:
+        """Grant actions of a service on one resource."""
+        arn = resource if isinstance(resource, str) else resource.arn
         self._role.add_to_policy(
             iam.PolicyStatement(
-                actions=[f"{service}:{action}" for action in actions], resources=[resource]
+                actions=[f"{service}:{action}" for action in actions], resources=[arn]
             )
         )
+        if isinstance(resource, _ObjectNames):
+            suppress_finding(self._role, rule=resource.nag_rule, reason=resource.reason)
 
 
-def _render_resource(bucket: s3.Bucket) -> CfnElement:
-    resource = bucket.node.default_child
-    if not isinstance(resource, CfnElement):
-        raise TypeError(f"{bucket.node.path} is no bucket of this stack")
-    return resource
+@dataclass(frozen=True)
+class _ObjectNames:
+    """The objects of a bucket whose names match a pattern, and the reason for the pattern."""
+
+    bucket: s3.Bucket
+    pattern: str
+    reason: str
+
+    @property
+    def arn(self) -> str:
+        """The ARN in a policy."""
+        return self.bucket.arn_for_objects(self.pattern)
+
+    @property
+    def nag_rule(self) -> str:
+        """The rule of cdk-nag that finds a wildcard in this ARN."""
+        resource = self.bucket.node.default_child
+        if not isinstance(resource, CfnElement):
+            raise TypeError(f"{self.bucket.node.path} is no bucket of this stack")
+        logical_id = Stack.of(self.bucket).get_logical_id(resource)
+        return f"IAM5[Resource::<{logical_id}.Arn>/{self.pattern}]"

@@ -31,20 +31,20 @@ RETRY = {
 class Jobs(Construct):
     """Executes a job. The function stores its progress; the machine only repeats the step."""
 
-    def __init__(self, scope: Construct, id: str, *, foundation: SharedResources) -> None:
+    def __init__(self, scope: Construct, id: str, *, shared: SharedResources) -> None:
         """Create the function and the state machine."""
         super().__init__(scope, id)
-        settings = foundation.settings
+        settings = shared.settings
         self.python = PythonFunction(
             self,
             "Jobs",
             name="jobs",
-            foundation=foundation,
-            granted=grants.JOBS,
+            shared=shared,
+            permissions=grants.JOBS,
             timeout=TIMEOUT,
             environment={
-                "FAILURE_BUCKET": foundation.failures.bucket_name,
-                "OBJECT_BUCKET": foundation.objects.bucket_name,
+                "FAILURE_BUCKET": shared.failures.bucket_name,
+                "OBJECT_BUCKET": shared.objects.bucket_name,
                 "SETTLE_SECONDS": str(settings.settle_seconds),
                 "SCAN_UNITS": str(settings.scan_units),
             },
@@ -68,7 +68,7 @@ class Jobs(Construct):
                 destinations=[
                     stepfunctions.CfnStateMachine.LogDestinationProperty(
                         cloud_watch_logs_log_group=stepfunctions.CfnStateMachine.CloudWatchLogsLogGroupProperty(
-                            log_group_arn=self._log_group(foundation).log_group_arn
+                            log_group_arn=self._log_group(shared).log_group_arn
                         )
                     )
                 ],
@@ -105,8 +105,8 @@ class Jobs(Construct):
         )
         return self.role
 
-    def _log_group(self, foundation: SharedResources) -> logs.LogGroup:
-        settings = foundation.settings
+    def _log_group(self, shared: SharedResources) -> logs.LogGroup:
+        settings = shared.settings
         return logs.LogGroup(
             self,
             "MachineLogs",

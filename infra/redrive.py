@@ -26,25 +26,25 @@ class Redrive(Construct):
         scope: Construct,
         id: str,
         *,
-        foundation: SharedResources,
+        shared: SharedResources,
         projector: lambda_.Function,
         archiver: lambda_.Function,
     ) -> None:
         """Create the function; it applies the discarded batches of the two other functions."""
         super().__init__(scope, id)
-        settings = foundation.settings
+        settings = shared.settings
         self.python = PythonFunction(
             self,
             "Redrive",
             name="redrive",
-            foundation=foundation,
-            granted=grants.REDRIVE,
+            shared=shared,
+            permissions=grants.REDRIVE,
             timeout=TIMEOUT,
             environment={
-                "FAILURE_BUCKET": foundation.failures.bucket_name,
+                "FAILURE_BUCKET": shared.failures.bucket_name,
                 "PROJECT_FUNCTION": projector.function_name,
                 "ARCHIVE_FUNCTION": archiver.function_name,
-                "ARCHIVE_BUCKET": foundation.archive.bucket_name,
+                "ARCHIVE_BUCKET": shared.archive.bucket_name,
                 "DIRTY_SHARDS": str(settings.dirty_shards),
                 "EMULATED_STREAM": str(settings.emulated_stream).lower(),
             },

@@ -26,12 +26,12 @@ class ScheduledFunctionProps:
     name: str
     rate: Duration
     timeout: Duration
-    granted: grants.Grants
+    permissions: grants.Grants
     environment: Callable[[SharedResources], dict[str, str]]
 
 
-def _archive(foundation: SharedResources) -> dict[str, str]:
-    return {"ARCHIVE_BUCKET": foundation.archive.bucket_name}
+def _archive(shared: SharedResources) -> dict[str, str]:
+    return {"ARCHIVE_BUCKET": shared.archive.bucket_name}
 
 
 RECURRING = (
@@ -40,8 +40,8 @@ RECURRING = (
         name="rollup",
         rate=Duration.minutes(1),
         timeout=Duration.seconds(60),
-        granted=grants.ROLLUP,
-        environment=lambda foundation: {"DIRTY_SHARDS": str(foundation.settings.dirty_shards)},
+        permissions=grants.ROLLUP,
+        environment=lambda shared: {"DIRTY_SHARDS": str(shared.settings.dirty_shards)},
     ),
     # The archive of the last days is verified once a day, by as many runs as that takes. The
     # others find it done, and say what it has found: nothing waits a day for a run that was lost.
@@ -50,7 +50,7 @@ RECURRING = (
         name="audit",
         rate=Duration.hours(1),
         timeout=Duration.minutes(15),
-        granted=grants.AUDIT,
+        permissions=grants.AUDIT,
         environment=_archive,
     ),
     # What is due of tenants that are forgotten; mostly there is nothing, and that takes a read.
@@ -58,7 +58,7 @@ RECURRING = (
         name="forget",
         rate=Duration.hours(1),
         timeout=Duration.minutes(15),
-        granted=grants.FORGET,
+        permissions=grants.FORGET,
         environment=_archive,
     ),
     # What requests that ended half-way have left behind goes; mostly there is nothing either.
@@ -66,8 +66,8 @@ RECURRING = (
         name="sweep",
         rate=Duration.minutes(5),
         timeout=Duration.seconds(120),
-        granted=grants.SWEEP,
-        environment=lambda foundation: {"OBJECT_BUCKET": foundation.objects.bucket_name},
+        permissions=grants.SWEEP,
+        environment=lambda shared: {"OBJECT_BUCKET": shared.objects.bucket_name},
     ),
 )
 
@@ -81,7 +81,7 @@ class ScheduledFunction(Construct):
         id: str,
         *,
         recurring: ScheduledFunctionProps,
-        foundation: SharedResources,
+        shared: SharedResources,
     ) -> None:
         """Create both."""
         super().__init__(scope, id)
@@ -90,10 +90,10 @@ class ScheduledFunction(Construct):
             self,
             id,
             name=name,
-            foundation=foundation,
-            granted=recurring.granted,
+            shared=shared,
+            permissions=recurring.permissions,
             timeout=recurring.timeout,
-            environment=recurring.environment(foundation),
+            environment=recurring.environment(shared),
         )
         add_schedule(self, python=self.python, name=name, rate=recurring.rate)
 

@@ -8,7 +8,7 @@ from constructs import Construct
 
 from daicho.plan import Ledger
 from infra.api import Api
-from infra.archive import Archive
+from infra.archive import build_archiver
 from infra.archive_catalog import ArchiveCatalog
 from infra.auth import Auth
 from infra.buckets import Buckets
@@ -16,7 +16,7 @@ from infra.functions import SharedResources, build_layer, bundle_functions
 from infra.jobs import Jobs
 from infra.key import build_key
 from infra.observability import Observability
-from infra.projector import Projector
+from infra.projector import build_projector
 from infra.redrive import Redrive
 from infra.scheduled_function import RECURRING, ScheduledFunction
 from infra.settings import Settings
@@ -27,7 +27,7 @@ class DaichoStack(Stack):
     """``Daicho-<stage>``: one table and all that keeps its derived state right."""
 
     def __init__(self, scope: Construct, *, settings: Settings, ledger: Ledger) -> None:
-        """Compose the stage; event filters follow from ``ledger``."""
+        """Compose the stack of one stage. The event filters are computed from ``ledger``."""
         super().__init__(
             scope,
             f"Daicho-{settings.stage}",
@@ -38,7 +38,7 @@ class DaichoStack(Stack):
         key = build_key(self, settings=settings)
         table = LedgerTable(self, "Table", settings=settings, key=key).table
         buckets = Buckets(self, "Buckets", settings=settings, key=key)
-        foundation = SharedResources(
+        shared = SharedResources(
             settings=settings,
             code=bundle_functions(),
             layer=build_layer(self, settings=settings),
@@ -50,16 +50,14 @@ class DaichoStack(Stack):
         )
         auth = Auth(self, "Auth", settings=settings)
 
-        jobs = Jobs(self, "Jobs", foundation=foundation)
-        api = Api(self, "Api", auth=auth, machine=jobs.machine.attr_arn, foundation=foundation)
-        projector = Projector(self, "Projector", ledger=ledger, foundation=foundation)
-        archive = Archive(self, "Archive", ledger=ledger, foundation=foundation)
-        scheduled = {
-            props.name: ScheduledFunction(
-                self, props.name.capitalize(), recurring=props, foundation=foundation
-            ).python.function
+        jobs = Jobs(self, "Jobs", shared=shared)
+        api = Api(self, "Api", auth=auth, machine=jobs.machine.attr_arn, shared=shared)
+        projector = build_projector(self, ledger=ledger, shared=shared)
+        archiver = build_archiver(self, ledger=ledger, shared=shared)
+        scheduled = [
+            ScheduledFunction(self, props.name.capitalize(), recurring=props, shared=shared).python
             for props in RECURRING
-        }
+        ]
         catalog = ArchiveCatalog(
             self,
             "Catalog",
@@ -72,20 +70,18 @@ class DaichoStack(Stack):
         redrive = Redrive(
             self,
             "Redrive",
-            foundation=foundation,
+            shared=shared,
             projector=projector.python.function,
-            archiver=archive.python.function,
+            archiver=archiver.python.function,
         )
-        # The consumers first: what the new API writes is filtered away, or not understood, by the
-        # old ones, and a record that a filter has dropped does not come again.
-        api.python.function.node.add_dependency(projector, archive)
+        # CloudFormation updates the stream consumers before the API. Otherwise an item that the new
+        # API writes could reach an old consumer, which cannot process it, or an old event filter,
+        # which drops its record; a dropped record is not delivered again.
+        api.python.function.node.add_dependency(projector, archiver)
+        consumers = (projector.python, archiver.python)
         functions = {
-            "api": api.python.function,
-            "project": projector.python.function,
-            "archive": archive.python.function,
-            "redrive": redrive.python.function,
-            "jobs": jobs.python.function,
-            **scheduled,
+            python.name: python.function
+            for python in (api.python, *consumers, redrive.python, jobs.python, *scheduled)
         }
         Observability(
             self,
@@ -115,6 +111,6 @@ class DaichoStack(Stack):
         }
         for name, value in outputs.items():
             CfnOutput(self, name, value=value)
-        # The local AWS is not AWS: http, and no key, log or replica is anybody's.
+        # These rules are for real accounts: the local stack has neither TLS, keys nor replicas.
         if settings.stage != "local":
             Validations.of(self).add_plugins(AwsSolutionsChecks(self))

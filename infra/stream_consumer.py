@@ -1,14 +1,16 @@
-"""A consumer of the table's stream: the function, and the mapping that feeds it."""
+"""A consumer of the table's stream: the function, and the event source mapping that invokes it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from aws_cdk import Duration
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra.functions import PythonFunction, SharedResources
+from infra.grants import Grants
 
 # EXACTNESS in numbers. An invocation retries failing I/O itself for up to its timeout, so 300
 # retries outlast a day; a record is discarded, with its payload, before the stream's 24 hours
@@ -22,43 +24,73 @@ MAXIMUM_AGE = Duration.hours(22)
 TUMBLING_WINDOW = Duration.minutes(15)
 
 
-def add_stream_consumer(
-    scope: Construct,
-    *,
-    function: PythonFunction,
-    foundation: SharedResources,
-    patterns: Sequence[str],
-    batch_size: int,
-    gather: Duration,
-) -> lambda_.CfnEventSourceMapping:
-    """Map the stream to ``function``, starting with its oldest record.
+@dataclass(frozen=True)
+class BatchLimits:
+    """The most records of a batch, and how long a batch may wait to fill."""
 
-    ``gather``: how long a batch may wait to fill. One batch at a time for each shard: the fences
-    depend on the order of a shard.
+    records: int
+    window: Duration
+
+
+class StreamConsumer(Construct):
+    """A function that receives the stream's records from the oldest one on.
+
+    A stream shard allows two consumers: the projector and the archive. One batch at a time for each
+    shard: the fences depend on the order of a shard.
     """
-    return lambda_.CfnEventSourceMapping(
-        scope,
-        "Mapping",
-        function_name=function.function.function_name,
-        event_source_arn=foundation.stream,
-        starting_position="TRIM_HORIZON",
-        filter_criteria=lambda_.CfnEventSourceMapping.FilterCriteriaProperty(
-            filters=[
-                lambda_.CfnEventSourceMapping.FilterProperty(pattern=pattern)
-                for pattern in patterns
-            ]
-        ),
-        batch_size=batch_size,
-        maximum_batching_window_in_seconds=int(gather.to_seconds()),
-        tumbling_window_in_seconds=int(TUMBLING_WINDOW.to_seconds()),
-        parallelization_factor=1,
-        bisect_batch_on_function_error=True,
-        function_response_types=["ReportBatchItemFailures"],
-        maximum_retry_attempts=RETRIES,
-        maximum_record_age_in_seconds=int(MAXIMUM_AGE.to_seconds()),
-        destination_config=lambda_.CfnEventSourceMapping.DestinationConfigProperty(
-            on_failure=lambda_.CfnEventSourceMapping.OnFailureProperty(
-                destination=foundation.failures.bucket_arn
-            )
-        ),
-    )
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        name: str,
+        shared: SharedResources,
+        permissions: Grants,
+        environment: Mapping[str, str],
+        patterns: Sequence[str],
+        batches: BatchLimits,
+    ) -> None:
+        """Create the function ``name`` and its mapping.
+
+        ``patterns`` are the mapping's event filters: a record that matches none is dropped.
+        """
+        super().__init__(scope, id)
+        self.python = PythonFunction(
+            self,
+            name.capitalize(),
+            name=name,
+            shared=shared,
+            permissions=permissions,
+            timeout=TIMEOUT,
+            environment={
+                **environment,
+                "EMULATED_STREAM": str(shared.settings.emulated_stream).lower(),
+            },
+        )
+        lambda_.CfnEventSourceMapping(
+            self,
+            "Mapping",
+            function_name=self.python.function.function_name,
+            event_source_arn=shared.stream,
+            starting_position="TRIM_HORIZON",
+            filter_criteria=lambda_.CfnEventSourceMapping.FilterCriteriaProperty(
+                filters=[
+                    lambda_.CfnEventSourceMapping.FilterProperty(pattern=pattern)
+                    for pattern in patterns
+                ]
+            ),
+            batch_size=batches.records,
+            maximum_batching_window_in_seconds=int(batches.window.to_seconds()),
+            tumbling_window_in_seconds=int(TUMBLING_WINDOW.to_seconds()),
+            parallelization_factor=1,
+            bisect_batch_on_function_error=True,
+            function_response_types=["ReportBatchItemFailures"],
+            maximum_retry_attempts=RETRIES,
+            maximum_record_age_in_seconds=int(MAXIMUM_AGE.to_seconds()),
+            destination_config=lambda_.CfnEventSourceMapping.DestinationConfigProperty(
+                on_failure=lambda_.CfnEventSourceMapping.OnFailureProperty(
+                    destination=shared.failures.bucket_arn
+                )
+            ),
+        )
