@@ -48,13 +48,14 @@ logs: $(VENV)/.requirements ## What the functions logged, newest last
 
 ##@ Measure
 .PHONY: bench
-bench: $(TOOLS) ## Capacity units of writes and pages, on Dynoxide
+bench: $(TOOLS) ## Capacity units of writes and pages, on Dynoxide; the start of the command
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
 		$(BIN)/python -m bench.operations
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
 		$(BIN)/python -m bench.operations.listing_copies
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
 		$(BIN)/python -m bench.operations.split_documents
+	@$(BIN)/python -m bench.command_start
 
 .PHONY: bench-search bench-search-full
 bench-search bench-search-full: $(TOOLS)
@@ -87,11 +88,11 @@ trace: $(VENV)/.requirements ## Which files a POST, a projection and a search pa
 		$(BIN)/python -m bench.trace | grep -v '^{"_aws"'
 
 ##@ Test
-.PHONY: test lint format unit property integration delivery infra e2e mutation-check
+.PHONY: test lint format unit property package integration delivery infra e2e mutation-check
 # The local stack of e2e mostly waits for its schedules: the other suites run meanwhile, one after
 # the other. What each prints comes in one piece, where make can do that (GNU make 4).
 IN_ONE_PIECE := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
-SUITES := e2e lint unit property infra delivery integration
+SUITES := e2e lint unit property package infra delivery integration
 test: $(TOOLS) .local/.ministack .local/.layer build/.layer ## Everything, from nothing
 	@$(MAKE) --jobs=2 $(IN_ONE_PIECE) $(SUITES)
 
@@ -113,6 +114,9 @@ unit: $(VENV)/.requirements ## The pure parts, and what was recorded of all rout
 
 property: $(VENV)/.requirements ## Laws of the pure parts
 	$(call run_tests,property,-n 2)
+
+package: $(VENV)/.requirements ## The wheel, the licences, the workflows
+	$(call run_tests,package)
 
 integration: $(TOOLS) ## Handlers over Dynoxide
 	$(call run_tests,integration,-n 2 --dist loadfile --no-loadscope-reorder)
@@ -196,12 +200,12 @@ endif
 	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $(VENV)/uv.txt
 	@touch $@
 
-# The .pth makes functions/ and this folder importable without building the project.
-$(VENV)/.requirements: $(VENV)/.uv requirements.txt
+# The project itself is installed in editable form: its code is used where it is, and the command
+# is .venv/bin/daicho. The build backend is the pinned one of requirements.txt, not one that an
+# isolated build would fetch.
+$(VENV)/.requirements: $(VENV)/.uv requirements.txt pyproject.toml
 	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.txt
-	@$(BIN)/python -c 'import pathlib, sysconfig; \
-		pathlib.Path(sysconfig.get_path("purelib"), "daicho.pth").write_text("$(CURDIR)/functions\n$(CURDIR)\n")'
-	@printf '#!%s\nfrom daicho_cli.main import app\n\napp()\n' $(BIN)/python > $(BIN)/daicho && chmod +x $(BIN)/daicho
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --offline --no-deps --no-build-isolation --editable .
 	@touch $@
 
 node_modules/.installed: package-lock.json $(VENV)/.requirements

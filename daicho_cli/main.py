@@ -1,25 +1,75 @@
-"""The command ``daicho``: one file a command."""
+"""The command ``daicho``: one file for each subcommand, loaded when the subcommand is run."""
 
 from __future__ import annotations
 
+import importlib
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from daicho.errors import DeclarationError
-from daicho_cli import generation
-from daicho_cli.archive import group as archive
-from daicho_cli.export import command as export
-from daicho_cli.generate import access_patterns, openapi
-from daicho_cli.load import command as load
-from daicho_cli.redrive import command as redrive
+
+
+class Subcommand(NamedTuple):
+    """Where a subcommand is, and what the list of all subcommands says about it."""
+
+    module: str
+    attribute: str
+    summary: str
+
+
+SUBCOMMANDS = {
+    "load": Subcommand(
+        "daicho_cli.load.command", "load", "Load the rows of FILE as items of ENTITY."
+    ),
+    "export": Subcommand(
+        "daicho_cli.export.command", "export", "Export items into FILE, a line each."
+    ),
+    "redrive": Subcommand(
+        "daicho_cli.redrive.command",
+        "redrive",
+        "Apply the records that were quarantined or discarded, each exactly once.",
+    ),
+    "archive": Subcommand(
+        "daicho_cli.archive.group",
+        "app",
+        "What expired and was archived: ask it, bring it back, verify it, forget a tenant.",
+    ),
+    "generation": Subcommand(
+        "daicho_cli.generation",
+        "generation",
+        "Append what changed to functions/generations.json, the lock file of all declarations.",
+    ),
+    "docs": Subcommand(
+        "daicho_cli.generate.access_patterns",
+        "docs",
+        "Write the table of access patterns, and how many lines each system is in the README's.",
+    ),
+    "openapi": Subcommand(
+        "daicho_cli.generate.openapi", "openapi", "Write the OpenAPI description of all routes."
+    ),
+}
+"""By name. A summary is the first sentence of the subcommand's own help, which a test compares."""
 
 
 class Commands(TyperGroup):
-    """Prints a wrong declaration in one line, with its place and the problem."""
+    """Loads only the subcommand that is run: `daicho --help` imports neither boto3 nor Pydantic.
+
+    A wrong declaration is printed in one line, with its place and the problem.
+    """
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for name, subcommand in SUBCOMMANDS.items():
+            self.add_command(TyperCommand(name, help=subcommand.summary))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Replace the entry of the list by the subcommand itself."""
+        name, entry, rest = super().resolve_command(ctx, args)
+        return name, entry if name is None else load_subcommand(name), rest
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -33,21 +83,29 @@ class Commands(TyperGroup):
             raise typer.Exit(1) from error
 
 
+def load_subcommand(name: str) -> Any:
+    """Import a subcommand: Typer's command object, or group of commands."""
+    subcommand = SUBCOMMANDS[name]
+    loaded = getattr(importlib.import_module(subcommand.module), subcommand.attribute)
+    if not isinstance(loaded, typer.Typer):
+        function, loaded = loaded, typer.Typer(rich_markup_mode="markdown", add_completion=False)
+        loaded.command(name)(function)
+    return typer.main.get_command(loaded)
+
+
 app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     add_completion=False,
     pretty_exceptions_show_locals=False,
-    help="Daicho: one DynamoDB table, and everything derived from it kept exact.",
 )
-app.command()(load.load)
-app.command()(export.export)
-app.command()(redrive.redrive)
-app.add_typer(archive.app, name="archive")
-app.command()(generation.generation)
-app.command()(access_patterns.docs)
-app.command()(openapi.openapi)
+
+
+@app.callback()
+def _describe() -> None:
+    """Daicho: one DynamoDB table, and everything derived from it kept exact."""
+
 
 if __name__ == "__main__":
     app()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import typer
 
-import domains
 from daicho.declare.registry import Daicho
 from daicho.plan import LOCK_FILE, Ledger
 
@@ -15,7 +15,14 @@ DOCS = ROOT / "docs"
 
 
 def discover_project() -> Daicho:
-    """All domains of the project."""
+    """All domains of the project; exit with 1 if there is no package of domains to import."""
+    try:
+        domains = importlib.import_module("domains")
+    except ModuleNotFoundError as error:
+        if error.name != "domains":
+            raise
+        typer.echo("no package domains is importable: run daicho in a project's .venv", err=True)
+        raise typer.Exit(1) from None
     return Daicho.discover(domains)
 
 

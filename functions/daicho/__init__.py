@@ -10,6 +10,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from daicho.runtime.version import VERSION as _VERSION
+
 if TYPE_CHECKING:
     from daicho.book.book import Book as Book
     from daicho.declare.aggregates import Aggregate as Aggregate
@@ -77,6 +79,9 @@ _NAMES = {
 """The public names by the module that defines them: the same as above, which mypy reads."""
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = sorted(_MODULES)  # noqa: PLE0605  # a test holds it to what the documentation lists
+
+
+__version__ = _VERSION
 
 
 def __getattr__(name: str) -> Any:

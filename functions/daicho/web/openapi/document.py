@@ -12,6 +12,7 @@ from aws_lambda_powertools.event_handler.openapi.swagger_ui import generate_swag
 
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
+from daicho.runtime.version import VERSION
 from daicho.web.http import problems
 from daicho.web.http.endpoint import Endpoint
 from daicho.web.http.operation import Operation
@@ -23,7 +24,6 @@ from daicho.web.routes.builder import build_operations
 from daicho.web.routes.tenant_admin import build_admin_operations
 
 TITLE = "Daicho"
-VERSION = "0.1.0"
 ANYWHERE = (400, 403, 404, 410, 422, 429)
 """Problems that every operation may answer."""
 
