@@ -142,7 +142,12 @@ e2e: $(TOOLS) .local/.ministack .local/.layer ## Over HTTP, on a local stack of 
 	$(call run_tests,e2e)
 
 ##@ Build and deploy
-.PHONY: layer snapshot golden synth bootstrap deploy
+.PHONY: dist layer snapshot golden synth bootstrap deploy
+dist: $(VENV)/.requirements ## The wheel and the source distribution, in dist/
+	@rm -rf dist
+	@$(BIN)/uv build --quiet --offline --no-build-isolation --python $(BIN)/python --out-dir dist
+	@ls dist
+
 layer: build/.layer ## What the Lambda layer holds, for AWS
 
 snapshot: $(VENV)/.requirements ## Write the template snapshots of tests/infra again
@@ -162,7 +167,9 @@ deploy: $(TOOLS) build/.layer ## To a real account: make deploy STAGE=prod CONTE
 	node_modules/.bin/cdk deploy -c stage=$(or $(STAGE),dev) $(CONTEXT)
 
 ##@ Generate
-.PHONY: generation openapi docs lock
+.PHONY: generate generation openapi docs lock
+generate: generation docs openapi ## All generated files; each says what it changed
+
 generation: $(VENV)/.requirements ## Append changed declarations to functions/generations.json
 	$(BIN)/daicho generation
 
@@ -175,8 +182,12 @@ docs: $(VENV)/.requirements ## Write the table of access patterns, and the READM
 PIP_COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
 lock: $(TOOLS) ## Write the lock files again; UPGRADE=1 takes newer versions
 	@for each in requirements-layer requirements requirements-local; do \
-		$(PIP_COMPILE) $(if $(UPGRADE),--upgrade) $$each.in -o $$each.txt; done
+		$(PIP_COMPILE) $(if $(UPGRADE),--upgrade) $$each.in -o $$each.txt || exit 1; done
 	npm install --package-lock-only --ignore-scripts --silent
+
+.PHONY: check-locks
+check-locks: $(VENV)/.requirements ## Whether every platform and Python gets wheels of what is locked (asks the registry)
+	@$(BIN)/python -m tests.package.check_locks
 
 .PHONY: help clean
 help: ## This list
@@ -230,4 +241,7 @@ build/.layer: requirements-layer.txt $(VENV)/.requirements
 	@rm -rf build/layer && mkdir -p build/layer
 	@$(BIN)/uv pip install --quiet --target build/layer/python $(LAYER_PLATFORM) --only-binary :all: \
 		--no-deps --require-hashes -r requirements-layer.txt
+	@# Scripts name the .venv of this folder, and RECORD files name the scripts: without them the layer, and so
+	@# its hash in the template, is the same on every machine.
+	@rm -rf build/layer/python/bin build/layer/python/.lock build/layer/python/*.dist-info/RECORD
 	@touch $@

@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 from daicho_cli.main import SUBCOMMANDS, load_subcommand
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")], key=str)
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")], key=str)
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]+)?\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -76,5 +76,6 @@ def test_every_command_that_is_named_exists() -> None:
         named = set(re.findall(r"(?:`|bin/|^)daicho ([a-z][a-z-]*)", text, re.MULTILINE))
         assert named <= loaded.keys(), f"{page.name}: {named - loaded.keys()}"
         for name, group in groups.items():
-            inside = set(re.findall(rf"(?:`|bin/|^)daicho {name} ([a-z][a-z-]*)", text, re.MULTILINE))
+            command = rf"(?:`|bin/|^)daicho {name} ([a-z][a-z-]*)"
+            inside = set(re.findall(command, text, re.MULTILINE))
             assert inside <= group.commands.keys(), f"{page.name}: {inside}"
