@@ -17,7 +17,7 @@ from daicho.web.http.operation import Operation, Reply
 from daicho.web.http.problems import HttpError
 from daicho.web.http.request import HttpRequest
 from daicho.web.http.resolver import Resolver
-from daicho.web.openapi.pages import ApiPages, is_public_path
+from daicho.web.openapi.pages import PROBLEM_PAGES, PUBLIC_PATHS, ApiPages
 from daicho.web.routes.builder import build_operations
 from daicho.web.routes.tenant_admin import build_admin_operations
 from daicho.write.idempotency import HEADER
@@ -65,7 +65,8 @@ class Api:
         """Answer an event."""
         incoming = HttpRequest(event)
         try:
-            if not is_public_path(str(event.get("rawPath"))):
+            path = str(event.get("rawPath"))
+            if path not in PUBLIC_PATHS and not path.startswith(PROBLEM_PAGES):
                 _ = incoming.tenant
             incoming.check()
         except HttpError as error:

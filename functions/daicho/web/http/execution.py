@@ -105,11 +105,10 @@ class Execution:
 
     def _select_variant(self) -> QueryVariant:
         """The query that the request's parameters select; 400 if there is none."""
-        given = frozenset(self.request.query)
-        variant = self.operation.find_variant(given)
-        if variant is not None:
-            return variant
-        variants = self.operation.variants
+        given, variants = frozenset(self.request.query), self.operation.variants
+        fitting = [variant for variant in variants if variant.needed <= given <= variant.allowed]
+        if fitting:
+            return max(fitting, key=lambda variant: len(variant.needed))
         names = frozenset().union(*(variant.allowed for variant in variants))
         unknown = [(name, "unknown parameter") for name in sorted(given - names)]
         detail = "; ".join(f"unknown parameter {name!r}" for name, _ in unknown)

@@ -168,13 +168,6 @@ class Operation:
         """The models of the answers of all variants, without repetition."""
         return tuple(dict.fromkeys(variant.returns for variant in self.variants if variant.returns))
 
-    def find_variant(self, given: frozenset[str]) -> QueryVariant | None:
-        """The variant that the names of the given parameters select; None if there is none."""
-        fitting = [
-            variant for variant in self.variants if variant.needed <= given <= variant.allowed
-        ]
-        return max(fitting, key=lambda variant: len(variant.needed), default=None)
-
     def add_variants(self, other: Operation, *, instead: bool) -> None:
         """Serve the queries of another operation of the same shape too.
 

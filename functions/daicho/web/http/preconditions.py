@@ -8,9 +8,7 @@ from typing import Annotated, Any, Protocol
 
 from annotated_types import MaxLen, MinLen
 
-from daicho.declare.entity import Entity
 from daicho.errors import PreconditionFailed
-from daicho.items.projection import View
 from daicho.web.http.operation import Parameter
 from daicho.web.http.problems import HttpError
 from daicho.write.idempotency import HEADER
@@ -31,11 +29,6 @@ IDEMPOTENCY_KEY = Parameter(
 )
 _TAG = re.compile(r'(W/)?"([\x21\x23-\x7e]*)"')
 _LIST = re.compile(rf"\s*{_TAG.pattern}\s*(?:,\s*{_TAG.pattern}\s*)*")
-
-
-def render_etag(item: Entity | View) -> str:
-    """The item's version in quotes."""
-    return f'"{item.version}"'
 
 
 def parse_versions(if_match: str) -> list[int] | None:

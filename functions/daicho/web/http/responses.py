@@ -11,9 +11,10 @@ from urllib.parse import quote, urlencode
 
 from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef, ListQuery
+from daicho.items.projection import View
 from daicho.web.http import field_selection
 from daicho.web.http.operation import Call, Reply
-from daicho.web.http.preconditions import IF_NONE_MATCH, matches_any, render_etag
+from daicho.web.http.preconditions import IF_NONE_MATCH, matches_any
 from daicho.web.schema import models
 
 NO_CONTENT = Reply(204)
@@ -68,6 +69,11 @@ def show_list(call: Call, *questions: ListQuery[Entity]) -> Reply:
         return render_list([models.render_view(view) for view in seen.items], seen.cursor)
     page = call.book.page(*questions, limit=limit, cursor=cursor)
     return render_page(page.items, page.cursor)
+
+
+def render_etag(item: Entity | View) -> str:
+    """The ETag of an item: its version in quotes."""
+    return f'"{item.version}"'
 
 
 def render_page(entities: Sequence[Entity], cursor: str | None) -> Reply:

@@ -18,6 +18,9 @@ from daicho.web.http.problems import HttpError
 
 DOCS_PATH = "/docs"
 DOCUMENT_PATH = "/openapi.json"
+PUBLIC_PATHS = (DOCS_PATH, DOCUMENT_PATH, problem_types.PATH)
+"""Paths that need no token: they describe the API. So do the paths below `PROBLEM_PAGES`."""
+PROBLEM_PAGES = f"{problem_types.PATH}/"
 HTML = "text/html; charset=utf-8"
 
 
@@ -35,7 +38,7 @@ class ApiPages:
             DOCS_PATH: self.show_docs,
             DOCUMENT_PATH: self.show_document,
             problem_types.PATH: self.list_problems,
-            f"{problem_types.PATH}/{{name}}": self.show_problem,
+            f"{PROBLEM_PAGES}{{name}}": self.show_problem,
         }
 
     @cached_property
@@ -70,10 +73,3 @@ class ApiPages:
         if page is None:
             raise HttpError(404, f"no problem is called {name}")
         return Response(200, HTML, page)
-
-
-def is_public_path(path: str) -> bool:
-    """Whether a path needs no token: it describes the API."""
-    return path in (DOCS_PATH, DOCUMENT_PATH, problem_types.PATH) or path.startswith(
-        f"{problem_types.PATH}/"
-    )
