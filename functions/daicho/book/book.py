@@ -285,15 +285,15 @@ class Book:
             return stored_answer
         try:
             with self._tools.writer.transaction() as transaction:
-                given = answer()
-                transaction.record = request.build_record(self.tenant, given, self._clock())
+                first_answer = answer()
+                transaction.record = request.build_record(self.tenant, first_answer, self._clock())
         except UnavailableError:
             # The writes may have succeeded, and only the answer of DynamoDB was lost.
             stored_answer = request.find_answer(self._table, self.tenant, self._clock())
             if stored_answer is None:
                 raise
             return stored_answer
-        return given
+        return first_answer
 
     def find_section(self, ref: SectionRef[Any]) -> SectionValue | None:
         """One section (``Document.split(id, section="summary")``), or None.

@@ -49,8 +49,8 @@ class BookSections:
     def find_section(self, ref: SectionRef[Any]) -> SectionValue | None:
         """See `Book.find_section`."""
         check_name(ref.name, SECTION_HEADER)
-        one, entity = ref.item, ref.entity
-        key = self.places.resolve_key(one)
+        item_ref, entity = ref.item, ref.entity
+        key = self.places.resolve_key(item_ref)
         transaction = self.get_transaction()
         if transaction is not None and key is not None:
             document = transaction.section_changes.get(key)
@@ -61,12 +61,12 @@ class BookSections:
                 return changed
         head = None if key is None else self.table.get(key, consistent=True)
         if head is None or entity.split_field_ is None:
-            raise NotFound(f"no {display_name(one)}")
+            raise NotFound(f"no {display_name(item_ref)}")
         if Manifest.from_image(head) is None:  # written before the field was split
             return _find_unsplit(ref, to_item(entity, head))
         pair = SectionReader(self.table).read_section(head, entity.__name__, ref.name)
         if pair is None:
-            raise NotFound(f"no {display_name(one)}")
+            raise NotFound(f"no {display_name(item_ref)}")
         newest, section = pair
         if section is None:
             return None

@@ -86,9 +86,9 @@ class Execution:
         operation = self.operation
         if operation.method == "GET":
             return
-        taken = {header.name for header in operation.headers}
+        header_names = {header.name for header in operation.headers}
         for name in CONDITIONS:
-            if name.lower() in self.request.headers and name not in taken:
+            if name.lower() in self.request.headers and name not in header_names:
                 detail = f"{operation.method} {operation.path} takes no {name}"
                 raise HttpError(400, detail, [(name, "is not taken here")])
 
@@ -105,12 +105,14 @@ class Execution:
 
     def _select_variant(self) -> QueryVariant:
         """The query that the request's parameters select; 400 if there is none."""
-        given, variants = frozenset(self.request.query), self.operation.variants
-        fitting = [variant for variant in variants if variant.needed <= given <= variant.allowed]
+        query_names, variants = frozenset(self.request.query), self.operation.variants
+        fitting = [
+            variant for variant in variants if variant.needed <= query_names <= variant.allowed
+        ]
         if fitting:
             return max(fitting, key=lambda variant: len(variant.needed))
         names = frozenset().union(*(variant.allowed for variant in variants))
-        unknown = [(name, "unknown parameter") for name in sorted(given - names)]
+        unknown = [(name, "unknown parameter") for name in sorted(query_names - names)]
         detail = "; ".join(f"unknown parameter {name!r}" for name, _ in unknown)
         if any(variant.needed for variant in variants):
             alternatives = " or ".join(

@@ -111,10 +111,10 @@ def resolve_version(
     Raises:
         PreconditionFailed: the item has none of the versions in If-Match, or does not exist.
     """
-    given = values.get(IF_MATCH.name)
-    if given is None:
+    if_match = values.get(IF_MATCH.name)
+    if if_match is None:
         return None
-    versions = parse_versions(given)
+    versions = parse_versions(if_match)
     if versions is not None and len(versions) == 1:
         return versions[0]
     item = find()

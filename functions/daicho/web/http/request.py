@@ -41,8 +41,8 @@ class HttpRequest:
     @cached_property
     def headers(self) -> Mapping[str, str]:
         """By their names in lower case."""
-        given = self.event.get("headers") or {}
-        return {str(name).lower(): str(value) for name, value in given.items()}
+        headers = self.event.get("headers") or {}
+        return {str(name).lower(): str(value) for name, value in headers.items()}
 
     @cached_property
     def query(self) -> Mapping[str, str]:

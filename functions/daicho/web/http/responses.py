@@ -65,8 +65,8 @@ def show_list(call: Call, *questions: ListQuery[Entity]) -> Reply:
         field_selection.selected_fields(call),
     )
     if names:
-        seen = call.book.views(*questions, names=names, limit=limit, cursor=cursor)
-        return render_list([models.render_view(view) for view in seen.items], seen.cursor)
+        views = call.book.views(*questions, names=names, limit=limit, cursor=cursor)
+        return render_list([models.render_view(view) for view in views.items], views.cursor)
     page = call.book.page(*questions, limit=limit, cursor=cursor)
     return render_page(page.items, page.cursor)
 
@@ -95,14 +95,14 @@ def render_location(path: str, names: Iterable[str], item: Entity) -> str:
 
 def fill_path(path: str, values: Mapping[str, object]) -> str:
     """A path with its variables filled in; the other values as parameters."""
-    outside: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     for name, value in values.items():
-        plain, variable = _render_plain(value), f"{{{name}}}"
+        text, variable = _render_plain(value), f"{{{name}}}"
         if variable in path:
-            path = path.replace(variable, quote(plain, safe=""))
+            path = path.replace(variable, quote(text, safe=""))
         else:
-            outside[name] = plain
-    return f"{path}?{urlencode(outside)}" if outside else path
+            parameters[name] = text
+    return f"{path}?{urlencode(parameters)}" if parameters else path
 
 
 def _is_current(call: Call, tag: str) -> bool:

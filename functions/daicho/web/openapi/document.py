@@ -153,7 +153,7 @@ def _describe_problem(status: int) -> dict[str, Any]:
 
 
 def _union_of(models: Sequence[Any]) -> Any:
-    return reduce(lambda one, other: one | other, models)
+    return reduce(lambda first, second: first | second, models)
 
 
 def _complete(described: dict[str, Any], operation: Operation) -> None:
@@ -178,10 +178,10 @@ def _complete(described: dict[str, Any], operation: Operation) -> None:
 def _describe_headers(operation: Operation, status: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
     text = {"schema": {"type": "string"}}
     models = (kind for result in operation.returns for kind in get_args(result) or (result,))
-    one = any("version" in getattr(model, "model_fields", {}) for model in models)
-    if one:
+    has_version = any("version" in getattr(model, "model_fields", {}) for model in models)
+    if has_version:
         yield "ETag", {"description": "The item's version.", **text}
-    if status == 201 and one:
+    if status == 201 and has_version:
         yield "Location", {"description": "Where the item is.", **text}
 
 

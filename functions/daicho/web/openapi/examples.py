@@ -60,9 +60,9 @@ class Examples:
         for listed in ("examples", "enum"):
             if schema.get(listed):
                 return schema[listed][0]
-        for given in ("const", "default"):
-            if given in schema:
-                return schema[given]
+        for keyword in ("const", "default"):
+            if keyword in schema:
+                return schema[keyword]
         if "anyOf" in schema:
             return self.make_example(schema["anyOf"][0], domain, name)
         if "properties" in schema:

@@ -94,10 +94,12 @@ class DeclaredQuery:
                 names = models.list_key_names(self.entity)[: owner.declaration.partition]
                 return _list_fields(self.entity, names)
             case KeyQueries(), "under":
-                given = key_prefix.name_components(owner, self.names)
-                rest = models.list_key_names(self.entity)[len(given) :]
-                more = (key_prefix.build_parameter(rest),) if key_prefix.UNDER in self.names else ()
-                return (*_list_fields(self.entity, given), *more)
+                names = key_prefix.name_components(owner, self.names)
+                remaining = models.list_key_names(self.entity)[len(names) :]
+                parameters = _list_fields(self.entity, names)
+                if key_prefix.UNDER not in self.names:
+                    return parameters
+                return (*parameters, key_prefix.build_parameter(remaining))
             case KeyQueries(), "":
                 return _list_fields(self.entity, models.list_key_names(self.entity))
         raise DeclarationError(f"{self.name} cannot be asked over HTTP")

@@ -83,15 +83,17 @@ class Includes:
         fields: dict[str, Any] = {}
         for include in self.includes:
             entity = _find_entity(_find_value_type(include))
-            shown = list[models.build_item_model(entity)] if entity else _find_value_type(include)  # type: ignore[misc]
+            annotation = _find_value_type(include)
+            if entity is not None:
+                annotation = list[models.build_item_model(entity)]  # type: ignore[misc]
             fields[include.name] = (
-                (shown, Field(default=None)) if include.optional else (shown, ...)
+                (annotation, Field(default=None)) if include.optional else (annotation, ...)
             )
-        base = models.build_item_model(self.entity)
-        made: type[BaseModel] = create_model(
-            f"{self.entity.__name__}Row", __base__=base, __doc__=base.__doc__, **fields
+        item_model = models.build_item_model(self.entity)
+        model: type[BaseModel] = create_model(
+            f"{self.entity.__name__}Row", __base__=item_model, __doc__=item_model.__doc__, **fields
         )
-        return made
+        return model
 
 
 def _build_include_parameter(names: Sequence[str]) -> tuple[Parameter, ...]:

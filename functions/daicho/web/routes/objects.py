@@ -63,14 +63,14 @@ class ObjectUrls:
 
     def __init__(self, entity: type[Entity]) -> None:
         self.entity = entity
-        one = models.build_item_model(entity)
+        item_model = models.build_item_model(entity)
         fields: dict[str, Any] = dict.fromkeys(list_object_fields(entity), (Located, ...))
         located = create_model(
-            f"{entity.__name__}Located", __base__=one, __doc__=one.__doc__, **fields
+            f"{entity.__name__}Located", __base__=item_model, __doc__=item_model.__doc__, **fields
         )
         self._models = {
-            one: located,
-            models.build_page_model(one): models.build_page_model(located),
+            item_model: located,
+            models.build_page_model(item_model): models.build_page_model(located),
         }
 
     def show(self, operation: Operation) -> None:
@@ -105,17 +105,17 @@ class ObjectUrls:
             if uploads:
                 raise HttpError(400, "ask for upload without fields", [(UPLOAD.name, "fields")])
             return reply
-        for item, shown in zip(items, entries, strict=True):
-            self._locate(call, item, shown, uploads=bool(uploads))
+        for item, entry in zip(items, entries, strict=True):
+            self._locate(call, item, entry, uploads=bool(uploads))
         headers = {**reply.headers, **NOT_KEPT}
         return replace(reply, body=json.dumps(document, ensure_ascii=False), headers=headers)
 
-    def _locate(self, call: Call, item: Entity, shown: dict[str, Any], *, uploads: bool) -> None:
+    def _locate(self, call: Call, item: Entity, entry: dict[str, Any], *, uploads: bool) -> None:
         for name in list_object_fields(self.entity):
-            place = call.book.sign_download(item, name)
-            shown[name] |= {"url": place.url, "expires_at": _to_plain(place)["expires_at"]}
+            request = call.book.sign_download(item, name)
+            entry[name] |= {"url": request.url, "expires_at": _to_plain(request)["expires_at"]}
             if uploads:
-                shown[name]["upload"] = _to_plain(call.book.sign_upload(item, name))
+                entry[name]["upload"] = _to_plain(call.book.sign_upload(item, name))
 
     def _restore_item(self, document: Mapping[str, Any]) -> Entity:
         """The item that a stored reply shows."""
@@ -125,10 +125,10 @@ class ObjectUrls:
 
     def _is_stored(self, call: Call, item: Entity) -> bool:
         names = models.list_key_names(self.entity)
-        one = ItemRef(self.entity, tuple(getattr(item, name) for name in names))
-        return call.book.find(one) is not None
+        ref = ItemRef(self.entity, tuple(getattr(item, name) for name in names))
+        return call.book.find(ref) is not None
 
 
-def _to_plain(place: SignedRequest) -> Mapping[str, Any]:
-    plain: dict[str, Any] = json.loads(Upload(**vars(place)).model_dump_json())
+def _to_plain(request: SignedRequest) -> Mapping[str, Any]:
+    plain: dict[str, Any] = json.loads(Upload(**vars(request)).model_dump_json())
     return plain

@@ -82,10 +82,10 @@ def _build_verb(tag: str, resource: Resource, verb: str, in_paths: Collection[st
     summary, answer = VERBS[verb]
     if verb == "GET":
         optional = (*optional, field_selection.build_parameter(entity))
-    shown = None if verb == "DELETE" else models.build_item_model(entity)
+    model = None if verb == "DELETE" else models.build_item_model(entity)
     name = entity.__name__
     variant = QueryVariant(
-        f"{name}.{verb}", summary.format(name), partial(answer, resource), shown, required, optional
+        f"{name}.{verb}", summary.format(name), partial(answer, resource), model, required, optional
     )
     operation = Operation(verb, path, tag, [variant], build_variables(entity, path), (IF_MATCH,))
     match verb:

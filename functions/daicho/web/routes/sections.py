@@ -62,8 +62,8 @@ def build_operations(
             continue
         if method != "GET" and not {"PUT", "PATCH"} & set(resource.verbs):
             continue
-        shown = None if method == "DELETE" else body
-        variant = QueryVariant(f"{entity.__name__}.{name}.{method}", summary, answer, shown)
+        model = None if method == "DELETE" else body
+        variant = QueryVariant(f"{entity.__name__}.{name}.{method}", summary, answer, model)
         operation = Operation(method, path, tag, [variant], (*inside, _NAME), (IF_MATCH,))
         match method:
             case "GET":

@@ -137,11 +137,11 @@ def _get_admin(call: Call) -> TenantAdmin:
 
 def build_view(job: Job) -> JobView:
     """A job as it is shown."""
-    counts, done = job.counts, job.state == "succeeded"
+    counts, succeeded = job.counts, job.state == "succeeded"
     return JobView(
         id=job.id,
         state=job.state,
-        phase="done" if done else "waiting" if job.waits else job.phase,
+        phase="done" if succeeded else "waiting" if job.waits else job.phase,
         passes=job.passes,
         removed=Removed(
             items=_count(counts, "items"),
@@ -157,7 +157,7 @@ def build_view(job: Job) -> JobView:
         archive=job.archive,
         waits_until=_parse_instant(job.waits) if job.waits else None,
         error=job.error or None,
-        proof=_build_proof(job) if done else None,
+        proof=_build_proof(job) if succeeded else None,
     )
 
 

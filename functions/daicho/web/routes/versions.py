@@ -48,42 +48,42 @@ def build_operations(
     ``outside``: key fields that are parameters, not in the path: required ones and others.
     """
     entity, name = resource.entity, resource.entity.__name__
-    every, one = f"{resource.path}/versions", f"{resource.path}/versions/{{version}}"
-    shown, (required, optional) = models.build_item_model(entity), outside
+    list_path, version_path = f"{resource.path}/versions", f"{resource.path}/versions/{{version}}"
+    item_model, (required, optional) = models.build_item_model(entity), outside
 
     def build_variants(
         action: str,
         description: str,
         answer: Callable[[Resource, Call], Reply],
         returns: Any,
-        *more: Parameter,
+        *parameters: Parameter,
     ) -> list[QueryVariant]:
         variant_name = ".".join(filter(None, (name, "versions", action)))
-        bound, parameters = partial(answer, resource), (*optional, *more)
-        return [QueryVariant(variant_name, description, bound, returns, required, parameters)]
+        bound, accepted = partial(answer, resource), (*optional, *parameters)
+        return [QueryVariant(variant_name, description, bound, returns, required, accepted)]
 
     summary = f"List the versions of one {name}, newest first; of a removed one too"
     fields = field_selection.build_parameter(entity)
-    lists = build_variants(
-        "", summary, _list_versions, models.build_page_model(shown), *PAGING, fields
+    variants = build_variants(
+        "", summary, _list_versions, models.build_page_model(item_model), *PAGING, fields
     )
-    yield Operation("GET", every, tag, lists, variables)
+    yield Operation("GET", list_path, tag, variants, variables)
     numbered = (*variables, NUMBER)
     summary = f"Show one {name} as it was in that version"
-    does = build_variants("at", summary, _get_version, shown, fields)
-    shows = Operation("GET", one, tag, does, numbered)
-    shows.headers, shows.also = (IF_NONE_MATCH,), (304,)
-    yield shows
+    variants = build_variants("at", summary, _get_version, item_model, fields)
+    get = Operation("GET", version_path, tag, variants, numbered)
+    get.headers, get.also = (IF_NONE_MATCH,), (304,)
+    yield get
     if {"PUT", "PATCH"} & set(resource.verbs):
         summary = f"Write a version of one {name} once more, as the newest"
-        does = build_variants("restore", summary, _restore_version, shown)
-        restores = Operation("POST", f"{one}/restore", tag, does, numbered, (IF_MATCH,))
-        restores.errors = (409, 412)
-        yield restores
+        variants = build_variants("restore", summary, _restore_version, item_model)
+        restore = Operation("POST", f"{version_path}/restore", tag, variants, numbered, (IF_MATCH,))
+        restore.errors = (409, 412)
+        yield restore
     if "DELETE" in resource.verbs:
         summary = f"Remove the versions of one {name} before the newest, a thousand at most"
-        forgets = build_variants("forget", summary, _forget_versions, Forgotten)
-        yield Operation("DELETE", every, tag, forgets, variables)
+        variants = build_variants("forget", summary, _forget_versions, Forgotten)
+        yield Operation("DELETE", list_path, tag, variants, variables)
 
 
 def _list_versions(resource: Resource, call: Call) -> Reply:

@@ -43,21 +43,21 @@ def build_key_model(entity: type[Entity]) -> Key[Any]:
 
 
 def build_creation_model(
-    entity: type[Entity], name: str, outside: Iterable[str], in_paths: Collection[str] = ()
+    entity: type[Entity], name: str, omitted_names: Iterable[str], in_paths: Collection[str] = ()
 ) -> type[BaseModel]:
-    """The body of POST and PUT: all fields but those in the path (``outside``) and generated ones.
+    """The body of POST and PUT: all fields but ``omitted_names`` (in the path) and generated ones.
 
     ``in_paths``: fields that occur in paths, so that their values have no slash.
     """
     fields: dict[str, Any] = {}
-    for field_name, spec in _is_writable(entity, outside).items():
+    for field_name, spec in _list_writable_fields(entity, omitted_names).items():
         if spec.factory is not None:
             default = Field(default_factory=spec.factory)
         elif spec.default is not MISSING:
             default = Field(default=spec.default)
         else:
             default = Field()
-        fields[field_name] = (_list_written(entity, field_name, in_paths), default)
+        fields[field_name] = (_choose_body_type(entity, field_name, in_paths), default)
     return create_model(name, __config__=STRICT, **fields)
 
 
@@ -67,8 +67,8 @@ def build_change_model(entity: type[Entity], in_paths: Collection[str] = ()) -> 
     fixed = [name for name in list_key_names(entity) if moves is None or name != moves.name]
     # The default only makes a field optional: a null is still validated.
     fields: dict[str, Any] = {
-        name: (_list_written(entity, name, in_paths), Field(default=None))
-        for name, spec in _is_writable(entity, fixed).items()
+        name: (_choose_body_type(entity, name, in_paths), Field(default=None))
+        for name, spec in _list_writable_fields(entity, fixed).items()
         if not spec.frozen and spec is not entity.split_field_
     }
     return create_model(f"{entity.__name__}Change", __config__=STRICT, **fields)
@@ -85,10 +85,10 @@ def build_item_model(entity: type[Entity]) -> type[BaseModel]:
         for name, spec in entity.fields_.items()
         if not spec.hidden
     }
-    held = entity.split_field_
-    if held is not None:
-        shown_whole = Field(default=None, description="Where one item is asked for, not in lists.")
-        fields[held.name] = (held.annotation, shown_whole)
+    split_field = entity.split_field_
+    if split_field is not None:
+        whole_field = Field(default=None, description="Where one item is asked for, not in lists.")
+        fields[split_field.name] = (split_field.annotation, whole_field)
     fields |= {"created_at": (dt.datetime, ...), "version": (int, ...)}
     if entity.versioned_:
         fields["versioned_at"] = (dt.datetime | None, ...)
@@ -105,18 +105,18 @@ def build_page_model(model: type[BaseModel]) -> type[BaseModel]:
 
 def render_item(item: Entity) -> str:
     """An item as JSON."""
-    entity, held = type(item), type(item).split_field_
-    left_out = held.name if held is not None else None
+    entity, split_field = type(item), type(item).split_field_
+    omitted = split_field.name if split_field is not None else None
     values: dict[str, Any] = {
         name: sorted(value) if isinstance(value, set | frozenset) else value
         for name, value in get_values(item).items()
-        if not entity.fields_[name].hidden and not (value is None and name == left_out)
+        if not entity.fields_[name].hidden and not (value is None and name == omitted)
     }
     values |= {"created_at": item.created_at, "version": item.version}
     if entity.versioned_:
         values["versioned_at"] = item.versioned_at
-    made = build_item_model(entity).model_construct(**values)
-    return made.model_dump_json(warnings=False, exclude_unset=True)
+    model = build_item_model(entity).model_construct(**values)
+    return model.model_dump_json(warnings=False, exclude_unset=True)
 
 
 def render_view(view: View) -> str:
@@ -125,8 +125,8 @@ def render_view(view: View) -> str:
         name: sorted(value) if isinstance(value, set | frozenset) else value
         for name, value in view.values.items()
     }
-    made = build_item_model(view.entity).model_construct(**values)
-    return made.model_dump_json(warnings=False, exclude_unset=True)
+    model = build_item_model(view.entity).model_construct(**values)
+    return model.model_dump_json(warnings=False, exclude_unset=True)
 
 
 def get_given_fields(body: BaseModel) -> dict[str, Any]:
@@ -139,12 +139,12 @@ def choose_parameter_type(entity: type[Entity], name: str) -> Any:
     return _choose_type(entity, name, to_text_type)
 
 
-def _list_written(entity: type[Entity], name: str, in_paths: Collection[str]) -> Any:
+def _choose_body_type(entity: type[Entity], name: str, in_paths: Collection[str]) -> Any:
     """The type of a field in a body. A value that would have no address is refused."""
-    typed, held = _choose_type(entity, name, to_json_type), entity.split_field_
-    if held is not None and name == held.name:
-        return Annotated[typed, AfterValidator(list_addressable_names)]
-    return Annotated[typed, ADDRESSABLE] if name in in_paths else typed
+    annotation, split_field = _choose_type(entity, name, to_json_type), entity.split_field_
+    if split_field is not None and name == split_field.name:
+        return Annotated[annotation, AfterValidator(list_addressable_names)]
+    return Annotated[annotation, ADDRESSABLE] if name in in_paths else annotation
 
 
 def _choose_type(entity: type[Entity], name: str, as_written: Callable[[Any], Any]) -> Any:
@@ -153,10 +153,12 @@ def _choose_type(entity: type[Entity], name: str, as_written: Callable[[Any], An
     return add_limits(as_written(entity.fields_[name].annotation), model_field.metadata)
 
 
-def _is_writable(entity: type[Entity], outside: Iterable[str]) -> dict[str, FieldSpec]:
-    left_out = set(outside)
+def _list_writable_fields(
+    entity: type[Entity], omitted_names: Iterable[str]
+) -> dict[str, FieldSpec]:
+    omitted = set(omitted_names)
     return {
         name: spec
         for name, spec in entity.fields_.items()
-        if name not in left_out and spec.role not in ("copied", "uid")
+        if name not in omitted and spec.role not in ("copied", "uid")
     }
