@@ -243,7 +243,7 @@ def _peer(house: House, artist: str) -> None:
     """Read a page as seed 001 does: read and fetch every match, sort, cut."""
     plan = house.ledger.current_generation("Song").plan
     listing = next(candidate for candidate in plan.listings if candidate.name == "of_artist")
-    partition = item_keys.render_listing_list(TENANT, plan, listing, (artist,))
+    (partition,) = item_keys.render_listing_lists(TENANT, plan, listing, [((artist,), 0)])
     pages = house.table.query_pages(Query(partition, index="GSI2"))
     keys = [
         item_keys.parse_derived_partition(row["PK"]["S"]) for page in pages for row in page.items

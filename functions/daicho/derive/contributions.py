@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact
 
-from daicho.derive.limits import MAX_GROUPS, check_count
+from daicho.derive.limits import MAX_GROUPS
 from daicho.layout.components import UnderivableError, list_combinations, meets_condition
 from daicho.layout.item_keys import render_tally_partition
 from daicho.plan import AggregatePlan, EntityPlan
@@ -57,8 +57,11 @@ def compute_contributions(plan: EntityPlan, image: Image) -> dict[str, Amount]:
                     render_tally_partition(tenant, plan, aggregate, within, by)
                 )
                 keys.check_sort(keys.render("0" * 29, *by))
-                amounts[tally] = amounts.get(tally, Amount()) + amount
-                check_count(plan, amounts, MAX_GROUPS)
+                amounts[tally] = amounts[tally] + amount if tally in amounts else amount
+                if len(amounts) > MAX_GROUPS:
+                    raise UnderivableError(
+                        f"{plan.name} derives too many groups; at most {MAX_GROUPS}"
+                    )
     return amounts
 
 

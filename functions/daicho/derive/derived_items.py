@@ -6,26 +6,27 @@ means that the derived items of the image cannot be computed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from daicho.derive.index_row import MAX_COPY_BYTES, IndexRow, is_too_large, write_copy
-from daicho.derive.limits import check_count
+from daicho.derive.limits import MAX_ROWS
 from daicho.layout.components import (
     UnderivableError,
+    has_fields,
     list_combinations,
     meets_condition,
-    render_field,
-    render_key_components,
+    render_key_fields,
 )
 from daicho.layout.item_keys import (
     NEWEST,
     render_derived_partition,
-    render_derived_sort_key,
-    render_gram_list,
-    render_listing_list,
+    render_derived_sort_keys,
+    render_gram_lists,
+    render_listing_lists,
     render_order_key,
 )
-from daicho.plan import EntityPlan, ListingPlan
+from daicho.plan import EntityPlan, ListingPlan, SearchPlan, list_key_fields
 from daicho.search import analyzer
 from daicho.storage import keys
 from daicho.storage.attributes import Image
@@ -44,41 +45,70 @@ def compute_index_rows(plan: EntityPlan, image: Image) -> dict[ItemKey, IndexRow
     """
     if not plan.searches and not plan.listings:
         return {}
-    base = get_key(image)
-    tenant = keys.parse(base.pk)[0]
-    owner = keys.check_partition(render_derived_partition(base, plan.name))
-    own_key = render_key_components(plan, image)
-    rows: dict[ItemKey, IndexRow] = {}
+    rows = _IndexRows(plan, image)
     for search in plan.searches:
-        order = keys.check_sort(render_order_key(plan, image, NEWEST))
-        shard = keys.compute_shard(search.shards, *own_key)
-        for posted in analyzer.compute_postings(search, image):
-            key = ItemKey(owner, keys.check_sort(render_derived_sort_key(search, *posted)))
-            rows[key] = IndexRow(
-                keys.check_partition(render_gram_list(tenant, plan, search, posted[0], shard)),
-                order,
-            )
+        rows.add_postings(search)
     for listing in plan.listings:
-        copy = write_copy(image, listing.copies)
-        for parts in list_listing_partitions(plan, listing, image):
-            key = ItemKey(owner, keys.check_sort(render_derived_sort_key(listing, *parts)))
-            order = keys.check_sort(render_order_key(plan, image, listing.order))
-            shard = keys.compute_shard(listing.shards, *own_key)
-            place = keys.check_partition(render_listing_list(tenant, plan, listing, parts, shard))
-            rows[key] = IndexRow(place, order, copy)
-            check_count(plan, rows)  # here too: the product of two sets may have no end
-        if copy is not None and is_too_large(copy):
-            what = f"{plan.name}.{listing.name} copies over {MAX_COPY_BYTES} bytes"
-            raise UnderivableError(what, max(listing.copies, key=lambda n: len(str(image.get(n)))))
-    check_count(plan, rows)
-    return rows
+        rows.add_listing_rows(listing)
+    return rows.by_key
 
 
 def list_listing_partitions(
     plan: EntityPlan, listing: ListingPlan, image: Image
 ) -> Iterator[tuple[str, ...]]:
     """The partitions of a listing that contain an image: none, one, or one per set member."""
-    if meets_condition(plan, listing.where, image) and all(
-        render_field(plan, image, name) is not None for name in listing.order
-    ):
-        yield from list_combinations(plan, listing.partition, image)
+    if not meets_condition(plan, listing.where, image):
+        return iter(())
+    if not has_fields(plan, image, listing.order):
+        return iter(())
+    return list_combinations(plan, listing.partition, image)
+
+
+class _IndexRows:
+    """The derived items of one image, added declaration by declaration."""
+
+    def __init__(self, plan: EntityPlan, image: Image) -> None:
+        base = get_key(image)
+        self._plan = plan
+        self._image = image
+        self._tenant = keys.parse(base.pk)[0]
+        self._owner = keys.check_partition(render_derived_partition(base, plan.name))
+        self._own_key = render_key_fields(plan, image, list_key_fields(plan))
+        self.by_key: dict[ItemKey, IndexRow] = {}
+
+    def add_postings(self, search: SearchPlan) -> None:
+        """Add a posting for each gram of the fields that a search reads."""
+        order = keys.check_sort(render_order_key(self._plan, self._image, NEWEST))
+        shard = keys.compute_shard(search.shards, *self._own_key)
+        postings = list(analyzer.compute_postings(search, self._image))
+        sharded_grams = [(posting[0], shard) for posting in postings]
+        partitions = render_gram_lists(self._tenant, self._plan, search, sharded_grams)
+        sort_keys = render_derived_sort_keys(search, postings)
+        self._add(zip(sort_keys, partitions, strict=True), order)
+
+    def add_listing_rows(self, listing: ListingPlan) -> None:
+        """Add a row for each partition of a listing that contains the image."""
+        copy = write_copy(self._image, listing.copies) if listing.copies else None
+        # One row too many is enough to refuse: the product of two sets may have no end.
+        room = MAX_ROWS + 1 - len(self.by_key)
+        all_parts = list(islice(list_listing_partitions(self._plan, listing, self._image), room))
+        if all_parts:
+            order = keys.check_sort(render_order_key(self._plan, self._image, listing.order))
+            shard = keys.compute_shard(listing.shards, *self._own_key)
+            sharded_parts = [(parts, shard) for parts in all_parts]
+            partitions = render_listing_lists(self._tenant, self._plan, listing, sharded_parts)
+            sort_keys = render_derived_sort_keys(listing, all_parts)
+            self._add(zip(sort_keys, partitions, strict=True), order, copy)
+        if copy is not None and is_too_large(copy):
+            what = f"{self._plan.name}.{listing.name} copies over {MAX_COPY_BYTES} bytes"
+            raise UnderivableError(
+                what, max(listing.copies, key=lambda name: len(str(self._image.get(name))))
+            )
+
+    def _add(self, places: Iterable[tuple[str, str]], order: str, copy: str | None = None) -> None:
+        """Add rows, each at a sort key of its own and in a partition of GSI2."""
+        for sort_key, partition in places:
+            key = ItemKey(self._owner, keys.check_sort(sort_key))
+            self.by_key[key] = IndexRow(keys.check_partition(partition), order, copy)
+        if len(self.by_key) > MAX_ROWS:
+            raise UnderivableError(f"{self._plan.name} derives too many items; at most {MAX_ROWS}")

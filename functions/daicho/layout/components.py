@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 from daicho.plan import Condition, EntityPlan, Part
@@ -47,7 +47,10 @@ def render_time_bucket(part: Part, plain: str) -> str:
 def list_combinations(
     plan: EntityPlan, parts: tuple[Part, ...], image: Image
 ) -> Iterator[tuple[str, ...]]:
-    """One tuple; several if a part declares ``each`` of a set; none if a part is missing."""
+    """One tuple; several if a part declares ``each`` of a set; none if a part is missing.
+
+    The product of two sets may have no end: nothing of it is made in advance.
+    """
     choices: list[list[str]] = []
     for part in parts:
         if part.each:
@@ -55,7 +58,7 @@ def list_combinations(
         else:
             one = render_part(plan, part, image)
             choices.append([] if one is None else [one])
-    yield from product(*choices)
+    return product(*choices)
 
 
 def list_references(image: Image, name: str) -> frozenset[str]:
@@ -71,9 +74,18 @@ def meets_condition(plan: EntityPlan, where: Condition | None, image: Image) -> 
     return where is None or render_field(plan, image, where.field) in where.one_of
 
 
-def render_key_components(plan: EntityPlan, image: Image) -> tuple[str, ...]:
-    """The components of an image's whole key: those of the partition key come first."""
-    return tuple(render_key_field(plan, image, n) for n in (*plan.key.partition, *plan.key.sort))
+def has_fields(plan: EntityPlan, image: Image, names: Iterable[str]) -> bool:
+    """Whether an image has a value for each of these fields."""
+    return all(render_field(plan, image, name) is not None for name in names)
+
+
+def render_key_fields(plan: EntityPlan, image: Image, names: Iterable[str]) -> tuple[str, ...]:
+    """The components of key fields, in this order.
+
+    Raises:
+        UnderivableError: the image has no value for one of them, or one of another type.
+    """
+    return tuple(render_key_field(plan, image, name) for name in names)
 
 
 def render_key_field(plan: EntityPlan, image: Image, name: str) -> str:
@@ -114,7 +126,7 @@ def render_field(plan: EntityPlan, image: Image, name: str) -> str | None:
         raise UnderivableError(f"{plan.name}.{name} is no {kind}") from None
 
 
-def compute_item_shard(plan: EntityPlan, image: Image, parts: list[str]) -> int:
+def compute_item_shard(plan: EntityPlan, image: Image, parts: Sequence[str]) -> int:
     """The shard of an image's partition: a hash of its key's components, and of its salt.
 
     Raises:

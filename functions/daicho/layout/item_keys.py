@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Iterable
 
-from daicho.layout.components import compute_item_shard, render_key_components, render_key_field
-from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, SearchPlan
+from daicho.layout.components import compute_item_shard, render_key_fields
+from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, SearchPlan, list_key_fields
 from daicho.search import grams
 from daicho.storage import keys
 from daicho.storage.attributes import Image
@@ -22,24 +22,24 @@ def build_base_key(tenant: str, plan: EntityPlan, image: Image) -> ItemKey:
         keys.KeyTooLongError: over DynamoDB's limits.
         UnderivableError: a key field is missing or empty.
     """
-    partition = [render_key_field(plan, image, name) for name in plan.key.partition]
-    sort = [render_key_field(plan, image, name) for name in plan.key.sort]
-    shard = (
-        [] if plan.key.shards is None else [str(compute_item_shard(plan, image, partition + sort))]
-    )
+    components = render_key_fields(plan, image, list_key_fields(plan))
+    split = len(plan.key.partition)
+    partition, sort = components[:split], components[split:]
+    if plan.key.shards is not None:
+        partition += (str(compute_item_shard(plan, image, components)),)
     return ItemKey(
-        keys.check_partition(keys.render(tenant, plan.name, *partition, *shard)),
+        keys.check_partition(keys.render(tenant, plan.name, *partition)),
         keys.check_sort(keys.render(*sort) if sort else EMPTY_SORT_KEY),
     )
 
 
 def build_inverted_key(tenant: str, plan: EntityPlan, image: Image) -> ItemKey:
     """The key of an edge in GSI1: the sort part comes first, then the partition part."""
-    partition = [render_key_field(plan, image, name) for name in plan.key.partition]
-    sort = [render_key_field(plan, image, name) for name in plan.key.sort]
+    components = render_key_fields(plan, image, list_key_fields(plan))
+    split = len(plan.key.partition)
     return ItemKey(
-        keys.check_partition(keys.render(tenant, plan.name, *sort)),
-        keys.check_sort(keys.render(*partition)),
+        keys.check_partition(keys.render(tenant, plan.name, *components[split:])),
+        keys.check_sort(keys.render(*components[:split])),
     )
 
 
@@ -62,33 +62,43 @@ def parse_derived_partition(pk: str) -> ItemKey:
     return ItemKey(f"{head}{keys.DELIMITER}{behind}" if behind else head, sk)
 
 
-@lru_cache(maxsize=1_024)
-def _render_head(*parts: str) -> str:
-    """The common start of all postings of a search: a contact has some twenty."""
-    return keys.render_prefix(*parts)
+def render_derived_sort_keys(
+    declaration: SearchPlan | ListingPlan, all_parts: Iterable[tuple[str, ...]]
+) -> list[str]:
+    """The sort keys of derived items: declaration, its first generation, then the other parts."""
+    head = keys.render(declaration.name, str(declaration.since))
+    return [keys.extend(head, *parts) for parts in all_parts]
 
 
-def render_derived_sort_key(declaration: SearchPlan | ListingPlan, *rest: str) -> str:
-    """The sort key of a derived item: declaration, its first generation, then the other parts."""
-    head = _render_head(declaration.name, str(declaration.since))
-    return head + keys.render(*rest) if rest else head[: -len(keys.DELIMITER)]
+def render_gram_lists(
+    tenant: str, plan: EntityPlan, search: SearchPlan, sharded_grams: Iterable[tuple[str, int]]
+) -> list[str]:
+    """The GSI2 partitions of grams, each with its shard, which only short grams have.
+
+    The shard is a component of its own (gram "" is not "#2").
+    """
+    head = keys.render(tenant, f"{plan.name}.{search.name}", str(search.since))
+    sharded_length = grams.HOT_GRAM if search.shards > 1 else -1
+    return [
+        keys.extend(head, gram, str(shard))
+        if len(gram) <= sharded_length
+        else keys.extend(head, gram)
+        for gram, shard in sharded_grams
+    ]
 
 
-def render_gram_list(
-    tenant: str, plan: EntityPlan, search: SearchPlan, gram: str, shard: int
-) -> str:
-    """The GSI2 partition of one gram; the shard is a component of its own (gram "" is not "#2")."""
-    head = _render_head(tenant, f"{plan.name}.{search.name}", str(search.since))
-    sharded = search.shards > 1 and len(gram) <= grams.HOT_GRAM
-    return head + (keys.render(gram, str(shard)) if sharded else keys.escape(gram))
-
-
-def render_listing_list(
-    tenant: str, plan: EntityPlan, listing: ListingPlan, parts: tuple[str, ...], shard: int = 0
-) -> str:
-    """The GSI2 partition of one listing, or of one of its shards."""
-    head = (tenant, f"{plan.name}.{listing.name}", str(listing.since), *parts)
-    return keys.render(*head, str(shard)) if listing.shards > 1 else keys.render(*head)
+def render_listing_lists(
+    tenant: str,
+    plan: EntityPlan,
+    listing: ListingPlan,
+    sharded_parts: Iterable[tuple[tuple[str, ...], int]],
+) -> list[str]:
+    """The GSI2 partitions of a listing, each for some parts and one of its shards."""
+    head = keys.render(tenant, f"{plan.name}.{listing.name}", str(listing.since))
+    return [
+        keys.extend(head, *parts, str(shard)) if listing.shards > 1 else keys.extend(head, *parts)
+        for parts, shard in sharded_parts
+    ]
 
 
 def render_tally_partition(
@@ -128,5 +138,4 @@ def list_ranking_partitions(
 
 def render_order_key(plan: EntityPlan, image: Image, order: tuple[str, ...]) -> str:
     """The sort key of an image in a list with this order. The image's own key comes last."""
-    fields = (render_key_field(plan, image, name) for name in order)
-    return keys.render(*fields, *render_key_components(plan, image))
+    return keys.render(*render_key_fields(plan, image, (*order, *list_key_fields(plan))))

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 TimeBucket = Literal["month", "day"]
 RollupMode = Literal["by schedule", "at once"]
+TextKind = Literal["text", "company", "phone"]
 VersionMode = Literal["copy", "pointer"]
 """How an item's versions are kept: whether its base item holds the newest, or its number only."""
 
@@ -63,7 +64,7 @@ class ThroughPlan:
     field: str
     entity: str
     name: str
-    kind: Literal["text", "company", "phone"]
+    kind: TextKind
     listing: str
 
 
@@ -88,16 +89,22 @@ class SearchPlan:
     through: tuple[ThroughPlan, ...] = ()
 
     @cached_property
-    def kinds(self) -> frozenset[Literal["text", "company", "phone"]]:
+    def kinds(self) -> frozenset[TextKind]:
         """How any of what it searches is read."""
-        own = (self.kind_of_field(field) for field in self.fields)
+        own = self.kind_by_field.values()
         return frozenset((*own, *(plan.kind for plan in self.through)))
 
-    def kind_of_field(self, field: str) -> Literal["text", "company", "phone"]:
-        """How the values of one of its fields are read."""
-        if field in self.companies:
-            return "company"
-        return "phone" if field in self.phones else "text"
+    @cached_property
+    def kind_by_field(self) -> Mapping[str, TextKind]:
+        """How the values of its fields are read, in their order."""
+        return {
+            field: "company"
+            if field in self.companies
+            else "phone"
+            if field in self.phones
+            else "text"
+            for field in self.fields
+        }
 
 
 @dataclass(frozen=True)

@@ -190,8 +190,8 @@ class ListPlanner:
         parts = render_parts(query.entity, plan, listing.partition, query.parts)
         name = listing.partition[-1].field if listing.partition else listing.name
         floor = self._compute_floor(plan, query, listing.order)
-        for shard in range(listing.shards):
-            partition = item_keys.render_listing_list(self.tenant, plan, listing, parts, shard)
+        sharded_parts = [(parts, shard) for shard in range(listing.shards)]
+        for partition in item_keys.render_listing_lists(self.tenant, plan, listing, sharded_parts):
             checked = check_key_length(name, partition, keys.check_partition)
             list_plan.cursors.append(PostingList(checked, floor=floor))
         list_plan.predicates.append(ListingPredicate(listing, parts))
@@ -253,13 +253,8 @@ class ListPlanner:
     ) -> list[PostingCursor]:
         """The list of one gram, over its shards."""
         shards = search.shards if len(probe.gram) <= HOT_GRAM else 1
+        sharded_grams = [(probe.gram, shard) for shard in range(shards)]
         return [
-            PostingList(
-                item_keys.render_gram_list(self.tenant, plan, search, probe.gram, shard),
-                probe.rest,
-                certain,
-                mark=probe.mark,
-                inside=probe.inside,
-            )
-            for shard in range(shards)
+            PostingList(partition, probe.rest, certain, mark=probe.mark, inside=probe.inside)
+            for partition in item_keys.render_gram_lists(self.tenant, plan, search, sharded_grams)
         ]

@@ -70,10 +70,12 @@ class RelatedSearch:
         listing = next(
             declaration for declaration in plan.listings if declaration.name == through.listing
         )
+        sharded_parts = [((id,), shard) for id in sorted(ids) for shard in range(listing.shards)]
         return [
-            PostingList(item_keys.render_listing_list(self.tenant, plan, listing, (id,), shard))
-            for id in sorted(ids)
-            for shard in range(listing.shards)
+            PostingList(partition)
+            for partition in item_keys.render_listing_lists(
+                self.tenant, plan, listing, sharded_parts
+            )
         ]
 
     def _match_names(

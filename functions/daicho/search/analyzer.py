@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 
 from daicho.plan import SearchPlan
 from daicho.search.grams import GramSteps, IndexedForm, compute_forms
 from daicho.search.variants import compute_readings
-from daicho.storage import attributes
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, get_text
 
 
 @lru_cache(maxsize=256)
@@ -25,14 +23,11 @@ def compute_postings(search: SearchPlan, image: Image) -> set[IndexedForm]:
 
 def compute_field_forms(search: SearchPlan, image: Image) -> list[str]:
     """The forms of all texts that a search reads: a keyword matches if it starts one."""
-    forms: dict[str, None] = {}
-    for reading in _compute_readings(search, image):
-        forms |= dict.fromkeys(compute_forms(reading, search.mode))
-    return list(forms)
+    readings = _compute_readings(search, image)
+    forms = [form for reading in readings for form in compute_forms(reading, search.mode)]
+    return list(dict.fromkeys(forms))
 
 
-def _compute_readings(search: SearchPlan, image: Image) -> Iterator[str]:
-    for name in search.fields:
-        value = attributes.get_text(image, name)
-        if value:
-            yield from compute_readings(value, search.kind_of_field(name))
+def _compute_readings(search: SearchPlan, image: Image) -> list[str]:
+    texts = [(get_text(image, name), kind) for name, kind in search.kind_by_field.items()]
+    return [reading for text, kind in texts if text for reading in compute_readings(text, kind)]

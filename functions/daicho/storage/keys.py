@@ -60,6 +60,11 @@ def render(*parts: str) -> str:
     return DELIMITER.join(map(escape, parts))
 
 
+def extend(key: str, *parts: str) -> str:
+    """Append ``parts`` to a rendered key: what keys have in common is rendered once."""
+    return DELIMITER.join((key, *map(escape, parts)))
+
+
 def parse(key: str) -> tuple[str, ...]:
     """Split a key string into its parts."""
     return tuple(map(unescape, key.split(DELIMITER)))
