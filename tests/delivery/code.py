@@ -110,7 +110,7 @@ def versions(readings: Readings, room: int) -> Iterator[None]:
         mock.patch.object(
             contributions, "compute_contributions", marked(contributions.compute_contributions)
         ),
-        mock.patch.object(changes, "limit_time", lambda _seconds, work: work()),
+        mock.patch.object(changes, "limit_time", lambda _seconds, work, *args: work(*args)),
         mock.patch.object(claims, "MAX_OPEN_CLAIMS", room),
     ):
         yield

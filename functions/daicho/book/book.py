@@ -27,7 +27,7 @@ from daicho.declare.stored_objects import SignedRequest, list_object_fields
 from daicho.errors import Conflict, Invalid, NotFound, UnavailableError
 from daicho.items.mapper import to_item
 from daicho.items.projection import View, ViewPage, build_view, list_attributes
-from daicho.plan import Ledger, list_key_fields
+from daicho.plan import Ledger
 from daicho.query.key_resolver import display_name
 from daicho.query.paging import MAX_PAGE_ITEMS, check_limit
 from daicho.runtime.clock import utc_now
@@ -170,7 +170,7 @@ class Book:
         try:
             return self._tools.writer.create(item)
         except Conflict:
-            names = list_key_fields(self._ledger.current_generation(type(item).__name__).plan)
+            names = self._ledger.current_generation(type(item).__name__).plan.key.fields
             existing = self.find(ItemRef(type(item), tuple(getattr(item, name) for name in names)))
             if existing is None:
                 raise

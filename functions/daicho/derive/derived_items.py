@@ -26,7 +26,7 @@ from daicho.layout.item_keys import (
     render_listing_lists,
     render_order_key,
 )
-from daicho.plan import EntityPlan, ListingPlan, SearchPlan, list_key_fields
+from daicho.plan import EntityPlan, ListingPlan, SearchPlan
 from daicho.search import analyzer
 from daicho.storage import keys
 from daicho.storage.attributes import Image
@@ -73,7 +73,7 @@ class _IndexRows:
         self._image = image
         self._tenant = keys.parse(base.pk)[0]
         self._owner = keys.check_partition(render_derived_partition(base, plan.name))
-        self._own_key = render_key_fields(plan, image, list_key_fields(plan))
+        self._own_key = render_key_fields(plan, image, plan.key.fields)
         self.by_key: dict[ItemKey, IndexRow] = {}
 
     def add_postings(self, search: SearchPlan) -> None:

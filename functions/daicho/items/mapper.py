@@ -14,7 +14,7 @@ from daicho.declare.split import attach_manifest, get_manifest
 from daicho.errors import StoreError
 from daicho.items.arguments import to_attribute_values
 from daicho.layout.sections import MANIFEST, Manifest
-from daicho.plan import EntityPlan, list_key_fields
+from daicho.plan import EntityPlan
 from daicho.storage import attributes, item_key
 from daicho.storage.attributes import AttributeValue, Image
 
@@ -101,7 +101,7 @@ def read_values(entity: type[Entity], image: Image) -> dict[str, Any]:
 
 def list_frozen_fields(entity: type[Entity], plan: EntityPlan) -> tuple[str, ...]:
     """The fields that are set once, when the item is created, and are not part of a key."""
-    inside = list_key_fields(plan)
+    inside = plan.key.fields
     return tuple(n for n, spec in entity.fields_.items() if spec.frozen and n not in inside)
 
 

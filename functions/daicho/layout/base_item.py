@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from daicho.errors import Invalid
 from daicho.layout import components, item_keys
-from daicho.plan import Generation, list_key_fields
+from daicho.plan import Generation
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 
@@ -25,9 +25,7 @@ def build_base_item(
         key = item_keys.build_base_key(tenant, plan, fields)
         inverted = item_keys.build_inverted_key(tenant, plan, fields) if plan.key.edge else None
     except (keys.KeyTooLongError, components.UnderivableError, ValueError) as error:
-        raise Invalid(
-            str(error), field=find_longest_field(fields, list_key_fields(plan))
-        ) from error
+        raise Invalid(str(error), field=find_longest_field(fields, plan.key.fields)) from error
     image: dict[str, AttributeValue] = {
         "PK": {"S": key.pk},
         "SK": {"S": key.sk},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from daicho.layout.components import compute_item_shard, render_key_fields
-from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, SearchPlan, list_key_fields
+from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, SearchPlan
 from daicho.search import grams
 from daicho.storage import keys
 from daicho.storage.attributes import Image
@@ -22,7 +22,7 @@ def build_base_key(tenant: str, plan: EntityPlan, image: Image) -> ItemKey:
         keys.KeyTooLongError: over DynamoDB's limits.
         UnderivableError: a key field is missing or empty.
     """
-    components = render_key_fields(plan, image, list_key_fields(plan))
+    components = render_key_fields(plan, image, plan.key.fields)
     split = len(plan.key.partition)
     partition, sort = components[:split], components[split:]
     if plan.key.shards is not None:
@@ -35,7 +35,7 @@ def build_base_key(tenant: str, plan: EntityPlan, image: Image) -> ItemKey:
 
 def build_inverted_key(tenant: str, plan: EntityPlan, image: Image) -> ItemKey:
     """The key of an edge in GSI1: the sort part comes first, then the partition part."""
-    components = render_key_fields(plan, image, list_key_fields(plan))
+    components = render_key_fields(plan, image, plan.key.fields)
     split = len(plan.key.partition)
     return ItemKey(
         keys.check_partition(keys.render(tenant, plan.name, *components[split:])),
@@ -138,4 +138,4 @@ def list_ranking_partitions(
 
 def render_order_key(plan: EntityPlan, image: Image, order: tuple[str, ...]) -> str:
     """The sort key of an image in a list with this order. The image's own key comes last."""
-    return keys.render(*render_key_fields(plan, image, (*order, *list_key_fields(plan))))
+    return keys.render(*render_key_fields(plan, image, (*order, *plan.key.fields)))

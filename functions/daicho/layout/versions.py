@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from daicho.layout import item_keys
 from daicho.layout.base_item import get_version
-from daicho.plan import EntityPlan, list_key_fields
+from daicho.plan import EntityPlan
 from daicho.storage import attributes, item_key, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
@@ -141,7 +141,7 @@ def restore_base_item(plan: EntityPlan, image: Image) -> Values:
     """The base item of a whole image: all of it, or the pointer to its version item."""
     if plan.versions == "copy":
         return {**image, KEPT_UP_TO: image["version"]}
-    held = {*_OF_BASE_ONLY, *list_key_fields(plan), "version", "gen", "created_at"}
+    held = {*_OF_BASE_ONLY, *plan.key.fields, "version", "gen", "created_at"}
     pointer = {name: value for name, value in image.items() if name in held}
     return {**pointer, POINTED: {"N": str(attributes.measure_image(image))}}
 
@@ -158,7 +158,7 @@ def build_deletion_marker(
     assert before.item is not None  # noqa: S101  # a deletion has read the item
     number = before.last + 1
     key = build_version_key(base, plan.name, number)
-    kept = (*list_key_fields(plan), "gen", "created_at")
+    kept = (*plan.key.fields, "gen", "created_at")
     image = {name: before.item[name] for name in kept}
     image |= {"PK": {"S": key.pk}, "SK": {"S": key.sk}, DELETED: {"BOOL": True}}
     return split_versioned_image(image, number, at)

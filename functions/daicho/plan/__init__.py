@@ -20,4 +20,3 @@ from daicho.plan.model import SearchPlan as SearchPlan
 from daicho.plan.model import ThroughPlan as ThroughPlan
 from daicho.plan.model import TimeBucket as TimeBucket
 from daicho.plan.model import VersionMode as VersionMode
-from daicho.plan.model import list_key_fields as list_key_fields

@@ -53,6 +53,11 @@ class KeyPlan:
     edge: bool = False
     moves: str | None = None
 
+    @cached_property
+    def fields(self) -> tuple[str, ...]:
+        """All fields of the key: those of the partition key come first."""
+        return (*self.partition, *self.sort)
+
 
 @dataclass(frozen=True)
 class ThroughPlan:
@@ -262,8 +267,3 @@ def _parse_aggregate(data: Mapping[str, Any]) -> AggregatePlan:
     return AggregatePlan(
         **{**_lists_to_tuples(data), **parts, "where": _parse_condition(data["where"])}
     )
-
-
-def list_key_fields(plan: EntityPlan) -> tuple[str, ...]:
-    """The fields of a primary key."""
-    return (*plan.key.partition, *plan.key.sort)

@@ -17,7 +17,7 @@ from daicho.declare.stored_objects import (
 )
 from daicho.errors import NotFound, StoreError
 from daicho.layout import object_names
-from daicho.plan import Ledger, list_key_fields
+from daicho.plan import Ledger
 from daicho.query.key_resolver import KeyResolver, display_name
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey
@@ -76,7 +76,7 @@ class ItemObjects:
             NotFound: an item that the key depends on does not exist.
         """
         plan = self.ledger.current_generation(type(item).__name__).plan
-        one = ItemRef(type(item), tuple(getattr(item, name) for name in list_key_fields(plan)))
+        one = ItemRef(type(item), tuple(getattr(item, name) for name in plan.key.fields))
         key = self.places.resolve_key(one)
         if key is None:
             raise NotFound(f"no {display_name(one)}")

@@ -18,7 +18,7 @@ from daicho.errors import DeclarationError, Invalid
 from daicho.items.arguments import parse_arguments
 from daicho.layout import item_keys
 from daicho.layout.base_item import is_expired
-from daicho.plan import EntityPlan, Ledger, list_key_fields
+from daicho.plan import EntityPlan, Ledger
 from daicho.storage.attributes import AttributeValue, Image, get_integer
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import ItemKey
@@ -52,7 +52,7 @@ class KeyResolver:
             Invalid: a field does not accept its value, or the key is too long.
         """
         current = self._ledger.current_generation(one.entity.__name__).plan
-        names = list_key_fields(current)
+        names = current.key.fields
         given = parse_arguments(one.entity, names, one.parts)
         shape = self._resolve_shard_fields(one.entity, current, given)
         if shape is None:
@@ -66,7 +66,7 @@ class KeyResolver:
         try:
             return item_keys.build_base_key(self._tenant, current, fields)
         except ValueError as error:
-            names = [name for name in list_key_fields(current) if name in fields]
+            names = [name for name in current.key.fields if name in fields]
             longest = max(names, key=lambda name: len(str(fields[name])), default=None)
             raise Invalid(str(error), field=longest) from error
 
@@ -89,7 +89,7 @@ class KeyResolver:
         """
         target: type[Entity] = spec.target.target
         plan = self._ledger.current_generation(target.__name__).plan
-        (name,) = list_key_fields(plan)
+        (name,) = plan.key.fields
         key = self.resolve_checked_key(plan, {name: value})
         frozen = spec.source is not None and spec.source.frozen
         return self.find_image(key, FROZEN_CACHE_S if frozen else 0.0)

@@ -18,7 +18,7 @@ from daicho.items.arguments import (
 )
 from daicho.items.projection import list_inherited_names
 from daicho.layout import item_keys
-from daicho.plan import EntityPlan, Ledger, ListingPlan, SearchPlan, list_key_fields
+from daicho.plan import EntityPlan, Ledger, ListingPlan, SearchPlan
 from daicho.query.collection_reader import CollectionSource
 from daicho.query.index_reader import (
     ListingPredicate,
@@ -140,7 +140,7 @@ class ListPlanner:
 
     def _plan_partition(self, plan: EntityPlan, query: ListQuery[Any]) -> list[CollectionSource]:
         """The shards of a collection, or of the part whose sort keys have the given beginning."""
-        names = list_key_fields(plan)[: len(query.parts)]
+        names = plan.key.fields[: len(query.parts)]
         arguments = parse_arguments(query.entity, names, query.parts)
         texts = render_fields(plan, names, arguments)
         partition_texts = texts[: len(plan.key.partition)]

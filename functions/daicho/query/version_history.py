@@ -14,7 +14,7 @@ from daicho.items.arguments import check_key_length
 from daicho.layout import versions
 from daicho.layout.base_item import get_version, is_expired
 from daicho.layout.versions import VersionState
-from daicho.plan import EntityPlan, Ledger, list_key_fields
+from daicho.plan import EntityPlan, Ledger
 from daicho.query.collection_reader import MAX_ROWS, CollectionPage, PageBuffer
 from daicho.query.key_resolver import KeyResolver, display_name
 from daicho.query.paging import CursorBinding, CursorPosition
@@ -145,7 +145,7 @@ class VersionHistory:
         Raises:
             Invalid: its key leaves no room for a partition of versions.
         """
-        name = list_key_fields(self.find_plan(entity))[-1]
+        name = self.find_plan(entity).key.fields[-1]
         return check_key_length(
             name, base.pk, lambda _: versions.render_history_partition(base, entity.__name__)
         )

@@ -17,6 +17,7 @@ from daicho.errors import RefusedError, TransactionFailedError, UnavailableError
 from daicho.plan import Ledger
 from daicho.redrive.slot_decision import SlotDecision, decide_recount, decide_slots
 from daicho.runtime.retry import RetryBudget, make_mapper, retry, retry_all
+from daicho.storage.attributes import Image
 from daicho.storage.protocols import GetsItems, PutsItems, TransactsWrites
 from daicho.storage.requests import MAX_TRANSACTION_WRITES, Write
 from daicho.stream import claims
@@ -60,6 +61,14 @@ class ApplyResult:
         return self.outcome in (Outcome.APPLIED, Outcome.ALREADY)
 
 
+class UncomputableError(Exception):
+    """A record that cannot be computed; ``cause`` says why."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
 class FullOfDoneError(Exception):
     """A shard item has no room for another done claim."""
 
@@ -93,42 +102,55 @@ class Applier:
         """
         try:
             base = retry(lambda: self._store.get(record.key, consistent=True), patience)
+            computed, rows = self._compute(record, base)
+            self._write_derived_items(computed, rows, patience)
+            return self._count(computed, claim, patience)
         except UnavailableError as error:
             return ApplyResult(Outcome.LATER, error)
+        except UncomputableError as error:
+            newer = is_newer(record, self._ledger, error.cause)
+            return ApplyResult(Outcome.NEWER if newer else Outcome.FAILING, error.cause)
+        except RefusedError as error:  # a bug, and it blocks no other record
+            return ApplyResult(Outcome.FAILING, error)
+
+    def _compute(self, record: StreamRecord, base: Image | None) -> tuple[RecordChanges, IndexRows]:
+        """Compute the record's changes, and the rows that the base item derives now.
+
+        Raises:
+            UncomputableError: whatever the error is, it would occur again, as in a batch.
+        """
         try:
             computed = compute_in_time(record, self._ledger, SECONDS_PER_RECORD)
             rows = limit_time(
                 SECONDS_PER_RECORD, lambda: PlannedImage.parse(base, self._ledger).rows
             )
-        except Exception as error:  # as in a batch: whatever it is, it would fail again
-            newer = is_newer(record, self._ledger, error)
-            return ApplyResult(Outcome.NEWER if newer else Outcome.FAILING, error)
-        try:
-            if not self._derive(computed, rows, patience):
-                return ApplyResult(
-                    Outcome.LATER, UnavailableError("derived items are not all written")
-                )
-            return self._count(computed, claim, patience)
-        except RefusedError as error:  # a bug, and it blocks no other record
-            return ApplyResult(Outcome.FAILING, error)
+        except Exception as error:
+            raise UncomputableError(error) from error
+        return computed, rows
 
-    def _derive(self, computed: RecordChanges, rows: IndexRows, patience: RetryBudget) -> bool:
+    def _write_derived_items(
+        self, computed: RecordChanges, rows: IndexRows, patience: RetryBudget
+    ) -> None:
         """Write the rows that the base item derives now; remove the others of the images.
 
         All writes carry the record's own number, so that newer rows are kept. The rows are those
         of the base item and not of the record, because the records behind this one did not write
         the rows that were alike in their images.
+
+        Raises:
+            UnavailableError: not all of them are known to be written.
         """
         seq = computed.record.seq
         every = sorted({*computed.before, *computed.after, *rows})
         writes = [DerivedWrite(key, rows.get(key), seq, seq) for key in every]
-        left = retry_all(
+        unwritten = retry_all(
             writes,
             lambda write: write_derived_item(self._store, write, self._now()),
             patience,
             self._map,
         )
-        return not left
+        if unwritten:
+            raise UnavailableError("derived items are not all written")
 
     def _count(self, computed: RecordChanges, claim: Claim, patience: RetryBudget) -> ApplyResult:
         """Count the record and make its claim done, or find it done already."""

@@ -139,7 +139,7 @@ def compute_in_time(
     record: StreamRecord, ledger: Ledger, seconds: float | None = None
 ) -> RecordChanges:
     """Compute one record, or raise: within one second by default."""
-    return limit_time(seconds or SECONDS_PER_RECORD, lambda: compute_record(record, ledger))
+    return limit_time(seconds or SECONDS_PER_RECORD, compute_record, record, ledger)
 
 
 def is_newer(record: StreamRecord, ledger: Ledger, error: Exception) -> bool:
@@ -162,25 +162,27 @@ def compute_record(record: StreamRecord, ledger: Ledger) -> RecordChanges:
     amounts that the old image gave and those that the new image gives.
     """
     old, new = PlannedImage.parse(record.old, ledger), PlannedImage.parse(record.new, ledger)
-    deltas: dict[ItemKey, Amount] = {}
-
-    def add(key: ItemKey, amount: Amount) -> None:
-        deltas[key] = deltas.get(key, Amount()) + amount
-
+    changes: list[tuple[ItemKey, Amount]] = []
     kept = _list_kept_aggregates(old.plan) if record.expired else frozenset()
     for tally, amount in old.amounts.items():
-        add(slots.build_slot_key(tally, record.shard), -amount)
+        changes.append((slots.build_slot_key(tally, record.shard), -amount))
         if kept and slots.TallyName.parse(tally).aggregate in kept:
             # An expired item stays counted, in a slot that no recount of live items touches.
-            add(slots.build_kept_key(tally, record.shard), amount)
+            changes.append((slots.build_kept_key(tally, record.shard), amount))
     for tally, amount in new.amounts.items():
-        add(slots.build_slot_key(tally, record.shard), amount)
+        changes.append((slots.build_slot_key(tally, record.shard), amount))
     for tally, amount in _compute_kept_amounts(record, ledger).items():
         # The item is live again, and is counted with the live items.
-        add(slots.build_kept_key(tally, record.shard), -amount)
-    # Only a record whose own delta is zero takes no part (rule 10).
-    changed = {key: delta for key, delta in deltas.items() if delta}
-    return RecordChanges(record, old.rows, new.rows, changed)
+        changes.append((slots.build_kept_key(tally, record.shard), -amount))
+    return RecordChanges(record, old.rows, new.rows, _sum_by_slot(changes))
+
+
+def _sum_by_slot(changes: Iterable[tuple[ItemKey, Amount]]) -> Mapping[ItemKey, Amount]:
+    """The delta of each slot. Only a record whose own delta is zero takes no part (rule 10)."""
+    deltas: dict[ItemKey, Amount] = {}
+    for key, amount in changes:
+        deltas[key] = deltas[key] + amount if key in deltas else amount
+    return {key: delta for key, delta in deltas.items() if delta}
 
 
 def _is_newer(image: Image | None, ledger: Ledger) -> bool:

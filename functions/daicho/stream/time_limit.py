@@ -10,8 +10,9 @@ import signal
 import threading
 from collections.abc import Callable
 from types import FrameType
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -19,10 +20,11 @@ class TooLongError(Exception):
     """Computing took longer than it may."""
 
 
-def limit_time(seconds: float, work: Callable[[], T]) -> T:
+def limit_time(seconds: float, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return the result of ``work``, or raise TooLongError when the time is up: never both.
 
-    ``seconds`` are those that the process computes, in all its threads together.
+    ``seconds`` are those that the process computes, in all its threads together. The other
+    arguments are those of ``work``.
 
     A timer enforces it, because code that hangs does not check a clock. The timer may go off
     between any two steps, also when the work has just ended; then its result is lost, and the
@@ -31,13 +33,13 @@ def limit_time(seconds: float, work: Callable[[], T]) -> T:
     there is no deadline.
     """
     if threading.current_thread() is not threading.main_thread():
-        return work()
+        return work(*args, **kwargs)
     alarm = _Alarm()
     before = signal.signal(signal.SIGPROF, alarm)
     try:
         try:
             signal.setitimer(signal.ITIMER_PROF, seconds)
-            return work()
+            return work(*args, **kwargs)
         finally:
             alarm.silent = True
     finally:

@@ -43,6 +43,15 @@ _COUNTING = (
 
 
 @dataclass(frozen=True)
+class _Expression:
+    """A part of an update or a condition, with the names and values that it refers to."""
+
+    text: str
+    names: Mapping[str, str]
+    values: dict[str, AttributeValue]
+
+
+@dataclass(frozen=True)
 class TallyName:
     """The parts of a tally's partition key."""
 
@@ -127,10 +136,10 @@ def add_delta(
     whose number is between the two would count some records twice. A repeat of the same write
     after a lost response is refused, because the slot's number is then ``last``.
     """
-    values = _count_attributes(key, amount, dirty_shards, now)
-    values |= {":first": {"S": first}, ":last": {"S": last}}
-    names = {**NAMES, **AT}
-    return Update(key, f"SET seq = :last, {_COUNTING}", f"{FENCE}:first", names, values)
+    counting = _count(key, amount, dirty_shards, now)
+    values = counting.values | {":first": {"S": first}, ":last": {"S": last}}
+    update = f"SET seq = :last, {counting.text}"
+    return Update(key, update, f"{FENCE}:first", counting.names, values)
 
 
 def add_redriven_delta(
@@ -141,8 +150,8 @@ def add_redriven_delta(
     The number stays as it is, since this write does not cover the records before it; a slot that
     this creates has none. The claim in the same transaction prevents a second count.
     """
-    values = _count_attributes(key, amount, dirty_shards, now)
-    return Update(key, f"SET {_COUNTING}", None, {**NAMES, **AT}, values)
+    counting = _count(key, amount, dirty_shards, now)
+    return Update(key, f"SET {counting.text}", None, counting.names, counting.values)
 
 
 def count_discarded(
@@ -155,12 +164,15 @@ def count_discarded(
     now: dt.datetime,
 ) -> Update:
     """Count the record ``seq`` in a slot that is as read, in a transaction (rule 16)."""
-    values = {**_count_attributes(key, amount, dirty_shards, now), ":seq": {"S": seq}}
-    condition = "attribute_not_exists(PK)"
-    if slot is not None:
-        condition, read, _ = _as_read(slot)
-        values |= read
-    return Update(key, f"SET seq = :seq, {_COUNTING}", condition, {**NAMES, **AT}, values)
+    counting = _count(key, amount, dirty_shards, now)
+    unchanged = _require_absent() if slot is None else _require_unchanged(slot)
+    return Update(
+        key,
+        f"SET seq = :seq, {counting.text}",
+        unchanged.text,
+        {**counting.names, **unchanged.names},
+        {**counting.values, ":seq": {"S": seq}, **unchanged.values},
+    )
 
 
 def write_total(tally: str, amount: Amount, revision: int, place: ItemKey | None) -> Update:
@@ -191,13 +203,13 @@ def clear_dirty_mark(slot: Image) -> Update:
 
     By revision and never by time: the clocks of two functions do not show which one read what.
     """
-    as_read, values, names = _as_read(slot)
+    unchanged = _require_unchanged(slot)
     return Update(
         get_key(slot),
         "REMOVE GSI2PK, GSI2SK ADD rev :one",
-        as_read,
-        names,
-        {**values, ":one": {"N": "1"}},
+        unchanged.text,
+        unchanged.names,
+        {**unchanged.values, ":one": {"N": "1"}},
     )
 
 
@@ -218,8 +230,8 @@ def fold_idle_slots(tally: str, idle: Iterable[Image]) -> list[Write]:
     writes: list[Write] = []
     amounts = {"base": Amount(), "kept": Amount()}
     for slot in idle:
-        as_read, values, names = _as_read(slot)
-        writes.append(Delete(get_key(slot), as_read, names, values))
+        unchanged = _require_unchanged(slot)
+        writes.append(Delete(get_key(slot), unchanged.text, unchanged.names, unchanged.values))
         base = "kept" if slot["SK"]["S"].startswith(keys.render_prefix(KEPT_PREFIX)) else "base"
         amounts[base] += read_amount(slot)
     added = [f"{base}_items :{base}_items, {base}_total :{base}_total" for base in amounts]
@@ -231,7 +243,12 @@ def fold_idle_slots(tally: str, idle: Iterable[Image]) -> list[Write]:
     return [*writes, Update(build_total_key(tally), update, "attribute_exists(rev)", values=sums)]
 
 
-def _as_read(slot: Image) -> tuple[str, Mapping[str, AttributeValue], Mapping[str, str]]:
+def _require_absent() -> _Expression:
+    """The condition that a slot still does not exist."""
+    return _Expression("attribute_not_exists(PK)", {}, {})
+
+
+def _require_unchanged(slot: Image) -> _Expression:
     """The condition that a slot is as it was read: its revision, and when it was counted in last.
 
     The revision alone is not enough: a slot that was folded and is counted in again begins at 1
@@ -239,15 +256,13 @@ def _as_read(slot: Image) -> tuple[str, Mapping[str, AttributeValue], Mapping[st
     """
     values: dict[str, AttributeValue] = {":rev": attributes.to_value(read_revision(slot))}
     if "at" not in slot:
-        return "rev = :rev AND attribute_not_exists(#at)", values, AT
-    return "rev = :rev AND #at = :read_at", {**values, ":read_at": slot["at"]}, AT
+        return _Expression("rev = :rev AND attribute_not_exists(#at)", AT, values)
+    return _Expression("rev = :rev AND #at = :read_at", AT, {**values, ":read_at": slot["at"]})
 
 
-def _count_attributes(
-    key: ItemKey, amount: Amount, dirty_shards: int, now: dt.datetime
-) -> dict[str, AttributeValue]:
-    """The values of `_COUNTING`."""
-    return {
+def _count(key: ItemKey, amount: Amount, dirty_shards: int, now: dt.datetime) -> _Expression:
+    """The actions of an update that count ``amount`` in a slot; they begin within its ``SET``."""
+    values: dict[str, AttributeValue] = {
         ":dirty": {"S": build_dirty_attributes(key.pk, dirty_shards)},
         ":now": {"S": keys.render_instant(now)},
         ":items": attributes.to_value(amount.items),
@@ -255,3 +270,4 @@ def _count_attributes(
         ":one": {"N": "1"},
         ":at": attributes.to_value(int(now.timestamp())),
     }
+    return _Expression(_COUNTING, {**NAMES, **AT}, values)

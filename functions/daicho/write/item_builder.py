@@ -15,7 +15,7 @@ from daicho.errors import Invalid, ReferenceNotFound
 from daicho.items import mapper
 from daicho.layout import base_item
 from daicho.layout.sections import MANIFEST
-from daicho.plan import Generation, Ledger, model
+from daicho.plan import Generation, Ledger
 from daicho.query.key_resolver import KeyResolver
 from daicho.storage import item_key
 from daicho.storage.attributes import AttributeValue, Image
@@ -63,7 +63,7 @@ class ItemBuilder:
         current = self.current_generation(entity)
         image = base_item.build_base_item(self.tenant, current, fields, created)
         validation.check_image(current.plan, image)
-        check_object_keys(entity, item_key.get_key(image), model.list_key_fields(current.plan)[-1])
+        check_object_keys(entity, item_key.get_key(image), current.plan.key.fields[-1])
         return image
 
     def merge_immutable_fields(self, entity: type[Entity], image: Image, existing: Image) -> Fields:
@@ -92,7 +92,7 @@ class ItemBuilder:
             first = error.errors()[0]
             raise Invalid(first["msg"], field=".".join(map(str, first["loc"]))) from error
         plan = self.current_generation(entity).plan
-        inside = model.list_key_fields(plan)
+        inside = plan.key.fields
         fields = mapper.to_field_image(entity, after)
         for name, spec in entity.fields_.items():
             if spec.frozen or (name in inside and name != plan.key.moves):

@@ -18,7 +18,6 @@ from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef
 from daicho.errors import Invalid, NotFound, Raced, StoreError
 from daicho.layout import cleanup_marks, sections
-from daicho.plan import model
 from daicho.query.key_resolver import display_name
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
@@ -75,7 +74,7 @@ class SectionStaging:
 
     def list_key_fields(self, entity: type[Entity]) -> tuple[str, ...]:
         """The fields of an entity's primary key."""
-        return model.list_key_fields(self.writer.current_generation(entity).plan)
+        return self.writer.current_generation(entity).plan.key.fields
 
     def write_pieces(self, partition: str, name: str, items: Iterable[Image]) -> None:
         """Write pieces that no reader uses yet, after a mark of this name.

@@ -13,7 +13,7 @@ from daicho.derive import contributions, derived_items
 from daicho.errors import Invalid
 from daicho.layout import components
 from daicho.layout.base_item import find_longest_field
-from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, SearchPlan, list_key_fields
+from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, SearchPlan
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
 
@@ -58,7 +58,7 @@ def _find_field_at_fault(plan: EntityPlan, image: Image) -> str | None:
         for declared in getattr(plan, kind):
             one = replace(plan, **(alone | {kind: (declared,)}))
             # A derived item's keys hold the key of the item too.
-            blameable = {*_list_fields(declared), *list_key_fields(plan)} - {"created_at"}
+            blameable = {*_list_fields(declared), *plan.key.fields} - {"created_at"}
             field = find_longest_field(image, blameable)
             try:
                 derived = len(derived_items.compute_index_rows(one, image)) + len(
