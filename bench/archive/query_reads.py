@@ -148,7 +148,7 @@ def measure(ledger: Ledger) -> bool:
     for what, selection in selections(filled).items():
         metered = MeteredBucket(filled.bucket)
         count = sum(1 for _ in ArchiveReader(metered).read_rows(selection, _broken))
-        read = metered.touched
+        read = metered.reads
         folders = find_needed_folders(filled, selection)
         sound &= read.partitions == folders and count == count_wanted_rows(filled, selection)
         billed = max(read.bytes, ATHENAS_LEAST) / 1e12 * DOLLARS_A_TERABYTE

@@ -69,22 +69,23 @@ class AthenaEngine:
             scanned += state.get("Statistics", {}).get("DataScannedInBytes", 0)
             if state["Status"]["State"] == "SUCCEEDED":
                 return self._read_results(id), scanned
-            why = state["Status"].get("StateChangeReason", "it does not say why")
-            match = _ADDRESS.search(why)
+            reason = state["Status"].get("StateChangeReason", "no reason was given")
+            match = _ADDRESS.search(reason)
             if match is None or match[0] in without or len(without) == MAX_SKIPPED:
-                raise QueryError(f"Athena broke off: {why}")
+                raise QueryError(f"Athena failed: {reason}")
             without.append(match[0])
-            broken(match[0].split("/", 3)[-1], why)
+            broken(match[0].split("/", 3)[-1], reason)
 
     def _run(self, statement: Statement) -> tuple[str, dict[str, Any]]:
-        more: dict[str, Any] = {}
+        parameters: dict[str, Any] = {}
         if statement.parameters:
-            more["ExecutionParameters"] = [render_literal(value) for value in statement.parameters]
+            literals = [render_literal(value) for value in statement.parameters]
+            parameters["ExecutionParameters"] = literals
         id = self.client.start_query_execution(
             QueryString=statement.sql,
             QueryExecutionContext={"Database": self.database},
             WorkGroup=self.workgroup,
-            **more,
+            **parameters,
         )["QueryExecutionId"]
         waited = 0.0
         try:

@@ -1,64 +1,47 @@
-"""The progress of a command, in a file: an interrupted command continues at its next call."""
+"""The progress of a restore, or of forgetting a tenant, in a file."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-FORM = 1
-
-
-class StateError(Exception):
-    """A state file that a command cannot continue from."""
+from daicho_cli.checkpoint import CheckpointFile, Progress
+from daicho_cli.terminal import print_message
 
 
 @dataclass
-class State:
-    """``asked``: the request. ``cursor``: the last object. ``done``: the counts so far."""
+class ArchiveProgress(Progress):
+    """The name of the last object that is done, and the counts up to it, of all calls together."""
 
-    file: Path
-    asked: Mapping[str, Any]
-    cursor: str = ""
-    done: Mapping[str, Any] = field(default_factory=dict)
+    cursor: str
+    done: dict[str, Any]
 
-    @classmethod
-    def open(cls, file: Path | None, command: str, request: Mapping[str, Any]) -> State:
-        """The state of an earlier call with the same request, or a new one.
 
-        Without a ``file`` the state is in the working directory. Its name follows from the request.
+def open_checkpoint(
+    file: Path | None, command: str, request: Mapping[str, Any]
+) -> CheckpointFile[ArchiveProgress]:
+    """The checkpoint of an earlier call with the same request, or a new one.
 
-        Raises:
-            StateError: the file is of another call, or of another version of this command.
-        """
-        text = json.dumps(request, sort_keys=True)
-        digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
-        path = file or Path(f"daicho-{command}-{digest}.json")
-        if not path.exists():
-            return cls(path, request)
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            same = content["form"] == FORM and content["asked"] == json.loads(text)
-            state = cls(path, request, str(content["cursor"]), dict(content["done"]))
-        except (ValueError, KeyError, TypeError) as error:
-            raise StateError(f"{path} is no state of this command: {error!r}") from error
-        if not same:
-            raise StateError(f"{path} is of a call that asked for something else")
-        return state
+    Without a ``file`` the checkpoint is in the working directory. Its name follows from the
+    request. A message says where an earlier call is continued.
 
-    def save(self, cursor: str, done: Mapping[str, Any]) -> None:
-        """Write the state to its file; a crash leaves the previous state."""
-        draft = self.file.with_name(f"{self.file.name}.draft")
-        whole = {"form": FORM, "asked": self.asked, "cursor": cursor, "done": done}
-        draft.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
-        draft.replace(self.file)
-
-    def close(self) -> None:
-        """Remove the file: the command has finished."""
-        self.file.unlink(missing_ok=True)
+    Raises:
+        CheckpointError: the file is of another call, or of another version of this command.
+    """
+    text = json.dumps(request, sort_keys=True)
+    digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+    path = file or Path(f"daicho-{command}-{digest}.json")
+    mismatch = f"{path} is of a call with another request"
+    checkpoint = CheckpointFile.open(
+        path, {"asked": request}, ArchiveProgress("", {}), mismatch=mismatch
+    )
+    if checkpoint.progress.cursor:
+        print_message(f"continues after {checkpoint.progress.cursor}, from {path}")
+    return checkpoint
 
 
 def sum_counts(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:

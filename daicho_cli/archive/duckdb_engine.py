@@ -24,8 +24,8 @@ _COLUMNS = (
     "seq: 'VARCHAR', raw: 'BOOLEAN', item: 'JSON'}"
 )
 _DAY = 10
-_MOST_DIGITS = 18
-_AT_ONCE = 1_000
+_MAX_DIGITS = 18
+_ROWS_PER_FETCH = 1_000
 
 
 @contextmanager
@@ -38,11 +38,11 @@ def open_engine(rows: Iterable[ArchivedRow], sql: str) -> Iterator[QueryResult]:
     with TemporaryDirectory(prefix="daicho-archive-") as folder:
         lines = Path(folder) / "rows.ndjson"
         with lines.open("wb") as file:
-            file.writelines(_parse_line(row) for row in rows)
+            file.writelines(_render_line(row) for row in rows)
         connection = duckdb.connect(":memory:", config={"temp_directory": folder})
         try:
             _load(connection, lines)
-            yield _build_statement(connection, sql)
+            yield _run_statement(connection, sql)
         except duckdb.Error as error:
             raise QueryError(str(error)) from error
         finally:
@@ -62,7 +62,7 @@ def _load(connection: duckdb.DuckDBPyConnection, lines: Path) -> None:
     connection.execute("SET lock_configuration = true")
 
 
-def _build_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> QueryResult:
+def _run_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> QueryResult:
     statements = connection.extract_statements(sql)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise QueryError("one SELECT at a time")
@@ -72,17 +72,17 @@ def _build_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> QueryRe
 
 
 def _fetch_rows(result: duckdb.DuckDBPyConnection) -> Iterator[Sequence[Any]]:
-    while some := result.fetchmany(_AT_ONCE):
-        yield from some
+    while rows := result.fetchmany(_ROWS_PER_FETCH):
+        yield from rows
 
 
-def _parse_line(row: ArchivedRow) -> bytes:
+def _render_line(row: ArchivedRow) -> bytes:
     """A row for DuckDB, which accepts no lone surrogates and no numbers beyond 64 bits."""
     line = row.line
-    big = row.gen is not None and len(str(row.gen)) > _MOST_DIGITS
+    big = row.gen is not None and len(str(row.gen)) > _MAX_DIGITS
     if not big and b"\\ud" not in line:
         return line
-    whole = json.loads(line)
+    values = json.loads(line)
     if big:
-        whole["gen"] = None
-    return json.dumps(whole, ensure_ascii=False).encode(errors="replace") + b"\n"
+        values["gen"] = None
+    return json.dumps(values, ensure_ascii=False).encode(errors="replace") + b"\n"

@@ -9,43 +9,29 @@ from typing import Annotated, Any
 
 import typer
 
-from daicho.archive.forget_failed_records import FailedRecordForgetter
+from daicho.archive.forget_failed_records import FailedRecordForgetter, FailedRecordReport
 from daicho.archive.forget_requests import ForgetRequest
 from daicho.archive.forget_schedule import ForgetScheduler
 from daicho.archive.forgetter import ForgetReport, Forgetter
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
-from daicho.storage.keys import TENANT
-from daicho_cli.archive.checkpoint import State, sum_counts
-from daicho_cli.archive.options import (
-    LOCAL,
-    Apply,
-    AsJson,
-    OptionError,
-    StackFile,
-    Stage,
-    StateFile,
-)
-from daicho_cli.archive.session import (
-    FOUND,
-    SOUND,
-    ArchiveSession,
-    end_on_errors,
-    print_message,
-    show_progress,
-)
+from daicho_cli.archive.checkpoint import ArchiveProgress, open_checkpoint, sum_counts
+from daicho_cli.archive.options import Apply, AsJson, StateFile
+from daicho_cli.archive.session import ArchiveSession, show_progress
+from daicho_cli.options import LOCAL, OptionError, StackFile, Stage, check_tenant
+from daicho_cli.terminal import INCOMPLETE, SUCCESS, end_on_errors, print_message
 
 _SUMMED = ("objects", "rows", "versions", "younger", "younger_rows", "broken")
-SECONDS = 24 * 3600.0
+TIME_LIMIT_S = 24 * 3600.0
 """The time limit of a run on the command line, which no platform timeout ends."""
 Report = dict[str, Any]
 
 
 def forget(  # the command's options
-    tenant: Annotated[str | None, typer.Option(help="Whose rows.")] = None,
+    tenant: Annotated[str | None, typer.Option(help="The tenant whose rows are removed.")] = None,
     due: Annotated[
         bool,
-        typer.Option("--due", help="Of all tenants that were forgotten, what can go by now."),
+        typer.Option("--due", help="For all forgotten tenants, remove the rows that are due."),
     ] = False,
     apply: Apply = False,
     state: StateFile = None,
@@ -53,104 +39,108 @@ def forget(  # the command's options
     stage: Stage = None,
     stack: StackFile = LOCAL,
 ) -> None:
-    """Take a tenant's rows out of every archived object, with all versions that held them.
+    """Remove a tenant's rows from every archived object, with all versions that contain them.
 
     For legal deletion, once the tenant's items are gone from the table. First as a dry run.
-    Objects younger than 72 hours are left until then: the stack rewrites them when their time has
-    come, and --due does that at once. What lies of the tenant in the failure bucket goes too,
-    except what waits for daicho redrive. One that was cut off goes on. Exit code 0: nothing of the
-    tenant is left, or of a dry run: nothing was there. 1: something is, and it says what. 2: it
-    could not run.
+    Objects younger than 72 hours are left until then: the stack rewrites them when they are due,
+    or --due does. The tenant's records in the failure bucket are removed too, except those that
+    wait for daicho redrive. If it was interrupted, the same command continues. Exit code 0:
+    nothing of the tenant is left, or in a dry run: there was nothing. 1: something is left, and it
+    is listed. 2: it could not run.
     """
-    with end_on_errors("forget"):
+    with end_on_errors("archive forget"):
         if due == (tenant is not None):
-            raise OptionError("say whom: --tenant, or --due")
+            raise OptionError("name a tenant: --tenant, or all that are due: --due")
         if due and state is not None:
-            raise OptionError("--state goes with --tenant: what is due is remembered in the table")
-        if tenant is not None and not TENANT.fullmatch(tenant):
-            raise OptionError(f"--tenant {tenant!r}: a-z, 0-9 and -, at most 63 characters")
-        opened = ArchiveSession.find(stage, stack)
-        now, waiting = opened.now(), _report_due(opened).list_waiting() if due else []
+            raise OptionError("--state goes with --tenant: the table records the progress of --due")
+        check_tenant(tenant)
+        session = ArchiveSession.find(stage, stack)
+        now, waiting = session.now(), _open_scheduler(session).list_waiting() if due else []
         if tenant is not None:
-            reports = [_forget_now(opened, tenant, apply, state)]
+            reports = [_forget_tenant(session, tenant, apply, state)]
         else:
-            reports = [_resume(opened, mark, apply) for mark in waiting if mark.is_due(now)]
+            reports = [
+                _resume(session, request, apply) for request in waiting if request.is_due(now)
+            ]
         if as_json:
             typer.echo(json.dumps(reports if due else reports[0], indent=2, ensure_ascii=False))
         else:
             for report in reports:
-                _show(report)
+                _print_report(report)
             for request in waiting:
                 if request.again and not request.is_due(now):
                     typer.echo(f"{request.tenant}: not before {keys.render_instant(request.again)}")
             if due and not waiting:
-                typer.echo("nothing waits")
-        print_message(f"read: {opened.touched}")
-    raise typer.Exit(FOUND if any(_is_left(result) for result in reports) else SOUND)
+                typer.echo("no tenant is waiting")
+        print_message(f"read: {session.reads}")
+    raise typer.Exit(INCOMPLETE if any(_is_data_left(report) for report in reports) else SUCCESS)
 
 
-def _report_due(opened: ArchiveSession) -> ForgetScheduler:
-    return ForgetScheduler(opened.table, opened.metered, now=opened.now)
+def _open_scheduler(session: ArchiveSession) -> ForgetScheduler:
+    return ForgetScheduler(session.table, session.metered_bucket, now=session.now)
 
 
-def _look_for(opened: ArchiveSession, tenant: str) -> Report:
+def _forget_failed_records(
+    session: ArchiveSession, tenant: str, *, dry_run: bool = False
+) -> FailedRecordReport:
+    forgetter = FailedRecordForgetter(session.table, session.failures, now=session.now)
+    return forgetter.forget(tenant, dry_run=dry_run)
+
+
+def _count_rows(session: ArchiveSession, tenant: str) -> Report:
     """Report the archived rows and the failed records of a tenant, without a change."""
-    with show_progress(opened, f"looking for {tenant}"):
-        report = Forgetter(opened.table, opened.metered, now=opened.now).forget(
-            tenant, dry_run=True
-        )
-        failures = FailedRecordForgetter(opened.table, opened.failures, now=opened.now).forget(
-            tenant, dry_run=True
-        )
+    with show_progress(session, f"searching {tenant}"):
+        forgetter = Forgetter(session.table, session.metered_bucket, now=session.now)
+        report = forgetter.forget(tenant, dry_run=True)
+        failures = _forget_failed_records(session, tenant, dry_run=True)
     return {**report.to_json(), "failures": failures.to_json()}
 
 
-def _resume(opened: ArchiveSession, mark: ForgetRequest, apply: bool) -> Report:
+def _resume(session: ArchiveSession, request: ForgetRequest, apply: bool) -> Report:
     """Do the due work of a tenant: the stack's hourly work, and the failure bucket."""
     if not apply:
-        return _look_for(opened, mark.tenant)
-    report = ForgetReport(mark.tenant)
-    with show_progress(opened, f"forgetting {mark.tenant}"):
-        _report_due(opened).resume(mark, RetryBudget.for_seconds(SECONDS), report)
-        failures = FailedRecordForgetter(opened.table, opened.failures, now=opened.now).forget(
-            mark.tenant
-        )
-    done = {**report.to_json(), "failures": failures.to_json()}
-    return {**done, "complete": report.complete and failures.complete}
+        return _count_rows(session, request.tenant)
+    report = ForgetReport(request.tenant)
+    with show_progress(session, f"forgetting {request.tenant}"):
+        budget = RetryBudget.for_seconds(TIME_LIMIT_S)
+        _open_scheduler(session).resume(request, budget, report)
+        failures = _forget_failed_records(session, request.tenant)
+    complete = report.complete and failures.complete
+    return {**report.to_json(), "failures": failures.to_json(), "complete": complete}
 
 
-def _forget_now(opened: ArchiveSession, tenant: str, apply: bool, file: Path | None) -> Report:
+def _forget_tenant(session: ArchiveSession, tenant: str, apply: bool, file: Path | None) -> Report:
     if not apply:
-        return _look_for(opened, tenant)
-    request = {"bucket": opened.bucket.name, "endpoint": opened.stack.endpoint, "tenant": tenant}
-    state = State.open(file, "forget", request)
-    if state.cursor:
-        print_message(f"going on behind {state.cursor}, as {state.file} says")
-    again = state.done.get("again_at")
+        return _count_rows(session, tenant)
+    request = {"bucket": session.bucket.name, "endpoint": session.stack.endpoint, "tenant": tenant}
+    checkpoint = open_checkpoint(file, "forget", request)
+    before = checkpoint.progress
+    again = before.done.get("again_at")
 
-    def whole(report: ForgetReport) -> Report:
+    def add_earlier_counts(report: ForgetReport) -> Report:
         now = report.to_json()
-        both = sum_counts(state.done, {name: now[name] for name in _SUMMED})
-        return {**both, "again_at": now["again_at"]}
+        counts = sum_counts(before.done, {name: now[name] for name in _SUMMED})
+        return {**counts, "again_at": now["again_at"]}
 
-    with show_progress(opened, f"forgetting {tenant}"):
-        report = Forgetter(opened.table, opened.metered, now=opened.now).forget(
+    def save(report: ForgetReport) -> None:
+        checkpoint.save(ArchiveProgress(report.cursor, add_earlier_counts(report)))
+
+    with show_progress(session, f"forgetting {tenant}"):
+        report = Forgetter(session.table, session.metered_bucket, now=session.now).forget(
             tenant,
-            resume=state.cursor,
+            resume=before.cursor,
             again_at=dt.datetime.fromisoformat(again) if again else None,
-            on_progress=lambda progress: state.save(progress.cursor, whole(progress)),
+            on_progress=save,
         )
-        failures = FailedRecordForgetter(opened.table, opened.failures, now=opened.now).forget(
-            tenant
-        )
-    state.close()
-    done = {**report.to_json(), **whole(report), "failures": failures.to_json()}
-    left = done["younger"] or done["broken"] or not failures.complete
-    return {**done, "complete": not left}
+        failures = _forget_failed_records(session, tenant)
+    checkpoint.remove()
+    counts = {**report.to_json(), **add_earlier_counts(report), "failures": failures.to_json()}
+    is_left = counts["younger"] or counts["broken"] or not failures.complete
+    return {**counts, "complete": not is_left}
 
 
-def _is_left(report: Report) -> bool:
-    """Whether data of the tenant remains; after a dry run, whether it has found any."""
+def _is_data_left(report: Report) -> bool:
+    """Whether data of the tenant remains; after a dry run, whether there is any."""
     failures = report["failures"]
     if not report["dry_run"]:
         return not report["complete"]
@@ -160,29 +150,31 @@ def _is_left(report: Report) -> bool:
     )
 
 
-def _show(report: Report) -> None:
-    dry, failures = report["dry_run"], report["failures"]
-    would = "would be taken out" if dry else "taken out"
+def _print_report(report: Report) -> None:
+    dry_run, failures = report["dry_run"], report["failures"]
+    verb = "would be removed" if dry_run else "removed"
     typer.echo(
-        f"{report['tenant']}: {report['rows']:,} rows of {report['objects']:,} objects {would}, "
+        f"{report['tenant']}: {report['rows']:,} rows of {report['objects']:,} objects {verb}, "
         f"and {report['versions']:,} older versions"
     )
     if report["younger"]:
         typer.echo(
             f"  {report['younger_rows']:,} rows of {report['younger']:,} objects are younger than "
-            f"72 hours: again at {report['again_at']}, by itself"
+            f"72 hours: the stack rewrites these objects at {report['again_at']}"
         )
     elif report["again_at"]:
-        typer.echo(f"  looked at again at {report['again_at']}, by itself: more may be on its way")
+        typer.echo(
+            f"  the stack searches again at {report['again_at']}: more rows may still arrive"
+        )
     typer.echo(
         f"  of the failure bucket {failures['records']:,} records of {failures['objects']:,} "
         f"objects, and {failures['versions']:,} older versions"
     )
     for name in failures["waiting"]:
         typer.echo(f"  waits for daicho redrive: {name}")
-    for name, why in report["broken"].items():
-        typer.echo(f"  nobody knows what it holds: {name}: {why}")
-    if dry:
+    for name, error in report["broken"].items():
+        typer.echo(f"  cannot be read, and may contain rows of the tenant: {name}: {error}")
+    if dry_run:
         typer.echo("Nothing was removed: --apply does it.")
     elif report["complete"]:
         typer.echo(f"nothing of {report['tenant']} is left")

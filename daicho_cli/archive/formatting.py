@@ -25,18 +25,18 @@ MORE = "more"
 RECORD = (*HEAD, "gen", "seq", "raw", "item")
 _OURS = frozenset({"PK", "SK", "GSI1PK", "GSI1SK", "type", "gen", "ttl", "_restored"})
 """The attributes that the library adds to the fields of an item."""
-_WIDEST = 60
+_MAX_WIDTH = 60
 
 
-def format_answer(answer: QueryResult, output: Output) -> int:
+def print_answer(answer: QueryResult, output: Output) -> int:
     """Print an answer; return its number of rows."""
     match output:
         case "json":
-            return _format_json(answer)
+            return _print_json(answer)
         case "csv":
-            return _format_csv(answer)
+            return _print_csv(answer)
         case "table":
-            return _format_table(answer)
+            return _print_table(answer)
 
 
 def format_items(answer: QueryResult, fields: Sequence[str]) -> QueryResult:
@@ -50,8 +50,8 @@ def format_rows(answer: QueryResult) -> QueryResult:
     return QueryResult(RECORD, (list(record.values()) for record in format_records(answer)))
 
 
-def format_readable(answer: QueryResult, none: list[str]) -> QueryResult:
-    """Whole rows without the lines that are not JSON; ``none`` receives an entry for each.
+def skip_unreadable(answer: QueryResult, skipped: list[str]) -> QueryResult:
+    """Whole rows without the lines that are not JSON; ``skipped`` receives an entry for each.
 
     Athena returns such a line as a row of nulls.
     """
@@ -60,7 +60,7 @@ def format_readable(answer: QueryResult, none: list[str]) -> QueryResult:
     def rows() -> Iterator[Sequence[Any]]:
         for row in answer.rows:
             if row[place] is None:
-                none.append("a line")
+                skipped.append("a line")
             else:
                 yield row
 
@@ -137,7 +137,7 @@ def _format_number(text: str) -> int | float | str:
         return text
 
 
-def _format_json(answer: QueryResult) -> int:
+def _print_json(answer: QueryResult) -> int:
     """Write an array with one row a line; it can be read line by line and as a whole."""
     count = 0
     for row in answer.rows:
@@ -148,7 +148,7 @@ def _format_json(answer: QueryResult) -> int:
     return count
 
 
-def _format_csv(answer: QueryResult) -> int:
+def _print_csv(answer: QueryResult) -> int:
     out = csv.writer(sys.stdout, lineterminator="\n")
     out.writerow(answer.columns)
     count = 0
@@ -158,7 +158,7 @@ def _format_csv(answer: QueryResult) -> int:
     return count
 
 
-def _format_table(answer: QueryResult) -> int:
+def _print_table(answer: QueryResult) -> int:
     """Print a table of the columns that have values, without the keys.
 
     If the terminal is too narrow for the table, each row is printed as a block.
@@ -166,14 +166,14 @@ def _format_table(answer: QueryResult) -> int:
     rows = [[_format_cell(value).translate(_CONTROLS) for value in row] for row in answer.rows]
     if not rows:
         return 0
-    shown = [
+    places = [
         place
         for place, column in enumerate(answer.columns)
         if any(row[place] for row in rows) and column not in {"pk", "sk"}
     ]
-    names = [answer.columns[place] for place in shown]
+    names = [answer.columns[place] for place in places]
     # Plain text: brackets in a value are no markup, and control characters are no commands.
-    texts = [[Text(row[place]) for place in shown] for row in rows]
+    texts = [[Text(row[place]) for place in places] for row in rows]
     console = Console()
     table = _draw_table(names, texts)
     fits = _measure_columns(names, texts) <= console.width
@@ -185,16 +185,16 @@ def _format_table(answer: QueryResult) -> int:
 def _draw_table(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> Table:
     table = Table()
     for name in names:
-        table.add_column(name, overflow="fold", max_width=_WIDEST)
+        table.add_column(name, overflow="fold", max_width=_MAX_WIDTH)
     for row in rows:
         table.add_row(*row)
     return table
 
 
 def _measure_columns(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> int:
-    """The width of a table that folds only the values that are wider than `_WIDEST`."""
+    """The width of a table that folds only the values that are wider than `_MAX_WIDTH`."""
     widths = [
-        max(Text(name).cell_len, *(min(_measure_line(row[place]), _WIDEST) for row in rows))
+        max(Text(name).cell_len, *(min(_measure_line(row[place]), _MAX_WIDTH) for row in rows))
         for place, name in enumerate(names)
     ]
     return sum(widths) + 3 * len(widths) + 1
@@ -245,13 +245,13 @@ def _format_cell(value: Any) -> str:
 
 def _format_text(value: Any) -> str:
     return (
-        json.dumps(value, ensure_ascii=False, default=_format_controls)
+        json.dumps(value, ensure_ascii=False, default=_encode_value)
         .encode(errors="replace")
         .decode()
     )
 
 
-def _format_controls(value: Any) -> Any:
+def _encode_value(value: Any) -> Any:
     """Convert a value of a type that JSON does not have."""
     if isinstance(value, Decimal):
         return _format_number(str(value))

@@ -14,8 +14,7 @@ from daicho.layout import item_keys
 from daicho.plan import EntityPlan, Ledger
 from daicho.storage import attributes
 from daicho.storage.item_key import ItemKey
-from daicho.storage.keys import TENANT
-from daicho_cli.aws.stacks import STACK_FILE
+from daicho_cli.options import OptionError, check_tenant
 
 YEARS = range(1970, 9999)
 """The years of a period. The ends of the calendar have no day before or after them."""
@@ -41,30 +40,18 @@ Since = Annotated[
 ]
 Until = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Deleted until; a day is meant whole, a time exclusive."),
+    typer.Option(metavar="TIME", help="Deleted until: a day inclusive, a time exclusive."),
 ]
 Apply = Annotated[
-    bool, typer.Option("--apply/--dry-run", help="Do it, or only say what would be done.")
+    bool, typer.Option("--apply/--dry-run", help="Do it, or only report what would be done.")
 ]
 StateFile = Annotated[
     Path | None,
     typer.Option(
-        "--state", help="Remembers how far it came. Default: a file here, named by the call."
+        "--state", help="The file of the progress. Default: a file here, named by the request."
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document, no text.")]
-Stage = Annotated[
-    str | None, typer.Option(help="A deployed stage: dev, prod. Default: the local stack.")
-]
-StackFile = Annotated[
-    Path,
-    typer.Option("--stack", help="What names the local stack.", show_default=".local/stack.json"),
-]
-LOCAL = STACK_FILE
-
-
-class OptionError(Exception):
-    """Options without a valid meaning."""
 
 
 def parse_selection(
@@ -82,10 +69,9 @@ def parse_selection(
         OptionError: an option is wrong; the message names the option and the problem.
     """
     names = parse_entities(ledger, entities)
-    if tenant is not None and not TENANT.fullmatch(tenant):
-        raise OptionError(f"--tenant {tenant!r}: a-z, 0-9 and -, at most 63 characters")
+    check_tenant(tenant)
     begin = _parse_bound(since, "--since")
-    end = _parse_bound(until, "--until", whole=True)
+    end = _parse_bound(until, "--until", end_of_day=True)
     if begin and end and begin >= end:
         raise OptionError(f"--since {since} is not before --until {until}")
     item = None
@@ -110,8 +96,8 @@ def parse_entities(ledger: Ledger, entities: Sequence[str] | None) -> tuple[str,
     return tuple(dict.fromkeys(entities or ()))
 
 
-def parse_moment(text: str | None, option: str, *, whole: bool = False) -> dt.datetime | None:
-    """Parse a time (UTC), or a day: its begin, or its end if ``whole`` is set.
+def parse_instant(text: str | None, option: str, *, end_of_day: bool = False) -> dt.datetime | None:
+    """Parse a time (UTC), or a day: its begin, or its end with ``end_of_day``.
 
     Raises:
         OptionError: the text is neither.
@@ -120,11 +106,11 @@ def parse_moment(text: str | None, option: str, *, whole: bool = False) -> dt.da
         return None
     try:
         if len(text) == _DAY:
-            day = dt.date.fromisoformat(text) + dt.timedelta(days=int(whole))
+            day = dt.date.fromisoformat(text) + dt.timedelta(days=int(end_of_day))
             return dt.datetime(day.year, day.month, day.day, tzinfo=dt.UTC)
-        moment = dt.datetime.fromisoformat(text)
-        if moment.tzinfo is not None:
-            return moment.astimezone(dt.UTC)
+        instant = dt.datetime.fromisoformat(text)
+        if instant.tzinfo is not None:
+            return instant.astimezone(dt.UTC)
     except (ValueError, OverflowError) as error:
         raise OptionError(
             f"{option} {text!r} is no day (2026-11-21) and no time (2026-11-21T09:30:00Z)"
@@ -132,7 +118,7 @@ def parse_moment(text: str | None, option: str, *, whole: bool = False) -> dt.da
     raise OptionError(f"{option} {text!r} names no time zone: end it with Z or +09:00")
 
 
-def clamp_to_retention(day: dt.date, option: str) -> None:
+def check_year(day: dt.date, option: str) -> None:
     """Check that a day is in the supported years.
 
     Raises:
@@ -142,11 +128,11 @@ def clamp_to_retention(day: dt.date, option: str) -> None:
         raise OptionError(f"{option} {day}: from {YEARS[0]} to {YEARS[-1]}")
 
 
-def _parse_bound(text: str | None, option: str, *, whole: bool = False) -> dt.datetime | None:
-    moment = parse_moment(text, option, whole=whole)
-    if moment is not None:
-        clamp_to_retention(moment, option)
-    return moment
+def _parse_bound(text: str | None, option: str, *, end_of_day: bool = False) -> dt.datetime | None:
+    instant = parse_instant(text, option, end_of_day=end_of_day)
+    if instant is not None:
+        check_year(instant, option)
+    return instant
 
 
 def parse_item_key(ledger: Ledger, entity: str, tenant: str, parts: Sequence[str]) -> ItemKey:
@@ -156,39 +142,41 @@ def parse_item_key(ledger: Ledger, entity: str, tenant: str, parts: Sequence[str
         OptionError: a field is missing, unknown, or of another kind.
     """
     plan = ledger.current_generation(entity).plan
-    wanted = list_fields(plan)
-    given: dict[str, str] = {}
+    key_fields = list_key_fields(plan)
+    texts: dict[str, str] = {}
     for part in parts:
         name, equals, value = part.partition("=")
-        if not equals or name not in wanted:
-            raise OptionError(f"--key {part!r}: {entity} has the key fields {', '.join(wanted)}")
-        if name in given:
+        if not equals or name not in key_fields:
+            raise OptionError(
+                f"--key {part!r}: {entity} has the key fields {', '.join(key_fields)}"
+            )
+        if name in texts:
             raise OptionError(f"--key {name} is given twice")
-        given[name] = value
-    if missing := [name for name in wanted if name not in given]:
+        texts[name] = value
+    if missing := [name for name in key_fields if name not in texts]:
         raise OptionError(f"--key lacks {', '.join(missing)} of {entity}")
     try:
-        values = {name: _read(plan.fields[name], value) for name, value in given.items()}
+        values = {name: _parse_value(plan.fields[name], value) for name, value in texts.items()}
         return item_keys.build_base_key(tenant, plan, attributes.to_image(values))
     except (ValueError, TypeError, KeyError) as error:
         raise OptionError(f"--key of {entity}: {error}") from error
 
 
-def list_fields(plan: EntityPlan) -> tuple[str, ...]:
+def list_key_fields(plan: EntityPlan) -> tuple[str, ...]:
     """The fields of an entity's key."""
     key = plan.key
     more = (field for field in (key.shards, key.salt) if isinstance(field, str) and field)
     return tuple(dict.fromkeys((*key.partition, *key.sort, *more)))
 
 
-def _read(kind: str, text: str) -> object:
+def _parse_value(kind: str, text: str) -> object:
     match kind.removesuffix(" | None"):
         case "int":
             return int(text)
         case "date":
             return dt.date.fromisoformat(text)
         case "datetime":
-            return parse_moment(text, "--key")
+            return parse_instant(text, "--key")
         case "bool":
             return {"true": True, "false": False}[text]
         case _:

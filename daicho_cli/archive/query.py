@@ -13,27 +13,12 @@ from daicho.archive.reader import Selection
 from daicho_cli.archive import duckdb_engine, formatting, options
 from daicho_cli.archive.athena_engine import AthenaEngine
 from daicho_cli.archive.formatting import Output
-from daicho_cli.archive.options import (
-    LOCAL,
-    Entities,
-    KeyParts,
-    OptionError,
-    Since,
-    StackFile,
-    Stage,
-    Tenant,
-    Until,
-)
+from daicho_cli.archive.options import Entities, KeyParts, Since, Tenant, Until
 from daicho_cli.archive.query_result import QueryResult
-from daicho_cli.archive.session import (
-    FOUND,
-    SOUND,
-    ArchiveSession,
-    end_on_errors,
-    print_message,
-    show_progress,
-)
+from daicho_cli.archive.session import ArchiveSession, show_progress
 from daicho_cli.archive.sql import Statement, select_rows, select_statement
+from daicho_cli.options import LOCAL, OptionError, StackFile, Stage
+from daicho_cli.terminal import INCOMPLETE, SUCCESS, end_on_errors, print_message
 
 Engine = Literal["athena", "duckdb"]
 TABLE_ROWS = 100
@@ -49,103 +34,104 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
     sql: Annotated[
         str | None,
         typer.Option(
-            help="A SELECT of your own over the rows that are chosen, FROM archive.",
+            help="A SELECT over the selected rows, FROM archive.",
         ),
     ] = None,
     engine: Annotated[
         Engine | None,
         typer.Option(help="Default: Athena of a deployed stage, DuckDB of the local stack."),
     ] = None,
-    output: Annotated[Output, typer.Option("--output", "-o", help="How.")] = "table",
+    output: Annotated[Output, typer.Option("--output", "-o", help="The format.")] = "table",
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help=f"Rows at most. Default: {TABLE_ROWS} of a table, else all."),
+        typer.Option(min=1, help=f"Rows at most. Default: {TABLE_ROWS} in a table, else all."),
     ] = None,
     stage: Stage = None,
     stack: StackFile = LOCAL,
 ) -> None:
-    """Show archived items: of an entity, a tenant, a key, a time of deletion.
+    """Show archived items: of an entity, a tenant, a key, or a time of deletion.
 
-    Only the partitions that can hold them are read: name entities and times. How many objects and
-    bytes it were stands on stderr, beside the answer. An object that cannot be read is named and
-    passed over. Exit code 0: all was read. 1: an object was passed over. 2: it could not run.
+    Only the partitions that can contain them are read: name entities and times. The number of
+    objects and bytes that were read is printed on stderr. An object that cannot be read is named
+    and skipped. Exit code 0: all was read. 1: an object was skipped. 2: it could not run.
     """
-    with end_on_errors("query"):
-        opened = ArchiveSession.find(stage, stack)
+    with end_on_errors("archive query"):
+        session = ArchiveSession.find(stage, stack)
         selection = options.parse_selection(
-            opened.ledger, entities=entity, tenant=tenant, key=key, since=since, until=until
+            session.ledger, entities=entity, tenant=tenant, key=key, since=since, until=until
         )
-        entities = sorted(selection.folders or opened.archive.list_entities())
+        entities = sorted(selection.folders or session.archive.list_entities())
         if engine is None:
-            engine = "duckdb" if opened.stack.is_local else "athena"
-        if engine == "athena" and opened.stack.is_local:
-            raise OptionError("--engine athena: the local AWS's takes no parameters")
-        most = TABLE_ROWS if limit is None and output == "table" and sql is None else limit
-        statement = (
-            select_rows(None if most is None else most + 1) if sql is None else _run_statement(sql)
-        )
+            engine = "duckdb" if session.stack.is_local else "athena"
+        if engine == "athena" and session.stack.is_local:
+            raise OptionError("--engine athena: the local AWS's Athena takes no parameters")
+        max_rows = TABLE_ROWS if limit is None and output == "table" and sql is None else limit
+        if sql is None:
+            statement = select_rows(None if max_rows is None else max_rows + 1)
+        else:
+            statement = _strip_semicolon(sql)
         broken: list[str] = []
         more: list[bool] = []
         lines: list[str] = []
-        with _choose_engine(opened, engine, selection, entities, statement, broken) as result:
-            answer = result if sql is not None else formatting.format_readable(result, lines)
+        with _run_statement(session, engine, selection, entities, statement, broken) as result:
+            answer = result if sql is not None else formatting.skip_unreadable(result, lines)
             if sql is None and output == "json":
                 answer = formatting.format_rows(answer)
             elif sql is None:
-                answer = formatting.format_items(answer, opened.list_fields(entities))
-            rows = formatting.format_answer(formatting.limit_rows(answer, most, more), output)
-    cut = f" (there are more: --limit {most} is over)" if any(more) else ""
+                answer = formatting.format_items(answer, session.list_fields(entities))
+            rows = formatting.print_answer(formatting.limit_rows(answer, max_rows, more), output)
+    cut = f" (there are more than --limit {max_rows})" if any(more) else ""
     print_message(f"{rows:,} rows{cut}")
     if lines:
         print_message(
-            f"{len(lines):,} lines are no rows: daicho archive verify names their objects"
+            f"{len(lines):,} lines are not JSON: daicho archive verify names their objects"
         )
-    raise typer.Exit(FOUND if broken or lines else SOUND)
+    raise typer.Exit(INCOMPLETE if broken or lines else SUCCESS)
 
 
 @contextmanager
-def _choose_engine(
-    opened: ArchiveSession,
+def _run_statement(
+    session: ArchiveSession,
     engine: Engine,
     selection: Selection,
     entities: Sequence[str],
     sql: str,
     broken: list[str],
 ) -> Iterator[QueryResult]:
-    """Answer with one of the engines; print what was read and what cannot be read."""
+    """Run a statement on an engine; print what it has read and what cannot be read."""
 
-    def named(name: str, why: object) -> None:
+    def report_broken(name: str, error: object) -> None:
         broken.append(name)
-        print_message(f"passed over: {name}: {why}")
+        print_message(f"skipped: {name}: {error}")
 
-    def corrupt(name: str, error: CorruptObjectError) -> None:
-        named(name, error)
+    def report_corrupt(name: str, error: CorruptObjectError) -> None:
+        report_broken(name, error)
 
     if engine == "athena" and entities:
-        athena = AthenaEngine.open(opened.stack)
-        wanted = list(opened.archive.list_selected(selection))
-        partitions = {entry.name.rpartition("/")[0] for entry in wanted}
+        athena = AthenaEngine.open(session.stack)
+        objects = list(session.archive.list_selected(selection))
+        partitions = {entry.name.rpartition("/")[0] for entry in objects}
 
-        def made(without: Sequence[str]) -> Statement:
+        def build_statement(without: Sequence[str]) -> Statement:
             return select_statement(
                 sql, (athena.database, athena.table), selection, entities, without
             )
 
-        answer, scanned = athena.answer(made, named)
+        answer, scanned = athena.answer(build_statement, report_broken)
         print_message(
-            f"Athena scanned {scanned:,} bytes of {len(wanted):,} objects in "
+            f"Athena scanned {scanned:,} bytes of {len(objects):,} objects in "
             f"{len(partitions):,} partitions"
         )
         yield answer
         return
-    with ExitStack() as kept:
-        with show_progress(opened, "reading the archive"):
-            rows = opened.archive.read_rows(selection, corrupt)
-            answer = kept.enter_context(duckdb_engine.open_engine(rows, sql))
-        print_message(f"DuckDB: {opened.touched}, checked and read")
+    with ExitStack() as stack:
+        with show_progress(session, "reading the archive"):
+            rows = session.archive.read_rows(selection, report_corrupt)
+            answer = stack.enter_context(duckdb_engine.open_engine(rows, sql))
+        print_message(f"DuckDB: {session.reads}, checked and read")
         yield answer
 
 
-def _run_statement(sql: str) -> str:
+def _strip_semicolon(sql: str) -> str:
     """The caller's statement, without the semicolon at its end."""
     return sql.strip().rstrip(";").strip()

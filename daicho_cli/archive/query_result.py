@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from daicho_cli.terminal import CommandError
 
-class QueryError(Exception):
+
+class QueryError(CommandError):
     """The engine rejects the statement, or failed."""
 
 

@@ -15,32 +15,28 @@ from daicho.archive.reader import Selection
 from daicho.archive.restorer import Restorer, RestoreReport
 from daicho.storage import keys
 from daicho_cli.archive import options
-from daicho_cli.archive.checkpoint import State, sum_counts
+from daicho_cli.archive.checkpoint import ArchiveProgress, open_checkpoint, sum_counts
 from daicho_cli.archive.options import (
-    LOCAL,
     Apply,
     AsJson,
     Entities,
     KeyParts,
-    OptionError,
     Since,
-    StackFile,
-    Stage,
     StateFile,
     Tenant,
     Until,
 )
-from daicho_cli.archive.session import (
+from daicho_cli.archive.session import ArchiveSession, show_progress
+from daicho_cli.options import LOCAL, OptionError, StackFile, Stage
+from daicho_cli.terminal import (
     COULD_NOT_RUN,
-    FOUND,
-    SOUND,
-    ArchiveSession,
+    INCOMPLETE,
+    SUCCESS,
     end_on_errors,
     print_message,
-    show_progress,
 )
 
-SHOWN = 20
+MAX_PRINTED_ITEMS = 20
 _SUMMED = (
     "restored",
     "replaced",
@@ -61,77 +57,80 @@ def restore(  # noqa: PLR0913, PLR0917  # the command's options
     until: Until = None,
     apply: Apply = False,
     over_newer: Annotated[
-        bool, typer.Option("--over-newer", help="Also where a live item stands by now.")
+        bool, typer.Option("--over-newer", help="Also replace live items.")
     ] = False,
     state: StateFile = None,
     as_json: AsJson = False,
     stage: Stage = None,
     stack: StackFile = LOCAL,
 ) -> None:
-    """Bring archived items back: of a key, a tenant, a time of deletion. First as a dry run.
+    """Restore archived items: of a key, a tenant, or a time of deletion. First as a dry run.
 
-    Of one key the newest row counts. An item comes back with a new expiry, and what is derived
-    from it follows through the stream, as of any write. Nothing is written over a live item
-    unless --over-newer. A second time does no harm, and one that was cut off goes on. Exit code
-    0: all that was chosen is back. 1: something is not, and it says what. 2: it could not run.
+    The newest archived row of each key is restored, with a new expiry. What is derived from the
+    item follows through the stream, as after any write. A live item is replaced only with
+    --over-newer. The command may be called again, and continues if it was interrupted. Exit code
+    0: everything that was selected is restored. 1: something is not, and it is listed. 2: it could
+    not run.
     """
-    with end_on_errors("restore"):
+    with end_on_errors("archive restore"):
         if not (tenant or since or until):
-            raise OptionError("say what: --tenant, --since, --until, or --key with its tenant")
-        opened = ArchiveSession.find(stage, stack)
+            raise OptionError("select items: --tenant, --since, --until, or --key with its tenant")
+        session = ArchiveSession.find(stage, stack)
         selection = options.parse_selection(
-            opened.ledger, entities=entity, tenant=tenant, key=key, since=since, until=until
+            session.ledger, entities=entity, tenant=tenant, key=key, since=since, until=until
         )
-        report = _restore_all(opened, selection, apply, over_newer, state)
+        report = _restore_all(session, selection, apply, over_newer, state)
         if as_json:
             typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
         else:
             _show(report)
-        print_message(f"read: {opened.touched}")
+        print_message(f"read: {session.reads}")
     if not report["finished"]:
         raise typer.Exit(COULD_NOT_RUN)
-    raise typer.Exit(SOUND if report["complete"] else FOUND)
+    raise typer.Exit(SUCCESS if report["complete"] else INCOMPLETE)
 
 
 def _restore_all(
-    opened: ArchiveSession, selection: Selection, apply: bool, over_newer: bool, file: Path | None
+    session: ArchiveSession, selection: Selection, apply: bool, over_newer: bool, file: Path | None
 ) -> dict[str, Any]:
-    restorer = Restorer(opened.table, opened.archive, opened.ledger, now=opened.now)
-    total = sum(1 for _ in opened.archive.list_selected(selection))
+    restorer = Restorer(session.table, session.archive, session.ledger, now=session.now)
+    total = sum(1 for _ in session.archive.list_selected(selection))
     if not apply:
-        with show_progress(opened, "looking", 2 * total):
+        with show_progress(session, "searching", 2 * total):
             return restorer.restore(selection, over_newer=over_newer).to_json()
-    state = State.open(file, "restore", _build_question(opened, selection, over_newer))
-    if state.cursor:
-        print_message(f"going on behind {state.cursor}, as {state.file} says")
+    checkpoint = open_checkpoint(file, "restore", _build_request(session, selection, over_newer))
+    before = checkpoint.progress
 
-    def whole(report: RestoreReport) -> dict[str, Any]:
+    def add_earlier_counts(report: RestoreReport) -> dict[str, Any]:
         now = report.to_json()
-        return sum_counts(state.done, {name: now[name] for name in _SUMMED})
+        return sum_counts(before.done, {name: now[name] for name in _SUMMED})
 
-    with show_progress(opened, "restoring", 2 * total):
+    def save(report: RestoreReport) -> None:
+        checkpoint.save(ArchiveProgress(report.cursor, add_earlier_counts(report)))
+
+    with show_progress(session, "restoring", 2 * total):
         report = restorer.restore(
             selection,
             dry_run=False,
             over_newer=over_newer,
-            resume=state.cursor,
-            on_progress=lambda progress: state.save(progress.cursor, whole(progress)),
+            resume=before.cursor,
+            on_progress=save,
         )
     if report.finished:
-        state.close()
-    counts = {**report.to_json(), **whole(report)}
-    left = any(counts[name] for name in ("newer", "waiting", "failed", "broken"))
-    return {**counts, "complete": report.finished and not left}
+        checkpoint.remove()
+    counts = {**report.to_json(), **add_earlier_counts(report)}
+    is_work_left = any(counts[name] for name in ("newer", "waiting", "failed", "broken"))
+    return {**counts, "complete": report.finished and not is_work_left}
 
 
-def _build_question(
-    opened: ArchiveSession, selection: Selection, over_newer: bool
+def _build_request(
+    session: ArchiveSession, selection: Selection, over_newer: bool
 ) -> dict[str, Any]:
-    """The values that identify a call."""
+    """The values that identify a call: its checkpoint continues only the same request."""
     key, since, until = selection.key, selection.since, selection.until
     return {
-        "table": opened.table.name,
-        "endpoint": opened.stack.endpoint,
+        "table": session.table.name,
+        "endpoint": session.stack.endpoint,
         "entities": list(selection.entities),
         "tenant": selection.tenant,
         "key": [key.pk, key.sk] if key else None,
@@ -143,31 +142,32 @@ def _build_question(
 
 def _show(report: dict[str, Any]) -> None:
     if report["unrestorable"]:
-        table = Table(title="Cannot be brought back", title_justify="left")
-        for column in ("item", "why"):
+        table = Table(title="Cannot be restored", title_justify="left")
+        for column in ("item", "error"):
             table.add_column(column, overflow="fold")
-        for entry in report["unrestorable"][:SHOWN]:
+        for entry in report["unrestorable"][:MAX_PRINTED_ITEMS]:
             table.add_row(Text(" ".join(entry["item"])), Text(entry["error"]))
         Console().print(table)
-    for name, why in report["broken"].items():
-        typer.echo(f"passed over: {name}: {why}")
+    for name, error in report["broken"].items():
+        typer.echo(f"skipped: {name}: {error}")
     would = "would be restored" if report["dry_run"] else "restored"
     typer.echo(
         f"{report['rows']:,} rows of {report['items']:,} items; {report['restored']:,} {would}"
     )
-    for name, meaning in _LEFT.items():
+    for name, meaning in _MEANINGS.items():
         if report[name]:
             typer.echo(f"  {report[name]:,} {meaning}")
     if report["dry_run"]:
         typer.echo("Nothing was written: --apply does it.")
     elif not report["finished"]:
-        typer.echo("It broke off; the same command goes on from there.")
+        typer.echo("It was interrupted; the same command continues from there.")
 
 
-_LEFT = {
-    "replaced": "of them over a live item",
-    "already": "were back already, by an earlier call",
-    "newer": "left alone: a live item stands there (--over-newer)",
-    "waiting": "left alone: an expired item stands there, which has to be archived first",
-    "failed": "of which no item of today's declarations can be made",
+_MEANINGS = {
+    "replaced": "of them replaced a live item",
+    "already": "were restored by an earlier call",
+    "newer": "left alone: there is a live item (--over-newer)",
+    "waiting": "left alone: there is an expired item, which has to be archived first",
+    "failed": "that do not fit today's declarations",
 }
+"""The counts of a report, as they are printed after the number."""

@@ -1,4 +1,4 @@
-"""The archive of a deployed stack for one command, with read counts and exit codes.
+"""The archive of a deployed stack for one command, with counts of what is read.
 
 The commands run with the caller's own rights: see the table in docs/archive.md.
 """
@@ -6,41 +6,29 @@ The commands run with the caller's own rights: see the table in docs/archive.md.
 from __future__ import annotations
 
 import datetime as dt
-import os
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-import typer
-from botocore.exceptions import BotoCoreError, ClientError
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
 from daicho.archive.reader import ArchiveReader
 from daicho.declare.registry import Daicho
-from daicho.errors import DaichoError
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.storage.bucket import GZIP, Bucket, open_bucket
 from daicho.storage.protocols import FetchedObject, ListedObject, ObjectVersion
 from daicho.storage.table import Table, open_table
-from daicho_cli.archive.checkpoint import StateError
-from daicho_cli.archive.options import OptionError
-from daicho_cli.archive.query_result import QueryError
-from daicho_cli.aws.stacks import Stack, StackError
+from daicho_cli.aws.stacks import Stack
 from daicho_cli.project import discover_project
-
-SOUND, FOUND, COULD_NOT_RUN, INTERRUPTED = 0, 1, 2, 130
-"""Exit codes: success; something remains or is wrong, and was printed; the command could not run;
-the caller interrupted it."""
+from daicho_cli.terminal import create_progress_bar
 
 
 @dataclass
 class AccessCounts:
-    """Counts of the reads of the bucket: whole objects and listings."""
+    """How many objects of the bucket were read, and how many were listed."""
 
     objects: int = 0
     bytes: int = 0
@@ -63,18 +51,18 @@ class AccessCounts:
 
 @dataclass
 class MeteredBucket:
-    """A bucket that counts each read and reports it to ``tell``."""
+    """A bucket that counts each read, and then calls ``on_read`` with the counts."""
 
     bucket: Bucket
-    touched: AccessCounts = field(default_factory=AccessCounts)
-    tell: Callable[[AccessCounts], None] = lambda _: None
+    reads: AccessCounts = field(default_factory=AccessCounts)
+    on_read: Callable[[AccessCounts], None] = lambda _: None
 
     def list_objects(
         self, prefix: str, *, behind: str = "", most: int = 1000
     ) -> Iterator[ListedObject]:
         """The same as in `Bucket`."""
         for entry in self.bucket.list_objects(prefix, behind=behind, most=most):
-            self.touched.listed += 1
+            self.reads.listed += 1
             yield entry
 
     def list_versions(self, prefix: str, *, behind: str = "") -> Iterator[ObjectVersion]:
@@ -95,10 +83,10 @@ class MeteredBucket:
         """The same as in `Bucket`."""
         content = self.bucket.fetch(key, version)
         if content is not None:
-            self.touched.objects += 1
-            self.touched.bytes += len(content.body)
-            self.touched.partitions.add(key.rpartition("/")[0])
-            self.tell(self.touched)
+            self.reads.objects += 1
+            self.reads.bytes += len(content.body)
+            self.reads.partitions.add(key.rpartition("/")[0])
+            self.on_read(self.reads)
         return content
 
 
@@ -111,8 +99,8 @@ class ArchiveSession:
     table: Table
     bucket: Bucket
     failures: Bucket
-    metered: MeteredBucket
-    declared: Callable[[], Daicho] = discover_project
+    metered_bucket: MeteredBucket
+    discover: Callable[[], Daicho] = discover_project
     now: Callable[[], dt.datetime] = utc_now
 
     @classmethod
@@ -124,88 +112,54 @@ class ArchiveSession:
             ClientError, BotoCoreError: AWS does not answer the request.
         """
         stack = Stack.find(stage, stack_file)
-        place: dict[str, Any] = {"endpoint": stack.endpoint, "region": stack.region}
-        patient: dict[str, Any] = {"attempts": 5, "timeout": 30.0}
-        bucket = open_bucket(stack["ArchiveBucketName"], **patient, **place)
-        table = open_table(stack["TableName"], **patient, **place)
-        failures = open_bucket(stack["FailureBucketName"], **patient, **place)
+        client: dict[str, Any] = {
+            "endpoint": stack.endpoint,
+            "region": stack.region,
+            "attempts": 5,
+            "timeout": 30.0,
+        }
+        bucket = open_bucket(stack["ArchiveBucketName"], **client)
+        table = open_table(stack["TableName"], **client)
+        failures = open_bucket(stack["FailureBucketName"], **client)
         return cls(stack, Ledger.load(), table, bucket, failures, MeteredBucket(bucket))
 
     def list_fields(self, entities: Sequence[str]) -> list[str]:
         """The current fields of entities, in order of declaration, then the creation time."""
-        classes = {kind.__name__: kind for kind in self.declared().entities}
-        fields = (classes[entity].fields_ for entity in entities if entity in classes)
-        return list(dict.fromkeys([*(name for some in fields for name in some), "created_at"]))
+        classes = {entity.__name__: entity for entity in self.discover().entities}
+        fields = (
+            name for entity in entities if entity in classes for name in classes[entity].fields_
+        )
+        return list(dict.fromkeys([*fields, "created_at"]))
 
     @property
     def archive(self) -> ArchiveReader:
         """The archive, with counted reads."""
-        return ArchiveReader(self.metered)
+        return ArchiveReader(self.metered_bucket)
 
     @property
-    def touched(self) -> AccessCounts:
+    def reads(self) -> AccessCounts:
         """The counts of the reads so far."""
-        return self.metered.touched
+        return self.metered_bucket.reads
 
 
 @contextmanager
-def end_on_errors(command: str) -> Iterator[None]:
-    """End the command with a message and an exit code if an expected error occurs."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        end(f"archive {command} was broken off", INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of the output has closed it. Python must not fail when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(SOUND) from None
-    except _EXPECTED as error:
-        end(f"archive {command} could not run: {error}")
-
-
-def end(message: str, code: int = COULD_NOT_RUN) -> NoReturn:
-    """Print a message on stderr, and exit."""
-    typer.echo(message, err=True)
-    raise typer.Exit(code)
-
-
-def print_message(text: str) -> None:
-    """Print a message that is not part of the answer, on stderr."""
-    typer.echo(text, err=True)
-
-
-@contextmanager
-def show_progress(opened: ArchiveSession, what: str, total: int | None = None) -> Iterator[None]:
+def show_progress(session: ArchiveSession, title: str, total: int | None = None) -> Iterator[None]:
     """Show a bar for the objects that are read; nothing without a terminal."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.fields[touched]}"),
+        TextColumn("{task.fields[reads]}"),
         TimeElapsedColumn(),
     )
-    console = Console(stderr=True)
-    still = not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=still) as bar:
-        task = bar.add_task(what, total=total, touched="")
-        before = opened.touched.objects
+    with create_progress_bar(*columns) as bar:
+        task = bar.add_task(title, total=total, reads="")
+        before = session.reads.objects
 
-        def tell(touched: AccessCounts) -> None:
-            bar.update(task, completed=touched.objects - before, touched=str(touched))
+        def update_bar(reads: AccessCounts) -> None:
+            bar.update(task, completed=reads.objects - before, reads=str(reads))
 
-        opened.metered.tell = tell
+        session.metered_bucket.on_read = update_bar
         try:
             yield
         finally:
-            opened.metered.tell = lambda _: None
-
-
-_EXPECTED = (
-    OptionError,
-    StackError,
-    StateError,
-    QueryError,
-    DaichoError,
-    ClientError,
-    BotoCoreError,
-    OSError,
-)
+            session.metered_bucket.on_read = lambda _: None

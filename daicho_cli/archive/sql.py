@@ -12,6 +12,7 @@ import datetime as dt
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from daicho.archive.reader import Selection
 from daicho.storage import keys
@@ -32,8 +33,8 @@ class Statement:
 
 def select_rows(limit: int | None) -> str:
     """The default statement of a query: unchanged rows, in order of deletion."""
-    most = "" if limit is None else f" LIMIT {limit:d}"
-    return f"SELECT {', '.join(COLUMNS)} FROM {ROWS} ORDER BY deleted_at, seq{most}"  # noqa: S608
+    suffix = "" if limit is None else f" LIMIT {limit:d}"
+    return f"SELECT {', '.join(COLUMNS)} FROM {ROWS} ORDER BY deleted_at, seq{suffix}"  # noqa: S608
 
 
 def select_statement(
@@ -50,17 +51,17 @@ def select_statement(
     """
     where, parameters = _render_condition(selection, entities, without)
     # dt is included: grouping by the day of deletion costs nothing.
-    columns, home = ", ".join((*COLUMNS, "dt")), ".".join(map(_render_name, table))
-    selected = f"SELECT {columns} FROM {home} WHERE {where}"  # noqa: S608 - values are parameters
-    common = f"{ROWS} AS ({selected})"
+    columns, name = ", ".join((*COLUMNS, "dt")), ".".join(map(_render_name, table))
+    selection_sql = f"SELECT {columns} FROM {name} WHERE {where}"  # noqa: S608 - values are parameters
+    common = f"{ROWS} AS ({selection_sql})"
     if match := _RECURSIVE.match(sql):
-        whole = f"WITH RECURSIVE {common},{sql[match.end() :]}"
+        statement = f"WITH RECURSIVE {common},{sql[match.end() :]}"
     elif match := _WITH.match(sql):
-        whole = f"WITH {common},{sql[match.end() :]}"
+        statement = f"WITH {common},{sql[match.end() :]}"
     else:
-        whole = f"WITH {common} {sql}"
+        statement = f"WITH {common} {sql}"
     # The placeholders of these parameters precede everything else in the text.
-    return Statement(whole, parameters)
+    return Statement(statement, parameters)
 
 
 def _render_condition(
@@ -86,7 +87,7 @@ def _render_condition(
     if without:
         terms.append((f'"$path" NOT IN ({", ".join("?" * len(without))})', tuple(without)))
     conditions, values = zip(*terms, strict=True)
-    return " AND ".join(conditions), tuple(parameter for some in values for parameter in some)
+    return " AND ".join(conditions), tuple(chain.from_iterable(values))
 
 
 def _render_name(name: str) -> str:

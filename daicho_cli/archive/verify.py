@@ -15,19 +15,14 @@ from daicho.archive.reader import DayRange, Selection
 from daicho.archive.verification_report import KINDS, VerifyReport
 from daicho.archive.verifier import Verifier
 from daicho_cli.archive import options
-from daicho_cli.archive.options import LOCAL, Entities, OptionError, StackFile, Stage
-from daicho_cli.archive.session import (
-    FOUND,
-    SOUND,
-    ArchiveSession,
-    end_on_errors,
-    print_message,
-    show_progress,
-)
+from daicho_cli.archive.options import AsJson, Entities
+from daicho_cli.archive.session import ArchiveSession, show_progress
+from daicho_cli.options import LOCAL, OptionError, StackFile, Stage
+from daicho_cli.terminal import INCOMPLETE, SUCCESS, end_on_errors, print_message
 
 DAYS = 3
 MAX_DAYS = 3660
-SHOWN = 200
+MAX_PRINTED_FINDINGS = 200
 
 
 def verify(  # the command's options
@@ -39,34 +34,36 @@ def verify(  # the command's options
     until: Annotated[
         str | None, typer.Option(metavar="DAY", help="The last. Default: today (UTC).")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document, no table.")] = False,
+    as_json: AsJson = False,
     stage: Stage = None,
     stack: StackFile = LOCAL,
 ) -> None:
-    """Verify the archive of a period: each deletion has its row, once, and nothing else is there.
+    """Verify the archive of a period: each deletion has one row, and there are no other rows.
 
-    Finds gaps, overlaps, objects that are gone, that cannot be read or that nobody archived, rows
-    that were edited, doubled or put elsewhere, and deletions that are in no object. Exit code 0:
-    all is sound. 1: something was found; the table says where. 2: it could not run.
+    Finds gaps, overlaps, objects that are missing, unreadable or foreign, rows that were edited,
+    doubled or moved, and deletions that are in no object. Exit code 0: no findings. 1: there are
+    findings, which are listed. 2: it could not run.
     """
-    with end_on_errors("verify"):
-        opened = ArchiveSession.find(stage, stack)
-        days = _parse_days(since, until, opened.now().date())
-        names = options.parse_entities(opened.ledger, entity)
+    with end_on_errors("archive verify"):
+        session = ArchiveSession.find(stage, stack)
+        days = _parse_days(since, until, session.now().date())
+        names = options.parse_entities(session.ledger, entity)
         if not names:
             # Entities that are no longer declared can have archived objects too.
-            names = tuple(sorted({*opened.ledger.archived_types, *opened.archive.list_entities()}))
-        total = sum(1 for _ in opened.archive.list_selected(_check_range(names, days)))
-        with show_progress(opened, "verifying", total):
-            verifier = Verifier(opened.table, opened.archive, now=opened.now)
+            names = tuple(
+                sorted({*session.ledger.archived_types, *session.archive.list_entities()})
+            )
+        total = sum(1 for _ in session.archive.list_selected(_select_days(names, days)))
+        with show_progress(session, "verifying", total):
+            verifier = Verifier(session.table, session.archive, now=session.now)
             report = verifier.verify(days, names)
     if as_json:
         period = {"since": days.first.isoformat(), "until": days.last.isoformat()}
         typer.echo(json.dumps({**period, **report.to_json()}, indent=2, ensure_ascii=False))
     else:
-        _show(report, days)
-    print_message(f"read: {opened.touched}")
-    raise typer.Exit(SOUND if report.is_sound else FOUND)
+        _print_report(report, days)
+    print_message(f"read: {session.reads}")
+    raise typer.Exit(SUCCESS if report.is_sound else INCOMPLETE)
 
 
 def _parse_days(since: str | None, until: str | None, today: dt.date) -> DayRange:
@@ -77,9 +74,9 @@ def _parse_days(since: str | None, until: str | None, today: dt.date) -> DayRang
     if first is None:
         first = last - dt.timedelta(days=DAYS - 1)
     if first > last:
-        raise OptionError(f"--since {first} is behind --until {last}")
+        raise OptionError(f"--since {first} is after --until {last}")
     if (last - first).days >= MAX_DAYS:
-        raise OptionError(f"{first} to {last} are over {MAX_DAYS} days: verify them by parts")
+        raise OptionError(f"{first} to {last} are over {MAX_DAYS} days: verify them in parts")
     return DayRange(first, last)
 
 
@@ -90,46 +87,49 @@ def _parse_day(text: str | None, option: str) -> dt.date | None:
         day = dt.date.fromisoformat(text)
     except ValueError as error:
         raise OptionError(f"{option} {text!r} is no day: 2026-11-21") from error
-    options.clamp_to_retention(day, option)
+    options.check_year(day, option)
     return day
 
 
-def _check_range(entities: tuple[str, ...], days: DayRange) -> Selection:
+def _select_days(entities: tuple[str, ...], days: DayRange) -> Selection:
     """The partitions that are verified."""
     begin = dt.datetime.combine(days.first, dt.time(), dt.UTC)
     end = dt.datetime.combine(days.last, dt.time(), dt.UTC) + dt.timedelta(days=1)
     return Selection(entities, since=begin, until=end)
 
 
-def _show(report: VerifyReport, days: DayRange) -> None:
+def _print_report(report: VerifyReport, days: DayRange) -> None:
     if report.findings:
-        table = Table(title="Not as it should be", title_justify="left")
-        for column in ("what", "where", "detail"):
+        table = Table(title="Findings", title_justify="left")
+        for column in ("kind", "object", "detail"):
             table.add_column(column, overflow="fold")
-        for finding in report.findings[:SHOWN]:
+        for finding in report.findings[:MAX_PRINTED_FINDINGS]:
             table.add_row(finding.kind, Text(finding.name), Text(finding.detail))
         Console().print(table)
         for kind in dict.fromkeys(mismatch.kind for mismatch in report.findings):
             typer.echo(f"{kind}: {KINDS[kind]}")
-        if len(report.findings) > SHOWN:
-            typer.echo(f"… and {len(report.findings) - SHOWN:,} more (--json has them all)")
+        if len(report.findings) > MAX_PRINTED_FINDINGS:
+            typer.echo(
+                f"… and {len(report.findings) - MAX_PRINTED_FINDINGS:,} more (--json has them all)"
+            )
     counts = report.counts
     typer.echo(
         f"{days.first} to {days.last}: {counts.deletions:,} deletions, {counts.rows:,} rows in "
         f"{counts.objects:,} objects of {counts.chains:,} chains"
     )
-    for name, meaning in _OF_THEM.items():
+    for name, meaning in _MEANINGS.items():
         if count := getattr(counts, name):
             typer.echo(f"  {count:,} {meaning}")
     total = report.mismatches
     typer.echo("sound" if report.is_sound else f"{total:,} finding{'s' if total > 1 else ''}")
 
 
-_OF_THEM = {
-    "raw": "rows that the model could not read, kept as they are",
-    "redriven": "rows came by a redrive",
-    "there": "rows of batches that Lambda gave up were there already when they were redriven",
-    "sides": "rows lie beside their chain, by a redrive",
-    "forgotten": "rows were taken out for a tenant that is forgotten",
+_MEANINGS = {
+    "raw": "rows that the model could not read, archived unchanged",
+    "redriven": "rows were added by a redrive",
+    "there": "rows of batches that Lambda gave up were archived already when they were redriven",
+    "sides": "rows are in objects beside their chain, added by a redrive",
+    "forgotten": "rows were removed for a tenant that is forgotten",
     "under_way": "deletions of the last hour are not archived yet",
 }
+"""The counts of a report, as they are printed after the number."""

@@ -11,13 +11,14 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from daicho_cli.aws.stacks import StackError, read_local_stack, read_outputs
+from daicho_cli.aws.stacks import read_local_stack, read_outputs
+from daicho_cli.terminal import CommandError
 
 SECONDS_PER_CALL = 910
 """Longer than any function timeout. A lost call is not repeated: it may still run."""
 
 
-class CallError(Exception):
+class CallError(CommandError):
     """The function was not found, or did not complete."""
 
 
@@ -35,15 +36,13 @@ class LambdaInvoker:
         Without a stage it is the function of the local stack, from the file that `make up` wrote.
 
         Raises:
-            CallError: the stack does not exist, or has no such function.
+            StackError: the local stack does not exist.
+            CallError: the stack has no such function.
             ClientError, BotoCoreError: AWS does not answer the request.
         """
         if stage is not None:
             return cls(boto3.client("lambda", config=_make_config()), _get_output(stage, function))
-        try:
-            stack = read_local_stack(stack_file)
-        except StackError as error:
-            raise CallError(str(error)) from error
+        stack = read_local_stack(stack_file)
         name = stack.get("functions", {}).get(function.lower())
         if name is None:
             raise CallError(f"{stack_file} knows no function {function.lower()}: make up once more")

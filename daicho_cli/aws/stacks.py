@@ -12,11 +12,12 @@ from typing import Any
 import boto3
 
 from daicho_cli.project import ROOT
+from daicho_cli.terminal import CommandError
 
 STACK_FILE = ROOT / ".local" / "stack.json"
 
 
-class StackError(Exception):
+class StackError(CommandError):
     """The stack does not exist, or lacks something."""
 
 

@@ -1,26 +1,23 @@
-"""The progress of an export, in a file beside its output; an interrupted export continues there."""
+"""The progress of an export, in a file beside its output."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from daicho.storage.parallel_scan import ScanSegments
-
-FORM = 1
-
-
-class ChangedError(Exception):
-    """The existing files are not from an earlier run of this export."""
+from daicho_cli.checkpoint import CheckpointError, CheckpointFile, Progress
 
 
 @dataclass
-class State:
-    """``asked``: the request; ``end``: the length of the complete part of the output, in bytes."""
+class ExportProgress(Progress):
+    """The progress of an export. ``end``: the length of the complete part of the output, in bytes.
 
-    asked: dict[str, Any]
+    ``scanned``: the items that the scan has read, exported or not. ``units``: read units.
+    """
+
     segments: ScanSegments
     end: int = 0
     items: int = 0
@@ -28,37 +25,39 @@ class State:
     units: float = 0.0
     finished: bool = False
 
-    @staticmethod
-    def locate(output: Path) -> Path:
-        """The state's file."""
-        return output.with_name(f"{output.name}.export.json")
-
     @classmethod
-    def open(cls, output: Path, request: dict[str, Any], segments: int, *, anew: bool) -> State:
-        """The state of an earlier run, or a new one.
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """As in `Progress`."""
+        return cls(**{**values, "segments": ScanSegments.from_json(values["segments"])})
 
-        Raises:
-            ChangedError: the output is of another export, or has changed since the earlier run.
-        """
-        path = cls.locate(output)
-        if anew or not (path.exists() or output.exists()):
-            return cls(request, ScanSegments.start(segments))
-        if not path.exists():
-            raise ChangedError(f"{output} is there already, and no export of it was cut off")
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if content.pop("form") != FORM:
-            raise ChangedError(f"{path} is of another version of this command")
-        state = cls(**{**content, "segments": ScanSegments.from_json(content["segments"])})
-        if state.asked != request:
-            raise ChangedError(f"{output} is the output of an export of something else")
-        if (output.stat().st_size if output.exists() else 0) < state.end:
-            raise ChangedError(f"{output} has become shorter since its export was cut off")
-        return state
+    def to_json(self) -> dict[str, Any]:
+        """As in `Progress`."""
+        return {**super().to_json(), "segments": self.segments.to_json()}
 
-    def save(self, output: Path) -> None:
-        """Write the state to its file; a crash leaves the previous state."""
-        path = self.locate(output)
-        draft = path.with_name(f"{path.name}.draft")
-        content = {"form": FORM, **vars(self), "segments": self.segments.to_json()}
-        draft.write_text(json.dumps(content) + "\n", encoding="utf-8")
-        draft.replace(path)
+
+def render_checkpoint_path(output: Path) -> Path:
+    """The file with the progress of the export into ``output``."""
+    return output.with_name(f"{output.name}.export.json")
+
+
+def open_checkpoint(
+    output: Path, request: Mapping[str, Any], segments: int, *, restart: bool = False
+) -> CheckpointFile[ExportProgress]:
+    """The checkpoint of an earlier export into ``output``, or a new one.
+
+    ``restart`` ignores the existing files.
+
+    Raises:
+        CheckpointError: ``output`` is no output of this request, or has become shorter.
+    """
+    path, identity = render_checkpoint_path(output), {"asked": request}
+    start = ExportProgress(ScanSegments.start(segments))
+    if restart:
+        return CheckpointFile(path, identity, start)
+    if output.exists() and not path.exists():
+        raise CheckpointError(f"{output} exists already, and is not the output of an export")
+    mismatch = f"{output} is the output of an export of something else"
+    checkpoint = CheckpointFile.open(path, identity, start, mismatch=mismatch)
+    if (output.stat().st_size if output.exists() else 0) < checkpoint.progress.end:
+        raise CheckpointError(f"{output} has become shorter since its export was interrupted")
+    return checkpoint

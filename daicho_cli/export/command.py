@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from daicho.errors import StoreError
 from daicho.query.section_reader import SectionReader, SectionsRead
@@ -16,16 +15,26 @@ from daicho.query.version_history import read_pointed_contents
 from daicho.runtime.clock import utc_now
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage.attributes import Image
-from daicho.storage.keys import TENANT
 from daicho.storage.parallel_scan import ScanRound
 from daicho_cli.aws.connection import Connection
-from daicho_cli.aws.stacks import STACK_FILE, StackError
-from daicho_cli.export.checkpoint import ChangedError, State
+from daicho_cli.checkpoint import CheckpointError
+from daicho_cli.export.checkpoint import ExportProgress, open_checkpoint
 from daicho_cli.export.exporter import ExportedPage, Exporter
 from daicho_cli.export.item_lines import ExportSelection, LineMaker
-from daicho_cli.project import discover_project, load_ledger
+from daicho_cli.options import (
+    LOCAL,
+    Endpoint,
+    OptionError,
+    StackFile,
+    TableName,
+    check_tenant,
+    find_entity,
+)
+from daicho_cli.project import load_ledger
+from daicho_cli.terminal import INTERRUPTED, CommandError, create_progress_bar, end_command
 
-INTERRUPTED = 130
+FAILED = 1
+"""Exit code: nothing was exported, or not all."""
 
 
 def export(  # noqa: PLR0913, PLR0917  # the command's options
@@ -38,11 +47,9 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
         bool,
         typer.Option("--raw", help="DynamoDB's own JSON; without --entity, derived items too."),
     ] = False,
-    table: Annotated[str | None, typer.Option(help="Default: the local stack's.")] = None,
-    endpoint: Annotated[str | None, typer.Option(help="Of a DynamoDB that is not AWS's.")] = None,
-    stack: Annotated[
-        Path, typer.Option(help="What names the default table.", show_default=".local/stack.json")
-    ] = STACK_FILE,
+    table: TableName = None,
+    endpoint: Endpoint = None,
+    stack: StackFile = LOCAL,
     rate: Annotated[float | None, typer.Option(min=1, help="Read units a second at most.")] = None,
     at_once: Annotated[
         int, typer.Option(min=1, max=64, help="Segments at once at most; throttled, it is fewer.")
@@ -65,61 +72,91 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
 ) -> None:
     """Export items into FILE, a line each.
 
-    An export that was cut off goes on where it was when it is called again; no line is lost or
-    doubled. What is written while it runs may be in it or not: it is no snapshot.
+    If an export is interrupted, the same command continues it: no line is lost or doubled. An item
+    that is written meanwhile may be in the export or not: it is no snapshot.
     """
-    if replica and consistent:
-        _exit_process("an index is never strongly consistent: --replica or --consistent, not both")
-    source = "Replica" if replica else None
-    chosen = ExportSelection(tenant, _parse_entities(entity or []), raw, consistent, source)
-    if tenant is not None and not TENANT.fullmatch(tenant):
-        _exit_process(
-            f"{tenant!r} is no tenant that a token could name: a-z, 0-9 and -, at most 63"
-        )
     try:
+        selection = _parse_selection(tenant, entity or [], raw, consistent, replica)
         connection = Connection.find(table, endpoint, stack)
-        opened = connection.open(at_once, attempts=1)  # the scan itself retries and adapts
-    except StackError as error:
-        _exit_process(str(error))
+        exporter = _open_exporter(
+            file, connection, selection, at_once, segments, RateLimiter(rate), again
+        )
+    except CommandError as error:
+        end_command(str(error), FAILED)
+    progress = exporter.checkpoint.progress
+    if progress.finished:
+        typer.echo(
+            f"{file} was exported before: {progress.items:,} items. --again does it once more."
+        )
+        return
+    try:
+        _run_with_progress_bar(exporter)
+    except (OSError, StoreError) as error:
+        end_command(
+            f"{error}\nStopped after {progress.items:,} items. The same command continues from "
+            "there.",
+            FAILED,
+        )
+    except KeyboardInterrupt:
+        end_command("\nStopped. The same command continues from here.", INTERRUPTED)
+    typer.echo(
+        f"{file}: {progress.items:,} items of {progress.scanned:,}, "
+        f"{progress.units:,.1f} read units"
+    )
+
+
+def _parse_selection(
+    tenant: str | None, entities: list[str], raw: bool, consistent: bool, replica: bool
+) -> ExportSelection:
+    if replica and consistent:
+        raise OptionError(
+            "an index is never strongly consistent: --replica or --consistent, not both"
+        )
+    check_tenant(tenant)
+    names = tuple(sorted({find_entity(name).__name__ for name in entities}))
+    return ExportSelection(tenant, names, raw, consistent, "Replica" if replica else None)
+
+
+def _open_exporter(
+    file: Path,
+    connection: Connection,
+    selection: ExportSelection,
+    at_once: int,
+    segments: int,
+    pace: RateLimiter,
+    restart: bool,
+) -> Exporter:
+    table = connection.open(at_once, attempts=1)  # the scan itself retries and adapts
     request = {
         "endpoint": connection.endpoint or "aws",
         "table": connection.table,
-        "tenant": tenant,
-        "entities": list(chosen.entities),
-        "raw": raw,
-        **({"index": source} if source else {}),
+        "tenant": selection.tenant,
+        "entities": list(selection.entities),
+        "raw": selection.raw,
+        **({"index": selection.index} if selection.index else {}),
     }
     try:
-        state = State.open(file, request, segments, anew=again)
-    except ChangedError as error:
-        _exit_process(f"{error}; --again begins anew, and overwrites it")
-    if state.finished:
-        typer.echo(f"{file} was exported before: {state.items:,} items. --again does it once more.")
-        return
+        checkpoint = open_checkpoint(file, request, segments, restart=restart)
+    except CheckpointError as error:
+        raise CheckpointError(f"{error}; --again starts again, and overwrites it") from error
     ledger = load_ledger()
-    pointed = partial(read_pointed_contents, opened, ledger)
-    joined = partial(_join_names, SectionReader(opened))
-    lines = LineMaker(chosen, ledger, lambda: int(utc_now().timestamp()), pointed, joined)
-    exporter = Exporter(file, state, lines, opened, at_once, RateLimiter(rate))
-    try:
-        _run(exporter)
-    except (OSError, StoreError) as error:
-        _exit_process(
-            f"{error}\nStopped after {state.items:,} items. The same command goes on from there."
-        )
-    except KeyboardInterrupt:
-        typer.echo("\nStopped. The same command goes on from here.", err=True)
-        raise typer.Exit(INTERRUPTED) from None
-    typer.echo(f"{file}: {state.items:,} items of {state.scanned:,}, {state.units:,.1f} read units")
+    lines = LineMaker(
+        selection,
+        ledger,
+        lambda: int(utc_now().timestamp()),
+        partial(read_pointed_contents, table, ledger),
+        partial(_join_sections, SectionReader(table)),
+    )
+    return Exporter(file, checkpoint, lines, table, at_once, pace)
 
 
-def _join_names(reader: SectionReader, head: Image, entity: str) -> dict[str, Any] | None:
+def _join_sections(reader: SectionReader, head: Image, entity: str) -> dict[str, Any] | None:
     """The sections of a document, which are separate items."""
     document = reader.read_document(head, entity)
     return document.get_values() if isinstance(document, SectionsRead) else None
 
 
-def _run(exporter: Exporter) -> None:
+def _run_with_progress_bar(exporter: Exporter) -> None:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -129,32 +166,18 @@ def _run(exporter: Exporter) -> None:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    whole = exporter.state.segments.total
+    total = exporter.checkpoint.progress.segments.total
 
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(exporter.output.name, total=whole, items=0, units=0.0, at_once=0)
+    with create_progress_bar(*columns) as bar:
+        task = bar.add_task(exporter.output.name, total=total, items=0, units=0.0, at_once=0)
 
-        def progress(state: State, scan_round: ScanRound[ExportedPage]) -> None:
-            ended = whole - len(state.segments.starts)
+        def update_bar(progress: ExportProgress, scan_round: ScanRound[ExportedPage]) -> None:
             bar.update(
                 task,
-                completed=ended,
-                items=state.items,
-                units=state.units,
+                completed=total - len(progress.segments.starts),
+                items=progress.items,
+                units=progress.units,
                 at_once=scan_round.at_once,
             )
 
-        exporter.run(progress)
-
-
-def _parse_entities(names: list[str]) -> tuple[str, ...]:
-    choices = sorted(entity.__name__ for entity in discover_project().entities)
-    for name in names:
-        if name not in choices:
-            _exit_process(f"no entity is called {name}; there are {', '.join(choices)}")
-    return tuple(sorted(set(names)))
-
-
-def _exit_process(message: str) -> NoReturn:
-    typer.echo(message, err=True)
-    raise typer.Exit(1)
+        exporter.run(update_bar)

@@ -1,4 +1,4 @@
-"""One export: rounds of a parallel scan, with the state saved after each round."""
+"""One export: rounds of a parallel scan, with a checkpoint after each round."""
 
 from __future__ import annotations
 
@@ -13,67 +13,71 @@ from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.parallel_scan import ParallelScan, ScanRound
 from daicho.storage.protocols import ScansItems
-from daicho_cli.export.checkpoint import State
+from daicho_cli.checkpoint import CheckpointFile
+from daicho_cli.export.checkpoint import ExportProgress
 from daicho_cli.export.item_lines import LineMaker
 
 RETRY_S = 120.0
 """The longest time without any answer of the table, in seconds."""
 ExportedPage = tuple[int, bytes]
-Progress = Callable[[State, ScanRound[ExportedPage]], None]
+OnProgress = Callable[[ExportProgress, ScanRound[ExportedPage]], None]
 
 
 @dataclass
 class Exporter:
     """Writes lines to one file.
 
-    It writes the lines first, and then the state. After an interruption, the next run truncates the
-    output to the end that the state records, and writes the lines after it again.
+    It writes the lines first, and then the checkpoint. After an interruption, the next run
+    truncates the output to the end that the checkpoint records, and writes the lines after it
+    again.
     """
 
     output: Path
-    state: State
+    checkpoint: CheckpointFile[ExportProgress]
     lines: LineMaker
     store: ScansItems
-    most: int = 8
+    at_once: int = 8
     pace: RateLimiter = field(default_factory=lambda: RateLimiter(None))
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
-    def run(self, progress: Progress = lambda _state, _round: None) -> State:
+    def run(self, on_progress: OnProgress = lambda _progress, _round: None) -> ExportProgress:
         """Export the remaining items.
 
         Raises:
             UnavailableError: the table has not answered for two minutes; the next run continues.
             RefusedError: DynamoDB refuses the request permanently.
         """
-        state, answered = self.state, self.clock()
-        scan = ParallelScan(self.store, self.lines.chosen.scan, self.lines, self.most, self.pace)
+        progress, last_answer = self.checkpoint.progress, self.clock()
+        scan = ParallelScan(
+            self.store, self.lines.selection.scan, self.lines, self.at_once, self.pace
+        )
         self.output.parent.mkdir(parents=True, exist_ok=True)
-        state.save(self.output)
+        self.checkpoint.save(progress)
         with self.output.open("ab") as file:
-            file.truncate(state.end)
+            file.truncate(progress.end)
 
-            def done(scan_round: ScanRound[ExportedPage]) -> None:
-                nonlocal answered
+            def save_round(scan_round: ScanRound[ExportedPage]) -> None:
+                nonlocal last_answer
                 if scan_round.made:
-                    answered = self.clock()
+                    last_answer = self.clock()
                 for items, text in scan_round.made:
-                    state.items += items
+                    progress.items += items
                     file.write(text)
-                state.scanned += scan_round.scanned
-                state.units += scan_round.units
+                progress.scanned += scan_round.scanned
+                progress.units += scan_round.units
                 file.flush()
                 os.fsync(file.fileno())
-                state.end = file.tell()
-                state.save(self.output)
-                progress(state, scan_round)
+                progress.end = file.tell()
+                self.checkpoint.save(progress)
+                on_progress(progress, scan_round)
 
-            def remaining() -> float:
-                return answered + RETRY_S - self.clock()
+            def measure_remaining() -> float:
+                return last_answer + RETRY_S - self.clock()
 
-            patience = RetryBudget(remaining, reserve=0, sleep=self.sleep)
-            if not scan.run(state.segments, patience, done):
+            patience = RetryBudget(measure_remaining, reserve=0, sleep=self.sleep)
+            if not scan.run(progress.segments, patience, save_round):
                 raise UnavailableError(f"no answer for {RETRY_S:.0f} s")
-        state.finished = True
-        state.save(self.output)
-        return state
+        progress.finished = True
+        self.checkpoint.save(progress)
+        return progress

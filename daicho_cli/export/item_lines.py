@@ -42,16 +42,15 @@ class ExportSelection:
             conditions.append("begins_with(PK, :tenant)")
             values[":tenant"] = {"S": keys.render_prefix(self.tenant)}
         if self.entities:
-            listed = {f":e{n}": {"S": name} for n, name in enumerate(self.entities)}
-            conditions.append(f"#type IN ({', '.join(listed)})")
-            values |= listed
+            placeholders = {f":e{n}": {"S": name} for n, name in enumerate(self.entities)}
+            conditions.append(f"#type IN ({', '.join(placeholders)})")
+            values |= placeholders
         elif not self.raw:
             conditions.append("attribute_exists(#type)")
         if any("#type" in condition for condition in conditions):
             names["#type"] = "type"
-        filtered = " AND ".join(conditions) or None
         return Scan(
-            filter=filtered,
+            filter=" AND ".join(conditions) or None,
             names=names,
             values=values,
             consistent=self.consistent,
@@ -63,19 +62,20 @@ class ExportSelection:
 class LineMaker:
     """Converts pages into lines. ``now``: the time in epoch seconds, which decides expiry.
 
-    ``pointed`` replaces items that only point at their content by that content. ``joined`` finds
-    the sections of an item that is split; it gives None if the item does not exist any more.
+    ``read_contents`` replaces items that only point at their content by that content.
+    ``join_sections`` reads the sections of an item that is split; it returns None if the item does
+    not exist any more.
     """
 
-    chosen: ExportSelection
+    selection: ExportSelection
     ledger: Ledger
     now: Callable[[], int]
-    pointed: Callable[[Mapping[ItemKey, Image]], Mapping[ItemKey, Image]] = dict
-    joined: Callable[[Image, str], Mapping[str, Any] | None] = lambda _item, _entity: None
+    read_contents: Callable[[Mapping[ItemKey, Image]], Mapping[ItemKey, Image]] = dict
+    join_sections: Callable[[Image, str], Mapping[str, Any] | None] = lambda _item, _entity: None
 
     def __call__(self, page: ItemPage) -> tuple[int, bytes]:
         """The number of exported items of a page, and their lines."""
-        if self.chosen.raw:
+        if self.selection.raw:
             values = [{"Item": item} for item in page.items]
         else:
             now = self.now()
@@ -83,21 +83,21 @@ class LineMaker:
             # A version has no type, and has a key of its own.
             values = [
                 self._to_line({**living[key], **item, "PK": living[key]["PK"]})
-                for key, item in self.pointed(living).items()
+                for key, item in self.read_contents(living).items()
             ]
         texts = (json.dumps(value, ensure_ascii=False, default=_encode_binary) for value in values)
         return len(values), "".join(f"{text}\n" for text in texts).encode(errors="surrogatepass")
 
     def _to_line(self, item: Image) -> dict[str, Any]:
         entity = item["type"]["S"]
-        kinds = self._read_kinds(entity)
+        kinds = self._get_kinds(entity)
         fields = {
             name: _to_value(attributes.from_value(value), kinds.get(name, ""))
             for name, value in item.items()
             if name not in (*_OURS, MANIFEST) and not name.startswith(("GSI", "_"))
         }
-        if MANIFEST in item and (split := self._to_split_line(entity)):
-            fields[split] = self.joined(item, entity)
+        if MANIFEST in item and (split := self._get_split_field(entity)):
+            fields[split] = self.join_sections(item, entity)
         return {
             "tenant": keys.parse(item["PK"]["S"])[0],
             "type": entity,
@@ -105,15 +105,15 @@ class LineMaker:
             "item": fields,
         }
 
-    def _to_split_line(self, entity: str) -> str | None:
-        """The field of an entity that is split."""
+    def _get_split_field(self, entity: str) -> str | None:
+        """The field of an entity that is stored in sections; None if it has none."""
         return (
             self.ledger.current_generation(entity).plan.split
             if entity in self.ledger.entities
             else None
         )
 
-    def _read_kinds(self, entity: str) -> Mapping[str, str]:
+    def _get_kinds(self, entity: str) -> Mapping[str, str]:
         try:
             return self.ledger.current_generation(entity).plan.fields
         except UnknownEntityError:

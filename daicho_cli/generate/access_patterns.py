@@ -22,9 +22,10 @@ from daicho.plan import (
     SearchPlan,
 )
 from daicho.storage.item_key import ItemKey
-from daicho_cli.generate.line_counts import README, update_sizes
+from daicho_cli.generate.generated_file import Check, write_or_check
+from daicho_cli.generate.line_counts import README, render_readme
 from daicho_cli.generate.route_queries import list_queries
-from daicho_cli.project import DOCS, discover_project, load_ledger, write_or_check
+from daicho_cli.project import DOCS
 
 HEAD = """# Access patterns
 
@@ -41,7 +42,7 @@ COLUMNS = ("route", "question", "index", "key", "reads")
 
 Row = tuple[str, ...]
 
-ADMINISTERED: Mapping[str, tuple[ItemKey, str]] = {
+ADMIN_READS: Mapping[str, tuple[ItemKey, str]] = {
     "Tenant.DELETE": (
         build_closed_mark_key("t"),
         "1, then one transaction of two writes; again: 2",
@@ -52,18 +53,14 @@ ADMINISTERED: Mapping[str, tuple[ItemKey, str]] = {
 
 
 def docs(
-    check: Annotated[
-        bool, typer.Option("--check", help="Only compare with the file: exit code 1.")
-    ] = False,
+    check: Check = False,
     path: Annotated[
         Path, typer.Option(help="The file to write.", show_default="docs/access-patterns.md")
     ] = DOCS / "access-patterns.md",
 ) -> None:
-    """Write the table of access patterns, and how many lines each system is in the README's."""
-    text = render_access_patterns(discover_project(), load_ledger())
-    write_or_check(path, text, check=check, make="make docs")
-    shown = update_sizes(README.read_text(encoding="utf-8"))
-    write_or_check(README, shown, check=check, make="make docs")
+    """Write the table of access patterns, and the number of lines of each system in the README."""
+    write_or_check(path, render_access_patterns, check=check, make="make docs")
+    write_or_check(README, render_readme, check=check, make="make docs")
 
 
 def render_access_patterns(daicho: Daicho, ledger: Ledger) -> str:
@@ -93,7 +90,7 @@ def render_access_patterns(daicho: Daicho, ledger: Ledger) -> str:
         for variant in operation.variants:
             route = f"`{operation.method} {operation.path}`"
             question = f"{variant.summary} (role `{operation.role}`): `{variant.name}`"
-            key, reads = ADMINISTERED[variant.name]
+            key, reads = ADMIN_READS[variant.name]
             row = (route, question, "table", f"PK `{key.pk}`, SK `{key.sk}`", reads)
             sections.setdefault(operation.tag, []).append(row)
     pages = [HEAD]
@@ -117,7 +114,7 @@ def _describe_entity(name: str, daicho: Daicho, ledger: Ledger) -> tuple[str, st
     specs = daicho.get_entity(entity).fields_.values()
     copies = {str(spec.target) for spec in specs if spec.role == "copied"}
     checked = sum(spec.must_exist for spec in specs)
-    return _Described(ledger.current_generation(entity).plan, len(copies), checked).row(rest)
+    return _EntityRow(ledger.current_generation(entity).plan, len(copies), checked).describe(rest)
 
 
 def _render_table(rows: list[Row]) -> Iterator[str]:
@@ -126,12 +123,12 @@ def _render_table(rows: list[Row]) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class _Described:
+class _EntityRow:
     plan: EntityPlan
     copies: int
     checked: int
 
-    def row(self, rest: str) -> tuple[str, str, str]:
+    def describe(self, rest: str) -> tuple[str, str, str]:
         """Index, key and reads; ``rest`` is a verb, or a declaration and its query mode."""
         name, _, mode = rest.partition(".")
         key = self.plan.key
@@ -139,135 +136,160 @@ class _Described:
             number = "its" if isinstance(key.shards, str) else key.shards
             shards = "" if key.shards is None else f", merged over {number} shards"
             least = "" if key.shards is None else ", 1 a shard at least"
-            return "table", f"PK `{self._partition()}`{shards}", f"1 for 4 KB of the page{least}"
+            return (
+                "table",
+                f"PK `{self._render_partition()}`{shards}",
+                f"1 for 4 KB of the page{least}",
+            )
         if name == "key" and mode == "under":
             return (
                 "table",
-                f"PK `{self._partition()}`, SK begins with whole components of `{self._sort()}`",
+                f"PK `{self._render_partition()}`, "
+                f"SK begins with whole components of `{self._render_sort()}`",
                 "1 for 4 KB of the page",
             )
         if name == "key" and mode == "inverse":
             far = "#".join(f"{{{field}}}" for field in key.sort)
             return "GSI1", f"GSI1PK `t#{self.plan.name}#{far}`", "½ for 4 KB of the page"
         if self.plan.versions and name == "versions":
-            return self._versions(mode)
+            return self._describe_versions(mode)
         if self.plan.versions == "pointer" and name == "GET":
-            return "table", f"{self._history()}, the last", "1"
-        declared: tuple[Any, ...] = (
+            return "table", f"{self._render_history()}, the last", "1"
+        declarations: tuple[Any, ...] = (
             *self.plan.searches,
             *self.plan.listings,
             *self.plan.aggregates,
             *self.plan.counters,
         )
-        declaration = next((plan for plan in declared if plan.name == name), None)
+        declaration = next((plan for plan in declarations if plan.name == name), None)
         match declaration:
             case SearchPlan():
-                return self._search(declaration)
+                return self._describe_search(declaration)
             case ListingPlan():
-                return self._listing(declaration)
+                return self._describe_listing(declaration)
             case AggregatePlan():
-                return self._ranking(declaration) if mode == "top" else self._figure(declaration)
+                return (
+                    self._describe_ranking(declaration)
+                    if mode == "top"
+                    else self._describe_total(declaration)
+                )
             case CounterPlan():
-                return self._top(declaration) if mode == "top" else self._adding(declaration)
-        return "table", f"PK `{self._partition()}`, SK `{self._sort()}`", self._verb(name)
+                return (
+                    self._describe_counter_ranking(declaration)
+                    if mode == "top"
+                    else self._describe_counter(declaration)
+                )
+        return (
+            "table",
+            f"PK `{self._render_partition()}`, SK `{self._render_sort()}`",
+            self._describe_reads(name),
+        )
 
-    def _partition(self) -> str:
+    def _render_partition(self) -> str:
         key = self.plan.key
         parts = [f"{{{field}}}" for field in key.partition]
         shard = [] if key.shards is None else ["{shard}"]
         return "#".join(["t", self.plan.name, *parts, *shard])
 
-    def _sort(self) -> str:
+    def _render_sort(self) -> str:
         return "#".join(f"{{{field}}}" for field in self.plan.key.sort) or "-"
 
-    def _versions(self, mode: str) -> tuple[str, str, str]:
+    def _describe_versions(self, mode: str) -> tuple[str, str, str]:
         match mode:
             case "at":
-                return "table", f"{self._history()}, SK `{{version}}`", "1"
+                return "table", f"{self._render_history()}, SK `{{version}}`", "1"
             case "restore":
-                reads = f"1, and {self._verb('PATCH')}"
-                return "table", f"{self._history()}, SK `{{version}}`", reads
+                reads = f"1, and {self._describe_reads('PATCH')}"
+                return "table", f"{self._render_history()}, SK `{{version}}`", reads
             case "forget":
-                return "table", f"{self._history()}, from the first", "1 for 4 KB that is removed"
+                return (
+                    "table",
+                    f"{self._render_history()}, from the first",
+                    "1 for 4 KB that is removed",
+                )
             case _:
-                return "table", f"{self._history()}, backward", "1 for 4 KB of the page"
+                return "table", f"{self._render_history()}, backward", "1 for 4 KB of the page"
 
-    def _history(self) -> str:
-        head = self._partition().replace("#", "#@", 1)
-        return f"PK `{head}#{self._sort()}`"
+    def _render_history(self) -> str:
+        head = self._render_partition().replace("#", "#@", 1)
+        return f"PK `{head}#{self._render_sort()}`"
 
-    def _search(self, search: SearchPlan) -> tuple[str, str, str]:
+    def _describe_search(self, search: SearchPlan) -> tuple[str, str, str]:
         shards = f", of 0 or 1 also its shard of {search.shards}" if search.shards > 1 else ""
         lengths = ", ".join(map(str, search.steps))
-        for what in ("digits", "kana"):
-            if more_of := sorted(set(getattr(search, what)) - set(search.steps)):
-                lengths += f" (of {what} {', '.join(map(str, more_of))} too)"
+        for script in ("digits", "kana"):
+            if more := sorted(set(getattr(search, script)) - set(search.steps)):
+                lengths += f" (of {script} {', '.join(map(str, more))} too)"
         names = "".join(
             f"; names of PK `t#{link.entity}`, members in `{link.listing}`"
             for link in search.through
         )
-        more = ", 1 for 4 KB of names" if names else ""
+        name_reads = ", 1 for 4 KB of names" if names else ""
         grams = f"grams of {lengths} code points{shards}"
         return (
             "GSI2",
-            f"GSI2PK `{self._head(search)}#{{gram}}`; {grams}{names}",
-            f"2 a page for the keys, ½ an item{more}",
+            f"GSI2PK `{self._render_head(search)}#{{gram}}`; {grams}{names}",
+            f"2 a page for the keys, ½ an item{name_reads}",
         )
 
-    def _listing(self, listing: ListingPlan) -> tuple[str, str, str]:
+    def _describe_listing(self, listing: ListingPlan) -> tuple[str, str, str]:
         where = listing.where
         only = f" where {where.field} is {' or '.join(where.one_of)}" if where else ""
         order = " and ".join(listing.order).replace("_", " ")
         spread = listing.shards > 1
         return (
             "GSI2",
-            f"GSI2PK `{self._parts(self._head(listing), listing.partition)}"
+            f"GSI2PK `{self._render_parts(self._render_head(listing), listing.partition)}"
             f"{'#{shard}' if spread else ''}`{only}, by {order} descending"
             f"{f', merged over {listing.shards} shards' if spread else ''}",
             f"2 a page for the keys, ½ an item{_render_copies(listing)}",
         )
 
-    def _ranking(self, aggregate: AggregatePlan) -> tuple[str, str, str]:
-        partition = self._parts(self._head(aggregate), aggregate.within)
+    def _describe_ranking(self, aggregate: AggregatePlan) -> tuple[str, str, str]:
+        partition = self._render_parts(self._render_head(aggregate), aggregate.within)
         shards, spread = aggregate.shards, ""
         if shards > 1:
             partition, spread = f"{partition}#{{shard}}", f", merged over {shards} shards"
         reads = f"{2 * shards} a page; live: 3 a member"
         return "GSI3", f"GSI3PK `{partition}`{spread}, by total descending", reads
 
-    def _figure(self, aggregate: AggregatePlan) -> tuple[str, str, str]:
-        head = self._head(aggregate).replace("#", "#+", 1)
-        partition = self._parts(head, (*aggregate.within, *aggregate.by))
+    def _describe_total(self, aggregate: AggregatePlan) -> tuple[str, str, str]:
+        head = self._render_head(aggregate).replace("#", "#+", 1)
+        partition = self._render_parts(head, (*aggregate.within, *aggregate.by))
         rank = "; a rank counts in GSI3: 1 for 50 before it" if aggregate.ranked else ""
         return "table", f"PK `{partition}`, SK `total`", f"½; live: 3{rank}"
 
-    def _adding(self, counter: CounterPlan) -> tuple[str, str, str]:
+    def _describe_counter(self, counter: CounterPlan) -> tuple[str, str, str]:
         by = "#".join(f"{{{part.field}}}" for part in counter.by) or "-"
-        key = f"PK `{self._slot(counter)}`, SK `{by}`"
+        key = f"PK `{self._render_slot(counter)}`, SK `{by}`"
         return "table", key, "½ in 10 s for the number of slots: one write in one of them"
 
-    def _top(self, counter: CounterPlan) -> tuple[str, str, str]:
-        index, key, _ = self._ranking(counter.tally)
-        return index, f"{key}; live: PK `{self._slot(counter)}`", "2 a page; live: 1, and 1 a slot"
+    def _describe_counter_ranking(self, counter: CounterPlan) -> tuple[str, str, str]:
+        index, key, _ = self._describe_ranking(counter.tally)
+        return (
+            index,
+            f"{key}; live: PK `{self._render_slot(counter)}`",
+            "2 a page; live: 1, and 1 a slot",
+        )
 
-    def _slot(self, counter: CounterPlan) -> str:
+    def _render_slot(self, counter: CounterPlan) -> str:
         head = f"t#*{self.plan.name}.{counter.name}#{counter.since}"
-        return f"{self._parts(head, counter.within)}#{{slot}}"
+        return f"{self._render_parts(head, counter.within)}#{{slot}}"
 
-    def _head(self, declared: SearchPlan | ListingPlan | AggregatePlan) -> str:
-        return f"t#{self.plan.name}.{declared.name}#{declared.since}"
+    def _render_head(self, declaration: SearchPlan | ListingPlan | AggregatePlan) -> str:
+        return f"t#{self.plan.name}.{declaration.name}#{declaration.since}"
 
     @staticmethod
-    def _parts(head: str, parts: tuple[Part, ...]) -> str:
-        shown = [
+    def _render_parts(head: str, parts: tuple[Part, ...]) -> str:
+        components = [
             f"{{{part.bucket or ('folded' if part.folded else 'each')} of {part.field}}}"
             if part.bucket or part.folded or part.each
             else f"{{{part.field}}}"
             for part in parts
         ]
-        return "#".join([head, *shown])
+        return "#".join([head, *components])
 
-    def _verb(self, verb: str) -> str:
+    def _describe_reads(self, verb: str) -> str:
         copied = f", but {self.copies} for what it copies" if self.copies else ""
         if self.plan.versions and verb not in ("GET", "key"):
             new = {"POST": "2", "PUT": "1, where there is none 2"}.get(verb, "1")

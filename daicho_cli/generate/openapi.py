@@ -8,20 +8,25 @@ from typing import Annotated
 
 import typer
 
-from daicho_cli.project import DOCS, discover_project, load_ledger, write_or_check
+from daicho.declare.registry import Daicho
+from daicho.plan import Ledger
+from daicho_cli.generate.generated_file import Check, write_or_check
+from daicho_cli.project import DOCS
 
 
 def openapi(
-    check: Annotated[
-        bool, typer.Option("--check", help="Only compare with the file: exit code 1.")
-    ] = False,
+    check: Check = False,
     path: Annotated[
         Path, typer.Option(help="The file to write.", show_default="docs/openapi.json")
     ] = DOCS / "openapi.json",
 ) -> None:
     """Write the OpenAPI description of all routes."""
-    from daicho.web.openapi.document import describe_api as described  # noqa: PLC0415  # half a second
+    write_or_check(path, render_openapi, check=check, make="make openapi")
 
-    document = described(discover_project(), load_ledger())
-    text = json.dumps(document, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
-    write_or_check(path, text, check=check, make="make openapi")
+
+def render_openapi(daicho: Daicho, ledger: Ledger) -> str:
+    """The description as JSON."""
+    from daicho.web.openapi.document import describe_api  # noqa: PLC0415  # takes half a second
+
+    document = describe_api(daicho, ledger)
+    return json.dumps(document, indent=2, ensure_ascii=False, sort_keys=True) + "\n"

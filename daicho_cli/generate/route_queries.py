@@ -10,7 +10,7 @@ from typing import Any
 
 from daicho.declare.entity import EntityMeta
 
-WAYS = ("all", "inverse", "top", "under")
+QUERY_MODES = ("all", "inverse", "top", "under")
 
 
 def list_queries(function: Callable[..., Any]) -> list[str]:
@@ -33,17 +33,17 @@ def _collect(function: Callable[..., Any], queries: dict[str, None], seen: set[o
     tree.body[0].decorator_list = []  # type: ignore[attr-defined]
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
-        for name in _named(node, scope, called):
+        for name in _list_named(node, scope, called):
             queries.setdefault(name)
         if isinstance(node, ast.Name) and inspect.isfunction(scope.get(node.id)):
             other = scope[node.id]
-            if _package(other) == _package(function):
+            if _get_package(other) == _get_package(function):
                 _collect(other, queries, seen)
 
 
-def _named(node: ast.AST, scope: dict[str, Any], called: set[int]) -> Iterator[str]:
+def _list_named(node: ast.AST, scope: dict[str, Any], called: set[int]) -> Iterator[str]:
     match node:
-        case ast.Attribute(ast.Attribute(ast.Name(entity), name), mode) if mode in WAYS:
+        case ast.Attribute(ast.Attribute(ast.Name(entity), name), mode) if mode in QUERY_MODES:
             if _declares(scope.get(entity), name):
                 yield f"{entity}.{name}.{mode}"
         case ast.Attribute(ast.Name(entity), name) if id(node) in called:
@@ -53,7 +53,7 @@ def _named(node: ast.AST, scope: dict[str, Any], called: set[int]) -> Iterator[s
             yield f"{entity}.write"
 
 
-def _package(function: Callable[..., Any]) -> str:
+def _get_package(function: Callable[..., Any]) -> str:
     return function.__module__.rpartition(".")[0]
 
 

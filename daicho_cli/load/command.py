@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from daicho.declare.entity import Entity
 from daicho.errors import StoreError, TenantClosed
@@ -16,17 +15,28 @@ from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage import keys
-from daicho.storage.keys import TENANT
 from daicho_cli.aws.connection import Connection
-from daicho_cli.aws.stacks import STACK_FILE, StackError
+from daicho_cli.checkpoint import CheckpointError
 from daicho_cli.load.batch_writer import BatchWriter
-from daicho_cli.load.checkpoint import ChangedError, LoadTarget, State
+from daicho_cli.load.checkpoint import LoadProgress, LoadTarget, open_checkpoint
 from daicho_cli.load.loader import Loader, read_rejected
 from daicho_cli.load.row_preparer import RowPreparer
 from daicho_cli.load.row_reader import is_array
+from daicho_cli.options import (
+    LOCAL,
+    Endpoint,
+    OptionError,
+    StackFile,
+    TableName,
+    check_tenant,
+    find_entity,
+)
 from daicho_cli.project import discover_project
+from daicho_cli.terminal import CommandError, create_progress_bar, end_command, print_message
 
-SHOWN_REJECTS = 10
+FAILED, ROWS_REJECTED = 1, 3
+"""Exit codes: nothing was loaded, or not all; all was loaded but the rejected rows."""
+MAX_PRINTED_ROWS = 10
 
 
 def load(  # noqa: PLR0913, PLR0917  # the command's options
@@ -34,65 +44,84 @@ def load(  # noqa: PLR0913, PLR0917  # the command's options
     file: Annotated[
         Path, typer.Argument(help="A JSON array or NDJSON.", exists=True, dir_okay=False)
     ],
-    tenant: Annotated[str, typer.Option(help="Whose items they become.")],
-    table: Annotated[str | None, typer.Option(help="Default: the local stack's.")] = None,
-    endpoint: Annotated[str | None, typer.Option(help="Of a DynamoDB that is not AWS's.")] = None,
-    stack: Annotated[
-        Path, typer.Option(help="What names the default table.", show_default=".local/stack.json")
-    ] = STACK_FILE,
+    tenant: Annotated[str, typer.Option(help="The tenant that the items will belong to.")],
+    table: TableName = None,
+    endpoint: Endpoint = None,
+    stack: StackFile = LOCAL,
     rate: Annotated[float | None, typer.Option(min=1, help="Items a second at most.")] = None,
-    writers: Annotated[int, typer.Option(min=1, max=64, help="Batches at once.")] = 4,
+    writers: Annotated[
+        int, typer.Option(min=1, max=64, help="Batches that are written in parallel.")
+    ] = 4,
     again: Annotated[
-        bool, typer.Option("--again", help="Begin anew, whatever was loaded before.")
+        bool, typer.Option("--again", help="Start again from the first row of the file.")
     ] = False,
 ) -> None:
     """Load the rows of FILE as items of ENTITY.
 
-    An item that is there already is replaced. A load that was cut off goes on where it was when
-    it is called again. Rows that the entity refuses are put aside in FILE.rejected.ndjson, the
-    rest is loaded; the exit code is then 3.
+    A row whose key exists already replaces that item. If a load is interrupted, the same command
+    continues it. Rows that the entity rejects are written to FILE.rejected.ndjson, and all other
+    rows are loaded; the exit code is then 3.
     """
-    kind = _get_entity(entity)
-    _check_tenant(tenant)
-    if kind.versioned_ == "pointer":
-        _exit_process(
-            f"{entity} is versioned by pointer: its items are written through the API alone"
-        )
     try:
+        entity_class = _find_loadable_entity(entity)
+        check_tenant(tenant)
         connection = Connection.find(table, endpoint, stack)
-        opened = connection.open(writers)
-    except StackError as error:
-        _exit_process(str(error))
-    target = LoadTarget(connection.endpoint or "aws", connection.table, tenant, entity)
-    state_file = target.render_state_path(file)
+        loader = _open_loader(entity_class, file, tenant, connection, rate, writers, again)
+    except CommandError as error:
+        end_command(str(error), FAILED)
+    progress = loader.checkpoint.progress
+    if progress.finished:
+        typer.echo(
+            f"{file} was loaded before: {_format_counts(progress)}. --again loads it once more."
+        )
+        raise typer.Exit(ROWS_REJECTED if progress.rejected else 0)
     try:
-        state = State.open(state_file, file, keys.render_instant(utc_now()), anew=again)
-    except ChangedError as error:
-        _exit_process(f"{error}; --again begins anew")
-    if state.finished:
-        typer.echo(f"{file} was loaded before: {_format_count(state)}. --again loads it once more.")
-        raise typer.Exit(3 if state.rejected else 0)
-    preparer = RowPreparer(
-        opened, discover_project().check_locked(Ledger.load()), tenant, kind, state
-    )
-    loader = Loader(
-        file, state_file, state, preparer, BatchWriter(opened, writers, RateLimiter(rate))
-    )
-    try:
-        _run(loader)
+        _run_with_progress_bar(loader)
     except TenantClosed as error:
-        _exit_process(str(error))
+        end_command(str(error), FAILED)
     except StoreError as error:
-        _exit_process(
-            f"{error}\nStopped at line {state.line}. The same command goes on from there."
+        end_command(
+            f"{error}\nStopped at line {progress.line}. The same command continues from there.",
+            FAILED,
         )
     _print_report(loader)
 
 
-def _run(loader: Loader) -> None:
-    whole = loader.source.stat().st_size
+def _find_loadable_entity(name: str) -> type[Entity]:
+    entity = find_entity(name)
+    if entity.versioned_ == "pointer":
+        raise OptionError(
+            f"{name} is versioned by pointer: its items are written through the API alone"
+        )
+    return entity
+
+
+def _open_loader(
+    entity: type[Entity],
+    file: Path,
+    tenant: str,
+    connection: Connection,
+    rate: float | None,
+    writers: int,
+    restart: bool,
+) -> Loader:
+    table = connection.open(writers)
+    target = LoadTarget(connection.endpoint or "aws", connection.table, tenant, entity.__name__)
+    path, now = target.render_checkpoint_path(file), keys.render_instant(utc_now())
+    try:
+        checkpoint = open_checkpoint(path, file, now, restart=restart)
+    except CheckpointError as error:
+        raise CheckpointError(f"{error}; --again starts again") from error
+    ledger = discover_project().check_locked(Ledger.load())
+    preparer = RowPreparer(table, ledger, tenant, entity, checkpoint.progress)
+    return Loader(file, checkpoint, preparer, BatchWriter(table, writers, RateLimiter(rate)))
+
+
+def _run_with_progress_bar(loader: Loader) -> None:
+    length = loader.source.stat().st_size
     if is_array(loader.source):
-        whole = len(loader.source.read_text(encoding="utf-8", errors="surrogateescape"))
+        # Positions in an array are characters, not bytes.
+        length = len(loader.source.read_text(encoding="utf-8", errors="surrogateescape"))
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -100,47 +129,26 @@ def _run(loader: Loader) -> None:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(loader.source.name, total=whole, loaded=loader.state.loaded)
+    with create_progress_bar(*columns) as bar:
+        loaded = loader.checkpoint.progress.loaded
+        task = bar.add_task(loader.source.name, total=length, loaded=loaded)
         loader.run(lambda loaded, end: bar.update(task, completed=end, loaded=loaded))
 
 
 def _print_report(loader: Loader) -> None:
-    state = loader.state
-    typer.echo(f"{loader.source}: {_format_count(state)}")
-    if not state.rejected:
+    progress = loader.checkpoint.progress
+    typer.echo(f"{loader.source}: {_format_counts(progress)}")
+    if not progress.rejected:
         return
-    for entry in islice(read_rejected(loader.rejects), SHOWN_REJECTS):
+    for entry in islice(read_rejected(loader.rejected_file), MAX_PRINTED_ROWS):
         error = entry["error"]
-        where = f"{error['field']}: " if error["field"] else ""
-        typer.echo(f"  line {entry['line']}: {where}{error['detail']}", err=True)
-    if state.rejected > SHOWN_REJECTS:
-        typer.echo(f"  and {state.rejected - SHOWN_REJECTS:,} more", err=True)
-    typer.echo(f"put aside in {loader.rejects}", err=True)
-    raise typer.Exit(3)
+        field = f"{error['field']}: " if error["field"] else ""
+        print_message(f"  line {entry['line']}: {field}{error['detail']}")
+    if progress.rejected > MAX_PRINTED_ROWS:
+        print_message(f"  and {progress.rejected - MAX_PRINTED_ROWS:,} more")
+    end_command(f"the rejected rows are in {loader.rejected_file}", ROWS_REJECTED)
 
 
-def _format_count(state: State) -> str:
-    rejected = f", {state.rejected:,} rejected" if state.rejected else ""
-    return f"{state.loaded:,} items loaded{rejected}"
-
-
-def _get_entity(name: str) -> type[Entity]:
-    daicho = discover_project()
-    try:
-        return daicho.get_entity(name)
-    except KeyError:
-        choices = ", ".join(sorted(entity.__name__ for entity in daicho.entities))
-        _exit_process(f"no entity is called {name}; there are {choices}")
-
-
-def _check_tenant(tenant: str) -> None:
-    if not TENANT.fullmatch(tenant):
-        _exit_process(
-            f"{tenant!r} is no tenant that a token could name: a-z, 0-9 and -, at most 63"
-        )
-
-
-def _exit_process(message: str) -> NoReturn:
-    typer.echo(message, err=True)
-    raise typer.Exit(1)
+def _format_counts(progress: LoadProgress) -> str:
+    rejected = f", {progress.rejected:,} rejected" if progress.rejected else ""
+    return f"{progress.loaded:,} items loaded{rejected}"

@@ -1,4 +1,4 @@
-"""One load: blocks of rows, with the state saved after each block."""
+"""One load: blocks of rows, with a checkpoint after each block."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from daicho.storage.attributes import Image
+from daicho_cli.checkpoint import CheckpointFile
 from daicho_cli.load.batch_writer import BatchWriter
-from daicho_cli.load.checkpoint import State
+from daicho_cli.load.checkpoint import LoadProgress
 from daicho_cli.load.row_preparer import RejectedError, RowPreparer
 from daicho_cli.load.row_reader import NumberedRow, read_rows
 
 BLOCK_ROWS = 2_500
-Progress = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 
 
 @dataclass
@@ -24,45 +25,46 @@ class Loader:
     """Loads a file. After an interruption it writes the last block again, with equal items."""
 
     source: Path
-    state_file: Path
-    state: State
+    checkpoint: CheckpointFile[LoadProgress]
     preparer: RowPreparer
     batches: BatchWriter
     block_rows: int = BLOCK_ROWS
 
     @property
-    def rejects(self) -> Path:
+    def rejected_file(self) -> Path:
         """The file for the rows that cannot be loaded."""
         return self.source.with_name(f"{self.source.name}.rejected.ndjson")
 
-    def run(self, progress: Progress = lambda _loaded, _end: None) -> State:
-        """Load the remaining rows; ``progress`` receives the number of rows and the file position.
+    def run(self, on_progress: OnProgress = lambda _loaded, _end: None) -> LoadProgress:
+        """Load the remaining rows.
+
+        ``on_progress`` receives the number of loaded rows and the position in the file.
 
         Raises:
             TenantClosed: the tenant was deleted, before or during the load.
         """
-        state = self.state
+        progress = self.checkpoint.progress
         self.preparer.check_open()
-        state.save(
-            self.state_file
-        )  # after an interruption in the first block, the seed of the ids must exist
-        self._forget_later_rejects()
-        rows = read_rows(self.source, state.end, state.line)
+        # Also before the first block: if it is interrupted, the next run needs the same seed for
+        # the ids.
+        self.checkpoint.save(progress)
+        self._remove_later_rejects()
+        rows = read_rows(self.source, progress.end, progress.line)
         while block := list(islice(rows, self.block_rows)):
             images, rejected = self._prepare_rows(block)
             self.preparer.check_open()
-            loaded, begin = state.loaded, state.end
-            for written in self.batches.write(images):
-                loaded += written
-                progress(loaded, begin)
-            self._put_aside(rejected)
-            state.loaded += len(images)
-            state.end, state.line = block[-1].end, block[-1].end_line
-            state.save(self.state_file)
-            progress(state.loaded, state.end)
-        state.finished = True
-        state.save(self.state_file)
-        return state
+            loaded, block_start = progress.loaded, progress.end
+            for batch_size in self.batches.write(images):
+                loaded += batch_size
+                on_progress(loaded, block_start)
+            self._append_rejected(rejected)
+            progress.loaded += len(images)
+            progress.end, progress.line = block[-1].end, block[-1].end_line
+            self.checkpoint.save(progress)
+            on_progress(progress.loaded, progress.end)
+        progress.finished = True
+        self.checkpoint.save(progress)
+        return progress
 
     def _prepare_rows(
         self, block: list[NumberedRow]
@@ -78,22 +80,24 @@ class Loader:
                 rejected.append({"line": row.line, "error": problem, "row": content})
         return images, rejected
 
-    def _put_aside(self, rejected: list[dict[str, object]]) -> None:
+    def _append_rejected(self, rejected: list[dict[str, object]]) -> None:
         if not rejected:
             return
-        with self.rejects.open("ab") as file:
+        progress = self.checkpoint.progress
+        with self.rejected_file.open("ab") as file:
             for entry in rejected:
                 file.write(json.dumps(entry, ensure_ascii=True).encode() + b"\n")
-            self.state.rejected_bytes = file.tell()
-        self.state.rejected += len(rejected)
+            progress.rejected_bytes = file.tell()
+        progress.rejected += len(rejected)
 
-    def _forget_later_rejects(self) -> None:
-        """Remove the rejected rows of the interrupted block; the next run adds them again."""
-        if self.state.rejected_bytes and self.rejects.exists():
-            with self.rejects.open("r+b") as file:
-                file.truncate(self.state.rejected_bytes)
-        elif not self.state.rejected:
-            self.rejects.unlink(missing_ok=True)
+    def _remove_later_rejects(self) -> None:
+        """Remove the rejected rows of the interrupted block; this run adds them again."""
+        progress = self.checkpoint.progress
+        if progress.rejected_bytes and self.rejected_file.exists():
+            with self.rejected_file.open("r+b") as file:
+                file.truncate(progress.rejected_bytes)
+        elif not progress.rejected:
+            self.rejected_file.unlink(missing_ok=True)
 
 
 def read_rejected(path: Path) -> Iterator[dict[str, Any]]:

@@ -21,10 +21,10 @@ from daicho.query.version_history import VersionHistory
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.table import Table
 from daicho.write.item_writer import ItemWriter
-from daicho_cli.load.checkpoint import State
+from daicho_cli.load.checkpoint import LoadProgress
 from daicho_cli.load.row_reader import NumberedRow
 
-MAX_REMEMBERED = 100_000
+MAX_CACHED_ITEMS = 100_000
 CREATED_AT: TypeAdapter[dt.datetime] = TypeAdapter(dt.datetime)
 
 
@@ -47,18 +47,18 @@ class RowPreparer:
     ledger: Ledger
     tenant: str
     entity: type[Entity]
-    state: State
+    progress: LoadProgress
     _writer: ItemWriter = field(init=False)
     _started: dt.datetime = field(init=False)
 
     def __post_init__(self) -> None:
-        started = self._started = dt.datetime.fromisoformat(self.state.started)
-        places = _CachingKeyResolver(self.table, self.ledger, self.tenant, lambda: started)
+        started = self._started = dt.datetime.fromisoformat(self.progress.started)
+        resolver = _CachingKeyResolver(self.table, self.ledger, self.tenant, lambda: started)
         history = VersionHistory(
-            self.table, self.ledger, self.tenant, places, lambda: int(started.timestamp())
+            self.table, self.ledger, self.tenant, resolver, lambda: int(started.timestamp())
         )
         self._writer = ItemWriter(
-            self.ledger, self.tenant, places, self.table, lambda: started, history
+            self.ledger, self.tenant, resolver, self.table, lambda: started, history
         )
 
     def check_open(self) -> None:
@@ -79,12 +79,12 @@ class RowPreparer:
         if row.values is None:
             raise RejectedError(row.problem)
         values = dict(row.values)
-        created = self._read_created(values.pop("created_at", None))
+        created = self._parse_created_at(values.pop("created_at", None))
         for name, spec in self.entity.fields_.items():
             if spec.role == "copied" and name in values:
                 raise RejectedError(f"is copied from {spec.source}: leave it out", name)
             if name not in values and spec.role == "uid":
-                values[name] = self._build_item(row.line, name)
+                values[name] = self._build_id(row.line, name)
             elif name not in values and spec.factory is now:
                 values[name] = self._started
         try:
@@ -96,23 +96,23 @@ class RowPreparer:
         except Refusal as error:
             raise RejectedError(error.detail, error.field) from error
 
-    def _read_created(self, given: Any) -> dt.datetime:
-        if given is None:
+    def _parse_created_at(self, value: Any) -> dt.datetime:
+        if value is None:
             return self._started
         try:
-            moment = CREATED_AT.validate_python(given)
+            created_at = CREATED_AT.validate_python(value)
         except ValidationError as error:
             raise RejectedError(error.errors()[0]["msg"], "created_at") from error
-        if moment.tzinfo is None:
+        if created_at.tzinfo is None:
             raise RejectedError("an instant needs a time zone", "created_at")
-        return moment
+        return created_at
 
-    def _build_item(self, line: int, name: str) -> str:
+    def _build_id(self, line: int, name: str) -> str:
         """An id that is unique to this load and equal each time the load reads the row."""
-        seed = f"{self.state.id}:{line}:{name}".encode()
+        seed = f"{self.progress.id}:{line}:{name}".encode()
         random = hashlib.blake2b(seed, digest_size=10).digest()
-        moment = int(self._started.timestamp() * 1000).to_bytes(6, "big")
-        return str(ULID(moment + random)).lower()
+        milliseconds = int(self._started.timestamp() * 1000).to_bytes(6, "big")
+        return str(ULID(milliseconds + random)).lower()
 
 
 class _CachingKeyResolver(KeyResolver):
@@ -122,16 +122,16 @@ class _CachingKeyResolver(KeyResolver):
         self, table: Table, ledger: Ledger, tenant: str, clock: Callable[[], dt.datetime]
     ) -> None:
         super().__init__(table, ledger, tenant, clock)
-        self._seen: dict[tuple[FieldSpec | None, str], Image | None] = {}
+        self._cache: dict[tuple[FieldSpec | None, str], Image | None] = {}
 
     def find_referenced(self, spec: FieldSpec, value: AttributeValue) -> Image | None:
-        """Only the copied value of an item: a load refers to many items."""
+        """Find an item, reduced to the copied field: the cache holds many items."""
         key = (spec.source, str(value))
-        if key not in self._seen:
-            if len(self._seen) >= MAX_REMEMBERED:
-                self._seen.clear()
+        if key not in self._cache:
+            if len(self._cache) >= MAX_CACHED_ITEMS:
+                self._cache.clear()
             image = super().find_referenced(spec, value)
             name = spec.source.name if spec.source else ""
-            kept = image and {name: image[name] for name in (name,) if name in image}
-            self._seen[key] = kept
-        return self._seen[key]
+            copied = image and {name: image[name] for name in (name,) if name in image}
+            self._cache[key] = copied
+        return self._cache[key]

@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from daicho.redrive.redrive import MAX_RECOUNTS
-
-Said = dict[str, Any]
-
-
-class Report(Protocol):
-    """The printed values of a redrive."""
-
-    applied: int
-    already_done: int
-    uncertain: int
-    claims: list[Said]
-    discarded: list[Said]
-    recount: list[Said]
+from daicho_cli.redrive.report import Answer, RedriveTotals
 
 
-def show(report: Report, *, applied: bool) -> None:
+def print_report(totals: RedriveTotals, *, applied: bool) -> None:
     """Print a table for each kind of remaining work, and a summary line."""
     console = Console()
     for title, columns, rows in (
-        ("Set aside", _CLAIMS, [_format_claim(claim) for claim in report.claims]),
-        ("Discarded by Lambda", _BATCHES, [_format_batch(batch) for batch in report.discarded]),
+        ("Quarantined", _CLAIMS, [_format_claim(claim) for claim in totals.claims]),
+        ("Discarded by Lambda", _BATCHES, [_format_batch(batch) for batch in totals.discarded]),
         (
-            "To be recounted: nobody can know",
+            "Tallies to recount: these records may or may not be counted",
             _TALLIES,
-            [_format_tally(tally) for tally in report.recount],
+            [_format_tally(tally) for tally in totals.recount],
         ),
     ):
         if rows:
@@ -43,7 +29,7 @@ def show(report: Report, *, applied: bool) -> None:
             for row in rows:
                 table.add_row(*map(Text, row))  # plain text: brackets in a key are no markup
             console.print(table)
-    console.print(_summarise(report, applied=applied), highlight=False)
+    console.print(_summarise(totals, applied=applied), highlight=False)
 
 
 _CLAIMS = ("state", "entity", "item", "error", "since", "record")
@@ -51,7 +37,7 @@ _BATCHES = ("records", "discarded for", "since", "left for", "object")
 _TALLIES = ("tally", "undecided records", "since")
 
 
-def _format_claim(claim: Said) -> tuple[str, ...]:
+def _format_claim(claim: Answer) -> tuple[str, ...]:
     number = claim["seq"].rpartition("#")[2].lstrip("0")
     error = claim["error"]
     return (
@@ -64,7 +50,7 @@ def _format_claim(claim: Said) -> tuple[str, ...]:
     )
 
 
-def _format_batch(batch: Said) -> tuple[str, ...]:
+def _format_batch(batch: Answer) -> tuple[str, ...]:
     return (
         str(batch.get("records", "?")),
         batch.get("condition", "?"),
@@ -74,29 +60,29 @@ def _format_batch(batch: Said) -> tuple[str, ...]:
     )
 
 
-def _format_tally(tally: Said) -> tuple[str, ...]:
+def _format_tally(tally: Answer) -> tuple[str, ...]:
     return (tally["tally"], str(len(tally["numbers"])), _format_instant(tally["since"]))
 
 
-def _summarise(report: Report, *, applied: bool) -> str:
+def _summarise(totals: RedriveTotals, *, applied: bool) -> str:
     parts = []
     if applied:
-        parts.append(f"{report.applied:,} applied")
-        if report.already_done:
-            parts.append(f"{report.already_done:,} were done already")
-        if report.uncertain:
-            parts.append(f"{report.uncertain:,} of them could not be counted")
-    more = " or more" if len(report.recount) >= MAX_RECOUNTS else ""
-    left = [
-        f"{len(some):,}{more if some is report.recount else ''} {what}"
-        for some, what in (
-            (report.claims, "records"),
-            (report.discarded, "discarded batches"),
-            (report.recount, "tallies to recount"),
+        parts.append(f"{totals.applied:,} applied")
+        if totals.already_done:
+            parts.append(f"{totals.already_done:,} were done already")
+        if totals.uncertain:
+            parts.append(f"{totals.uncertain:,} of them could not be counted")
+    more = " or more" if len(totals.recount) >= MAX_RECOUNTS else ""
+    counts = [
+        f"{len(entries):,}{more if entries is totals.recount else ''} {name}"
+        for entries, name in (
+            (totals.claims, "records"),
+            (totals.discarded, "discarded batches"),
+            (totals.recount, "tallies to recount"),
         )
-        if some
+        if entries
     ]
-    parts.append(f"left: {', '.join(left)}" if left else "nothing is left")
+    parts.append(f"left: {', '.join(counts)}" if counts else "nothing is left")
     return "; ".join(parts)
 
 

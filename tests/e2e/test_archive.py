@@ -228,7 +228,7 @@ def test_an_object_that_is_cut_or_gone_is_found_and_named(site: Site) -> None:
         ]
         asked = site.archive("query", "-o", "json")
         assert asked.code == 1
-        assert f"passed over: {name}" in asked.err
+        assert f"skipped: {name}" in asked.err
         s3.delete_object(Bucket=bucket, Key=name)
         assert site.archive("verify").code == 1
     finally:

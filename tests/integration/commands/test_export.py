@@ -24,7 +24,7 @@ from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage.attributes import Image, to_image
 from daicho.storage.requests import ItemPage, Scan
 from daicho.storage.table import Table
-from daicho_cli.export.checkpoint import State
+from daicho_cli.export.checkpoint import open_checkpoint, render_checkpoint_path
 from daicho_cli.export.exporter import RETRY_S, Exporter
 from daicho_cli.export.item_lines import ExportSelection, LineMaker
 from daicho_cli.main import app
@@ -199,7 +199,7 @@ def test_it_does_not_take_another_file_for_its_own(
     file.write_text("mine")
     result = daicho(file)
     assert result.exit_code == 1
-    assert "is there already" in result.output
+    assert "exists already" in result.output
     assert file.read_text() == "mine"
     assert daicho(file, "--again").exit_code == 0
     before = file.read_bytes()
@@ -211,7 +211,7 @@ def test_it_does_not_take_another_file_for_its_own(
     file.write_bytes(before[:-1])
     assert "has become shorter" in daicho(file).output
     assert "no entity is called Sing" in daicho(tmp_path / "x", "--entity", "Sing").output
-    assert "is no tenant" in daicho(tmp_path / "x", "--tenant", "A B").output
+    assert "at most 63 characters" in daicho(tmp_path / "x", "--tenant", "A B").output
 
 
 class Cut(BaseException):
@@ -234,9 +234,9 @@ class Faulty:
 def exporter(
     file: Path, store: Faulty, *, most: int = 1, sleep: Callable[[float], None] = lambda _: None
 ) -> Exporter:
-    state = State.open(file, {"of": "acme"}, 5, anew=False)
+    checkpoint = open_checkpoint(file, {"of": "acme"}, 5)
     lines_of = LineMaker(ExportSelection("acme", ("Song",)), Ledger.load(), lambda: NOW)
-    return Exporter(file, state, lines_of, store, most, RateLimiter(None), sleep=sleep)
+    return Exporter(file, checkpoint, lines_of, store, most, RateLimiter(None), sleep=sleep)
 
 
 @pytest.mark.parametrize("most", [1, 4])
@@ -278,7 +278,7 @@ def test_a_table_that_never_answers_ends_it_and_the_next_run_goes_on(
     with pytest.raises(UnavailableError):
         stopped.run()
     assert now[0] >= RETRY_S
-    assert 0 < stopped.state.scanned < 80
+    assert 0 < stopped.checkpoint.progress.scanned < 80
     state = exporter(file, Faulty(table, lambda _: None)).run()
     assert (state.items, state.finished) == (20, True)
     assert ids(file) == sorted(songs("acme", 20))
@@ -307,7 +307,7 @@ def test_a_killed_export_goes_on(
     until = time.monotonic() + 120
 
     def scanned() -> int:
-        state = State.locate(file)
+        state = render_checkpoint_path(file)
         return int(json.loads(state.read_text())["scanned"]) if state.exists() else 0
 
     while not scanned() and time.monotonic() < until and process.poll() is None:

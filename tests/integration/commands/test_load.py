@@ -23,8 +23,9 @@ from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage.attributes import Image
 from daicho.storage.requests import to_key_image
 from daicho.storage.table import Table
+from daicho_cli.checkpoint import CheckpointError
 from daicho_cli.load.batch_writer import BatchWriter, interleave_by_partition
-from daicho_cli.load.checkpoint import ChangedError, LoadTarget, State
+from daicho_cli.load.checkpoint import LoadTarget, open_checkpoint
 from daicho_cli.load.loader import Loader
 from daicho_cli.load.row_preparer import RowPreparer
 from daicho_cli.load.row_reader import read_rows
@@ -159,12 +160,10 @@ class Cutting(Table):
 
 
 def loader(table: Table, file: Path, entity: Any, *, block: int = 100) -> Loader:
-    state_file = LoadTarget("test", table.name, "acme", entity.__name__).render_state_path(file)
-    state = State.open(state_file, file, NOON)
-    preparer = RowPreparer(table, Ledger.load(), "acme", entity, state)
-    return Loader(
-        file, state_file, state, preparer, BatchWriter(table, 1, RateLimiter(None)), block
-    )
+    target = LoadTarget("test", table.name, "acme", entity.__name__)
+    checkpoint = open_checkpoint(target.render_checkpoint_path(file), file, NOON)
+    preparer = RowPreparer(table, Ledger.load(), "acme", entity, checkpoint.progress)
+    return Loader(file, checkpoint, preparer, BatchWriter(table, 1, RateLimiter(None)), block)
 
 
 @pytest.mark.parametrize("cut_after", range(9))
@@ -193,21 +192,21 @@ def test_a_load_that_was_cut_off_goes_on(
 
 
 SLOWER = """
-from daicho_cli.load.checkpoint import State
+from daicho_cli.checkpoint import CheckpointFile
 from daicho_cli.main import app
 from daicho.runtime.rate_limit import RateLimiter
 
-save = State.save
+save = CheckpointFile.save
 
-def saved(state, path):
-    save(state, path)
-    if state.loaded:
+def saved(checkpoint, progress):
+    save(checkpoint, progress)
+    if progress.loaded:
         RateLimiter.wait = wait
 
 def wait(pace, items):
     pace.sleep(items)
 
-State.save = saved
+CheckpointFile.save = saved
 app()
 """
 """The command, which after its first block is in no danger of ending before it is killed."""
@@ -263,22 +262,23 @@ def test_twice_is_once_and_a_changed_file_is_noticed(
     assert stored(dynamodb, table_name)["1"]["name"] == {"S": "Two"}
 
 
-def test_a_state_of_another_target_is_another_state(tmp_path: Path) -> None:
+def test_each_target_has_a_checkpoint_of_its_own(tmp_path: Path) -> None:
     file = written(tmp_path / "a.ndjson", [])
     names = {
-        LoadTarget(endpoint, table, tenant, entity).render_state_path(file)
+        LoadTarget(endpoint, table, tenant, entity).render_checkpoint_path(file)
         for endpoint in "ab"
         for table in "ab"
         for tenant in "ab"
         for entity in "ab"
     }
     assert len(names) == 16
-    state = State.open(next(iter(names)), file, NOON)
-    state.save(next(iter(names)))
-    assert State.open(next(iter(names)), file, "later") == state
+    path = next(iter(names))
+    checkpoint = open_checkpoint(path, file, NOON)
+    checkpoint.save(checkpoint.progress)
+    assert open_checkpoint(path, file, "later") == checkpoint
     file.write_text("{}")
-    with pytest.raises(ChangedError):
-        State.open(next(iter(names)), file, NOON)
+    with pytest.raises(CheckpointError):
+        open_checkpoint(path, file, NOON)
 
 
 def test_what_is_copied_is_read_once(
@@ -317,7 +317,7 @@ def test_what_dynamodb_leaves_undone_stops_the_load(
     monkeypatch.setattr(Table, "batch_write", leave)
     result = daicho("Artist", written(tmp_path / "a.ndjson", [{"name": "n"}]))
     assert result.exit_code == 1
-    assert "goes on from there" in result.output
+    assert "continues from there" in result.output
 
 
 def test_an_unknown_entity_is_named_with_those_there_are(daicho: Run, tmp_path: Path) -> None:

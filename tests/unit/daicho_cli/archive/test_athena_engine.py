@@ -163,7 +163,7 @@ def test_an_object_that_it_breaks_off_at_is_named_and_the_rest_is_shown(
     result = made.run("query", "--engine", "athena", "-o", "json")
     assert result.exit_code == 1
     for name in engine.stumbles:
-        assert f"passed over: {name}: HIVE_CURSOR_ERROR" in result.stderr
+        assert f"skipped: {name}: HIVE_CURSOR_ERROR" in result.stderr
     assert [row["item"]["id"] for row in json.loads(result.stdout)] == ["4"]
     assert len(engine.asked) == 3
     assert "scanned 300 bytes" in result.stderr  # all three attempts are paid
@@ -172,7 +172,7 @@ def test_an_object_that_it_breaks_off_at_is_named_and_the_rest_is_shown(
 def test_a_statement_that_it_does_not_take_is_said(made: Commanded, engine: Engine) -> None:
     result = made.run("query", "--engine", "athena", "--sql", "SELECT nothing FROM archive")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "Athena broke off: SYNTAX_ERROR" in result.stderr
+    assert "Athena failed: SYNTAX_ERROR" in result.stderr
     assert len(engine.asked) == 1
 
 
@@ -205,7 +205,7 @@ def test_lines_that_are_no_rows_are_said(made: Commanded, engine: Engine) -> Non
     result = made.run("query", "--engine", "athena", "-o", "json")
     assert result.exit_code == 1
     assert json.loads(result.stdout) == []
-    assert "1 lines are no rows: daicho archive verify names their objects" in result.stderr
+    assert "1 lines are not JSON: daicho archive verify names their objects" in result.stderr
 
 
 COLUMNS = ("tenant", "entity", "gen", "deleted_at", "seq", "raw", "item")

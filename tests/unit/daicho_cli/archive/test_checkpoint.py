@@ -1,4 +1,4 @@
-"""The file that says how far a command has come, and the counts of two calls."""
+"""The checkpoint of a restore, and the counts of two calls."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from daicho_cli.archive.checkpoint import State, StateError, sum_counts
+from daicho_cli.archive.checkpoint import ArchiveProgress, open_checkpoint, sum_counts
+from daicho_cli.checkpoint import CheckpointError
 
 
-def test_a_state_of_another_call_is_refused(tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_request_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "state.json"
-    State.open(file, "restore", {"tenant": "t"}).save("c", {"restored": 1})
-    assert State.open(file, "restore", {"tenant": "t"}).done == {"restored": 1}
-    with pytest.raises(StateError, match="something else"):
-        State.open(file, "restore", {"tenant": "u"})
+    open_checkpoint(file, "restore", {"tenant": "t"}).save(ArchiveProgress("c", {"restored": 1}))
+    assert capsys.readouterr().err == ""
+    checkpoint = open_checkpoint(file, "restore", {"tenant": "t"})
+    assert checkpoint.progress == ArchiveProgress("c", {"restored": 1})
+    assert capsys.readouterr().err == f"continues after c, from {file}\n"
+    with pytest.raises(CheckpointError, match="another request"):
+        open_checkpoint(file, "restore", {"tenant": "u"})
 
 
 def test_counts_of_two_calls_are_one() -> None:

@@ -23,7 +23,7 @@ def old(made: Commanded) -> None:
 def test_it_is_dry_unless_told(made: Commanded) -> None:
     result = made.run("forget", "--tenant", "t")
     assert result.exit_code == 1
-    assert "t: 3 rows of 2 objects would be taken out, and 0 older versions" in result.stdout
+    assert "t: 3 rows of 2 objects would be removed, and 0 older versions" in result.stdout
     assert result.stdout.endswith("Nothing was removed: --apply does it.\n")
     assert made.kept.numbers() == [1, 2, 3, 4]
     assert made.run("forget", "--tenant", "nobody").exit_code == 0
@@ -34,7 +34,7 @@ def test_a_tenant_goes_and_the_rest_stays(made: Commanded) -> None:
     assert made.failures.create("done/x", body({"shard": "s", "record": raw(7, "t")}), {})
     result = made.run("forget", "--tenant", "t", "--apply")
     assert result.exit_code == 0
-    assert "t: 3 rows of 2 objects taken out, and 2 older versions" in result.stdout
+    assert "t: 3 rows of 2 objects removed, and 2 older versions" in result.stdout
     assert "of the failure bucket 1 records of 1 objects" in result.stdout
     assert result.stdout.endswith("nothing of t is left\n")
     assert made.kept.numbers() == [3]
@@ -58,7 +58,7 @@ def test_younger_objects_go_when_their_time_has_come(made: Commanded) -> None:
     assert due.exit_code == 0
     assert due.stdout.endswith("nothing of t is left\n")
     assert made.kept.numbers() == [3]
-    assert made.run("forget", "--due").stdout == "nothing waits\n"
+    assert made.run("forget", "--due").stdout == "no tenant is waiting\n"
 
 
 def test_what_waits_for_a_redrive_is_named(made: Commanded) -> None:
@@ -79,7 +79,7 @@ def test_one_that_was_cut_off_goes_on_and_forgets_nothing_that_is_young(made: Co
         assert made.run("forget", "--tenant", "t", "--apply").exit_code == 130
     assert len(list(Path.cwd().iterdir())) == 1
     result = made.run("forget", "--tenant", "t", "--apply", "--json")
-    assert "going on behind entity=Download/" in result.stderr
+    assert "continues after entity=Download/" in result.stderr
     told = json.loads(result.stdout)
     assert (told["younger"], told["younger_rows"]) == (2, 3)
     # The younger ones of before the cut are not lost sight of.
@@ -90,8 +90,8 @@ def test_one_that_was_cut_off_goes_on_and_forgets_nothing_that_is_young(made: Co
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        ((), "say whom"),
-        (("--due", "--tenant", "t"), "say whom"),
+        ((), "name a tenant"),
+        (("--due", "--tenant", "t"), "name a tenant"),
         (("--tenant", "A#b"), "a-z, 0-9 and -"),
         (("--tenant", ""), "a-z, 0-9 and -"),
     ],

@@ -94,7 +94,7 @@ def test_a_table_shows_values_as_they_are(made: Commanded) -> None:
     assert "\x1b[2J" not in result.stdout
     assert result.exit_code == 0
     cut = made.run("query", "--limit", "2")
-    assert "2 rows (there are more: --limit 2 is over)" in cut.stderr
+    assert "2 rows (there are more than --limit 2)" in cut.stderr
 
 
 NARROW = """\
@@ -158,7 +158,7 @@ def test_an_object_that_is_corrupt_is_named_and_the_rest_is_shown(made: Commande
     made.kept.bucket.spoil(name_after(0), body[:30])
     result = made.run("query", "-o", "json")
     assert result.exit_code == 1
-    assert f"passed over: {name_after(0)}: it cannot be unpacked" in result.stderr
+    assert f"skipped: {name_after(0)}: it cannot be unpacked" in result.stderr
     assert [row["item"]["id"] for row in json.loads(result.stdout)] == ["3", "4"]
 
 
@@ -230,7 +230,7 @@ def test_what_the_model_cannot_read_is_shown_all_the_same(made: Commanded) -> No
         (("--entity", "Song"), "'Song' is not archived; these are: Download"),
         (("--entity", "x'y"), "is not archived"),
         (("--tenant", "A b"), "a-z, 0-9 and -"),
-        (("--engine", "athena"), "the local AWS's takes no parameters"),
+        (("--engine", "athena"), "the local AWS's Athena takes no parameters"),
         (("--since", "yesterday"), "is no day"),
         (("--since", "2026-13-01"), "is no day"),
         (("--since", "0001-01-01T00:00:00+09:00"), "is no day"),

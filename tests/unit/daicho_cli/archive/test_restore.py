@@ -60,11 +60,11 @@ def test_a_live_item_is_not_overwritten_unless_told(made: Commanded) -> None:
     made.kept.table.items[item_key.get_key(live)] = live
     result = made.run("restore", "--apply", "--tenant", "t")
     assert result.exit_code == 1
-    assert "1 left alone: a live item stands there (--over-newer)" in result.stdout
+    assert "1 left alone: there is a live item (--over-newer)" in result.stdout
     assert made.kept.table.items[item_key.get_key(live)] == live
     told = made.run("restore", "--apply", "--tenant", "t", "--over-newer")
     assert told.exit_code == 0
-    assert "1 of them over a live item" in told.stdout
+    assert "1 of them replaced a live item" in told.stdout
     assert made.kept.table.items[item_key.get_key(live)]["at"] == download(2)["at"]
 
 
@@ -72,7 +72,7 @@ def test_an_object_that_is_corrupt_is_named_and_the_rest_comes_back(made: Comman
     made.kept.bucket.spoil(name_after(0), b"cut")
     result = made.run("restore", "--apply", "--since", "2026-11-21")
     assert result.exit_code == 1
-    assert f"passed over: {name_after(0)}: it cannot be unpacked" in result.stdout
+    assert f"skipped: {name_after(0)}: it cannot be unpacked" in result.stdout
     assert back(made) == ["3", "4"]
 
 
@@ -80,8 +80,8 @@ def test_a_row_of_which_no_item_can_be_made_is_named(made: Commanded) -> None:
     made.kept.append(9, gen={"N": "77"})
     result = made.run("restore", "--apply", "--tenant", "t")
     assert result.exit_code == 1
-    assert "Cannot be brought back" in result.stdout
-    assert "1 of which no item of today's declarations can be made" in result.stdout
+    assert "Cannot be restored" in result.stdout
+    assert "1 that do not fit today's declarations" in result.stdout
 
 
 def test_one_that_was_cut_off_goes_on(made: Commanded) -> None:
@@ -89,7 +89,7 @@ def test_one_that_was_cut_off_goes_on(made: Commanded) -> None:
     asked = ("restore", "--apply", "--since", "2026-11-21")
     with made.broken_off(4):
         cut = made.run(*asked)
-        assert (cut.exit_code, cut.stderr) == (130, "archive restore was broken off\n")
+        assert (cut.exit_code, cut.stderr) == (130, "archive restore was interrupted\n")
     (state,) = Path.cwd().iterdir()
     assert json.loads(state.read_text())["cursor"] == name_after(0)
     assert back(made) == ["1", "2"]
@@ -97,7 +97,7 @@ def test_one_that_was_cut_off_goes_on(made: Commanded) -> None:
     assert made.run("restore", "--apply", "--tenant", "nobody").exit_code == 0
     result = made.run(*asked, "--json")
     told = json.loads(result.stdout)
-    assert f"going on behind {name_after(0)}" in result.stderr
+    assert f"continues after {name_after(0)}" in result.stderr
     assert (told["restored"], told["already"], told["complete"]) == (4, 0, True)
     assert back(made) == ["1", "2", "3", "4"]
     assert list(Path.cwd().iterdir()) == []
@@ -119,7 +119,7 @@ def test_a_bucket_that_does_not_answer_is_said(
 def test_not_everything_at_once(made: Commanded, arguments: tuple[str, ...]) -> None:
     result = made.run("restore", *arguments)
     assert result.exit_code == 2
-    assert "say what: --tenant" in result.stderr
+    assert "select items: --tenant" in result.stderr
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"form": 1, "asked": {}, "cursor": "c"}'])
@@ -128,5 +128,5 @@ def test_a_state_that_is_none_is_refused(made: Commanded, tmp_path: Path, text: 
     file.write_text(text)
     result = made.run("restore", "--apply", "--tenant", "t", "--state", str(file))
     assert result.exit_code == 2
-    assert "is no state of this command" in result.stderr
+    assert "is no checkpoint of this command" in result.stderr
     assert back(made) == []

@@ -170,7 +170,7 @@ def test_what_could_not_be_decided_is_named_and_is_not_done(run: Run) -> None:
     applied = {**NOTHING, "applied": 1, "uncertain": 1}
     _, result = run(answers=(applied, {**NOTHING, "recount": [RECOUNT], "discarded": [BATCH]}))
     assert result.exit_code == 1
-    for shown in ("acme#+Song.chart#1", "To be recounted", BATCH["name"], BATCH["error"]):
+    for shown in ("acme#+Song.chart#1", "Tallies to recount", BATCH["name"], BATCH["error"]):
         assert str(shown) in result.stdout
     assert result.stdout.endswith(
         "1 applied; 1 of them could not be counted; left: 1 discarded batches, "

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from daicho_cli.generate.generated_file import write_or_check
 from daicho_cli.main import app
-from daicho_cli.project import write_or_check
 
 
 @pytest.mark.parametrize("command", ["generation", "docs", "openapi"])
@@ -27,5 +27,5 @@ def test_drift_is_noticed_and_mended(tmp_path: Any) -> None:
     path.write_text(path.read_text("utf-8") + " ", "utf-8")
     result = runner.invoke(app, ["docs", "--path", str(path), "--check"])
     assert (result.exit_code, "run make docs" in result.output) == (1, True)
-    write_or_check(path, "other", check=False, make="make docs")
+    write_or_check(path, lambda *_: "other", check=False, make="make docs")
     assert path.read_text("utf-8") == "other"

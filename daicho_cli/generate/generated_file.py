@@ -1,0 +1,38 @@
+"""A file that is generated from the declarations and committed: written, or compared with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from daicho.declare.registry import Daicho
+from daicho.plan import Ledger
+from daicho_cli.project import ROOT, discover_project, load_ledger
+
+Check = Annotated[
+    bool, typer.Option("--check", help="Only compare with the file: exit code 1 if they differ.")
+]
+Render = Callable[[Daicho, Ledger], str]
+
+
+def write_or_check(path: Path, render: Render, *, check: bool, make: str) -> None:
+    """Write the file that ``render`` makes of the declarations and their generations.
+
+    With ``check`` nothing is written; the command ends with exit code 1 if the file is out of date,
+    and names the target of ``make`` that writes it.
+    """
+    text = render(discover_project(), load_ledger())
+    name = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+    current = path.read_text(encoding="utf-8") if path.exists() else None
+    if current == text:
+        typer.echo(f"{name} is up to date")
+    elif check:
+        typer.echo(f"{name} differs from the declarations; run {make}", err=True)
+        raise typer.Exit(1)
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        typer.echo(f"{name} written")

@@ -1,0 +1,55 @@
+"""The options that several commands share, and checks of their values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from daicho.declare.entity import Entity
+from daicho.storage.keys import TENANT
+from daicho_cli.aws.stacks import STACK_FILE
+from daicho_cli.project import discover_project
+from daicho_cli.terminal import CommandError
+
+LOCAL = STACK_FILE
+Stage = Annotated[
+    str | None, typer.Option(help="A deployed stage: dev, prod. Default: the local stack.")
+]
+StackFile = Annotated[
+    Path,
+    typer.Option("--stack", help="The file of the local stack.", show_default=".local/stack.json"),
+]
+TableName = Annotated[str | None, typer.Option("--table", help="Default: the local stack's.")]
+Endpoint = Annotated[
+    str | None, typer.Option("--endpoint", help="Of a DynamoDB that is not AWS's.")
+]
+
+
+class OptionError(CommandError):
+    """Options without a valid meaning."""
+
+
+def check_tenant(tenant: str | None) -> None:
+    """Check the value of ``--tenant``.
+
+    Raises:
+        OptionError: it is no name of a tenant.
+    """
+    if tenant is not None and not TENANT.fullmatch(tenant):
+        raise OptionError(f"--tenant {tenant!r}: a-z, 0-9 and -, at most 63 characters")
+
+
+def find_entity(name: str) -> type[Entity]:
+    """The declared entity with this name.
+
+    Raises:
+        OptionError: it does not exist.
+    """
+    daicho = discover_project()
+    try:
+        return daicho.get_entity(name)
+    except KeyError:
+        choices = ", ".join(sorted(entity.__name__ for entity in daicho.entities))
+        raise OptionError(f"no entity is called {name}; there are {choices}") from None
