@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from daicho.archive.forget_failed_records import FailedRecordForgetter, FailedRecordReport
 from daicho.archive.forget_requests import ForgetRequest
 from daicho.archive.forget_schedule import ForgetScheduler
 from daicho.archive.forgetter import ForgetReport, Forgetter
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
+from daicho.tenants.failed_records import FailedRecordRemover, FailedRecordReport
 from daicho_cli.archive.checkpoint import ArchiveProgress, open_checkpoint, sum_counts
 from daicho_cli.archive.options import Apply, AsJson, StateFile
 from daicho_cli.archive.session import ArchiveSession, show_progress
@@ -80,11 +80,12 @@ def _open_scheduler(session: ArchiveSession) -> ForgetScheduler:
     return ForgetScheduler(session.table, session.metered_bucket, now=session.now)
 
 
-def _forget_failed_records(
+def _remove_failed_records(
     session: ArchiveSession, tenant: str, *, dry_run: bool = False
 ) -> FailedRecordReport:
-    forgetter = FailedRecordForgetter(session.table, session.failures, now=session.now)
-    return forgetter.forget(tenant, dry_run=dry_run)
+    return FailedRecordRemover(
+        session.table, session.failures, tenant, session.now, dry_run=dry_run
+    ).remove_applied()
 
 
 def _count_rows(session: ArchiveSession, tenant: str) -> Report:
@@ -92,7 +93,7 @@ def _count_rows(session: ArchiveSession, tenant: str) -> Report:
     with show_progress(session, f"searching {tenant}"):
         forgetter = Forgetter(session.table, session.metered_bucket, now=session.now)
         report = forgetter.forget(tenant, dry_run=True)
-        failures = _forget_failed_records(session, tenant, dry_run=True)
+        failures = _remove_failed_records(session, tenant, dry_run=True)
     return {**report.to_json(), "failures": failures.to_json()}
 
 
@@ -104,7 +105,7 @@ def _resume(session: ArchiveSession, request: ForgetRequest, apply: bool) -> Rep
     with show_progress(session, f"forgetting {request.tenant}"):
         budget = RetryBudget.for_seconds(TIME_LIMIT_S)
         _open_scheduler(session).resume(request, budget, report)
-        failures = _forget_failed_records(session, request.tenant)
+        failures = _remove_failed_records(session, request.tenant)
     complete = report.complete and failures.complete
     return {**report.to_json(), "failures": failures.to_json(), "complete": complete}
 
@@ -132,7 +133,7 @@ def _forget_tenant(session: ArchiveSession, tenant: str, apply: bool, file: Path
             again_at=dt.datetime.fromisoformat(again) if again else None,
             on_progress=save,
         )
-        failures = _forget_failed_records(session, tenant)
+        failures = _remove_failed_records(session, tenant)
     checkpoint.remove()
     counts = {**report.to_json(), **add_earlier_counts(report), "failures": failures.to_json()}
     is_left = counts["younger"] or counts["broken"] or not failures.complete

@@ -33,11 +33,17 @@ from daicho.storage.parallel_scan import ParallelScan, ScanRound, ScanSegments
 from daicho.storage.protocols import ObjectVersion, QueriesItems, ScansItems, try_update
 from daicho.storage.requests import Query
 from daicho.stream.recount_list import LIST
-from daicho.tenants.failure_payloads import FailurePayloadBucket as Failures
-from daicho.tenants.failure_payloads import FailurePayloads
-from daicho.tenants.failure_payloads import FailurePayloadTable as ClaimStore
-from daicho.tenants.item_remover import ItemRemover, RemovalCounts, is_of_tenant
-from daicho.tenants.item_remover import ItemRemoverTable as ItemStore
+from daicho.tenants.failed_records import (
+    FailedRecordBucket,
+    FailedRecordRemover,
+    FailedRecordTable,
+)
+from daicho.tenants.item_remover import (
+    ItemRemover,
+    ItemRemoverTable,
+    RemovalCounts,
+    is_of_tenant,
+)
 from daicho.tenants.jobs import PHASES, Job, Jobs
 
 SAVE_INTERVAL = dt.timedelta(seconds=5)
@@ -49,7 +55,7 @@ WRITES_PER_SECOND = 1_000
 _log = logging.getLogger(__name__)
 
 
-class DeletionTable(ItemStore, ClaimStore, ScansItems, QueriesItems, Protocol):
+class DeletionTable(ItemRemoverTable, FailedRecordTable, ScansItems, QueriesItems, Protocol):
     """The table operations that the deletion needs. ``units``: consumed by its requests."""
 
     @property
@@ -79,8 +85,8 @@ class TenantDeletionJob:
     """
 
     store: DeletionTable
-    failures: Failures
-    objects: Failures | None
+    failures: FailedRecordBucket
+    objects: FailedRecordBucket | None
     jobs: Jobs
     now: Callable[[], dt.datetime]
     settle: int
@@ -94,8 +100,8 @@ class TenantDeletionJob:
         cls,
         settings: Settings,
         store: DeletionTable,
-        failures: Failures,
-        objects: Failures | None,
+        failures: FailedRecordBucket,
+        objects: FailedRecordBucket | None,
         *,
         threads: int,
         now: Callable[[], dt.datetime],
@@ -122,22 +128,23 @@ class TenantDeletionJob:
         job = self.jobs.find(tenant, id)
         if job is None or job.state == "succeeded":
             return DeletionStep(done=True)
-        if (left := self._seconds_to_wait(job)) > 0:
-            return DeletionStep(done=False, wait=left)
+        if (wait := self._compute_wait(job)) > 0:
+            return DeletionStep(done=False, wait=wait)
         return _Deletion(self, job, patience).run_phases()
 
-    def fail_job(self, tenant: str, id: str, why: str) -> None:
+    def fail_job(self, tenant: str, id: str, reason: str) -> None:
         """Record that nobody works on a job any more. A new request continues it."""
         job = self.jobs.find(tenant, id)
         if job is not None and job.state == "running":
-            job.state, job.error = "failed", why[:1000]
+            job.state, job.error = "failed", reason[:1000]
             self.jobs.save(job)
 
-    def _seconds_to_wait(self, job: Job) -> int:
+    def _compute_wait(self, job: Job) -> int:
+        """The whole seconds until the job may continue."""
         if not job.waits:
             return 0
-        left = dt.datetime.fromisoformat(job.waits) - self.now()
-        return max(0, -int(-left.total_seconds() // 1))
+        wait = dt.datetime.fromisoformat(job.waits) - self.now()
+        return max(0, -int(-wait.total_seconds() // 1))
 
 
 class _Deletion:
@@ -161,17 +168,17 @@ class _Deletion:
         }
         while phases[job.phase]():
             job.segments, job.behind = None, ""
-            place = PHASES.index(job.phase) + 1
-            if place == len(PHASES):
-                return self._end_of_pass()
-            job.phase = PHASES[place]
+            next_phase = PHASES.index(job.phase) + 1
+            if next_phase == len(PHASES):
+                return self._finish_pass()
+            job.phase = PHASES[next_phase]
             self._save()
             if not self._patience.has_time_left:
                 break
         self._save()
         return DeletionStep(done=False)
 
-    def _end_of_pass(self) -> DeletionStep:
+    def _finish_pass(self) -> DeletionStep:
         job, now = self._job, self._on.now()
         job.phase = PHASES[0]
         # The first pass began before the last writers were through.
@@ -200,10 +207,10 @@ class _Deletion:
         )
         first = job.passes == 1
         remover = ItemRemover(
-            on.store, self._count_removed, on.now, fences=not first, pace=on.written
+            on.store, self._record_finding, on.now, fences=not first, pace=on.written
         )
 
-        def done(scan_round: ScanRound[RemovalCounts]) -> None:
+        def save_round(scan_round: ScanRound[RemovalCounts]) -> None:
             job.segments = position.to_json()
             read, written = on.store.units.take_total()
             job.add_counts(
@@ -220,7 +227,7 @@ class _Deletion:
         # The first pass proves nothing, so it may use reads that cost half as much.
         scan = is_of_tenant(job.tenant, consistent=not first)
         return ParallelScan(on.store, scan, remover, on.at_once, on.read).run(
-            position, self._patience, done
+            position, self._patience, save_round
         )
 
     def _remove_all_objects(self) -> bool:
@@ -237,20 +244,22 @@ class _Deletion:
         self._remove_objects(self._on.objects, batch)
         return True
 
-    def _remove_objects(self, objects: Failures, batch: Sequence[ObjectVersion]) -> None:
+    def _remove_objects(self, objects: FailedRecordBucket, batch: Sequence[ObjectVersion]) -> None:
         if batch:
-            self._count_removed()
+            self._record_finding()
             objects.remove_versions(batch)
             self._job.add_counts(objects=sum(not version.removal for version in batch))
             self._save_at_intervals()
 
     def _remove_payloads(self) -> bool:
         job, on = self._job, self._on
-        payloads = FailurePayloads(on.store, on.failures, job.tenant, self._count_removed, on.now)
-        for name, versions in payloads.list_payloads(job.behind):
+        remover = FailedRecordRemover(
+            on.store, on.failures, job.tenant, on.now, before_removal=self._record_finding
+        )
+        for name, versions in remover.list_objects(job.behind):
             if not self._patience.has_time_left:
                 return False
-            if records := payloads.remove_records(name, versions):
+            if records := remover.remove_all(name, versions):
                 job.add_counts(payloads=records)
             job.behind = name
             self._save_at_intervals()
@@ -260,14 +269,14 @@ class _Deletion:
         query = Query(LIST, prefix=keys.render_prefix(self._job.tenant), consistent=True)
         for page in self._on.store.query_pages(query):
             if page.items:
-                self._count_removed()
+                self._record_finding()
                 self._on.store.batch_write(deletes=[get_key(item) for item in page.items])
                 self._job.add_counts(recounts=len(page.items))
         return True
 
     # --- The job's item -----------------------------------------------------------------------
 
-    def _count_removed(self) -> None:
+    def _record_finding(self) -> None:
         """Record that this pass has found something, before any of it is removed."""
         with self._lock:
             before, self._job.found = self._job.found, self._job.passes

@@ -1,4 +1,4 @@
-"""What lies of a forgotten tenant in the failure bucket: what was applied goes, the rest waits."""
+"""The removal of a tenant's records from the failure bucket: the applied ones, or all."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from daicho.archive.forget_failed_records import FailedRecordForgetter, FailedRecordReport
 from daicho.errors import UnavailableError
 from daicho.stream import claims
 from daicho.stream.claims import Claim
 from daicho.stream.records import StreamRecord
+from daicho.tenants.failed_records import FailedRecordRemover, FailedRecordReport
 from tests.delivery.aws.memory import MemoryBucket, MemoryTable
 from tests.support.failed_records import body, raw
 from tests.support.memory_archive import batch, seq
@@ -57,8 +57,10 @@ class House:
         self.bucket.move(name, f"done/{name}")
 
     def forget(self, tenant: str = "t", *, dry_run: bool = False) -> FailedRecordReport:
-        remains = FailedRecordForgetter(self.table, self.bucket, now=lambda: self.now)
-        return remains.forget(tenant, dry_run=dry_run)
+        remover = FailedRecordRemover(
+            self.table, self.bucket, tenant, lambda: self.now, dry_run=dry_run
+        )
+        return remover.remove_applied()
 
     def text(self) -> str:
         """Everything that any version of any object holds."""
@@ -132,6 +134,41 @@ def test_an_object_that_another_changes_is_not_removed(
 ) -> None:
     house.done(house.give_up(1, 2, tenants="tu"))
     monkeypatch.setattr(house.bucket, "replace", lambda *_: False)
-    with pytest.raises(UnavailableError, match="another is at"):
+    with pytest.raises(UnavailableError, match="again and again"):
         house.forget()
     assert "u#Download" in house.text()
+
+
+def remove_all(house: House) -> int:
+    remover = FailedRecordRemover(house.table, house.bucket, "t", lambda: house.now)
+    return sum(remover.remove_all(*entry) for entry in remover.list_objects())
+
+
+def test_a_deletion_removes_records_that_wait_and_finishes_their_claims(house: House) -> None:
+    house.set_aside(1, "t")
+    house.claim(1, "open")
+    batch_name = house.give_up(2, 3, tenants="tu")
+    assert remove_all(house) == 2
+    item = house.table.items[claims.build_shard_key("s")]
+    (claim,) = claims.ShardClaims.from_item("s", item).claims.values()
+    assert claim.state == "done"
+    assert list(house.bucket.objects) == [batch_name]
+    assert "t#Download" not in house.text().replace("u#Download", "")
+    assert remove_all(house) == 0
+
+
+def test_a_batch_that_another_changes_is_read_again(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, replace = house.give_up(1, 2, 3, tenants="ttu"), house.bucket.replace
+
+    def change_first(*arguments: Any) -> bool:
+        monkeypatch.setattr(house.bucket, "replace", replace)
+        house.bucket.remove(name)
+        house.give_up(2, 3, tenants="tu")
+        return replace(*arguments)
+
+    monkeypatch.setattr(house.bucket, "replace", change_first)
+    assert remove_all(house) == 1
+    left = json.loads(json.loads(house.bucket.objects[name][0])["payload"])
+    assert [record["dynamodb"]["SequenceNumber"] for record in left["Records"]] == ["3"]
