@@ -17,10 +17,9 @@ from daicho.errors import Refusal, TenantClosed
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.plan import Ledger
 from daicho.query.key_resolver import KeyResolver
-from daicho.query.version_history import VersionHistory
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.table import Table
-from daicho.write.item_writer import ItemWriter
+from daicho.write.planner import ItemPlanner
 from daicho_cli.load.checkpoint import LoadProgress
 from daicho_cli.load.row_reader import NumberedRow
 
@@ -48,18 +47,13 @@ class RowPreparer:
     tenant: str
     entity: type[Entity]
     progress: LoadProgress
-    _writer: ItemWriter = field(init=False)
+    _planner: ItemPlanner = field(init=False)
     _started: dt.datetime = field(init=False)
 
     def __post_init__(self) -> None:
         started = self._started = dt.datetime.fromisoformat(self.progress.started)
         resolver = _CachingKeyResolver(self.table, self.ledger, self.tenant, lambda: started)
-        history = VersionHistory(
-            self.table, self.ledger, self.tenant, resolver, lambda: int(started.timestamp())
-        )
-        self._writer = ItemWriter(
-            self.ledger, self.tenant, resolver, self.table, lambda: started, history
-        )
+        self._planner = ItemPlanner(self.ledger, self.tenant, resolver)
 
     def check_open(self) -> None:
         """Refuse a tenant that was deleted: nobody could read or remove its items.
@@ -89,7 +83,7 @@ class RowPreparer:
                 values[name] = self._started
         try:
             item = self.entity(**values)
-            return self._writer.build_image(self.entity, self._writer.build_fields(item), created)
+            return self._planner.plan_creation(item, created).image
         except ValidationError as error:
             first = error.errors()[0]
             raise RejectedError(first["msg"], ".".join(map(str, first["loc"]))) from error

@@ -145,6 +145,14 @@ class Raced(Conflict):
 
     type = "raced"
 
+    def __init__(
+        self,
+        detail: str = "others were faster, again and again; try again",
+        *,
+        field: str | None = None,
+    ) -> None:
+        super().__init__(detail, field=field)
+
 
 class TenantClosed(Refusal):
     """The tenant is closed for good: everything of it is being deleted, or is."""

@@ -118,7 +118,7 @@ class BookTools:
     def get_transaction(self) -> Transaction | None:
         """The open transaction. There is none before something is written."""
         writer = self._get_used_writer()
-        return None if writer is None else writer.open
+        return None if writer is None else writer.open_transaction
 
     @property
     def has_attempted_writes(self) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec
 from daicho.declare.queries import ItemRef
-from daicho.errors import DeclarationError, Invalid
+from daicho.errors import DeclarationError, Invalid, NotFound
 from daicho.items.arguments import parse_arguments
 from daicho.layout import item_keys
 from daicho.layout.base_item import is_expired
@@ -127,3 +127,8 @@ def display_name(one: ItemRef[Any]) -> str:
     """The name of an item in an error: ``Track 12/345``, or ``version 3 of Article a``."""
     name = f"{one.entity.__name__} {'/'.join(str(part) for part in one.parts)}"
     return name if one.version is None else f"version {one.version} of {name}"
+
+
+def build_not_found(one: ItemRef[Any]) -> NotFound:
+    """The refusal of a request for an item that does not exist, or has expired."""
+    return NotFound(f"no {display_name(one)}")

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from daicho.declare.entity import Entity
-from daicho.layout.base_item import get_version
 from daicho.plan import EntityPlan
 from daicho.storage.attributes import AttributeValue, Image
-from daicho.write.validation import check_size
+from daicho.storage.item_key import ItemKey
+from daicho.storage.requests import ConditionCheck, Delete, Put, Update
 
 
 @dataclass
@@ -35,22 +33,34 @@ class ConditionalWrite:
         self.values[placeholder] = value
         return placeholder
 
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """What `Table.put`, `update` and `delete` take besides key, item and update."""
-        return {"condition": self.condition, "names": self.names, "values": self.values}
+    def to_put(self, image: Image) -> Put:
+        """The request that writes this whole image."""
+        return Put(image, self.condition, self.names, self.values)
+
+    def to_update(self, key: ItemKey) -> Update:
+        """The request that changes the item at this key."""
+        return Update(key, self.update, self.condition, self.names, self.values)
+
+    def to_delete(self, key: ItemKey) -> Delete:
+        """The request that removes the item at this key."""
+        return Delete(key, self.condition, self.names, self.values)
+
+    def to_check(self, key: ItemKey) -> ConditionCheck:
+        """The part of a transaction that only requires something of the item at this key."""
+        return ConditionCheck(key, self.condition or "", self.names, self.values)
 
 
-def build_creation(image: Image, now: int, *, replaces_expired: bool) -> ConditionalWrite:
+def build_creation(image: Image, now: int, *, replaces_expired: bool) -> Put:
     """Put ``image`` where no item exists or, with ``replaces_expired``, over an expired item."""
     write = ConditionalWrite()
     write.condition = f"attribute_not_exists({write.add_name('PK')})"
     if replaces_expired:
         write.condition += f" OR {write.add_name('ttl')} <= {write.add_value(_to_number(now))}"
-    return write
+    return write.to_put(image)
 
 
 def build_replacement(
+    key: ItemKey,
     image: Image,
     plan: EntityPlan,
     *,
@@ -58,7 +68,8 @@ def build_replacement(
     kept: Mapping[str, AttributeValue | None],
     now: int | None,
     if_match: int | None,
-) -> ConditionalWrite:
+    must_exist: bool = False,
+) -> Update:
     """Set every field of ``image`` and remove the ``absent`` ones, on an existing or a new item.
 
     Attributes that are set once (creation, expiry) keep their values. ``kept`` holds the frozen
@@ -79,28 +90,29 @@ def build_replacement(
         sets.append(f"{place} = {new}")
     removes = [write.add_name(name) for name in (*absent, *(() if plan.expires else ("ttl",)))]
     write.update = "SET " + ", ".join(sets) + (f" REMOVE {', '.join(removes)}" if removes else "")
-    standing = [_equals(write, name, value) for name, value in kept.items()]
+    unchanged = [_equals(write, name, value) for name, value in kept.items()]
     if now is not None:
-        ttl = write.add_name("ttl")
-        alive = f"{ttl} > {write.add_value(_to_number(now))}"
-        standing.append(f"(attribute_not_exists({ttl}) OR {alive})")
+        unchanged.append(_is_alive(write, now))
     if if_match is not None:
-        write.condition = " AND ".join([_equals(write, "version", _to_number(if_match)), *standing])
-    elif standing:
-        nowhere = f"attribute_not_exists({write.add_name('PK')})"
-        write.condition = f"{nowhere} OR ({' AND '.join(standing)})"
-    return write
+        write.condition = " AND ".join(
+            [_equals(write, "version", _to_number(if_match)), *unchanged]
+        )
+    elif unchanged:
+        key_name = write.add_name("PK")
+        write.condition = f"attribute_not_exists({key_name}) OR ({' AND '.join(unchanged)})"
+        if must_exist:
+            write.condition = f"attribute_exists({key_name}) AND ({write.condition})"
+    return write.to_update(key)
 
 
-def build_removal(now: int, if_match: int | None) -> ConditionalWrite:
+def build_removal(key: ItemKey, now: int, if_match: int | None) -> Delete:
     """Delete an item that exists and has not expired."""
     write = ConditionalWrite()
-    ttl = write.add_name("ttl")
-    alive = f"(attribute_not_exists({ttl}) OR {ttl} > {write.add_value(_to_number(now))})"
-    write.condition = f"attribute_exists({write.add_name('PK')}) AND {alive}"
+    is_alive = _is_alive(write, now)
+    write.condition = f"attribute_exists({write.add_name('PK')}) AND {is_alive}"
     if if_match is not None:
         write.condition += f" AND {_equals(write, 'version', _to_number(if_match))}"
-    return write
+    return write.to_delete(key)
 
 
 def if_absent() -> ConditionalWrite:
@@ -110,31 +122,17 @@ def if_absent() -> ConditionalWrite:
     return write
 
 
-def build_successor(entity: type[Entity], image: Image, existing: Image) -> Image:
-    """The image that replaces ``existing``: creation and expiry stay, the version is one higher.
-
-    Attributes that the library, or an older declaration, stores beside the fields are kept too.
-
-    Raises:
-        Invalid: the result is over 400 KB.
-    """
-    beside = {name: value for name, value in existing.items() if name not in entity.fields_}
-    successor: dict[str, AttributeValue] = {**beside, **image, "created_at": existing["created_at"]}
-    successor["version"] = _to_number(get_version(existing) + 1)
-    if "ttl" not in image:
-        successor.pop("ttl", None)
-    elif "ttl" in existing:
-        successor["ttl"] = existing["ttl"]
-    check_size(successor)
-    return successor
-
-
 def if_unchanged(image: Image) -> ConditionalWrite:
     """The condition that the item still has the version, creation and expiry of ``image``."""
     write = ConditionalWrite()
     same = [_equals(write, name, image.get(name)) for name in ("version", "created_at", "ttl")]
     write.condition = " AND ".join(same)
     return write
+
+
+def _is_alive(write: ConditionalWrite, now: int) -> str:
+    ttl = write.add_name("ttl")
+    return f"(attribute_not_exists({ttl}) OR {ttl} > {write.add_value(_to_number(now))})"
 
 
 def _equals(write: ConditionalWrite, name: str, value: AttributeValue | None) -> str:

@@ -53,7 +53,7 @@ class ObjectWriter:
                 for field, name in names.items()
             ]
             self.writer.commit([Put(mark) for mark in marks])
-        if self.writer.open is not None:
+        if self.writer.open_transaction is not None:
             return  # it is not committed yet: the sweep removes the objects
         try:
             for name in names.values():

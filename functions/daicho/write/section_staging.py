@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 
 from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef
-from daicho.errors import Invalid, NotFound, Raced, StoreError
+from daicho.errors import Invalid, Raced, StoreError
 from daicho.layout import cleanup_marks, sections
-from daicho.query.key_resolver import display_name
+from daicho.query.key_resolver import build_not_found
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.attributes import Image
@@ -48,7 +48,7 @@ class SectionStaging:
 
     def retry_race(self, attempt: Callable[[], T]) -> T:
         """Retry while others are faster; in an open transaction, its opener retries instead."""
-        if self.writer.open is not None:
+        if self.writer.open_transaction is not None:
             return attempt()
         for _ in RetryBudget.for_seconds(RACE_RETRY_S, longest=PAUSE).count_attempts():
             try:
@@ -66,7 +66,7 @@ class SectionStaging:
         """
         key = self.writer.places.resolve_key(one)
         if key is None:
-            raise NotFound(f"no {display_name(one)}")
+            raise build_not_found(one)
         try:
             return sections.render_sections_partition(key, one.entity.__name__)
         except keys.KeyTooLongError as error:
@@ -74,7 +74,7 @@ class SectionStaging:
 
     def list_key_fields(self, entity: type[Entity]) -> tuple[str, ...]:
         """The fields of an entity's primary key."""
-        return self.writer.current_generation(entity).plan.key.fields
+        return self.writer.planner.find_plan(entity).key.fields
 
     def write_pieces(self, partition: str, name: str, items: Iterable[Image]) -> None:
         """Write pieces that no reader uses yet, after a mark of this name.
@@ -94,7 +94,7 @@ class SectionStaging:
 
     def remove_pieces(self, partition: str, name: str, prefix: str | None) -> None:
         """Remove pieces that no reader uses, and their mark, or leave both to the sweep."""
-        if self.writer.open is not None:
+        if self.writer.open_transaction is not None:
             return  # readers use the pieces until the transaction is committed
         try:
             if prefix is not None:

@@ -17,17 +17,18 @@ from daicho.declare.fields import new_id
 from daicho.declare.queries import SectionRef
 from daicho.declare.results import SectionValue
 from daicho.declare.split import attach_sections, require_split_field
-from daicho.errors import Invalid, NotFound, PreconditionFailed, Raced
+from daicho.errors import Invalid, NotFound, Raced
 from daicho.items import mapper
 from daicho.layout import base_item, sections
 from daicho.layout.sections import Manifest, Section
-from daicho.query.key_resolver import display_name
+from daicho.query.key_resolver import build_not_found, display_name
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import Delete, Put, Update, Write
 from daicho.write import conditions, validation
 from daicho.write.document_writer import DocumentWriter
+from daicho.write.refusals import CHANGED_MEANWHILE, check_version
 from daicho.write.section_staging import SectionStaging
 
 E = TypeVar("E", bound=Entity)
@@ -68,8 +69,8 @@ class SectionWriter:
 
     def with_changes(self, key: ItemKey | None) -> DocumentState | None:
         """The state of a document in the open transaction, if that changes sections of it."""
-        open = self.staging.writer.open
-        return None if open is None or key is None else open.section_changes.get(key)
+        transaction = self.staging.writer.open_transaction
+        return None if transaction is None or key is None else transaction.section_changes.get(key)
 
     def put(self, ref: SectionRef[E], value: Any, *, if_match: int | None) -> SectionValue:
         """See `Book.put_section`."""
@@ -154,12 +155,12 @@ class SectionWriter:
         writer.check_sections_unchanged(key)
         head = None if key is None else writer.places.find_image(key)
         if key is None or head is None:
-            raise NotFound(f"no {display_name(section.item)}")
+            raise build_not_found(section.item)
         manifest = Manifest.from_image(head)
         if manifest is None:
             item = mapper.to_item(section.entity, head)
             inside = section.name in getattr(item, require_split_field(section.entity).name)
-            _check_version(item.version if inside else None, if_match)
+            check_version(item.version if inside else None, if_match, "section")
             return item
         partition = sections.render_sections_partition(key, section.entity.__name__)
         return DocumentState(head, partition, base_item.get_version(head), manifest)
@@ -179,9 +180,10 @@ class SectionWriter:
                 newest = self.staging.table.get(get_key(document.head), consistent=True)
                 later = None if newest is None else Manifest.from_image(newest)
                 if later is None or later.epoch != manifest.epoch:
-                    raise Raced("others changed the same at this moment; try again")
+                    raise Raced(CHANGED_MEANWHILE)
         changed = None if first is None else attributes.get_integer(first, "changed")
-        _check_version(None if first is None else changed or manifest.began, if_match)
+        version = None if first is None else changed or manifest.began
+        check_version(version, if_match, "section")
         return first
 
     def _commit(
@@ -236,11 +238,3 @@ def _check_room(manifest: Manifest, added: int, grown: int, field: str) -> None:
         raise Invalid(message, field=field)
     if grown > 0:
         sections.check_weight(manifest.weight + grown, field)
-
-
-def _check_version(version: int | None, if_match: int | None) -> None:
-    """Refuse a section of another version than a caller expects; None: there is none."""
-    if if_match is None or version == if_match:
-        return
-    why = "there is no such section" if version is None else f"the section is of version {version}"
-    raise PreconditionFailed(why)

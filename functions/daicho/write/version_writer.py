@@ -11,22 +11,16 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass, field
-from typing import TypeVar
 
-from pydantic import ValidationError
-
-from daicho.declare.entity import Entity, get_values
-from daicho.errors import Invalid
-from daicho.items import mapper
+from daicho.declare.entity import Entity
 from daicho.layout import versions
 from daicho.layout.versions import VersionState
 from daicho.plan import EntityPlan
 from daicho.query.version_history import VersionHistory
-from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.write import validation
 
-E = TypeVar("E", bound=Entity)
 VersionItems = dict[ItemKey, Image]
 
 
@@ -52,21 +46,22 @@ class VersionWriter:
         self.plans[base] = self.history.find_plan(entity)
         return state.item
 
-    def next(self, image: Image, at: dt.datetime) -> tuple[Image, VersionItems]:
+    def build_next(
+        self, base: ItemKey, image: Image, at: dt.datetime
+    ) -> tuple[Image, VersionItems]:
         """``image`` as the next version, written ``at`` that time, and the version items with it.
 
         Raises:
             Invalid: over 400 KB with the attributes beside its fields.
         """
-        base = get_key(image)
         before, plan = self.existing[base], self.plans[base]
-        revised = versions.split_versioned_image(image, before.last + 1, at)
-        item = versions.build_version_item(revised, plan.name)
-        validation.check_size(versions.restore_base_item(plan, revised))
+        numbered = versions.split_versioned_image(image, before.last + 1, at)
+        item = versions.build_version_item(numbered, plan.name)
+        validation.check_size(versions.restore_base_item(plan, numbered))
         validation.check_size(item)
         items = self._find_unkept(base) | {get_key(item): item}
-        self.existing[base] = VersionState(revised, before.last + 1)
-        return revised, items
+        self.existing[base] = VersionState(numbered, before.last + 1)
+        return numbered, items
 
     def build_removal(self, base: ItemKey, at: dt.datetime) -> VersionItems:
         """The version items of a deletion: the mark, and the version that was not kept yet."""
@@ -86,17 +81,3 @@ class VersionWriter:
             self.existing[base], base, self.plans[base].name
         )
         return {} if item is None else {get_key(item): item}
-
-
-def read_fields(entity: type[E], old: Image) -> dict[str, AttributeValue]:
-    """The fields of an old version, as they may be written now.
-
-    Raises:
-        Invalid: a value that was valid then is not valid any more; names the field.
-    """
-    try:
-        values = get_values(entity(**get_values(mapper.to_item(entity, old))))
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise Invalid(first["msg"], field=".".join(map(str, first["loc"]))) from error
-    return mapper.to_field_image(entity, values)

@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
 from daicho.write.conditions import build_creation, build_removal, build_replacement
 from tests.support.item_images import SHORT, THING
+
+KEY = ItemKey("p", "s")
 
 
 def test_the_requests_of_a_write() -> None:
     image: Image = {"PK": {"S": "p"}, "SK": {"S": "s"}, "version": {"N": "1"}, "f": {"S": "f"}}
-    write = build_creation(image, 5, replaces_expired=True)
-    assert write.condition == "attribute_not_exists(#n0) OR #n1 <= :0"
-    assert write.names == {"#n0": "PK", "#n1": "ttl"}
-    write = build_creation(image, 5, replaces_expired=False)
-    assert write.condition == "attribute_not_exists(#n0)"
-    write = build_removal(5, 3)
-    assert write.condition == (
+    put = build_creation(image, 5, replaces_expired=True)
+    assert put.item == image
+    assert put.condition == "attribute_not_exists(#n0) OR #n1 <= :0"
+    assert put.names == {"#n0": "PK", "#n1": "ttl"}
+    put = build_creation(image, 5, replaces_expired=False)
+    assert put.condition == "attribute_not_exists(#n0)"
+    delete = build_removal(KEY, 5, 3)
+    assert delete.key == KEY
+    assert delete.condition == (
         "attribute_exists(#n1) AND (attribute_not_exists(#n0) OR #n0 > :0) AND #n2 = :1"
     )
+    kept = {"f": image["f"]}
     write = build_replacement(
-        image, THING.plan, absent=["due"], kept={"f": image["f"]}, now=None, if_match=None
+        KEY, image, THING.plan, absent=["due"], kept=kept, now=None, if_match=None
     )
     assert write.update == ("SET #n0 = if_not_exists(#n0, :1) + :0, #n1 = :2 REMOVE #n2, #n3")
     assert write.condition == "attribute_not_exists(#n4) OR (#n1 = :3)"
     assert list(write.names.values()) == ["version", "f", "due", "ttl", "PK"]
-    write = build_replacement(image, SHORT.plan, absent=(), kept={}, now=9, if_match=4)
+    write = build_replacement(
+        KEY, image, THING.plan, absent=(), kept=kept, now=None, if_match=None, must_exist=True
+    )
+    assert write.condition == (
+        "attribute_exists(#n3) AND (attribute_not_exists(#n3) OR (#n1 = :3))"
+    )
+    write = build_replacement(KEY, image, SHORT.plan, absent=(), kept={}, now=9, if_match=4)
     assert write.condition == "#n0 = :4 AND (attribute_not_exists(#n2) OR #n2 > :3)"

@@ -71,19 +71,19 @@ def test_what_stands_or_falls_together_is_a_transaction_one_write_too() -> None:
     store = Store()
     several: list[list[Write]] = [[Put(ITEM)], [Delete(KEY), ConditionCheck(KEY, "x")]]
     for writes in several:
-        sender(store).send(writes)
+        sender(store).send_all(writes)
         assert store.asked.pop() == ("transact", (writes,))
 
 
 def test_it_is_sent_again_until_the_other_is_through() -> None:
     store = Store(ContendedError("x"), ContendedError("x"))
     sent = sender(store)
-    sent.send([Put(ITEM), Delete(KEY)])
+    sent.send_all([Put(ITEM), Delete(KEY)])
     assert (len(store.asked), sent.attempted) == (3, 1)
     store = Store(*[ContendedError("x")] * 1_000)
     sent = sender(store)
     with pytest.raises(Raced):
-        sent.send([Put(ITEM)])
+        sent.send_all([Put(ITEM)])
     assert sent.attempted == 0
 
 
@@ -100,7 +100,7 @@ def test_what_may_have_been_done_is_known(
 ) -> None:
     found = sender(Store(error))
     with pytest.raises(raised) as failed:
-        found.send([Put(ITEM)])
+        found.send_all([Put(ITEM)])
     assert found.attempted == sent
     if isinstance(failed.value, TransactionFailedError):
         assert failed.value.refused == {0: ITEM}

@@ -1,0 +1,72 @@
+"""Computes the fields of an item that is replaced, changed or restored. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from daicho.declare.entity import Entity, get_values
+from daicho.errors import Invalid
+from daicho.items import mapper
+from daicho.layout.sections import MANIFEST
+from daicho.plan import EntityPlan
+from daicho.storage.attributes import AttributeValue, Image
+
+Fields = dict[str, AttributeValue]
+
+
+def merge_immutable_fields(
+    entity: type[Entity], plan: EntityPlan, image: Image, existing: Image
+) -> Fields:
+    """The fields of ``image`` as they replace ``existing``; frozen fields are kept."""
+    names = (*entity.fields_, MANIFEST)
+    fields = {name: dict(image[name]) for name in names if name in image}
+    frozen = mapper.list_frozen_fields(entity, plan)
+    return fields | {name: dict(existing[name]) for name in frozen if name in existing}
+
+
+def apply_changes(
+    entity: type[Entity], plan: EntityPlan, existing: Image, changes: Mapping[str, Any]
+) -> Fields:
+    """The fields of an item with some of them changed.
+
+    Raises:
+        Invalid: names the field.
+    """
+    old_values, split_field = get_values(mapper.to_item(entity, existing)), entity.split_field_
+    values = old_values | dict(changes)
+    if split_field is not None:
+        values[split_field.name] = {}  # not changed here: the stored value is copied below
+    new_values = _validate(entity, values)
+    key_fields = plan.key.fields
+    fields = mapper.to_field_image(entity, new_values)
+    for name, spec in entity.fields_.items():
+        if spec.frozen or (name in key_fields and name != plan.key.moves):
+            if name in changes and new_values[name] != old_values[name]:
+                raise Invalid("is set once, when the item is created", field=name)
+            if name in existing:
+                fields[name] = dict(existing[name])
+    for name in (MANIFEST, split_field.name) if split_field is not None else ():
+        if name in existing:
+            fields[name] = dict(existing[name])
+    return fields
+
+
+def read_fields(entity: type[Entity], version: Image) -> Fields:
+    """The fields of an old version, as they may be written now.
+
+    Raises:
+        Invalid: a value that was valid then is not valid any more; names the field.
+    """
+    values = get_values(mapper.to_item(entity, version))
+    return mapper.to_field_image(entity, _validate(entity, values))
+
+
+def _validate(entity: type[Entity], values: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return get_values(entity(**values))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise Invalid(first["msg"], field=".".join(map(str, first["loc"]))) from error

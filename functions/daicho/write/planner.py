@@ -1,0 +1,318 @@
+"""Plans the write of an item: the image to store, its condition, and what is refused.
+
+Nothing is sent here. `daicho.write.item_writer` sends a planned write as one conditional request:
+in most cases without a read before it, so it passes the item that the condition's failure
+returned. `daicho.write.transaction` passes the item that it has read, and sends all planned writes
+at once. Both therefore refuse the same writes, with the same texts.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from daicho.declare.entity import Entity, get_values
+from daicho.declare.queries import ItemRef
+from daicho.declare.stored_objects import check_object_keys
+from daicho.errors import Conflict, PreconditionFailed
+from daicho.items import mapper
+from daicho.layout import base_item
+from daicho.plan import EntityPlan, Ledger
+from daicho.query.key_resolver import KeyResolver, build_not_found
+from daicho.storage import attributes
+from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.requests import Put, Update
+from daicho.write import conditions, validation
+from daicho.write.field_changes import Fields, apply_changes, merge_immutable_fields, read_fields
+from daicho.write.refusals import build_reference_not_found, check_version
+
+E = TypeVar("E", bound=Entity)
+
+WAITS_FOR_ARCHIVE = "an expired item of this key waits for the archive; try again later"
+
+
+@dataclass(frozen=True)
+class PlannedWrite(Generic[E]):
+    """The write of one item, checked: it can be stored and derived.
+
+    Args:
+        plan: the entity's current plan, by which ``image`` was made.
+        key: the key of ``image``.
+        image: the whole item, as one of version 1.
+        predecessor: the stored item that it replaces, of which the creation, the expiry and the
+            attributes beside the fields stay, and whose version it follows. Empty: a new item.
+    """
+
+    entity: type[E]
+    plan: EntityPlan
+    key: ItemKey
+    image: Image
+    predecessor: Image = field(default_factory=dict)
+
+    def build_successor(self) -> Image:
+        """The image to store where nobody can change the predecessor meanwhile.
+
+        Raises:
+            Invalid: the result is over 400 KB.
+        """
+        if not self.predecessor:
+            return self.image
+        return build_successor(self.entity, self.image, self.predecessor)
+
+
+@dataclass(frozen=True)
+class ItemPlanner:
+    """Plans the writes of a tenant's items, by the newest declarations."""
+
+    ledger: Ledger
+    tenant: str
+    places: KeyResolver
+
+    def plan_creation(self, item: E, created: dt.datetime) -> PlannedWrite[E]:
+        """The write of a new item, with the values that are copied into it.
+
+        Raises:
+            ReferenceNotFound: names the field that refers to nothing.
+            Invalid: the item cannot be stored or derived.
+        """
+        return self._plan(type(item), self._build_fields(item), created)
+
+    def plan_put(
+        self,
+        new: PlannedWrite[E],
+        existing: Image | None,
+        now: dt.datetime,
+        *,
+        if_match: int | None,
+        if_none_match: bool = False,
+    ) -> PlannedWrite[E]:
+        """The write of the item ``new`` at a key whose image is ``existing``.
+
+        Raises:
+            PreconditionFailed: the item is not of version ``if_match``; or, with
+                ``if_none_match``, it exists.
+            Conflict: an expired item waits for the archive.
+            Invalid: the item cannot be stored or derived with the values that are set once.
+        """
+        current = select_live(existing, now)
+        if current is None:
+            check_version(None, if_match)
+        if current is None or if_none_match:
+            error = PreconditionFailed if if_none_match else Conflict
+            self.check_vacant(new.entity, existing, now, error)
+            return new
+        check_version(base_item.get_version(current), if_match)
+        fields = merge_immutable_fields(new.entity, new.plan, new.image, current)
+        return self._plan(new.entity, fields, now, current)
+
+    def plan_change(
+        self,
+        one: ItemRef[E],
+        existing: Image | None,
+        changes: Mapping[str, Any],
+        now: dt.datetime,
+        *,
+        if_match: int | None,
+    ) -> PlannedWrite[E]:
+        """The write of an item with some fields changed; a change of its key moves it.
+
+        Raises:
+            NotFound, PreconditionFailed: as in `check_existing`.
+            Invalid: names the field.
+        """
+        current = check_existing(one, existing, now, if_match)
+        fields = apply_changes(one.entity, self.find_plan(one.entity), current, changes)
+        return self._plan(one.entity, fields, _read_created(current), current)
+
+    def plan_restoration(
+        self,
+        one: ItemRef[E],
+        version: Image,
+        existing: Image | None,
+        now: dt.datetime,
+        *,
+        if_match: int | None,
+    ) -> PlannedWrite[E]:
+        """The write of an old version as the newest one.
+
+        Raises:
+            PreconditionFailed: the item is not of version ``if_match``.
+            Invalid: a value of the version is no longer admitted.
+        """
+        current = select_live(existing, now)
+        check_version(None if current is None else base_item.get_version(current), if_match)
+        fields = read_fields(one.entity, version)
+        if current is not None:
+            plan = self.find_plan(one.entity)
+            fields = merge_immutable_fields(one.entity, plan, fields, current)
+        return self._plan(one.entity, fields, _read_created(current or version))
+
+    def check_vacant(
+        self,
+        entity: type[Entity],
+        existing: Image | None,
+        now: dt.datetime,
+        error: type[Conflict | PreconditionFailed] = Conflict,
+    ) -> None:
+        """Raise ``error`` if an item exists, or an expired one that waits for the archive."""
+        if existing is None:
+            return
+        if select_live(existing, now) is not None or self._is_archived(entity):
+            raise error(explain_taken(entity, existing, now))
+
+    def build_creation(self, new: PlannedWrite[E], now: dt.datetime) -> Put:
+        """The request that puts a new item where none is, or only an expired one.
+
+        An expired item that waits for the archive is not replaced.
+        """
+        replaces_expired = self._may_expire(new.entity) and not self._is_archived(new.entity)
+        return conditions.build_creation(
+            new.image, to_seconds(now), replaces_expired=replaces_expired
+        )
+
+    def build_put(self, planned: PlannedWrite[E], now: dt.datetime, if_match: int | None) -> Update:
+        """The request that stores the item where it is absent or as it was planned for.
+
+        It is refused if the frozen fields differ from those that were checked, or if the item
+        has expired. With a predecessor it is also refused if the item was created anew.
+        """
+        checked = planned.predecessor or planned.image
+        frozen = mapper.list_frozen_fields(planned.entity, planned.plan)
+        kept = {name: checked.get(name) for name in frozen}
+        if planned.predecessor:
+            kept["created_at"] = checked["created_at"]
+        return conditions.build_replacement(
+            planned.key,
+            planned.image,
+            planned.plan,
+            absent=_list_absent(planned),
+            kept=kept,
+            now=to_seconds(now) if self._may_expire(planned.entity) else None,
+            if_match=if_match,
+            must_exist=bool(planned.predecessor) and if_match is None,
+        )
+
+    def build_change(self, planned: PlannedWrite[E]) -> Update:
+        """The request that stores the item if the predecessor is still the same."""
+        return conditions.build_replacement(
+            planned.key,
+            planned.image,
+            planned.plan,
+            absent=_list_absent(planned),
+            kept={"created_at": planned.predecessor["created_at"]},
+            now=None,
+            if_match=base_item.get_version(planned.predecessor),
+        )
+
+    def find_plan(self, entity: type[Entity]) -> EntityPlan:
+        """The newest plan of an entity."""
+        return self.ledger.current_generation(entity.__name__).plan
+
+    def _plan(
+        self,
+        entity: type[E],
+        fields: Fields,
+        created: dt.datetime,
+        predecessor: Image | None = None,
+    ) -> PlannedWrite[E]:
+        """A write of these fields, checked."""
+        generation = self.ledger.current_generation(entity.__name__)
+        plan = generation.plan
+        image = base_item.build_base_item(self.tenant, generation, fields, created)
+        validation.check_image(plan, image)
+        key = get_key(image)
+        if any(spec.role == "object" for spec in entity.fields_.values()):
+            check_object_keys(entity, key, plan.key.fields[-1])
+        return PlannedWrite(entity, plan, key, image, predecessor or {})
+
+    def _build_fields(self, item: Entity) -> Fields:
+        """The attribute values of a new item, including the values copied into it."""
+        entity = type(item)
+        copied = [spec for spec in entity.fields_.values() if spec.role == "copied"]
+        values = get_values(item)
+        for spec in copied:
+            values[spec.name] = None
+        fields = mapper.to_field_image(entity, values)
+        for spec in copied:
+            through: str = spec.target.name
+            value = fields.get(through, mapper.NULL)
+            if spec.source is None or value == mapper.NULL:
+                continue
+            source = self.places.find_referenced(spec, value)
+            if source is None:
+                raise build_reference_not_found(spec.target.target, values[through], through)
+            fields[spec.name] = source.get(spec.source.name, mapper.NULL)
+        return fields | mapper.to_manifest_image(item)
+
+    def _may_expire(self, entity: type[Entity]) -> bool:
+        generations = self.ledger.entities[entity.__name__]
+        return any(generation.plan.expires is not None for generation in generations)
+
+    def _is_archived(self, entity: type[Entity]) -> bool:
+        """Whether an entity's expired items wait for the archive."""
+        return entity.__name__ in self.ledger.archived_types
+
+
+def select_live(existing: Image | None, now: dt.datetime) -> Image | None:
+    """An item, unless it has expired."""
+    if existing is None or base_item.is_expired(existing, to_seconds(now)):
+        return None
+    return existing
+
+
+def check_existing(
+    one: ItemRef[Any], existing: Image | None, now: dt.datetime, if_match: int | None
+) -> Image:
+    """The item that is changed or removed.
+
+    Raises:
+        NotFound: there is none, or it has expired.
+        PreconditionFailed: it is not of version ``if_match``.
+    """
+    current = select_live(existing, now)
+    if current is None:
+        raise build_not_found(one)
+    check_version(base_item.get_version(current), if_match)
+    return current
+
+
+def explain_taken(entity: type[Entity], existing: Image | None, now: dt.datetime) -> str:
+    """The reason why no item can be created, as text."""
+    if existing is not None and base_item.is_expired(existing, to_seconds(now)):
+        return WAITS_FOR_ARCHIVE
+    return f"there is such an item of {entity.__name__} already"
+
+
+def build_successor(entity: type[Entity], image: Image, existing: Image) -> Image:
+    """The image that replaces ``existing``: creation and expiry stay, the version is one higher.
+
+    Attributes that the library, or an older declaration, stores beside the fields are kept too.
+
+    Raises:
+        Invalid: the result is over 400 KB.
+    """
+    others = {name: value for name, value in existing.items() if name not in entity.fields_}
+    successor: dict[str, AttributeValue] = {**others, **image, "created_at": existing["created_at"]}
+    successor["version"] = {"N": str(base_item.get_version(existing) + 1)}
+    if "ttl" not in image:
+        successor.pop("ttl", None)
+    elif "ttl" in existing:
+        successor["ttl"] = existing["ttl"]
+    validation.check_size(successor)
+    return successor
+
+
+def to_seconds(now: dt.datetime) -> int:
+    """A time in epoch seconds, as ``ttl`` has it."""
+    return int(now.timestamp())
+
+
+def _list_absent(planned: PlannedWrite[Any]) -> list[str]:
+    return [name for name in planned.entity.fields_ if name not in planned.image]
+
+
+def _read_created(image: Image) -> dt.datetime:
+    return dt.datetime.fromisoformat(attributes.get_text(image, "created_at") or "")

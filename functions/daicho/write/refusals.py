@@ -1,0 +1,29 @@
+"""Refusals that several writers share: each text exists once."""
+
+from __future__ import annotations
+
+from daicho.declare.entity import Entity
+from daicho.errors import PreconditionFailed, ReferenceNotFound
+
+CHANGED_MEANWHILE = "others changed the same at this moment; try again"
+"""The text of a `Raced` for a write that depends on what was read before."""
+
+
+def check_version(version: int | None, if_match: int | None, part: str = "item") -> None:
+    """Refuse an item, or a section, of another version than the caller expects.
+
+    ``version`` is None if there is no such item. ``if_match`` is None if any version will do.
+
+    Raises:
+        PreconditionFailed: the versions differ.
+    """
+    if if_match is None or version == if_match:
+        return
+    raise PreconditionFailed(
+        f"there is no such {part}" if version is None else f"the {part} is of version {version}"
+    )
+
+
+def build_reference_not_found(target: type[Entity], id: object, field: str) -> ReferenceNotFound:
+    """The refusal of an item whose ``field`` refers to an item that does not exist."""
+    return ReferenceNotFound(f"there is no {target.__name__} {id}", field=field)
