@@ -46,7 +46,7 @@ SUBCOMMANDS = {
     "docs": Subcommand(
         "daicho_cli.generate.access_patterns",
         "docs",
-        "Write the table of access patterns, and how many lines each system is in the README's.",
+        "Write the table of access patterns, and the number of lines of each system in the README.",
     ),
     "openapi": Subcommand(
         "daicho_cli.generate.openapi", "openapi", "Write the OpenAPI description of all routes."

@@ -12,7 +12,7 @@ import pytest
 from daicho.query import section_reader
 from daicho.search import pager
 from daicho.storage import table
-from daicho.web.http import execution
+from daicho.web.http import endpoint
 from daicho.write import item_writer, section_staging, sender
 
 ENOUGH = 120.0
@@ -21,7 +21,7 @@ LIMITS = (
     (table, "BATCH_RETRY_S"),
     (sender, "CONTENTION_RETRY_S"),
     (item_writer, "RACE_RETRY_S"),
-    (execution, "RACE_RETRY_S"),
+    (endpoint, "RACE_RETRY_S"),
     (section_staging, "RACE_RETRY_S"),
     (section_staging, "STAGE_RETRY_S"),
     (section_reader, "READ_RETRY_S"),

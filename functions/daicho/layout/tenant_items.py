@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
 
@@ -13,6 +15,7 @@ def render_tenant_partition(tenant: str) -> str:
     return keys.render("", "tenant", tenant)
 
 
+@lru_cache(maxsize=1024)  # each request asks for it
 def build_closed_mark_key(tenant: str) -> ItemKey:
     """The key of the mark that a tenant is closed."""
     return ItemKey(render_tenant_partition(tenant), CLOSED_SORT_KEY)

@@ -12,7 +12,7 @@ import pytest
 from daicho.errors import ContendedError, UnansweredError
 from daicho.plan import Ledger
 from daicho.storage.table import Table
-from daicho.web.http import execution
+from daicho.web.http import endpoint
 from daicho.web.http.operation import Operation
 from daicho.write import sender
 from handlers import api
@@ -255,7 +255,7 @@ class Busy(Table):
 def test_what_others_are_at_all_the_time_is_a_409(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(execution, "RACE_RETRY_S", 0.0)
+    monkeypatch.setattr(endpoint, "RACE_RETRY_S", 0.0)
     monkeypatch.setattr(sender, "CONTENTION_RETRY_S", 0.0)
     outside = Dependencies(table=lambda *_, **__: Busy(served.dynamodb, served.table.name))
     client = Client(api.build(environment(served.table.name), outside=outside), "busy")

@@ -12,7 +12,7 @@ from daicho.book.book import Book
 from daicho.declare.queries import ListQuery
 from daicho.errors import PreconditionFailed
 from daicho.storage.table import Table
-from daicho.web.http.execution import Execution
+from daicho.web.http.endpoint import Execution
 from daicho.web.http.operation import Operation, QueryVariant, Reply
 from daicho.web.http.request import HttpRequest
 from tests.support.sample_entities import Link, Note, Shelf

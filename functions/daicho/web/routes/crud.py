@@ -87,7 +87,7 @@ class Membership:
             try:
                 call.book.change(ref, {self.field: changed}, if_match=item.version)
             except PreconditionFailed as error:  # no caller's If-Match: the request starts again
-                raise Raced("others were faster, again and again; try again") from error
+                raise Raced from error
         return responses.NO_CONTENT
 
 

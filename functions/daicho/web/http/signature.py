@@ -1,0 +1,57 @@
+"""The signature of an operation as a function: Powertools validates requests by it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+from aws_lambda_powertools.event_handler.openapi.params import Body, Header, Path, Query
+from pydantic import BaseModel, WrapValidator
+
+from daicho.web.http.operation import REQUIRED, Operation, Parameter
+
+BODY = "body_"
+"""The argument that passes the body."""
+PARAMETER_KINDS = {"path": Path, "query": Query, "header": Header}
+KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
+BodyReader = Callable[[Any, Any], BaseModel]
+
+
+def name_parameters(operation: Operation) -> Mapping[str, Parameter]:
+    """An operation's parameters by the names of the arguments that pass them."""
+    parameters = (*operation.variables, *operation.parameters.values(), *operation.headers)
+    return {_name_argument(parameter): parameter for parameter in parameters}
+
+
+def build_signature(
+    parameters: Mapping[str, Parameter], body: type[BaseModel] | None, read_body: BodyReader
+) -> inspect.Signature:
+    """The signature. ``read_body`` makes a model of the text of a body."""
+    arguments = [_make_argument(*named) for named in parameters.items()]
+    if body is not None:
+        model: Any = body
+        annotation = Annotated[model, WrapValidator(read_body), Body()]
+        arguments.append(inspect.Parameter(BODY, KEYWORD_ONLY, annotation=annotation))
+    return inspect.Signature(arguments)
+
+
+def _make_argument(name: str, parameter: Parameter) -> inspect.Parameter:
+    """The argument of a parameter. A missing parameter is None, unless it has a default."""
+    annotation, default = parameter.annotation, parameter.default
+    if parameter.place == "path" or default is REQUIRED:
+        default = inspect.Parameter.empty
+    kind = PARAMETER_KINDS[parameter.place](
+        alias=parameter.name if parameter.place != "path" else None,
+        description=parameter.description or None,
+    )
+    return inspect.Parameter(
+        name, KEYWORD_ONLY, annotation=Annotated[annotation, kind], default=default
+    )
+
+
+def _name_argument(parameter: Parameter) -> str:
+    """The argument's name. A body, a query and a path may contain the same names."""
+    if parameter.place == "path":
+        return parameter.name
+    return f"{parameter.place}_{parameter.name.lower().replace('-', '_')}"
