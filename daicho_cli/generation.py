@@ -8,6 +8,7 @@ import typer
 
 from daicho.plan import LOCK_FILE, Ledger
 from daicho.plan.lockfile import write_lock_file
+from daicho.web import routes
 from daicho_cli.project import discover_project, load_ledger
 
 
@@ -24,11 +25,9 @@ def generation(
     ] = False,
 ) -> None:
     """Append what changed to functions/generations.json, the lock file of all declarations."""
-    from daicho.web.routes.builder import build_operations  # noqa: PLC0415  # Powertools takes half a second
-
     before = Ledger() if unreleased else load_ledger()
     daicho = discover_project()
-    build_operations(
+    routes.build_operations(
         daicho
     )  # a route that cannot be mounted fails here, not in a deployed function
     after = daicho.append_generations(before)

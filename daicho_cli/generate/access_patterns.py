@@ -22,6 +22,7 @@ from daicho.plan import (
     SearchPlan,
 )
 from daicho.storage.item_key import ItemKey
+from daicho.web import routes
 from daicho_cli.generate.generated_file import Check, write_or_check
 from daicho_cli.generate.line_counts import README, render_readme
 from daicho_cli.generate.route_queries import list_queries
@@ -65,17 +66,13 @@ def docs(
 
 def render_access_patterns(daicho: Daicho, ledger: Ledger) -> str:
     """The page as Markdown."""
-    # Powertools takes half a second.
-    from daicho.web.routes.builder import build_operations  # noqa: PLC0415
-    from daicho.web.routes.tenant_admin import build_admin_operations  # noqa: PLC0415
-
     functions = {
         f"{domain.name}.{route.function.__name__}": route.function
         for domain in daicho.domains
         for route in domain.routes
     }
     sections: dict[str, list[Row]] = {domain.name: [] for domain in daicho.domains}
-    for operation in build_operations(daicho):
+    for operation in routes.build_operations(daicho):
         for variant in operation.variants:
             needed = sorted(variant.required, key=lambda parameter: parameter.name)
             query = "&".join(f"{parameter.name}={parameter.only}" for parameter in needed)
@@ -86,7 +83,7 @@ def render_access_patterns(daicho: Daicho, ledger: Ledger) -> str:
             else:
                 row = _find_row(function, daicho, ledger)
             sections.setdefault(operation.tag, []).append((route, *row))
-    for operation in build_admin_operations():
+    for operation in routes.build_admin_operations():
         for variant in operation.variants:
             route = f"`{operation.method} {operation.path}`"
             question = f"{variant.summary} (role `{operation.role}`): `{variant.name}`"

@@ -10,6 +10,7 @@ import typer
 
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
+from daicho.web import openapi as api_description
 from daicho_cli.generate.generated_file import Check, write_or_check
 from daicho_cli.project import DOCS
 
@@ -26,7 +27,5 @@ def openapi(
 
 def render_openapi(daicho: Daicho, ledger: Ledger) -> str:
     """The description as JSON."""
-    from daicho.web.openapi.document import describe_api  # noqa: PLC0415  # takes half a second
-
-    document = describe_api(daicho, ledger)
+    document = api_description.describe_api(daicho, ledger)
     return json.dumps(document, indent=2, ensure_ascii=False, sort_keys=True) + "\n"

@@ -1,15 +1,15 @@
 """Daicho: entities declared once, and everything derived from them kept exact.
 
-What a domain file writes comes from here: ``from daicho import Entity, Key, field``. The names
-are loaded when they are asked for, so that the stream functions, which import modules of this
-package, load neither Pydantic nor the declarations.
+What a domain file writes comes from here: ``from daicho import Entity, Key, field``. Each name is
+loaded on its first access (`runtime.lazy_names`), so that the stream functions, which import
+modules of this package, load neither Pydantic nor the declarations.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from daicho.runtime.lazy_names import lazy_imports
 from daicho.runtime.version import VERSION as _VERSION
 
 if TYPE_CHECKING:
@@ -77,16 +77,6 @@ _NAMES = {
     "web.schema.wire_types": ("Addressable", "Day", "Instant"),
 }  # fmt: skip
 """The public names by the module that defines them: the same as above, which mypy reads."""
-_MODULES = {name: module for module, names in _NAMES.items() for name in names}
-__all__ = sorted(_MODULES)  # noqa: PLE0605  # a test holds it to what the documentation lists
-
-
+__all__ = sorted(name for names in _NAMES.values() for name in names)  # noqa: PLE0605  # a test holds it to what the documentation lists
 __version__ = _VERSION
-
-
-def __getattr__(name: str) -> Any:
-    try:
-        module = _MODULES[name]
-    except KeyError:
-        raise AttributeError(f"module 'daicho' has no attribute {name!r}") from None
-    return getattr(importlib.import_module(f"daicho.{module}"), name)
+__getattr__ = lazy_imports(__name__, _NAMES)

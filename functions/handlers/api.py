@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from functools import cache, partial
 
@@ -9,6 +10,7 @@ import domains
 from daicho.book.book import Book
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
+from daicho.runtime.lazy_names import lazy_attributes
 from daicho.runtime.settings import Settings
 from daicho.storage.item_cache import ItemCache
 from daicho.tenants.lifecycle import Tenants
@@ -17,7 +19,6 @@ from daicho.write.counter_writer import CounterSettings
 from handlers.wiring.api_telemetry import with_telemetry
 from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
 from handlers.wiring.invocation import Handler
-from handlers.wiring.lazy_handler import lazy_handler
 
 
 def build(
@@ -39,4 +40,4 @@ def build(
     return with_telemetry(api, traced=settings.stage != "local")
 
 
-__getattr__ = lazy_handler(build)
+__getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})

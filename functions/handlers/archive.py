@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from functools import partial
 
 from daicho.archive.archiver import Archiver
 from daicho.plan import Ledger
+from daicho.runtime.lazy_names import lazy_attributes
 from daicho.runtime.settings import Settings
 from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
 from handlers.wiring.invocation import Handler
-from handlers.wiring.lazy_handler import lazy_handler
 from handlers.wiring.stream_consumer import stream_handler
 
 
@@ -26,4 +28,4 @@ def build(
     return stream_handler(archiver.archive, settings, outside)
 
 
-__getattr__ = lazy_handler(build)
+__getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})

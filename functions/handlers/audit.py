@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from daicho.archive.audit import Auditor
 from daicho.plan import Ledger
+from daicho.runtime.lazy_names import lazy_attributes
 from daicho.runtime.settings import Settings
 from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
 from handlers.wiring.invocation import Context, Handler, make_retry_budget
-from handlers.wiring.lazy_handler import lazy_handler
 from handlers.wiring.metrics import emit
 
 
@@ -38,4 +40,4 @@ def build(
     return handler
 
 
-__getattr__ = lazy_handler(build)
+__getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})

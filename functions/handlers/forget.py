@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from daicho.archive.forget_schedule import ForgetScheduler
+from daicho.runtime.lazy_names import lazy_attributes
 from daicho.runtime.settings import Settings
 from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
 from handlers.wiring.invocation import Context, Handler, make_retry_budget
-from handlers.wiring.lazy_handler import lazy_handler
 from handlers.wiring.metrics import emit
 
 
@@ -31,4 +33,4 @@ def build(environ: Mapping[str, str], outside: Dependencies = AWS_DEPENDENCIES) 
     return handler
 
 
-__getattr__ = lazy_handler(build)
+__getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})

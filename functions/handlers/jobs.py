@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+from daicho.runtime.lazy_names import lazy_attributes
 from daicho.runtime.settings import Settings
 from daicho.tenants.deletion import TenantDeletionJob
 from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
 from handlers.wiring.invocation import Context, Handler, make_retry_budget
-from handlers.wiring.lazy_handler import lazy_handler
 
 
 def build(environ: Mapping[str, str], outside: Dependencies = AWS_DEPENDENCIES) -> Handler:
@@ -33,4 +35,4 @@ def build(environ: Mapping[str, str], outside: Dependencies = AWS_DEPENDENCIES) 
     return handler
 
 
-__getattr__ = lazy_handler(build)
+__getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from functools import partial
 
 from daicho.plan import Ledger
+from daicho.runtime.lazy_names import lazy_attributes
 from daicho.runtime.settings import Settings
 from daicho.stream.projector import Projector
 from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
 from handlers.wiring.fault_injection import with_faults
 from handlers.wiring.invocation import Handler
-from handlers.wiring.lazy_handler import lazy_handler
 from handlers.wiring.metrics import emit
 from handlers.wiring.stream_consumer import stream_handler
 
@@ -38,4 +39,4 @@ def build(
     return stream_handler(projector.project, settings, outside)
 
 
-__getattr__ = lazy_handler(partial(with_faults, build))
+__getattr__ = lazy_attributes(__name__, {"handler": partial(with_faults, build, os.environ)})

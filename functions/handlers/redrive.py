@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from functools import partial
 
 from daicho.archive.rearchiver import Rearchiver
 from daicho.plan import Ledger
 from daicho.redrive.redrive import Redrive
 from daicho.redrive.report import RedriveRequest
+from daicho.runtime.lazy_names import lazy_attributes
 from daicho.runtime.settings import Settings
 from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
 from handlers.wiring.invocation import Handler, make_retry_budget
-from handlers.wiring.lazy_handler import lazy_handler
 
 BUCKETS = ("FAILURE_BUCKET", "ARCHIVE_BUCKET")
 FUNCTIONS = ("PROJECT_FUNCTION", "ARCHIVE_FUNCTION")
@@ -36,4 +38,4 @@ def build(
     ).to_json()
 
 
-__getattr__ = lazy_handler(build)
+__getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})

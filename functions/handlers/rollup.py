@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from daicho.plan import Ledger
+from daicho.runtime.lazy_names import lazy_attributes
 from daicho.runtime.settings import Settings
 from daicho.tally.rollup import Rollup
 from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
 from handlers.wiring.invocation import Context, Handler, make_retry_budget
-from handlers.wiring.lazy_handler import lazy_handler
 from handlers.wiring.metrics import emit
 
 
@@ -33,4 +35,4 @@ def build(
     return handler
 
 
-__getattr__ = lazy_handler(build)
+__getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})

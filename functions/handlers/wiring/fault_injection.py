@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-def with_faults(build: Callable[..., Handler], environ: Mapping[str, str] = os.environ) -> Handler:
+def with_faults(build: Callable[..., Handler], environ: Mapping[str, str]) -> Handler:
     """Build a handler; it fails on purpose if the environment has ``FAULTS``.
 
     Raises:

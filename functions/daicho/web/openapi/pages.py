@@ -12,6 +12,7 @@ from typing import Any
 
 from aws_lambda_powertools.event_handler import Response
 
+from daicho.web import openapi
 from daicho.web.http import problem_types
 from daicho.web.http.operation import Operation
 from daicho.web.http.problems import HttpError
@@ -43,10 +44,10 @@ class ApiPages:
 
     @cached_property
     def _document(self) -> str:
-        from daicho.web.openapi.document import describe_operations  # noqa: PLC0415  # seldom asked for
-
         return json.dumps(
-            describe_operations(self._operations, server=self._server, examples=self._examples)
+            openapi.describe_operations(
+                self._operations, server=self._server, examples=self._examples
+            )
         )
 
     def show_document(self) -> Response[str]:
@@ -55,9 +56,7 @@ class ApiPages:
 
     def show_docs(self) -> Response[str]:
         """The page to read the document and to try the API."""
-        from daicho.web.openapi.document import render_page  # noqa: PLC0415  # seldom asked for
-
-        return Response(200, HTML, render_page(self._document), compress=True)
+        return Response(200, HTML, openapi.render_page(self._document), compress=True)
 
     def list_problems(self) -> Response[str]:
         """The page of all problems."""
