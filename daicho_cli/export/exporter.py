@@ -59,9 +59,9 @@ class Exporter:
 
             def save_round(scan_round: ScanRound[ExportedPage]) -> None:
                 nonlocal last_answer
-                if scan_round.made:
+                if scan_round.results:
                     last_answer = self.clock()
-                for items, text in scan_round.made:
+                for items, text in scan_round.results:
                     progress.items += items
                     file.write(text)
                 progress.scanned += scan_round.scanned

@@ -177,8 +177,8 @@ def circumstances(draw: random.Random) -> Iterator[None]:
         patch.setattr(related_search, "MAX_MERGED", draw.choice([0, 64]))
         walks = draw.random() < 0.5
         patch.setattr(related_search.RelatedSearch, "_is_cheaper_to_read_all", lambda *_: walks)
-        patch.setattr(posting_lists, "TOO_DENSE", draw.choice([1, 2, 27]))
-        patch.setattr(posting_lists, "MIN_READS", draw.choice([1, 3]))
+        patch.setattr(posting_lists, "MAX_ROWS_PER_MATCH", draw.choice([1, 2, 27]))
+        patch.setattr(posting_lists, "MIN_JUDGED_READS", draw.choice([1, 3]))
         yield
 
 

@@ -45,8 +45,8 @@ class Lists:
     item_units: float = 0.0
     read: dict[str, int] = field(default_factory=dict)
 
-    def read_blocks(self, wanted: Sequence[PendingRead]) -> Sequence[Block]:
-        return [self._block(each) for each in wanted]
+    def read_blocks(self, requests: Sequence[PendingRead]) -> Sequence[Block]:
+        return [self._block(each) for each in requests]
 
     def fetch(self, keys: Sequence[Any], *, consistent: bool) -> FetchedItems[Any, Any]:
         self.requests += 1

@@ -17,14 +17,14 @@ class Declaration:
     It holds all that an entity must know of its declarations, so that it needs no kind of them.
 
     Attributes:
-        twice: the error of an entity that has two of the kind; "" where it may have two.
+        duplicate_error: the error of an entity that has two of the kind; "" if it may have two.
         version_mode: how it keeps versions of an item, if it does.
         split_field: the field whose sections it makes items of their own, if it does.
     """
 
     name = ""
     entity = ""
-    twice = ""
+    duplicate_error = ""
     version_mode: VersionMode | None = None
     split_field: FieldSpec | None = None
 

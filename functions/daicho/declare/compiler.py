@@ -5,6 +5,7 @@ Every error names the declaration and the value; it is raised at import, when a 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from daicho import plan
@@ -44,7 +45,6 @@ class _Compiler:
         self.entity = entity
         self.name = entity.__name__
         self.declarations = entity.declarations_
-        self.read: dict[str, str] = {}
         self.expires = next((e for e in self.declarations.values() if isinstance(e, Expires)), None)
 
     def compile_plan(self) -> plan.EntityPlan:
@@ -52,7 +52,7 @@ class _Compiler:
             self._check_copy(spec)
         self._check_objects()
         key = cast(Key[Any], self.declarations["key"])
-        return plan.EntityPlan(
+        compiled = plan.EntityPlan(
             name=self.name,
             key=self._compile_key(key),
             searches=tuple(self._compile_search(search) for search in self._compile_all(Search)),
@@ -67,9 +67,11 @@ class _Compiler:
             ),
             expires=self._compile_expires(),
             versions=self._compile_versions(),
-            fields=dict(sorted(self.read.items())),
+            fields={},
             split=self._compile_split(),
         )
+        kinds = {name: self.entity.fields_[name].kind for name in compiled.list_read_fields()}
+        return replace(compiled, fields=kinds)
 
     def _compile_all(self, kind: Any) -> list[Any]:
         declarations = [
@@ -156,7 +158,7 @@ class _Compiler:
             (
                 candidate
                 for candidate in self._compile_all(Listing)
-                if _list_of_lists(candidate, reference)
+                if _is_listed_by_reference(candidate, reference)
             ),
             None,
         )
@@ -338,7 +340,6 @@ class _Compiler:
                 f"{declaration} reads {spec}, which is {spec.kind}; it takes {' or '.join(kinds)}"
             )
         self._check_in_pointer(declaration, self.entity, spec)
-        self.read[spec.name] = spec.kind
         return spec.name
 
     def _check_in_pointer(self, reader: object, entity: type[Entity], spec: FieldSpec) -> None:
@@ -378,7 +379,7 @@ class _Compiler:
         self._check_in_pointer(spec, reference.target, spec.source)
 
 
-def _list_of_lists(listing: Listing[Any], reference: FieldSpec) -> bool:
+def _is_listed_by_reference(listing: Listing[Any], reference: FieldSpec) -> bool:
     """Whether a listing has a newest-first list for each item that a field refers to."""
     if len(listing.partition) != 1 or listing.order or listing.where is not None:
         return False

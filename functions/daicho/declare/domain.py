@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 from daicho.declare import compiler
@@ -65,7 +66,7 @@ class Include:
     function: Callable[..., Any]
     optional: bool
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The property that it is shown as, and its name in ``include=``."""
         return self.function.__name__
@@ -92,17 +93,17 @@ class Domain:
         refused while a tenant has so many, by the entity's count of all, which follows through the
         stream: a caller that creates many in the same second may end a few above.
         """
-        chosen = tuple(verbs.split())
-        for verb in chosen:
+        verb_names = tuple(verbs.split())
+        for verb in verb_names:
             if verb not in VERBS:
                 raise DeclarationError(f"{path}: {verb!r} is none of {' '.join(VERBS)}")
         if entity not in self.entities:
             raise DeclarationError(f"{path}: {entity.__name__} is not of the domain {self.name!r}")
-        if most is not None and "PUT" in chosen:
+        if most is not None and "PUT" in verb_names:
             raise DeclarationError(f"{path}: PUT creates too, and what `most` counts is for POST")
         if most is not None and find_total_count(entity) is None:
             raise DeclarationError(f"{path}: at most {most} of what nothing counts: Count()")
-        self.resources.append(Resource(path, entity, chosen, most))
+        self.resources.append(Resource(path, entity, verb_names, most))
 
     def mount(self, path: str, declaration: Any, *, window: Window | None = None) -> None:
         """Mount a declaration at ``path`` instead of where `resource` would.
@@ -138,12 +139,12 @@ class Domain:
 def find_total_count(entity: type[Entity]) -> str | None:
     """The name of the aggregate that counts all of an entity's items, if there is one."""
     plan = compiler.compile_entity(entity)
-    all_ = (
+    counts = (
         aggregate
         for aggregate in plan.aggregates
         if aggregate.measure == "count" and aggregate.where is None
     )
     return next(
-        (aggregate.name for aggregate in all_ if not aggregate.by and not aggregate.within),
+        (aggregate.name for aggregate in counts if not aggregate.by and not aggregate.within),
         None,
     )

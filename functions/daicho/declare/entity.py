@@ -40,15 +40,15 @@ class _Body(dict[str, Any]):
             raise KeyError(name)
         if name in self.get("__annotations__", {}):
             annotation = self["__annotations__"][name]
-            shown = getattr(annotation, "__name__", annotation)
+            type_name = getattr(annotation, "__name__", annotation)
             raise DeclarationError(
                 f"{self.entity}.{name} is read by a declaration, so it needs a right-hand side: "
-                f"{name}: {shown} = field()"
+                f"{name}: {type_name} = field()"
             )
-        close = difflib.get_close_matches(
+        similar_names = difflib.get_close_matches(
             name, [defined_name for defined_name in self if defined_name[0] != "_"], 1
         )
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = f"; did you mean {similar_names[0]!r}?" if similar_names else ""
         raise DeclarationError(f"{self.entity} reads undeclared {name!r}{hint}")
 
 
@@ -192,16 +192,17 @@ def _collect_declarations(cls: EntityMeta) -> None:
         for name, value in vars(cls).items()
         if isinstance(value, Declaration) and name not in annotations
     }
-    bare = [n for n, v in vars(cls).items() if isinstance(v, FieldSpec) and n not in annotations]
-    if bare:
-        raise DeclarationError(f"{cls.__name__}.{bare[0]} has no type: {bare[0]}: str = field()")
+    untyped = [n for n, v in vars(cls).items() if isinstance(v, FieldSpec) and n not in annotations]
+    if untyped:
+        name = untyped[0]
+        raise DeclarationError(f"{cls.__name__}.{name} has no type: {name}: str = field()")
     key = declarations.get("key")
     if key is None or not key.key_fields:
         raise DeclarationError(f"{cls.__name__} has no key: key = Key(id)")
-    single = [declaration.twice for declaration in declarations.values() if declaration.twice]
-    for twice in single:
-        if single.count(twice) > 1:
-            raise DeclarationError(f"{cls.__name__} {twice}")
+    errors = [declaration.duplicate_error for declaration in declarations.values()]
+    for error in errors:
+        if error and errors.count(error) > 1:
+            raise DeclarationError(f"{cls.__name__} {error}")
     cls.versioned_ = next(
         (
             declaration.version_mode

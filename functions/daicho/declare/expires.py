@@ -15,7 +15,7 @@ class Expires(Declaration):
     Source: seed 003 (Time to Live, and for archiving).
     """
 
-    twice = "expires twice"
+    duplicate_error = "expires twice"
 
     after: dt.timedelta
     archive: bool = False

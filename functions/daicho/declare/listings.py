@@ -66,6 +66,7 @@ class ListingQueries(Generic[E, *Ts]):
         return ListQuery(self.entity, "listing", self.declaration.name, partition)
 
 
-def _read_specs(given: Any) -> tuple[FieldSpec, ...]:
+def _read_specs(argument: Any) -> tuple[FieldSpec, ...]:
     """The fields of an argument that takes one or several."""
-    return tuple(get_spec(value) for value in (given if isinstance(given, tuple) else (given,)))
+    values = argument if isinstance(argument, tuple) else (argument,)
+    return tuple(get_spec(value) for value in values)

@@ -29,9 +29,9 @@ class Daicho:
         self.domains = domains
         self.examples = examples or {}
         names = [entity.__name__ for entity in self.entities]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice:
-            raise DeclarationError(f"two entities are called {twice}")
+        duplicate = next((name for name in names if names.count(name) > 1), None)
+        if duplicate:
+            raise DeclarationError(f"two entities are called {duplicate}")
 
     @classmethod
     def discover(cls, package: ModuleType) -> Daicho:

@@ -53,10 +53,12 @@ class Search(Declaration):
         steps: Sequence[int] | None = None,
         shards: int = 1,
     ) -> None:
-        given: tuple[Any, ...] = fields
-        self.through = tuple(argument for argument in given if isinstance(argument, ThroughSpec))
+        arguments: tuple[Any, ...] = fields
+        self.through = tuple(
+            argument for argument in arguments if isinstance(argument, ThroughSpec)
+        )
         self.fields = tuple(
-            get_spec(argument) for argument in given if not isinstance(argument, ThroughSpec)
+            get_spec(argument) for argument in arguments if not isinstance(argument, ThroughSpec)
         )
         self.mode, self.shards = mode, shards
         self.steps, self.digits, self.kana = (

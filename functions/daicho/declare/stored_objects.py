@@ -88,17 +88,17 @@ def list_object_fields(entity: Any) -> tuple[str, ...]:
     return tuple(name for name, spec in entity.fields_.items() if spec.role == "object")
 
 
-def check_object_keys(entity: Any, base: ItemKey, blamed: str) -> None:
+def check_object_keys(entity: Any, base: ItemKey, key_field: str) -> None:
     """Refuse an item whose objects, or the marks that look after them, would have no place.
 
     Raises:
-        Invalid: its key is too long; it names the field ``blamed``.
+        Invalid: its key is too long; it names the field ``key_field``.
     """
     try:
         for field in list_object_fields(entity):
             render_object_name(base, entity.__name__, field)
             cleanup_marks.render_owner_partition(base, entity.__name__)
     except keys.KeyTooLongError as error:
-        raise Invalid(str(error), field=blamed) from error
+        raise Invalid(str(error), field=key_field) from error
     except Invalid as error:
-        raise Invalid(error.detail, field=blamed) from error
+        raise Invalid(error.detail, field=key_field) from error

@@ -25,7 +25,7 @@ class Versioned(Declaration):
     Source: seed 002 (version control by sort key prefixes, patterns A and B).
     """
 
-    twice = "is versioned twice"
+    duplicate_error = "is versioned twice"
 
     def __init__(self, mode: VersionMode) -> None:
         if mode not in get_args(VersionMode):

@@ -200,6 +200,28 @@ class EntityPlan:
         """Whether the projector has anything to do for this entity."""
         return bool(self.searches or self.listings or self.aggregates)
 
+    def list_read_fields(self) -> list[str]:
+        """The names of the fields that its declarations read, sorted; not of those only copied."""
+        names: set[object] = {*self.key.partition, *self.key.sort, self.key.shards, self.key.salt}
+        for search in self.searches:
+            names |= {*search.fields, *(plan.field for plan in search.through)}
+        parts: list[Part] = []
+        conditions: list[Condition | None] = []
+        for listing in self.listings:
+            names |= {*listing.order}
+            parts += listing.partition
+            conditions.append(listing.where)
+        for aggregate in self.aggregates:
+            names.add(aggregate.field)
+            parts += (*aggregate.by, *aggregate.within)
+            conditions.append(aggregate.where)
+        for counter in self.counters:
+            names.add(counter.slots)
+            parts += (*counter.by, *counter.within)
+        names |= {part.field for part in parts}
+        names |= {condition.field for condition in conditions if condition is not None}
+        return sorted(name for name in names if isinstance(name, str) and name != "created_at")
+
     def to_json(self) -> dict[str, Any]:
         """The plan as plain JSON values."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))

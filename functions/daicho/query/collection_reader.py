@@ -41,13 +41,13 @@ CollectionPage = tuple[list[Image], CursorPosition | None]
 class CollectionSource:
     """One item collection to read, or the part of it whose sort keys begin with ``prefix``.
 
-    ``whole``: the prefix is the complete sort key. Rows below ``floor`` are not read.
+    ``is_whole``: the prefix is the complete sort key. Rows below ``floor`` are not read.
     """
 
     partition: str
     index: str | None = None
     prefix: str = ""
-    whole: bool = False
+    is_whole: bool = False
     floor: str = ""
 
     @property
@@ -59,7 +59,7 @@ class CollectionSource:
     def bounds(self) -> tuple[str, str]:
         """The lowest and the highest sort key to read; "" if there is no such bound."""
         high = self.prefix
-        if high and not self.whole:
+        if high and not self.is_whole:
             # The escape sorts right after the delimiter. No key ends with an escape.
             high = f"{high[: -len(keys.DELIMITER)]}{keys.ESCAPE}"
         return max(self.prefix, self.floor), high
@@ -91,28 +91,34 @@ class CollectionReader:
         """
         # A forged cursor may contain any number.
         first = 0 if start is None else max(0, start.list - start.list % MAX_MERGED)
-        behind = first + MAX_MERGED
-        shown = PageBuffer(limit)
-        decided = start
+        next_first = first + MAX_MERGED
+        buffer = PageBuffer(limit)
+        last_decided = start
         for examined, entry in enumerate(
-            self._merge_sources(sources[first:behind], first, start, limit)
+            self._merge_sources(sources[first:next_first], first, start, limit)
         ):
-            if shown.is_full or examined == MAX_ROWS:
-                return shown.images, decided
-            if not is_expired(entry.image, self.now) and not shown.add_image(entry.image):
-                return shown.images, decided
-            decided = entry.position
-        return shown.images, CursorPosition(LOWEST_KEY, behind) if behind < len(sources) else None
+            if buffer.is_full or examined == MAX_ROWS:
+                return buffer.images, last_decided
+            if not is_expired(entry.image, self.now) and not buffer.add_image(entry.image):
+                return buffer.images, last_decided
+            last_decided = entry.position
+        if next_first < len(sources):
+            return buffer.images, CursorPosition(LOWEST_KEY, next_first)
+        return buffer.images, None
 
     def _merge_sources(
-        self, some: Sequence[CollectionSource], first: int, start: CursorPosition | None, limit: int
+        self,
+        sources: Sequence[CollectionSource],
+        first: int,
+        start: CursorPosition | None,
+        limit: int,
     ) -> Iterator[CollectionEntry]:
         # The share of each list in a page, and a deviation more: most lists need one query.
-        share = limit / max(1, len(some))
+        share = limit / max(1, len(sources))
         block = ceil(share + sqrt(share)) + 1
         lists = [
             self._read_entries(source, place, start, block)
-            for place, source in enumerate(some, first)
+            for place, source in enumerate(sources, first)
         ]
         return heapq.merge(*lists, key=lambda entry: entry.position)
 

@@ -103,15 +103,15 @@ class IndexReader:
     entity: str
     predicates: Sequence[ListPredicate]
     now: int
-    at_once: int
+    parallelism: int
     is_copied: bool = False
 
-    def read_blocks(self, wanted: Sequence[PendingRead]) -> Sequence[Block]:
+    def read_blocks(self, requests: Sequence[PendingRead]) -> Sequence[Block]:
         """A block of each of these lists."""
-        if len(wanted) == 1 or self.at_once == 1:
-            return [self._read_block(request) for request in wanted]
-        with ThreadPoolExecutor(min(self.at_once, len(wanted))) as pool:
-            return list(pool.map(self._read_block, wanted))
+        if len(requests) == 1 or self.parallelism == 1:
+            return [self._read_block(request) for request in requests]
+        with ThreadPoolExecutor(min(self.parallelism, len(requests))) as pool:
+            return list(pool.map(self._read_block, requests))
 
     def fetch(self, keys: Sequence[RowKey], *, consistent: bool) -> FetchedItems[RowKey, Image]:
         """The items of index rows: read by their partition keys, or the copies in the rows."""
@@ -145,23 +145,23 @@ class IndexReader:
         size = attributes.measure_image(item) if item else 1
         return -(-size // UNIT_BYTES) * (1.0 if consistent else 0.5)
 
-    def _read_block(self, wanted: PendingRead) -> Block:
-        query = Query(wanted.list, INDEX, forward=False, limit=wanted.limit, start=wanted.more)
-        order, inclusive = wanted.bound
-        if wanted.floor:
-            if order < wanted.floor:
+    def _read_block(self, request: PendingRead) -> Block:
+        query = Query(request.list, INDEX, forward=False, limit=request.limit, start=request.more)
+        order, inclusive = request.bound
+        if request.floor:
+            if order < request.floor:
                 return Block([])  # DynamoDB refuses an empty range
-            query = replace(query, low=wanted.floor)
-            if wanted.bound != TOP:
+            query = replace(query, low=request.floor)
+            if request.bound != TOP:
                 query = replace(query, high=order)
-        elif wanted.bound != TOP:
+        elif request.bound != TOP:
             query = replace(query, high=order) if inclusive else replace(query, below=order)
         page = self.table.query(query)
         rows = [
             PostingRow(
                 row[ORDER]["S"],
                 self._get_row_key(row),
-                *(_get_position(row) if wanted.rests else ()),
+                *(_get_position(row) if request.rests else ()),
             )
             for row in page.items
             if inclusive or row[ORDER]["S"] < order  # a range with a floor includes its end
@@ -182,11 +182,11 @@ def _get_position(row: Image) -> tuple[str, ...]:
 
 
 def _find_declaration(
-    declared: Iterable[NumberedDeclaration], wanted: NumberedDeclaration
+    declarations: Iterable[NumberedDeclaration], wanted: NumberedDeclaration
 ) -> NumberedDeclaration | None:
-    same = (
+    matching = (
         declaration
-        for declaration in declared
+        for declaration in declarations
         if (declaration.name, declaration.since) == (wanted.name, wanted.since)
     )
-    return next(same, None)
+    return next(matching, None)

@@ -45,19 +45,19 @@ class KeyResolver:
         self.pending: Mapping[ItemKey, Image | None] = {}
         """The images that the open transaction has read and will write."""
 
-    def resolve_key(self, one: ItemRef[Any]) -> ItemKey | None:
+    def resolve_key(self, ref: ItemRef[Any]) -> ItemKey | None:
         """The key of an item; None if an item that the key depends on does not exist.
 
         Raises:
             Invalid: a field does not accept its value, or the key is too long.
         """
-        current = self._ledger.current_generation(one.entity.__name__).plan
+        current = self._ledger.current_generation(ref.entity.__name__).plan
         names = current.key.fields
-        given = parse_arguments(one.entity, names, one.parts)
-        shape = self._resolve_shard_fields(one.entity, current, given)
+        arguments = parse_arguments(ref.entity, names, ref.parts)
+        shape = self._resolve_shard_fields(ref.entity, current, arguments)
         if shape is None:
             return None
-        return self.resolve_checked_key(current, {**given, **shape})
+        return self.resolve_checked_key(current, {**arguments, **shape})
 
     def resolve_checked_key(
         self, current: EntityPlan, fields: Mapping[str, AttributeValue]
@@ -107,28 +107,28 @@ class KeyResolver:
         return None if image is None or is_expired(image, now) else image
 
     def _resolve_shard_fields(
-        self, entity: type[Entity], current: EntityPlan, given: Mapping[str, AttributeValue]
+        self, entity: type[Entity], current: EntityPlan, fields: Mapping[str, AttributeValue]
     ) -> dict[str, AttributeValue] | None:
         values: dict[str, AttributeValue] = {}
         for name in (current.key.shards, current.key.salt):
-            if not isinstance(name, str) or name in given:
+            if not isinstance(name, str) or name in fields:
                 continue
             spec = entity.fields_[name]
-            if spec.role != "copied" or spec.source is None or spec.target.name not in given:
+            if spec.role != "copied" or spec.source is None or spec.target.name not in fields:
                 raise DeclarationError(f"{spec} is not known from the key of {current.name}")
-            image = self.find_referenced(spec, given[spec.target.name])
+            image = self.find_referenced(spec, fields[spec.target.name])
             if image is None or spec.source.name not in image:
                 return None
             values[name] = image[spec.source.name]
         return values
 
 
-def display_name(one: ItemRef[Any]) -> str:
+def display_name(ref: ItemRef[Any]) -> str:
     """The name of an item in an error: ``Track 12/345``, or ``version 3 of Article a``."""
-    name = f"{one.entity.__name__} {'/'.join(str(part) for part in one.parts)}"
-    return name if one.version is None else f"version {one.version} of {name}"
+    name = f"{ref.entity.__name__} {'/'.join(str(part) for part in ref.parts)}"
+    return name if ref.version is None else f"version {ref.version} of {name}"
 
 
-def build_not_found(one: ItemRef[Any]) -> NotFound:
+def build_not_found(ref: ItemRef[Any]) -> NotFound:
     """The refusal of a request for an item that does not exist, or has expired."""
-    return NotFound(f"no {display_name(one)}")
+    return NotFound(f"no {display_name(ref)}")

@@ -161,7 +161,7 @@ class ListPlanner:
             CollectionSource(
                 check_key_length(name, partition, keys.check_partition),
                 prefix=prefix,
-                whole=is_whole and bool(prefix),
+                is_whole=is_whole and bool(prefix),
                 floor=prefix + floor if floor else "",
             )
             for partition in partitions

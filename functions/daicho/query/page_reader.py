@@ -37,7 +37,7 @@ class PageReader:
     places: KeyResolver
     history: VersionHistory
     clock: Callable[[], dt.datetime]
-    at_once: int
+    parallelism: int
     memory: ItemCache | None = None
 
     def read_page(
@@ -88,7 +88,7 @@ class PageReader:
             cursor.skip_to(Bound(start.order, inclusive=start.list == 1))
         entity, now = plan.entity.__name__, related_search.now
         reader = IndexReader(
-            self.table, self.ledger, entity, plan.predicates, now, self.at_once, is_copied
+            self.table, self.ledger, entity, plan.predicates, now, self.parallelism, is_copied
         )
         budget = ReadBudget(units=related_search.units, requests=related_search.requests)
         try:

@@ -36,8 +36,8 @@ from daicho.storage.table import Table
 
 READ_RETRY_S = 8.0
 """The time limit for reads of a document that changes all the time."""
-PAUSE = 0.1
-"""The longest pause in seconds before the next attempt: a change takes hundredths."""
+MAX_PAUSE_S = 0.1
+"""The longest pause before the next attempt: a change takes hundredths."""
 MAX_CATCH_UPS = 50
 
 
@@ -70,7 +70,7 @@ class SectionReader:
         """
         key, now = get_key(head), head
         partition = render_sections_partition(key, entity)
-        for _ in RetryBudget.for_seconds(READ_RETRY_S, longest=PAUSE).count_attempts():
+        for _ in RetryBudget.for_seconds(READ_RETRY_S, longest=MAX_PAUSE_S).count_attempts():
             manifest = Manifest.from_image(now)
             if manifest is None:
                 return now
@@ -93,7 +93,7 @@ class SectionReader:
         """
         key, now = get_key(head), head
         partition = render_sections_partition(key, entity)
-        for _ in RetryBudget.for_seconds(READ_RETRY_S, longest=PAUSE).count_attempts():
+        for _ in RetryBudget.for_seconds(READ_RETRY_S, longest=MAX_PAUSE_S).count_attempts():
             manifest = Manifest.from_image(now)
             if manifest is None:
                 return now, None

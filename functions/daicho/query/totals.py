@@ -116,9 +116,9 @@ class Totals:
         live = amount is not None
         if amount is None:
             amount = read_rolled_up_amount(self.table, group.render_tally(by))
-        placed = ranked and amount.items > 0
-        rank = self._count_rank(group, by, amount, live=live) if placed else None
-        beyond = MAX_RANKS if placed and rank is None else None
+        has_rank = ranked and amount.items > 0
+        rank = self._count_rank(group, by, amount, live=live) if has_rank else None
+        beyond = MAX_RANKS if has_rank and rank is None else None
         return Score(by, amount.items, to_plain_total(amount.total), rank, beyond)
 
     def read_top(
@@ -129,7 +129,7 @@ class Totals:
         A member is in one shard, and its own key determines its order. So one position is a
         sufficient cursor for all shards.
         """
-        before = 0 if start is None else start.list
+        previous_rank = 0 if start is None else start.list
         scores: list[Score] = []
         last = start
         for row in self._read_ranked(group, start, limit + 1):
@@ -137,9 +137,9 @@ class Totals:
                 return self._read_items(group, scores), last
             order = row[f"{INDEX}SK"]["S"]
             total = to_plain_total(attributes.parse_number(row["total"]["N"]))
-            rank = before + len(scores) + 1
-            counted = int(total) if group.aggregate.measure == "count" else 0
-            scores.append(Score(_parse_group(order), counted, total, rank))
+            rank = previous_rank + len(scores) + 1
+            item_count = int(total) if group.aggregate.measure == "count" else 0
+            scores.append(Score(_parse_group(order), item_count, total, rank))
             last = CursorPosition(order, rank)
         return self._read_items(group, scores), None
 
@@ -172,24 +172,26 @@ class Totals:
             (order, Score(by, amounts[by].items, to_plain_total(amounts[by].total), rank))
             for rank, (order, by) in enumerate(ranked, 1)
         ]
-        left = [entry for entry in scores if start is None or entry[0] > start.order]
-        page = [score for _, score in left[:limit]]
-        return page, CursorPosition(left[limit - 1][0], limit) if len(left) > limit else None
+        following = [entry for entry in scores if start is None or entry[0] > start.order]
+        page = [score for _, score in following[:limit]]
+        if len(following) > limit:
+            return page, CursorPosition(following[limit - 1][0], limit)
+        return page, None
 
     def _read_ranked(
-        self, group: TallyGroup, start: CursorPosition | None, wanted: int
+        self, group: TallyGroup, start: CursorPosition | None, count: int
     ) -> Iterator[Image]:
-        """Rows of the ranking after ``start``, its shards merged; each query is for ``wanted``."""
-        lists = [self._read_shard(partition, start, wanted) for partition in group.list_rankings]
+        """Rows of the ranking after ``start``, its shards merged; each query is for ``count``."""
+        lists = [self._read_shard(partition, start, count) for partition in group.list_rankings]
         return merge(*lists, key=lambda row: str(row[f"{INDEX}SK"]["S"]))
 
     def _read_shard(
-        self, partition: str, start: CursorPosition | None, wanted: int
+        self, partition: str, start: CursorPosition | None, count: int
     ) -> Iterator[Image]:
-        query = Query(partition, INDEX, limit=wanted)
+        query = Query(partition, INDEX, limit=count)
         if start is not None:
             # One row more, because the bound is inclusive: the result contains the last row again.
-            query = replace(query, low=start.order, limit=wanted + 1)
+            query = replace(query, low=start.order, limit=count + 1)
         for page in self.table.query_pages(query):
             for row in page.items:
                 if start is None or row[f"{INDEX}SK"]["S"] > start.order:
@@ -241,6 +243,6 @@ def _parse_group(order: str) -> tuple[str, ...]:
     return keys.parse(order)[1:]
 
 
-def _name_last_field(parts: Sequence[Part], otherwise: str) -> str:
+def _name_last_field(parts: Sequence[Part], default: str) -> str:
     """The field that an error about a too long key names."""
-    return parts[-1].field if parts else otherwise
+    return parts[-1].field if parts else default

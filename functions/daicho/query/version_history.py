@@ -39,32 +39,32 @@ class VersionHistory:
     places: KeyResolver
     now: Callable[[], int]
 
-    def find_newest(self, one: ItemRef[Any], *, consistent: bool = True) -> Image | None:
+    def find_newest(self, ref: ItemRef[Any], *, consistent: bool = True) -> Image | None:
         """The current item of an entity kept by pointer, in one query; None if there is none."""
-        base = self.places.resolve_key(one)
+        base = self.places.resolve_key(ref)
         if base is None:
             return None
         newest = find_newest_version(
-            self.table, self.check_versioned(one.entity, base), consistent=consistent
+            self.table, self.check_versioned(ref.entity, base), consistent=consistent
         )
         return None if newest is None or versions.is_marker(newest) else newest
 
-    def find_version(self, one: ItemRef[Any]) -> Image | None:
+    def find_version(self, ref: ItemRef[Any]) -> Image | None:
         """An item as it was in the version of the reference; None if there is no such version."""
-        base, number = self.places.resolve_key(one), one.version or 0
+        base, number = self.places.resolve_key(ref), ref.version or 0
         if base is None:
             return None
-        self.check_versioned(one.entity, base)
-        key = versions.build_version_key(base, one.entity.__name__, number)
+        self.check_versioned(ref.entity, base)
+        key = versions.build_version_key(base, ref.entity.__name__, number)
         pending = self.places.pending
         image = pending[key] if key in pending else self.table.get(key, consistent=True)
         if image is None:
-            unkept = self._find_unkept(one.entity, base)
+            unkept = self._find_unkept(ref.entity, base)
             return unkept if unkept is not None and get_version(unkept) == number else None
         return None if versions.is_marker(image) else image
 
     def read_page(
-        self, many: Sequence[ListQuery[Any]], limit: int, cursor: str | None
+        self, queries: Sequence[ListQuery[Any]], limit: int, cursor: str | None
     ) -> tuple[Sequence[Image], str | None]:
         """A page of an item's versions, newest first, and the cursor after it.
 
@@ -72,19 +72,19 @@ class VersionHistory:
             NotFound: such an item never existed, or all of its versions are forgotten.
             TypeError: versions of several items have no common order.
         """
-        if len(many) > 1:
+        if len(queries) > 1:
             raise TypeError("versions are listed of one item at a time")
-        one = ItemRef(many[0].entity, many[0].parts)
-        base = self.places.resolve_key(one)
+        ref = ItemRef(queries[0].entity, queries[0].parts)
+        base = self.places.resolve_key(ref)
         if base is None:
-            raise NotFound(f"no {display_name(one)}")
-        partition = self.check_versioned(one.entity, base)
+            raise NotFound(f"no {display_name(ref)}")
+        partition = self.check_versioned(ref.entity, base)
         binding = CursorBinding(self.tenant, ("versions", partition))
         start = binding.read_cursor(cursor)
-        first = self._find_unkept(one.entity, base) if start is None else None
+        first = self._find_unkept(ref.entity, base) if start is None else None
         images, end = self._read_pages(partition, first, start, limit)
         if start is None and end is None and not images:
-            raise NotFound(f"no {display_name(one)}")
+            raise NotFound(f"no {display_name(ref)}")
         return images, binding.write_cursor(end)
 
     def read_whole(self, images: Sequence[Image]) -> Sequence[Image]:
@@ -94,7 +94,7 @@ class VersionHistory:
         )
 
     def read_contents(self, images: Mapping[ItemKey, Image]) -> Mapping[ItemKey, Image]:
-        """See `contents`."""
+        """See `read_pointed_contents`."""
         return read_pointed_contents(self.table, self.ledger, images)
 
     def read_state(self, entity: type[Entity], base: ItemKey) -> VersionState:
@@ -111,7 +111,7 @@ class VersionHistory:
         newest = None if is_kept else find_newest_version(self.table, partition)
         return versions.read_state(item, newest, by_pointer=False)
 
-    def forget_versions(self, one: ItemRef[Any]) -> ForgetVersionsResult:
+    def forget_versions(self, ref: ItemRef[Any]) -> ForgetVersionsResult:
         """Remove the versions before the newest one, oldest first, a thousand at most.
 
         Of a deleted item only its deletion mark with its number remains. Of a forgotten version its
@@ -120,21 +120,21 @@ class VersionHistory:
         Raises:
             NotFound: such an item never existed.
         """
-        base = self.places.resolve_key(one)
-        last = 0 if base is None else self.read_state(one.entity, base).last
+        base = self.places.resolve_key(ref)
+        last = 0 if base is None else self.read_state(ref.entity, base).last
         if base is None or not last:
-            raise NotFound(f"no {display_name(one)}")
+            raise NotFound(f"no {display_name(ref)}")
         older = versions.render_version_number(last - 1)
-        partition = versions.render_history_partition(base, one.entity.__name__)
+        partition = versions.render_history_partition(base, ref.entity.__name__)
         needed = ("PK", "SK", "version", "ttl")
         query = Query(partition, high=older, attributes=needed, limit=BLOCK_ITEMS, consistent=True)
         removed = 0
         for page in self.table.query_pages(query):
-            still = [image for image in page.items if not versions.is_forgotten(image)]
+            old_versions = [image for image in page.items if not versions.is_forgotten(image)]
             self.table.batch_write(
-                [versions.build_forgotten_marker(image, self.now()) for image in still]
+                [versions.build_forgotten_marker(image, self.now()) for image in old_versions]
             )
-            removed += len(still)
+            removed += len(old_versions)
             if removed >= MAX_FORGOTTEN:
                 return ForgetVersionsResult(removed, done=page.last is None)
         return ForgetVersionsResult(removed, done=True)
@@ -154,30 +154,30 @@ class VersionHistory:
         self, partition: str, first: Image | None, start: CursorPosition | None, limit: int
     ) -> CollectionPage:
         """Versions below ``start``, newest first; ``first`` is a version that has no item yet."""
-        shown, decided = PageBuffer(limit), start
-        if first is not None and shown.add_image(first):
-            decided = CursorPosition(versions.render_version_number(get_version(first)))
-        below = None if decided is None else decided.order
+        buffer, last_decided = PageBuffer(limit), start
+        if first is not None and buffer.add_image(first):
+            last_decided = CursorPosition(versions.render_version_number(get_version(first)))
+        below = None if last_decided is None else last_decided.order
         query = Query(partition, below=below, forward=False, limit=limit + 1, consistent=True)
         examined = 0
         for page in self.table.query_pages(query):
             for image in page.items:
                 examined += 1
-                if shown.is_full or examined > MAX_ROWS:
-                    return shown.images, decided
-                if not versions.is_marker(image) and not shown.add_image(image):
-                    return shown.images, decided
-                decided = CursorPosition(image["SK"]["S"])
-        return shown.images, None
+                if buffer.is_full or examined > MAX_ROWS:
+                    return buffer.images, last_decided
+                if not versions.is_marker(image) and not buffer.add_image(image):
+                    return buffer.images, last_decided
+                last_decided = CursorPosition(image["SK"]["S"])
+        return buffer.images, None
 
     def _find_unkept(self, entity: type[Entity], base: ItemKey) -> Image | None:
         """The current item, if it has no version item: older code or a load wrote it."""
         if entity.versioned_ == "pointer":
             return None
-        before = self.read_state(entity, base)
-        if before.item is None or not before.unkept:
+        state = self.read_state(entity, base)
+        if state.item is None or not state.unkept:
             return None
-        return {**before.item, "version": {"N": str(before.last)}}
+        return {**state.item, "version": {"N": str(state.last)}}
 
     def find_plan(self, entity: type[Entity]) -> EntityPlan:
         """The newest plan of an entity."""
@@ -191,16 +191,16 @@ def read_pointed_contents(
 
     The result does not contain an item that is gone by now.
     """
-    pointed = {
+    version_keys = {
         key: versions.build_version_key(key, image["type"]["S"], get_version(image))
         for key, image in images.items()
         if image["type"]["S"] in ledger.pointer_types
     }
-    if not pointed:
+    if not version_keys:
         return images
-    items = table.batch_get(pointed.values(), consistent=True).require_all()
+    items = table.batch_get(version_keys.values(), consistent=True).require_all()
     content = dict(images)
-    for base, key in pointed.items():
+    for base, key in version_keys.items():
         item = items.get(key)
         if item is None or versions.is_marker(item):
             # It was forgotten after the read of the base item, so a newer version exists.

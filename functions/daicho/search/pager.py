@@ -15,7 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from daicho.search.posting_lists import (
     END,
-    MOST_BLOCK,
+    MAX_BLOCK_ROWS,
     Block,
     Bound,
     PendingRead,
@@ -68,7 +68,7 @@ class FetchedItems(Generic[Key, Item]):
 class PostingReader(Protocol[Key, Item]):
     """The reads and checks that a page needs."""
 
-    def read_blocks(self, wanted: Sequence[PendingRead]) -> Sequence[Block]:
+    def read_blocks(self, requests: Sequence[PendingRead]) -> Sequence[Block]:
         """A block of each of these lists, newest first."""
 
     def fetch(self, keys: Sequence[Key], *, consistent: bool) -> FetchedItems[Key, Item]:
@@ -108,7 +108,7 @@ class ReadBudget:
         """Rows that the budget still allows, with one more candidate to check; at least one."""
         row_units = self.index_units / self.rows if self.rows > MIN_BLOCK_ROWS else UNITS_PER_ROW
         left = self.remaining(pending + 1) - UNITS_PER_READ
-        return max(1, min(MOST_BLOCK, int(left / max(row_units, UNITS_PER_ROW / 10))))
+        return max(1, min(MAX_BLOCK_ROWS, int(left / max(row_units, UNITS_PER_ROW / 10))))
 
     def charge(self, blocks: Iterable[Block]) -> None:
         """Count blocks that were read."""
@@ -181,10 +181,10 @@ class SearchPager(Generic[Key, Item]):
         return candidates, True
 
     def _read_blocks(self, lists: Sequence[PostingList], most: int, missing: int) -> None:
-        wanted = [posting_list.request_block(most, missing) for posting_list in lists]
-        blocks = self.reader.read_blocks(wanted)
+        requests = [posting_list.request_block(most, missing) for posting_list in lists]
+        blocks = self.reader.read_blocks(requests)
         self.budget.charge(blocks)
-        for posting_list, request, block in zip(lists, wanted, blocks, strict=True):
+        for posting_list, request, block in zip(lists, requests, blocks, strict=True):
             posting_list.accept_block(request, block)
 
     def _show_matching(self, candidates: Sequence[PostingRow], *, is_exact: bool) -> Bound | None:

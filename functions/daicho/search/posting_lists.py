@@ -15,21 +15,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-FIRST_BLOCK, MOST_BLOCK = 22, 400
+FIRST_BLOCK_ROWS, MAX_BLOCK_ROWS = 22, 400
 """Rows of a keys-only index in half a read unit, and the highest number of rows in one request.
 
 A block doubles while its list is read from row to row. For a list that is alone, the block has the
 number of rows that the page still needs, by the share of its rows that counted up to now.
 """
 
-TO_SPARE = 1.15
+READ_AHEAD_FACTOR = 1.15
 """The factor between the requested and the expected number of rows of a list that is alone."""
 
-TOO_DENSE = 22
+MAX_ROWS_PER_MATCH = 22
 """Above this number of rows for each compared row, reading a list costs more than reading the
 items themselves."""
 
-MIN_READS = 3
+MIN_JUDGED_READS = 3
 """Reads of a list before its density is judged."""
 
 
@@ -120,7 +120,7 @@ class PostingList:
     rest: str = ""
     certain: bool = True
     floor: str = ""
-    first: int = FIRST_BLOCK
+    first: int = FIRST_BLOCK_ROWS
     mark: str = ""
     inside: bool = False
     alone: bool = False
@@ -130,8 +130,8 @@ class PostingList:
     _rows: Sequence[PostingRow] = ()
     _more: Any = None
     _at: int = 0
-    _block: int = 0
-    _leaps: int = 0
+    _block_rows: int = 0
+    _skips: int = 0
     _start: Bound = TOP
     _ceiling: Bound = TOP
 
@@ -157,7 +157,7 @@ class PostingList:
         """Skip all rows above ``bound``."""
         if bound < self._ceiling:
             self._ceiling = bound
-            self._leaps += self._at < len(self._rows)
+            self._skips += self._at < len(self._rows)
 
     def pending_reads(self) -> Iterator[PostingList]:
         """The lists to read before the next decision."""
@@ -174,29 +174,31 @@ class PostingList:
             return END
         return Bound(self._rows[-1].order, inclusive=True) if self._rows else TOP
 
-    def request_block(self, most: int = MOST_BLOCK, missing: int = MOST_BLOCK) -> PendingRead:
+    def request_block(
+        self, most: int = MAX_BLOCK_ROWS, missing: int = MAX_BLOCK_ROWS
+    ) -> PendingRead:
         """The next read, of at most ``most`` rows, while a page lacks ``missing`` items."""
-        limit = min(self._block or self.first, most)
+        limit = min(self._block_rows or self.first, most)
         if self.alone and self.reads:
             share = max(self.counted_rows, 1) / max(self.read_rows, 1)
-            needed = int(missing * TO_SPARE / share)
-            limit = min(max(needed, FIRST_BLOCK), MOST_BLOCK, most)
-        behind = bool(self.rest or self.mark)
+            expected = int(missing * READ_AHEAD_FACTOR / share)
+            limit = min(max(expected, FIRST_BLOCK_ROWS), MAX_BLOCK_ROWS, most)
+        reads_rests = bool(self.rest or self.mark)
         last = Bound(self._rows[-1].order, inclusive=False) if self._rows else END
         if self._more is not None and self._ceiling >= last:
             start, more = self._start, self._more
         else:
             start, more = self._ceiling, None
-        return PendingRead(self.list, start, more, limit, behind, self.floor)
+        return PendingRead(self.list, start, more, limit, reads_rests, self.floor)
 
-    def accept_block(self, wanted: PendingRead, block: Block) -> None:
-        """Continue with the block of the read ``wanted``."""
+    def accept_block(self, request: PendingRead, block: Block) -> None:
+        """Continue with the block of the read ``request``."""
         if self.reads:
-            goes_on = wanted.more is not None or self._leaps > 1
-            rows = self._block or self.first
-            self._block = min(2 * rows, MOST_BLOCK) if goes_on else self.first
-        self._rows, self._more, self._at, self._leaps = block.rows, block.more, 0, 0
-        self._start = wanted.bound
+            is_continued = request.more is not None or self._skips > 1
+            rows = self._block_rows or self.first
+            self._block_rows = min(2 * rows, MAX_BLOCK_ROWS) if is_continued else self.first
+        self._rows, self._more, self._at, self._skips = block.rows, block.more, 0, 0
+        self._start = request.bound
         self.reads += 1
         self.read_rows += len(block.rows)
         self.counted_rows += sum(map(self._counts, block.rows))
@@ -316,11 +318,11 @@ class Intersection:
         self._drop_dense_lists()
         if self.bound() == END or self.candidate() is not None:
             return
-        wanting = [part for part in self.parts if part.candidate() is None]
+        unread_parts = [part for part in self.parts if part.candidate() is None]
         if all(leaf.reads for part in self.parts for leaf in list_leaves(part)):
             # Only the sparsest is read: the others may leap to its next row.
-            wanting = [min(wanting, key=self._estimate_rows_per_match)]
-        for part in wanting:
+            unread_parts = [min(unread_parts, key=self._estimate_rows_per_match)]
+        for part in unread_parts:
             yield from part.pending_reads()
 
     def is_exact(self) -> bool:
@@ -337,7 +339,8 @@ class Intersection:
         while len(self.parts) > 1:
             densest = max(self.parts, key=self._estimate_rows_per_match)
             reads = max((leaf.reads for leaf in list_leaves(densest)), default=0)
-            if reads < MIN_READS or self._estimate_rows_per_match(densest) < TOO_DENSE:
+            rows_per_match = self._estimate_rows_per_match(densest)
+            if reads < MIN_JUDGED_READS or rows_per_match < MAX_ROWS_PER_MATCH:
                 return
             self.parts.remove(densest)
             self._left_out = True

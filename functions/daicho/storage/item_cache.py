@@ -79,8 +79,8 @@ class ItemCache:
                 self._drop_oldest(next(iter(self._entries)))
 
     def _drop_oldest(self, key: ItemKey) -> None:
-        gone = self._entries.pop(key, None)
-        self._bytes -= gone[2] if gone else 0
+        removed = self._entries.pop(key, None)
+        self._bytes -= removed[2] if removed else 0
 
     def _now(self) -> float:
         return self._clock().timestamp()

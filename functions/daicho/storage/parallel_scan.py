@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from daicho.errors import ThrottledError, UnavailableError
@@ -42,7 +43,7 @@ class ScanSegments:
         return cls(total, dict.fromkeys(range(total)))
 
     @property
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether all segments are at their end."""
         return not self.starts
 
@@ -58,13 +59,13 @@ class ScanSegments:
 
 @dataclass(frozen=True)
 class ScanRound(Generic[T]):
-    """The result of one round: ``made`` holds the result of each page, in order of segment.
+    """The result of one round: ``results`` holds the result of each page, by segment.
 
     ``scanned`` items were read, for ``units`` read units. ``failed`` pages were refused, or not
     answered, and are read again. ``at_once``: how many segments the next round works on.
     """
 
-    made: Sequence[T]
+    results: Sequence[T]
     scanned: int
     units: float
     failed: int
@@ -90,14 +91,17 @@ class ParallelScan(Generic[T]):
         self._scanned, self._units = 0, 0.0
 
     def run(
-        self, segments: ScanSegments, patience: RetryBudget, done: Callable[[ScanRound[T]], None]
+        self,
+        segments: ScanSegments,
+        patience: RetryBudget,
+        on_round: Callable[[ScanRound[T]], None],
     ) -> bool:
         """Continue the scan from ``segments``; True if all are at their end afterwards.
 
-        ``done`` receives each round after ``segments`` include it and before another begins. A
+        ``on_round`` receives each round after ``segments`` include it and before another begins. A
         caller that stores both together, and is interrupted, continues from there without a lost
-        or repeated page. Any other exception of ``work`` or ``done`` ends the scan. It also ends,
-        with segments left, when ``patience`` has no time left.
+        or repeated page. Any other exception of ``work`` or ``on_round`` ends the scan. It also
+        ends, with segments left, when ``patience`` has no time left.
 
         Raises:
             RefusedError: DynamoDB will never accept the request.
@@ -105,33 +109,21 @@ class ParallelScan(Generic[T]):
         longest = FIRST_PAUSE_S
         with _make_mapper(self.most) as map_segments:
             while segments.starts and patience.has_time_left:
-                outcome = self._run_round(segments, map_segments)
-                done(outcome)
-                self.pace.wait(outcome.units)
-                if outcome.failed:
+                scan_round = self._run_round(segments, map_segments)
+                on_round(scan_round)
+                self.pace.wait(scan_round.units)
+                if scan_round.failed:
                     patience.sleep(longest * patience.random())
                     longest = min(2 * longest, MAX_PAUSE_S)
                 else:
                     longest = FIRST_PAUSE_S
-        return segments.finished
+        return segments.is_finished
 
     def _run_round(self, segments: ScanSegments, map_segments: SegmentMapper) -> ScanRound[T]:
         # The first segments, not the next ones: a segment that was begun is finished first.
-        chosen = sorted(segments.starts)[: self._at_once]
-        limit = self._choose_limit()
-
-        def attempt(segment: int) -> tuple[ItemPage, T] | UnavailableError:
-            start = segments.starts[segment]
-            request = replace(
-                self.scan, segment=segment, segments=segments.total, start=start, limit=limit
-            )
-            try:
-                page = self.store.scan(request)
-                return page, self.work(page)
-            except UnavailableError as error:
-                return error
-
-        outcomes = dict(zip(chosen, map_segments(attempt, chosen), strict=True))
+        numbers = sorted(segments.starts)[: self._at_once]
+        read_page = partial(self._read_page, segments, self._choose_limit())
+        outcomes = dict(zip(numbers, map_segments(read_page, numbers), strict=True))
         failed = [outcome for outcome in outcomes.values() if isinstance(outcome, UnavailableError)]
         if any(isinstance(error, ThrottledError) for error in failed):
             self._at_once = max(1, self._at_once // 2)
@@ -150,8 +142,22 @@ class ParallelScan(Generic[T]):
         scanned = sum(page.scanned for page, _ in pages.values())
         units = sum(page.units for page, _ in pages.values())
         self._scanned, self._units = self._scanned + scanned, self._units + units
-        made = [result for _, result in pages.values()]
-        return ScanRound(made, scanned, units, len(failed), self._at_once)
+        results = [result for _, result in pages.values()]
+        return ScanRound(results, scanned, units, len(failed), self._at_once)
+
+    def _read_page(
+        self, segments: ScanSegments, limit: int | None, segment: int
+    ) -> tuple[ItemPage, T] | UnavailableError:
+        """Read and process the next page of a segment; an error that another attempt may avoid."""
+        start = segments.starts[segment]
+        request = replace(
+            self.scan, segment=segment, segments=segments.total, start=start, limit=limit
+        )
+        try:
+            page = self.store.scan(request)
+            return page, self.work(page)
+        except UnavailableError as error:
+            return error
 
     def _choose_limit(self) -> int | None:
         """How many items a page may read, so that a round takes about a second's units."""

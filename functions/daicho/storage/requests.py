@@ -60,13 +60,13 @@ class Query:
         return request | {name: value for name, value in optional.items() if value is not None}
 
     def _key_condition(self) -> tuple[str, dict[str, AttributeValue]]:
-        given = (self.prefix is not None, self.low is not None, self.high is not None)
+        bounds = (self.prefix is not None, self.low is not None, self.high is not None)
         values: dict[str, AttributeValue] = {
             f":{name}": {"S": value}
             for name in ("prefix", "low", "high", "below")
             if (value := getattr(self, name)) is not None
         }
-        match (*given, self.below is not None):
+        match (*bounds, self.below is not None):
             case (False, False, False, False):
                 return "", values
             case (True, False, False, False):

@@ -8,14 +8,14 @@ folds idle slots, and clears the marks, once a minute instead of once a batch.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from daicho.errors import UnavailableError
 from daicho.plan import Ledger
 from daicho.runtime.retry import RetryBudget
-from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import ItemPage, Query
 from daicho.tally.rollup import TotalsTable, TotalWriter
@@ -83,20 +83,9 @@ class _DeadlineTable:
             yield page
             self._check()
 
-    def update(
-        self,
-        key: ItemKey,
-        update: str,
-        *,
-        condition: str | None = None,
-        names: Mapping[str, str],
-        values: Mapping[str, AttributeValue],
-        returns: Literal["ALL_NEW"] | None = None,
-    ) -> Image | None:
+    def update(self, key: ItemKey, update: str, **arguments: Any) -> Image | None:
         self._check()
-        return self.store.update(
-            key, update, condition=condition, names=names, values=values, returns=returns
-        )
+        return self.store.update(key, update, **arguments)
 
     def _check(self) -> None:
         if not self.patience.has_time_left:

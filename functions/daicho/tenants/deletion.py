@@ -214,10 +214,10 @@ class _Deletion:
             job.segments = position.to_json()
             read, written = on.store.units.take_total()
             job.add_counts(
-                items=sum(counts.gone for counts in scan_round.made),
-                fenced=sum(counts.fenced for counts in scan_round.made),
-                tombstones=sum(counts.tombstones for counts in scan_round.made),
-                waiting=sum(counts.waiting for counts in scan_round.made),
+                items=sum(counts.gone for counts in scan_round.results),
+                fenced=sum(counts.fenced for counts in scan_round.results),
+                tombstones=sum(counts.tombstones for counts in scan_round.results),
+                waiting=sum(counts.waiting for counts in scan_round.results),
                 looked_at=scan_round.scanned,
                 read_units=read,
                 write_units=written,

@@ -72,7 +72,7 @@ def collect(
 ) -> tuple[list[Image], list[ScanRound[tuple[Image, ...]]]]:
     rounds: list[ScanRound[tuple[Image, ...]]] = []
     scan.run(segments, patience, rounds.append)
-    return [item for each in rounds for page in each.made for item in page], rounds
+    return [item for each in rounds for page in each.results for item in page], rounds
 
 
 def in_order(items: list[Image]) -> list[Image]:
@@ -85,7 +85,7 @@ def test_every_item_comes_once(most: int) -> None:
     segments = ScanSegments.start(len(sizes))
     found, rounds = collect(scanning(Store(sizes), most=most), segments, Time().patience())
     assert in_order(found) == everything(sizes)
-    assert segments.finished
+    assert segments.is_finished
     assert sum(each.units for each in rounds) == len(found) / 2
     assert sum(each.scanned for each in rounds) == len(found)
 
@@ -139,7 +139,7 @@ def test_no_patience_no_round_and_the_next_run_goes_on() -> None:
     store = Store(sizes, lambda n: ThrottledError("slow") if n > 2 else None)
     time, segments = Time(), ScanSegments.start(2)
     found, _ = collect(scanning(store), segments, time.patience(seconds=3))
-    assert not segments.finished
+    assert not segments.is_finished
     assert time.now >= 3
     kept = ScanSegments.from_json(json.loads(json.dumps(segments.to_json())))
     rest, _ = collect(scanning(Store(sizes)), kept, Time().patience())
@@ -192,7 +192,7 @@ class Killed(BaseException):
 def lived_through(sizes: list[int], chance: random.Random) -> list[Image]:
     """What a scan finds that is killed after some rounds, again and again."""
     kept, found = ScanSegments.start(len(sizes)).to_json(), list[Image]()
-    while not (segments := ScanSegments.from_json(kept)).finished:
+    while not (segments := ScanSegments.from_json(kept)).is_finished:
         lives = iter(range(chance.randrange(4)))
         store = Store(sizes, lambda _: ThrottledError("") if chance.random() < 0.2 else None)
         rounds: list[ScanRound[tuple[Image, ...]]] = []
@@ -211,7 +211,7 @@ def lived_through(sizes: list[int], chance: random.Random) -> list[Image]:
 
         with suppress(Killed):
             scanning(store, most=chance.choice([1, 3])).run(segments, Time().patience(), done)
-        found += [item for each in rounds for page in each.made for item in page]
+        found += [item for each in rounds for page in each.results for item in page]
     return found
 
 
