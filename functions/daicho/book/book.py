@@ -23,7 +23,7 @@ from daicho.declare.results import (
     SectionValue,
     VoteResult,
 )
-from daicho.declare.stored_objects import SignedRequest, list_object_fields
+from daicho.declare.stored_objects import SignedRequest
 from daicho.errors import Conflict, Invalid, NotFound, UnavailableError
 from daicho.items.mapper import to_item
 from daicho.items.projection import View, ViewPage, build_view, list_attributes
@@ -225,7 +225,7 @@ class Book:
             NotFound: there is none, or it has expired.
             PreconditionFailed: not of version ``if_match``.
         """
-        if list_object_fields(ref.entity):
+        if ref.entity.object_fields_:
             self._tools.object_writer.delete(ref, if_match=if_match)
         else:
             self._tools.choose_writer(ref.entity).delete(ref, if_match=if_match)

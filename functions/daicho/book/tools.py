@@ -49,7 +49,8 @@ class BookTools:
     @cached_property
     def places(self) -> KeyResolver:
         """Computes the keys of items."""
-        return KeyResolver(self.table, self.ledger, self.tenant, self.clock, self.memory)
+        memory = self.memory or ItemCache(self.clock)
+        return KeyResolver(self.table, self.ledger, self.tenant, self.clock, memory)
 
     @cached_property
     def history(self) -> VersionHistory:

@@ -18,7 +18,6 @@ from daicho.declare.listings import Listing
 from daicho.declare.parts import ConditionSpec, PartSpec
 from daicho.declare.searches import Search, ThroughSpec
 from daicho.declare.split import Split, check_sections
-from daicho.declare.stored_objects import list_object_fields
 from daicho.declare.versioned import Versioned
 from daicho.errors import DeclarationError
 from daicho.storage.keys import render_scalar
@@ -255,7 +254,7 @@ class _Compiler:
         return plan.ExpiryPlan(seconds, self.expires.archive)
 
     def _check_objects(self) -> None:
-        for name in list_object_fields(self.entity):
+        for name in self.entity.object_fields_:
             if self.expires is not None:
                 raise DeclarationError(
                     f"{self.expires} would leave {self.name}.{name} behind in S3"

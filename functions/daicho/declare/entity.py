@@ -62,6 +62,8 @@ class EntityMeta(type):
     versioned_: VersionMode | None
     split_field_: FieldSpec | None
     """The field whose sections are items of their own, if one is split."""
+    object_fields_: tuple[str, ...]
+    """The names of the fields that are objects in S3."""
 
     @classmethod
     def __prepare__(mcs, name: str, bases: tuple[type, ...], /, **options: Any) -> dict[str, Any]:
@@ -219,6 +221,7 @@ def _collect_declarations(cls: EntityMeta) -> None:
         ),
         None,
     )
+    cls.object_fields_ = tuple(name for name, spec in fields.items() if spec.role == "object")
     cls.fields_, cls.declarations_ = fields, declarations
     cls.model_ = _make_model(cls)
 

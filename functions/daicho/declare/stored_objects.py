@@ -83,11 +83,6 @@ def stored_object(*, max_bytes: int, types: tuple[str, ...]) -> Any:
     return FieldSpec(role="object", target=ObjectLimits(max_bytes, tuple(types)), frozen=True)
 
 
-def list_object_fields(entity: Any) -> tuple[str, ...]:
-    """The fields of an entity that are objects."""
-    return tuple(name for name, spec in entity.fields_.items() if spec.role == "object")
-
-
 def check_object_keys(entity: Any, base: ItemKey, key_field: str) -> None:
     """Refuse an item whose objects, or the marks that look after them, would have no place.
 
@@ -95,7 +90,7 @@ def check_object_keys(entity: Any, base: ItemKey, key_field: str) -> None:
         Invalid: its key is too long; it names the field ``key_field``.
     """
     try:
-        for field in list_object_fields(entity):
+        for field in entity.object_fields_:
             render_object_name(base, entity.__name__, field)
             cleanup_marks.render_owner_partition(base, entity.__name__)
     except keys.KeyTooLongError as error:

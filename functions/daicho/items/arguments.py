@@ -9,25 +9,20 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from daicho.declare.entity import Entity
 from daicho.errors import Invalid
+from daicho.items.mapper import make_adapter, to_attribute_values
 from daicho.layout import components
 from daicho.plan import EntityPlan, Part
 from daicho.search.normalise import fold
 from daicho.storage import keys
-from daicho.storage.attributes import AttributeValue, measure_image, to_value
-
-NESTED_LEVELS = 32
-NAME_BYTES = 65_535
-"""The limit of an attribute's name, including nested ones."""
+from daicho.storage.attributes import AttributeValue
 
 _BUCKETS = {"month": re.compile(r"\d{4}-\d\d"), "day": re.compile(r"\d{4}-\d\d-\d\d")}
-_INHERITED_ADAPTERS = {"created_at": TypeAdapter(dt.datetime)}
 
 
 def validate_value(entity: type[Entity], name: str, value: Any) -> Any:
@@ -37,34 +32,9 @@ def validate_value(entity: type[Entity], name: str, value: Any) -> Any:
         Invalid: names the field.
     """
     try:
-        return _make_adapter(entity, name).validate_python(value)
+        return make_adapter(entity, name).validate_python(value)
     except ValidationError as error:
         raise Invalid(error.errors()[0]["msg"], field=name) from error
-
-
-def to_attribute_values(
-    entity: type[Entity], values: Mapping[str, Any]
-) -> dict[str, AttributeValue]:
-    """The attribute values of validated fields, by name; None becomes NULL.
-
-    Raises:
-        Invalid: DynamoDB has no place for one of them; it names the field.
-    """
-    image: dict[str, AttributeValue] = {}
-    for name, value in values.items():
-        spec = entity.fields_.get(name)
-        plain = value
-        if spec is not None and spec.kind == "json" and value is not None:
-            plain = _make_adapter(entity, name).dump_python(value)
-            _check_nested(name, plain)
-        try:
-            image[name] = to_value(plain)
-            measure_image({name: image[name]})  # encodes every text: refuses a lone surrogate
-        except UnicodeEncodeError as error:
-            raise Invalid("the text is not well-formed Unicode", field=name) from error
-        except (TypeError, ValueError, OverflowError) as error:  # an instant may leave the calendar
-            raise Invalid(str(error), field=name) from error
-    return image
 
 
 def parse_arguments(
@@ -146,31 +116,3 @@ def check_key_length(name: str, key: str, check: Callable[[str], str]) -> str:
         return check(key)
     except keys.KeyTooLongError as error:
         raise Invalid(str(error), field=name) from error
-
-
-@cache
-def _make_adapter(entity: type[Entity], name: str) -> TypeAdapter[Any]:
-    if name in _INHERITED_ADAPTERS:
-        return _INHERITED_ADAPTERS[name]
-    model_field = entity.model_.model_fields[name]
-    annotation: Any = model_field.annotation
-    for constraint in model_field.metadata:
-        annotation = Annotated[annotation, constraint]
-    return TypeAdapter(annotation)
-
-
-def _is_long(name: str) -> bool:
-    return len(name.encode(errors="surrogatepass")) > NAME_BYTES
-
-
-def _check_nested(name: str, value: Any, level: int = 1) -> None:
-    if isinstance(value, Mapping | list | tuple):
-        if level > NESTED_LEVELS:
-            raise Invalid(f"nested deeper than {NESTED_LEVELS} levels", field=name)
-        if isinstance(value, Mapping):
-            if "" in value:
-                raise Invalid("a name in it is empty", field=name)
-            if any(len(str(key)) * 4 > NAME_BYTES and _is_long(str(key)) for key in value):
-                raise Invalid(f"a name in it is over {NAME_BYTES} bytes", field=name)
-        for member in value.values() if isinstance(value, Mapping) else value:
-            _check_nested(name, member, level + 1)

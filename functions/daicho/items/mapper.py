@@ -5,14 +5,14 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, TypeVar
+from functools import cache
+from typing import Annotated, Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from daicho.declare.entity import Entity, restore_item
 from daicho.declare.split import attach_manifest, get_manifest
-from daicho.errors import StoreError
-from daicho.items.arguments import to_attribute_values
+from daicho.errors import Invalid, StoreError
 from daicho.layout.sections import MANIFEST, Manifest
 from daicho.plan import EntityPlan
 from daicho.storage import attributes, item_key
@@ -22,6 +22,11 @@ E = TypeVar("E", bound=Entity)
 NULL: AttributeValue = {"NULL": True}
 INHERITED = ("created_at", "version", "versioned_at")
 """What every item has besides its fields. ``versioned_at`` is shown if versions are kept."""
+MAX_NESTED_LEVELS = 32
+MAX_NAME_BYTES = 65_535
+"""The limit of an attribute's name, including nested ones."""
+
+_INHERITED_ADAPTERS = {"created_at": TypeAdapter(dt.datetime)}
 
 
 class UnreadableError(StoreError):
@@ -46,6 +51,32 @@ def to_field_image(entity: type[Entity], values: Mapping[str, Any]) -> dict[str,
         elif spec.frozen or not (spec.default is None or spec.role == "refs"):
             stored_values[name] = None
     return to_attribute_values(entity, stored_values)
+
+
+def to_attribute_values(
+    entity: type[Entity], values: Mapping[str, Any]
+) -> dict[str, AttributeValue]:
+    """The attribute values of validated fields, by name; None becomes NULL.
+
+    Raises:
+        Invalid: DynamoDB has no place for one of them; it names the field.
+    """
+    image: dict[str, AttributeValue] = {}
+    for name, value in values.items():
+        spec = entity.fields_.get(name)
+        plain = value
+        if spec is not None and spec.kind == "json" and value is not None:
+            plain = make_adapter(entity, name).dump_python(value)
+            _check_nested(name, plain)
+        try:
+            image[name] = attributes.to_value(plain)
+            # Encodes every text: a lone surrogate cannot be stored.
+            attributes.measure_image({name: image[name]})
+        except UnicodeEncodeError as error:
+            raise Invalid("the text is not well-formed Unicode", field=name) from error
+        except (TypeError, ValueError, OverflowError) as error:  # an instant may leave the calendar
+            raise Invalid(str(error), field=name) from error
+    return image
 
 
 def to_manifest_image(item: Entity) -> dict[str, AttributeValue]:
@@ -105,6 +136,18 @@ def list_frozen_fields(entity: type[Entity], plan: EntityPlan) -> tuple[str, ...
     return tuple(n for n, spec in entity.fields_.items() if spec.frozen and n not in inside)
 
 
+@cache
+def make_adapter(entity: type[Entity], name: str) -> TypeAdapter[Any]:
+    """What validates and dumps the values of one field."""
+    if name in _INHERITED_ADAPTERS:
+        return _INHERITED_ADAPTERS[name]
+    model_field = entity.model_.model_fields[name]
+    annotation: Any = model_field.annotation
+    for constraint in model_field.metadata:
+        annotation = Annotated[annotation, constraint]
+    return TypeAdapter(annotation)
+
+
 def _to_floats(value: Any) -> Any:
     # JSON knows floats, DynamoDB decimals. A decimal that no float holds was never one.
     match value:
@@ -116,3 +159,20 @@ def _to_floats(value: Any) -> Any:
             return [_to_floats(element) for element in value]
         case _:
             return value
+
+
+def _is_long(name: str) -> bool:
+    return len(name.encode(errors="surrogatepass")) > MAX_NAME_BYTES
+
+
+def _check_nested(name: str, value: Any, level: int = 1) -> None:
+    if isinstance(value, Mapping | list | tuple):
+        if level > MAX_NESTED_LEVELS:
+            raise Invalid(f"nested deeper than {MAX_NESTED_LEVELS} levels", field=name)
+        if isinstance(value, Mapping):
+            if "" in value:
+                raise Invalid("a name in it is empty", field=name)
+            if any(len(str(key)) * 4 > MAX_NAME_BYTES and _is_long(str(key)) for key in value):
+                raise Invalid(f"a name in it is over {MAX_NAME_BYTES} bytes", field=name)
+        for member in value.values() if isinstance(value, Mapping) else value:
+            _check_nested(name, member, level + 1)

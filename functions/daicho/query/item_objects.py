@@ -6,7 +6,6 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from daicho.declare import stored_objects
 from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef
 from daicho.declare.stored_objects import (
@@ -66,7 +65,7 @@ class ItemObjects:
         entity, key = type(item), self.get_item_key(item)
         return {
             field: object_names.render_object_name(key, entity.__name__, field)
-            for field in stored_objects.list_object_fields(entity)
+            for field in entity.object_fields_
         }
 
     def get_item_key(self, item: Entity) -> ItemKey:

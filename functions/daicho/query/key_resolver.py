@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from daicho.declare.entity import Entity
@@ -29,21 +30,20 @@ FROZEN_CACHE_S = 2.0
 within this time."""
 
 
+@dataclass(eq=False)
 class KeyResolver:
-    """Computes the keys of a tenant's items."""
+    """Computes the keys of a tenant's items.
 
-    def __init__(
-        self,
-        table: Table,
-        ledger: Ledger,
-        tenant: str,
-        clock: Callable[[], dt.datetime],
-        memory: ItemCache | None = None,
-    ) -> None:
-        self._table, self._ledger, self._tenant, self._clock = table, ledger, tenant, clock
-        self.memory = memory or ItemCache(clock)
-        self.pending: Mapping[ItemKey, Image | None] = {}
-        """The images that the open transaction has read and will write."""
+    ``memory``: the cache of items with frozen fields. ``pending``: the images that the open
+    transaction has read and will write.
+    """
+
+    table: Table
+    ledger: Ledger
+    tenant: str
+    clock: Callable[[], dt.datetime]
+    memory: ItemCache
+    pending: Mapping[ItemKey, Image | None] = field(default_factory=dict)
 
     def resolve_key(self, ref: ItemRef[Any]) -> ItemKey | None:
         """The key of an item; None if an item that the key depends on does not exist.
@@ -51,7 +51,7 @@ class KeyResolver:
         Raises:
             Invalid: a field does not accept its value, or the key is too long.
         """
-        current = self._ledger.current_generation(ref.entity.__name__).plan
+        current = self.ledger.current_generation(ref.entity.__name__).plan
         names = current.key.fields
         arguments = parse_arguments(ref.entity, names, ref.parts)
         shape = self._resolve_shard_fields(ref.entity, current, arguments)
@@ -64,7 +64,7 @@ class KeyResolver:
     ) -> ItemKey:
         """The key from fields. If it does not fit, Invalid names the longest field."""
         try:
-            return item_keys.build_base_key(self._tenant, current, fields)
+            return item_keys.build_base_key(self.tenant, current, fields)
         except ValueError as error:
             names = [name for name in current.key.fields if name in fields]
             longest = max(names, key=lambda name: len(str(fields[name])), default=None)
@@ -88,7 +88,7 @@ class KeyResolver:
         An item with a frozen field may come from memory. Any other is read again, consistently.
         """
         target: type[Entity] = spec.target.target
-        plan = self._ledger.current_generation(target.__name__).plan
+        plan = self.ledger.current_generation(target.__name__).plan
         (name,) = plan.key.fields
         key = self.resolve_checked_key(plan, {name: value})
         frozen = spec.source is not None and spec.source.frozen
@@ -102,8 +102,8 @@ class KeyResolver:
         if key in self.pending:
             image = self.pending[key]
         else:
-            image = self.memory.get(key, max_age, lambda: self._table.get(key, consistent=True))
-        now = int(self._clock().timestamp())
+            image = self.memory.get(key, max_age, lambda: self.table.get(key, consistent=True))
+        now = int(self.clock().timestamp())
         return None if image is None or is_expired(image, now) else image
 
     def _resolve_shard_fields(

@@ -82,7 +82,7 @@ class PageReader:
         related_search: RelatedSearch,
     ) -> tuple[Sequence[Image], CursorPosition | None]:
         """A page of postings. ``list`` of a position is 1 if its own order is undecided."""
-        cursor, is_copied = plan.build_cursor(), plan.is_copied(names)
+        is_copied, cursor = plan.is_copied(names), plan.build_cursor()
         buffer = PageBuffer(plan.limit)
         if start is not None:
             cursor.skip_to(Bound(start.order, inclusive=start.list == 1))

@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 
 from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef
-from daicho.declare.stored_objects import list_object_fields
 from daicho.errors import Invalid, Raced, TransactionFailedError
 from daicho.items import mapper
 from daicho.query.key_resolver import build_not_found
@@ -143,7 +142,7 @@ class Transaction:
             TypeError: a transaction does not see all parts of the item: the `Book` deletes it.
         """
         name = one.entity.__name__
-        if one.entity.split_field_ is not None or list_object_fields(one.entity):
+        if one.entity.split_field_ is not None or one.entity.object_fields_:
             raise TypeError(f"{name} has more than an item: it is deleted by the Book, on its own")
         self.remove(one, if_match=if_match)
 

@@ -26,7 +26,6 @@ from daicho.declare.keys import Edge
 from daicho.declare.listings import Listing
 from daicho.declare.registry import Daicho
 from daicho.declare.searches import Search
-from daicho.declare.stored_objects import list_object_fields
 from daicho.errors import DeclarationError
 from daicho.web.http.operation import Operation, get_shape, list_variables
 from daicho.web.http.preconditions import IDEMPOTENCY_KEY
@@ -49,7 +48,7 @@ def build_operations(daicho: Daicho) -> list[Operation]:
         builder.mount(domain)
     additions: list[Includes | ObjectUrls] = [
         *_group_includes(daicho),
-        *(ObjectUrls(entity) for entity in daicho.entities if list_object_fields(entity)),
+        *(ObjectUrls(entity) for entity in daicho.entities if entity.object_fields_),
     ]
     for operation in builder.operations.values():
         for addition in additions:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field, create_model
 
 from daicho.declare.entity import Entity, restore_item
 from daicho.declare.queries import ItemRef
-from daicho.declare.stored_objects import SignedRequest, list_object_fields
+from daicho.declare.stored_objects import SignedRequest
 from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.http.problems import HttpError
 from daicho.web.schema import models
@@ -64,7 +64,7 @@ class ObjectUrls:
     def __init__(self, entity: type[Entity]) -> None:
         self.entity = entity
         item_model = models.build_item_model(entity)
-        fields: dict[str, Any] = dict.fromkeys(list_object_fields(entity), (Located, ...))
+        fields: dict[str, Any] = dict.fromkeys(entity.object_fields_, (Located, ...))
         located = create_model(
             f"{entity.__name__}Located", __base__=item_model, __doc__=item_model.__doc__, **fields
         )
@@ -111,7 +111,7 @@ class ObjectUrls:
         return replace(reply, body=json.dumps(document, ensure_ascii=False), headers=headers)
 
     def _locate(self, call: Call, item: Entity, entry: dict[str, Any], *, uploads: bool) -> None:
-        for name in list_object_fields(self.entity):
+        for name in self.entity.object_fields_:
             request = call.book.sign_download(item, name)
             entry[name] |= {"url": request.url, "expires_at": _to_plain(request)["expires_at"]}
             if uploads:
