@@ -20,5 +20,8 @@ class Article(Entity):
     versions = Versioned("copy")
 
 
-domain = Domain("articles", Article)
+domain = Domain("articles", Article, examples={
+    "author": "mika", "id": "opening-hours", "text": "From nine to five.",
+    "title": "Opening hours",
+})  # fmt: skip
 domain.resource("/articles/{id}", Article, "POST PUT GET PATCH DELETE")

@@ -42,7 +42,10 @@ class CartItemChange(BaseModel):
     price: Decimal = Field(default=LEFT_OUT, ge=0, max_digits=12, decimal_places=2)
 
 
-domain = Domain("carts", CartItem)
+domain = Domain("carts", CartItem, examples={
+    "customer": "mika", "price": "24.90", "quantity": 2, "sku": "lp-heroes", "total": "41.58",
+    "user": "mika",
+})  # fmt: skip
 domain.resource("/carts/{user}/items/{sku}", CartItem, "PUT GET DELETE")
 
 

@@ -68,7 +68,12 @@ class Call(Entity):
     latest = Listing(contact)
 
 
-domain = Domain("contacts", Category, Contact, Call)
+domain = Domain("contacts", Category, Contact, Call, examples={
+    "categories": ["01KAKZ1A2B3C4D5E6F7G8H9J0K"], "category": "01KAKZ1A2B3C4D5E6F7G8H9J0K",
+    "category_names": ["Customers"], "company": "株式会社サンプル",
+    "contact": "01KAKZ0C7SJ7W9V0E3M4N5P6Q7", "include": "calls", "name": "山田 美香",
+    "note": "Asked for an offer", "phone": "+81 3-1234-5678", "q": "yamada", "seconds": 180,
+})  # fmt: skip
 domain.resource("/categories/{id}", Category, "POST GET PATCH DELETE LIST", most=MOST_CATEGORIES)
 domain.resource("/contacts/{id}", Contact, "POST GET PATCH DELETE")
 domain.resource("/contacts/{contact}/calls/{id}", Call, "POST GET DELETE")

@@ -23,7 +23,9 @@ class Report(Entity):
     escalated = Listing(escalated_to, order=at, where=one_of(resolved, False))
 
 
-domain = Domain("devices", Report)
+domain = Domain("devices", Report, examples={
+    "device": "pump-7", "escalated_to": "sato", "message": "Pressure is falling", "minutes": 60,
+})  # fmt: skip
 domain.resource("/devices/{device}/reports/{id}", Report, "POST GET PATCH DELETE")
 domain.mount("/devices/{device}/reports", Report.key.all, window="minutes")
 domain.mount("/escalations/{escalated_to}", Report.escalated, window="minutes")

@@ -19,5 +19,8 @@ class Document(Entity):
     split = Split(sections)
 
 
-domain = Domain("documents", Document)
+domain = Domain("documents", Document, examples={
+    "id": "annual-report", "section": "summary", "sections": {"summary": {"text": "A good year"}},
+    "title": "Annual report",
+})  # fmt: skip
 domain.resource("/documents/{id}", Document, "POST PUT GET PATCH DELETE")

@@ -38,7 +38,9 @@ class Download(Entity):
     expires = Expires(dt.timedelta(days=400), archive=True)
 
 
-domain = Domain("downloads", Download)
+domain = Domain("downloads", Download, examples={
+    "artist": "david-bowie", "song": "heroes", "version": 1,
+})  # fmt: skip
 domain.resource("/songs/{song}/downloads/{id}", Download, "POST GET PATCH DELETE LIST")
 domain.mount("/charts/{month}", Download.chart.top)
 domain.mount("/charts/{month}/{song}", Download.chart)

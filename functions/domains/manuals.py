@@ -17,5 +17,7 @@ class Manual(Entity):
     versions = Versioned("pointer")
 
 
-domain = Domain("manuals", Manual)
+domain = Domain("manuals", Manual, examples={
+    "id": "pump", "text": "Open the valve first.", "title": "The pump",
+})  # fmt: skip
 domain.resource("/manuals/{id}", Manual, "POST PUT GET PATCH DELETE")

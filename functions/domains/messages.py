@@ -21,7 +21,9 @@ class Message(Entity):
     expires = Expires(timedelta(days=7), archive=True)
 
 
-domain = Domain("messages", Message)
+domain = Domain("messages", Message, examples={
+    "sender": "mika", "subject": "Rehearsal", "text": "Tomorrow at seven",
+})  # fmt: skip
 domain.resource("/messages/{id}", Message, "POST GET DELETE")
 
 

@@ -80,7 +80,11 @@ class Track(Entity):
     key = Edge(playlist, song)
 
 
-domain = Domain("music", Artist, Album, Song, Playlist, Track)
+domain = Domain("music", Artist, Album, Song, Playlist, Track, examples={
+    "album": "heroes-album", "artist": "david-bowie", "career_start": 1962, "genre": "Rock",
+    "id": "heroes", "name": "David Bowie", "note": "Remastered", "playlist": "road-trip",
+    "released": 1977, "song": "heroes", "studio": "Hansa", "title": "Heroes",
+})  # fmt: skip
 domain.resource("/artists/{id}", Artist, "POST PUT GET PATCH DELETE")
 domain.resource("/albums/{id}", Album, "POST PUT GET PATCH DELETE")
 domain.resource("/songs/{id}", Song, "POST PUT GET PATCH DELETE")

@@ -60,7 +60,9 @@ class NewOrder(BaseModel):
     status: Status = "open"
 
 
-domain = Domain("orders", Order)
+domain = Domain("orders", Order, examples={
+    "customer": "mika", "price": "24.90", "quantity": 2, "sku": "lp-heroes",
+})  # fmt: skip
 domain.resource("/orders/{id}", Order, "GET PATCH LIST")
 for path in ("/users/{customer}/orders", "/customers/{customer}/orders"):
     domain.mount(path, Order.of_customer)

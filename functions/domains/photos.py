@@ -18,5 +18,7 @@ class Photo(Entity):
     key = Key(id, partition=0)  # the tenant's collection, oldest first
 
 
-domain = Domain("photos", Photo)
+domain = Domain("photos", Photo, examples={
+    "title": "Kanda at dawn", "type": "image/jpeg", "bytes": 245760, "method": "PUT",
+})  # fmt: skip
 domain.resource("/photos/{id}", Photo, "POST GET PATCH DELETE LIST")

@@ -18,7 +18,10 @@ class Place(Entity):
     key = Key(country, region, state, city, partition=0)
 
 
-domain = Domain("places", Place)
+domain = Domain("places", Place, examples={
+    "city": "yokohama", "country": "japan", "note": "A port", "population": 3770000,
+    "region": "kanto", "state": "kanagawa", "under": "japan/kanto",
+})  # fmt: skip
 domain.resource("/places/{country}/{region}/{state}/{city}", Place, "PUT GET PATCH DELETE")
 domain.resource("/places", Place, "PUT GET PATCH DELETE")  # a slash in a name is no path
 domain.mount("/places", Place.key.all)

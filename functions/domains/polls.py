@@ -40,7 +40,9 @@ class PollChange(BaseModel):
     state: Literal["open", "closed"]
 
 
-domain = Domain("polls", Poll)
+domain = Domain("polls", Poll, examples={
+    "candidates": ["Aja", "Heroes"], "expected_votes_per_second": 20000, "shards": 8,
+})  # fmt: skip
 
 
 @domain.route("POST", "/polls")

@@ -39,7 +39,9 @@ class Sale(Entity):
     genres_ever = Aggregate(Sum(price), genre, ranked=True)
 
 
-domain = Domain("sales", Product, Sale)
+domain = Domain("sales", Product, Sale, examples={
+    "genre": "Rock", "price": "0.99", "song": "heroes", "total": "41.58",
+})  # fmt: skip
 domain.resource("/products/{song}", Product, "PUT GET PATCH DELETE")
 domain.resource("/sales/{id}", Sale, "POST GET PATCH DELETE")
 domain.mount("/revenue/{month}", Sale.revenue)

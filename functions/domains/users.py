@@ -19,5 +19,8 @@ class User(Entity):
     search = Search(name)
 
 
-domain = Domain("users", User)
+domain = Domain("users", User, examples={
+    "address": "1-2-3 Ginza, Tokyo", "age": 34, "country": "Japan", "fields": "name,email",
+    "id": "mika", "name": "Mika Yamada",
+})  # fmt: skip
 domain.resource("/users/{id}", User, "POST PUT GET PATCH DELETE")

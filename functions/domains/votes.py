@@ -58,7 +58,10 @@ class Result(BaseModel):
     open: bool
 
 
-domain = Domain("votes", Ballot)
+domain = Domain("votes", Ballot, examples={
+    "candidate": "Heroes", "leader": "Heroes", "poll": "01KAKZ0C7SJ7W9V0E3M4N5P6Q7", "shards": 8,
+    "voter": "mika", "votes": 12345,
+})  # fmt: skip
 domain.resource("/polls/{poll}/votes/{voter}", Ballot, "")  # where they are; who may, is below
 
 

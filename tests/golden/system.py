@@ -20,6 +20,7 @@ import pytest
 import time_machine
 import ulid
 
+from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.storage.bucket import Bucket, open_bucket
 from daicho.storage.table import Table
@@ -32,6 +33,7 @@ from tests.delivery.aws.journal import Journal
 from tests.delivery.aws.objects import Objects
 from tests.delivery.aws.stream import Stream
 from tests.support.api_client import Answer, Client
+from tests.support.demonstration import discover_demonstration
 from tests.support.stream_pump import Context, environment
 
 START = dt.datetime(2026, 11, 21, 12, 0, 0, 123456, tzinfo=dt.UTC)
@@ -159,6 +161,8 @@ def golden_system() -> Iterator[GoldenSystem]:
         pytest.MonkeyPatch.context() as patch,
         time_machine.travel(START, tick=False) as traveller,
     ):
+        daicho = discover_demonstration()
+        patch.setattr(Daicho, "discover", lambda _: daicho)
         patch.setenv("POWERTOOLS_TRACE_DISABLED", "true")
         patch.setenv("POWERTOOLS_METRICS_NAMESPACE", "Daicho")
         patch.setenv("POWERTOOLS_LOG_LEVEL", "ERROR")

@@ -6,7 +6,7 @@ registers nothing anywhere; `Daicho` is made of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeVar
@@ -75,8 +75,20 @@ class Include:
 class Domain:
     """One system: its declarations and its routes."""
 
-    def __init__(self, name: str, *entities: type[Entity]) -> None:
+    def __init__(
+        self, name: str, *entities: type[Entity], examples: Mapping[str, Any] | None = None
+    ) -> None:
+        """Declare a system.
+
+        Args:
+            name: its tag in the API's description.
+            entities: what it stores.
+            examples: values for the description, by the name of a field or parameter, where those
+                that are made from types and limits are not telling enough. A field may give its
+                own, which is used where this has none: ``field(examples=["OPS-7"])``.
+        """
         self.name = name
+        self.examples = {**_collect_examples(entities), **(examples or {})}
         self.entities = entities
         self.resources: list[Resource] = []
         self.mounted: list[MountedDeclaration] = []
@@ -134,6 +146,16 @@ class Domain:
             return function
 
         return show
+
+
+def _collect_examples(entities: Iterable[type[Entity]]) -> dict[str, Any]:
+    """The first example of each field that has some, by the field's name."""
+    given = {
+        spec.name: (spec.limits or {}).get("examples")
+        for entity in entities
+        for spec in entity.fields_.values()
+    }
+    return {name: examples[0] for name, examples in given.items() if examples}
 
 
 def find_total_count(entity: type[Entity]) -> str | None:

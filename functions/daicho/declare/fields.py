@@ -95,7 +95,8 @@ def field(
         hidden: never shown by the API (a salt, say).
         kind: how a search reads it: a ``company`` with its designator and without (Acme Inc.), of
             a ``phone`` number the digits.
-        limits: what Pydantic's ``Field`` takes: ``max_length``, ``pattern``, ``ge``, ``le``...
+        limits: what Pydantic's ``Field`` takes: ``max_length``, ``pattern``, ``ge``, ``le``... and
+            ``examples``, whose first the API's description shows.
     """
     if kind not in typing.get_args(Kind):
         raise DeclarationError(f"a field is read as one of {typing.get_args(Kind)}, not {kind!r}")

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import json
 import pkgutil
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from importlib.resources import files
 from types import ModuleType
 from typing import Any
 
@@ -16,18 +14,12 @@ from daicho.declare.entity import Entity
 from daicho.errors import DeclarationError
 from daicho.plan import EntityPlan, Ledger, append_generations, check_locked
 
-EXAMPLES = "examples.json"
-
 
 class Daicho:
     """The composition root: all domains, and the plan that they compile to."""
 
-    def __init__(
-        self, *domains: Domain, examples: Mapping[str, Mapping[str, Any]] | None = None
-    ) -> None:
-        """``examples`` for the API's description: values by domain and field."""
+    def __init__(self, *domains: Domain) -> None:
         self.domains = domains
-        self.examples = examples or {}
         names = [entity.__name__ for entity in self.entities]
         duplicate = next((name for name in names if names.count(name) > 1), None)
         if duplicate:
@@ -49,12 +41,17 @@ class Daicho:
             if not isinstance(domain, Domain):
                 raise DeclarationError(f"{module.__name__} holds no domain: domain = Domain(...)")
             domains.append(domain)
-        return cls(*domains, examples=_read_examples(package))
+        return cls(*domains)
 
     @cached_property
     def entities(self) -> tuple[type[Entity], ...]:
         """All entities, in order of domain."""
         return tuple(entity for domain in self.domains for entity in domain.entities)
+
+    @property
+    def examples(self) -> Mapping[str, Mapping[str, Any]]:
+        """Values for the API's description, by domain and the name of a field or parameter."""
+        return {domain.name: domain.examples for domain in self.domains}
 
     @property
     def plans(self) -> Iterable[EntityPlan]:
@@ -76,11 +73,3 @@ class Daicho:
             KeyError: there is none.
         """
         return {entity.__name__: entity for entity in self.entities}[name]
-
-
-def _read_examples(package: ModuleType) -> Mapping[str, Mapping[str, Any]]:
-    file = files(package).joinpath(EXAMPLES)
-    examples: dict[str, dict[str, Any]] = (
-        json.loads(file.read_text("utf-8")) if file.is_file() else {}
-    )
-    return examples

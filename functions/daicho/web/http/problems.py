@@ -17,6 +17,16 @@ _NO_OBJECT = ("dict_type", "model_type", "model_attributes_type", "mapping_type"
 """Pydantic's message for these names a class, which is unknown to clients."""
 
 
+_INVALID = find_type(422)
+_EXAMPLE: dict[str, Any] = {
+    "type": _INVALID.render_address(""),
+    "title": _INVALID.title,
+    "status": _INVALID.status,
+    "detail": "what is wrong, in words",
+    "errors": [{"field": "name", "message": "Field required"}],
+}
+
+
 class FieldProblem(BaseModel):
     """What is wrong with one field."""
 
@@ -28,6 +38,8 @@ class FieldProblem(BaseModel):
 
 class Problem(BaseModel):
     """An error, as RFC 9457 has it; ``errors`` names the fields."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     type: str
     title: str

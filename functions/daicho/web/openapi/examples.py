@@ -1,19 +1,48 @@
 """Examples for the description: a plausible value for each body and parameter.
 
-A package of domains may have an ``examples.json``. It has values by the name of a domain, or "" for
-all domains, and by the name of the field or parameter. If it has no value, or one that does not
-fit, the value is made from the schema.
+A value comes from the domain by the name of the field or parameter (``field(examples=[…])``,
+``Domain(examples=…)``), then from the type's own examples, then from `COMMON`, and otherwise from
+the type and the limits of the schema. A value that its schema does not admit is passed over.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-ALL = ""
 UNKNOWN = "…"
-_SAMPLES = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}, "null": None}
+"""Stands for text that only a pattern describes, of which no example is known."""
+
+COMMON: Mapping[str, Any] = {
+    "id": "01KAKZ0C7SJ7W9V0E3M4N5P6Q7",
+    "created_at": "2026-11-21T01:05:40.123456Z",
+    "at": "2026-11-21T01:05:40.123456Z",
+    "date": "2026-11-21",
+    "month": "2026-11",
+    "version": 1,
+    "count": 42,
+    "rank": 1,
+    "cursor": None,
+    "limit": 100,
+    "email": "mika@example.com",
+    "url": "https://daicho-objects.s3.amazonaws.com/acme/Photo.image/01KAKZ0C7SJ7W9V0E3M4N5P6Q7"
+    "?X-Amz-Expires=3600",
+    "headers": {"Content-Type": "image/jpeg", "Content-Length": "245760", "If-None-Match": "*"},
+    "Idempotency-Key": "7c0f9b1e-5a41-4f5e-9a53-0d6f8a6f2b11",
+    "If-Match": '"3"',
+    "If-None-Match": '"3"',
+}
+"""Values by the names that the library gives, or that mean the same in every domain."""
+
+_OPAQUE = ("cursor",)
+"""Text that only an answer of the API can give."""
+
+_SAMPLES = {"boolean": True, "array": [], "object": {}, "null": None}
+_INSTANT = "2026-11-21T01:05:40.123456Z"
+_FORMATS = {"date-time": _INSTANT, "date": "2026-11-21", "time": "09:30:00", "duration": "PT1H"}
 _TYPES: Mapping[str, Any] = {
     "string": str,
     "integer": int,
@@ -41,7 +70,7 @@ class Examples:
         used = (
             (name, entry["tags"][0]) for entry in operations for name in self._list_schemas(entry)
         )
-        for name, domain in (*used, *((name, ALL) for name in self.schemas)):
+        for name, domain in (*used, *((name, "") for name in self.schemas)):
             schema = self.schemas[name]
             if "properties" in schema or "$ref" in schema:
                 schema.setdefault("examples", [self.make_example(schema, domain)])
@@ -49,20 +78,12 @@ class Examples:
             self._show(operation)
 
     def make_example(self, schema: Schema, domain: str, name: str = "") -> Any:
-        """A value that a schema admits: the example of its name, or of the schema."""
-        example = self._find_known(domain, name)
-        # A query for one element of a set uses the set's name.
-        for candidate in (example, *(example[:1] if isinstance(example, list) else ())):
-            if candidate is not _MISSING and self._is_valid_for(candidate, schema):
-                return candidate
+        """A value that a schema admits, for the field or parameter ``name`` of a domain."""
+        given = self._find_given(schema, domain, name)
+        if given is not _MISSING:
+            return given
         if "$ref" in schema:
             return self.make_example(self._resolve_reference(schema), domain, name)
-        for listed in ("examples", "enum"):
-            if schema.get(listed):
-                return schema[listed][0]
-        for keyword in ("const", "default"):
-            if keyword in schema:
-                return schema[keyword]
         if "anyOf" in schema:
             return self.make_example(schema["anyOf"][0], domain, name)
         if "properties" in schema:
@@ -72,12 +93,15 @@ class Examples:
             }
         if schema.get("additionalProperties"):
             return {"name": self.make_example(schema["additionalProperties"], domain)}
-        if schema.get("type") == "array" and "items" in schema:
-            return [self.make_example(schema["items"], domain)] * schema.get("minItems", 1)
-        if schema.get("type") == "string":
-            moment = schema.get("format") == "date-time"
-            return "2026-11-21T01:05:40.123456Z" if moment else UNKNOWN
-        return _SAMPLES.get(str(schema.get("type")), {})
+        match schema.get("type"):
+            case "array" if "items" in schema:
+                return [self.make_example(schema["items"], domain)] * schema.get("minItems", 1)
+            case "string":
+                return _make_text(schema, name)
+            case "integer" | "number":
+                return _make_number(schema)
+            case kind:
+                return _SAMPLES.get(str(kind), {})
 
     def _show(self, operation: dict[str, Any]) -> None:
         domain = operation["tags"][0]
@@ -110,8 +134,23 @@ class Examples:
                 for element in value:
                     yield from self._list_schemas(element)
 
-    def _find_known(self, domain: str, name: str) -> Any:
-        return self.values.get(domain, {}).get(name, self.values.get(ALL, {}).get(name, _MISSING))
+    def _find_given(self, schema: Schema, domain: str, name: str) -> Any:
+        """The value that the domain, the field, the library or a default gives, or `_MISSING`."""
+        example = self.values.get(domain, {}).get(name, _MISSING)
+        # A query for one element of a set uses the set's name.
+        for candidate in (example, *(example[:1] if isinstance(example, list) else ())):
+            if self._is_valid_for(candidate, schema):
+                return candidate
+        target = self._resolve_reference(schema) if "$ref" in schema else schema
+        for listed in ("examples", "enum"):
+            if target.get(listed):
+                return target[listed][0]
+        if self._is_valid_for(COMMON.get(name, _MISSING), target):
+            return COMMON[name]
+        for keyword in ("const", "default"):
+            if target.get(keyword, "") != "":
+                return target[keyword]
+        return _MISSING
 
     def _is_valid_for(self, value: Any, schema: Schema) -> bool:
         if "$ref" in schema:
@@ -121,8 +160,41 @@ class Examples:
         if "enum" in schema or "const" in schema:
             return value in schema.get("enum", [schema.get("const")])
         kind = _TYPES.get(str(schema.get("type")))
-        return kind is not None and isinstance(value, kind)
+        return kind is not None and isinstance(value, kind) and _is_within_limits(value, schema)
 
     def _resolve_reference(self, schema: Schema) -> Schema:
         target: Schema = self.schemas[schema["$ref"].rsplit("/", 1)[1]]
         return target
+
+
+def _make_text(schema: Schema, name: str) -> str:
+    """The name of the field as a word, as long as it has to be; UNKNOWN if a pattern forbids it."""
+    if schema.get("format") in _FORMATS:
+        return _FORMATS[schema["format"]]
+    words = name.replace("_", " ").strip().capitalize()
+    if not words or name in _OPAQUE:
+        return UNKNOWN
+    shortest = schema.get("minLength", 0)
+    text = (words * max(1, math.ceil(shortest / len(words))))[: schema.get("maxLength")]
+    return text if _is_within_limits(text, schema) else UNKNOWN
+
+
+def _make_number(schema: Schema) -> int | float:
+    """1, or the number next to it that the limits admit."""
+    low = max(schema.get("minimum", -math.inf), schema.get("exclusiveMinimum", -math.inf) + 1)
+    high = min(schema.get("maximum", math.inf), schema.get("exclusiveMaximum", math.inf) - 1)
+    number: int | float = min(max(1, low), high)
+    step = schema.get("multipleOf")
+    return math.ceil(number / step) * step if step else number
+
+
+def _is_within_limits(value: Any, schema: Schema) -> bool:
+    if isinstance(value, str):
+        length_ok = schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", math.inf)
+        return length_ok and re.search(schema.get("pattern", ""), value) is not None
+    if isinstance(value, int | float):
+        low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
+        above = schema.get("exclusiveMinimum", -math.inf)
+        below = schema.get("exclusiveMaximum", math.inf)
+        return bool(low <= value <= high and above < value < below)
+    return True
