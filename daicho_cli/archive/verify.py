@@ -127,7 +127,7 @@ def _print_report(report: VerifyReport, days: DayRange) -> None:
 _MEANINGS = {
     "raw": "rows that the model could not read, archived unchanged",
     "redriven": "rows were added by a redrive",
-    "there": "rows of batches that Lambda gave up were archived already when they were redriven",
+    "already_archived": "rows of batches that Lambda gave up were archived before the redrive",
     "sides": "rows are in objects beside their chain, added by a redrive",
     "forgotten": "rows were removed for a tenant that is forgotten",
     "under_way": "deletions of the last hour are not archived yet",

@@ -116,8 +116,8 @@ def test_a_tenant_is_deleted(stack: dict[str, Any], tokens: dict[str, str]) -> N
     assert job["archive"] == "forget"
     # Whether it was this call or the schedule's: the archive was gone through once, and is again
     # when nothing is on its way any more.
-    mark = eventually(lambda: forgotten(stack), lambda mark: mark.again != mark.asked)
-    assert (mark.again, mark.course) == (mark.asked + SETTLE_PERIOD, None)
+    mark = eventually(lambda: forgotten(stack), lambda mark: mark.again != mark.requested_at)
+    assert (mark.again, mark.current_pass) == (mark.requested_at + SETTLE_PERIOD, None)
 
     assert asked("admin", "DELETE", "/tenant").headers["location"] == where
     assert asked("member", "GET", where).status_code == 403

@@ -16,8 +16,7 @@ from typing import Any, Protocol
 from daicho.archive import reader
 from daicho.archive.reader import ArchiveReader
 from daicho.archive.verification_report import VerifyReport
-from daicho.archive.verifier import Verifier
-from daicho.archive.verifier import VerifierTable as VerifierStore
+from daicho.archive.verifier import Verifier, VerifierTable
 from daicho.errors import DaichoError
 from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import RetryBudget
@@ -40,7 +39,7 @@ class OutOfTimeError(DaichoError):
     """Too little time is left for a verification."""
 
 
-class AuditTable(VerifierStore, Protocol):
+class AuditTable(VerifierTable, Protocol):
     """The table operations that the audit needs."""
 
     def put(self, item: Image) -> Image | None:
@@ -107,8 +106,8 @@ class AuditRound:
 
     def begin(self, partition: AuditPartition) -> AuditRound:
         """The round after a partition was begun. A repeated start raises ``tries``."""
-        again = self.doing == partition.name
-        return replace(self, doing=partition.name, tries=self.tries + 1 if again else 1)
+        is_repeated = self.doing == partition.name
+        return replace(self, doing=partition.name, tries=self.tries + 1 if is_repeated else 1)
 
     def with_verified(self, partition: AuditPartition, mismatches: int) -> AuditRound:
         """The round after a partition was verified."""
@@ -120,7 +119,7 @@ class AuditRound:
             tries=0,
         )
 
-    def list_remaining(self, partition: AuditPartition) -> AuditRound:
+    def with_given_up(self, partition: AuditPartition) -> AuditRound:
         """The round after a partition was given up."""
         return replace(self, given_up=(*self.given_up, partition.name), doing="", tries=0)
 
@@ -176,19 +175,19 @@ class Auditor:
         """Continue today's round, or begin it. ``again`` begins it anew.
 
         Raises:
-            UnavailableError: the table or the bucket is unavailable; the next run goes on.
+            UnavailableError: the table or the bucket is unavailable; the next run continues.
         """
         archive = ArchiveReader(_DeadlineBucket(self._bucket, patience))
         verifier = Verifier(self._store, archive, now=self._now)
         # Includes entities that have objects but no declaration: somebody has put them there.
         self._entities = tuple(sorted({*self._declared, *archive.list_entities()}))
-        state, report, enough = self._read_round(again), AuditReport(), patience.remaining()
-        for partition in self._has_time_left(state):
-            if report.verified and patience.remaining() < enough * FIRST_SHARE:
+        state, report, time_limit = self._read_round(again), AuditReport(), patience.remaining()
+        for partition in self._list_remaining(state):
+            if report.verified and patience.remaining() < time_limit * FIRST_SHARE:
                 break
             state = state.begin(partition)
             if state.tries > TRIES:
-                state = state.list_remaining(partition)
+                state = state.with_given_up(partition)
                 continue
             self._store.put(state.item)
             try:
@@ -203,9 +202,9 @@ class Auditor:
         return self._finish_round(state, report)
 
     def _finish_round(self, state: AuditRound, report: AuditReport) -> AuditReport:
-        report.left = len(list(self._has_time_left(state)))
-        news = report.verified or not self._entities
-        if news and not report.left and not state.given_up:
+        report.left = len(list(self._list_remaining(state)))
+        has_progress = report.verified or not self._entities
+        if has_progress and not report.left and not state.given_up:
             state = replace(state, whole=self._now())
         self._store.put(state.item)
         report.given_up, report.mismatches = state.given_up, state.mismatches
@@ -224,11 +223,11 @@ class Auditor:
             else saved_round
         )
 
-    def _has_time_left(self, state: AuditRound) -> Iterator[AuditPartition]:
+    def _list_remaining(self, state: AuditRound) -> Iterator[AuditPartition]:
         """The partitions that are not verified yet. Older days come first: they have more rows."""
-        for ago in reversed(range(DAYS)):
+        for days_ago in reversed(range(DAYS)):
             for entity in self._entities:
-                partition = AuditPartition(entity, state.day - dt.timedelta(days=ago))
+                partition = AuditPartition(entity, state.day - dt.timedelta(days=days_ago))
                 if partition.name not in (*state.done, *state.given_up):
                     yield partition
 

@@ -1,11 +1,11 @@
 """Marks of tenants that are forgotten, one a tenant. Pure.
 
 A mark records which rows are to be removed, and keeps late ones out of the archive (EXACTNESS
-rule 22). While work is left, it records when that work is due. A *course* is a run through the
-archive that takes several steps. The mark holds its state too.
+rule 22). While work is left, it records when that work is due. A *pass* goes through the archive
+once, in several steps. The mark holds its state too.
 
-Each write to a mark names its request, ``asked``, or its course. So a writer changes nothing after
-a newer request, or after another writer has finished the same course.
+Each write to a mark has the condition that the mark is of the same request, or of the same pass. So
+a writer changes nothing after a newer request, or after another writer has finished that pass.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ FORGOTTEN = keys.render("", "forgotten")
 """The partition that holds the marks."""
 SETTLE_PERIOD = STREAM_SAFETY_WINDOW
 """After this time no deletion reaches the archive: the stream's 24 hours, with a margin."""
-_MOMENTS = ("asked", "until", "again", "clean", "began", "ripe")
-_OF_COURSE = ("began", "cursor", "ripe", "broken")
+_INSTANTS = ("asked", "until", "again", "clean", "began", "ripe")
+_PASS_ATTRIBUTES = ("began", "cursor", "ripe", "broken")
 
 
 @dataclass(frozen=True)
 class ForgetPass:
-    """A run that started at ``began`` and is under way.
+    """A pass that started at ``began`` and is not finished.
 
     ``cursor``: the last object. ``ripe``: when the objects that it has skipped so far are old
     enough. ``broken``: some objects could not be read.
@@ -44,29 +44,32 @@ class ForgetPass:
 
 @dataclass(frozen=True)
 class ForgetRequest:
-    """The request to forget a tenant. ``asked``: the time of the last request.
+    """The request to forget a tenant.
 
+    ``requested_at``: the time of the last request (the mark's attribute ``asked``).
     ``until``: rows that were deleted up to then are to be removed. ``again``: when more work is
     due; None if none is left. ``clean``: no object that is older than that holds the tenant's rows.
     """
 
     tenant: str
-    asked: dt.datetime
+    requested_at: dt.datetime
     until: dt.datetime
     again: dt.datetime | None = None
     clean: dt.datetime | None = None
-    course: ForgetPass | None = None
+    current_pass: ForgetPass | None = None
 
     @classmethod
     def from_item(cls, item: Image) -> ForgetRequest:
         """Read a tenant's mark."""
         (tenant,) = keys.parse(item["SK"]["S"])
-        at = {name: dt.datetime.fromisoformat(item[name]["S"]) for name in _MOMENTS if name in item}
-        course = None
+        at = {
+            name: dt.datetime.fromisoformat(item[name]["S"]) for name in _INSTANTS if name in item
+        }
+        current_pass = None
         if began := at.get("began"):
             cursor, broken = attributes.get_text(item, "cursor") or "", "broken" in item
-            course = ForgetPass(began, cursor, at.get("ripe"), broken)
-        return cls(tenant, at["asked"], at["until"], at.get("again"), at.get("clean"), course)
+            current_pass = ForgetPass(began, cursor, at.get("ripe"), broken)
+        return cls(tenant, at["asked"], at["until"], at.get("again"), at.get("clean"), current_pass)
 
     def is_due(self, now: dt.datetime) -> bool:
         """Whether the remaining work is due."""
@@ -89,46 +92,57 @@ def request_update(tenant: str, now: dt.datetime, again: dt.datetime) -> Update:
 
     The work continues at ``again``. ``clean`` is reset, as it was true of older deletions only.
     """
-    gone = dict.fromkeys(("clean", *_OF_COURSE))
-    changes = {"asked": now, "until": now, "again": again, **gone}
+    removed = dict.fromkeys(("clean", *_PASS_ATTRIBUTES))
+    changes = {"asked": now, "until": now, "again": again, **removed}
     return _build_update(tenant, changes, "attribute_not_exists(#asked) OR #asked < :asked")
 
 
-def start_pass_update(mark: ForgetRequest, now: dt.datetime) -> Update:
-    """Continue a course that was begun, or begin one, if the tenant is due."""
-    key = build_request_key(mark.tenant)
+def start_pass_update(request: ForgetRequest, now: dt.datetime) -> Update:
+    """Continue the current pass, or begin one, if the tenant is due."""
+    key = build_request_key(request.tenant)
     names = {f"#{name}": name for name in ("began", "asked", "again")}
-    values = attributes.to_image({":now": now, ":asked": mark.asked})
+    values = attributes.to_image({":now": now, ":asked": request.requested_at})
     change = "SET #began = if_not_exists(#began, :now)"
     return Update(key, change, "#asked = :asked AND #again <= :now", names, values)
 
 
-def save_pass_update(mark: ForgetRequest, course: ForgetPass) -> Update:
-    """Record the progress of a course."""
-    changes = {"cursor": course.cursor, "ripe": course.ripe, "broken": course.broken or None}
-    return _build_update(mark.tenant, changes, *_pass_values(mark, course))
+def save_pass_update(request: ForgetRequest, forget_pass: ForgetPass) -> Update:
+    """Record the progress of a forget_pass."""
+    changes = {
+        "cursor": forget_pass.cursor,
+        "ripe": forget_pass.ripe,
+        "broken": forget_pass.broken or None,
+    }
+    return _build_update(request.tenant, changes, *_build_pass_condition(request, forget_pass))
 
 
 def finish_pass_update(
-    mark: ForgetRequest, course: ForgetPass, again: dt.datetime | None, clean: dt.datetime
+    request: ForgetRequest, forget_pass: ForgetPass, again: dt.datetime | None, clean: dt.datetime
 ) -> Update:
-    """End a course. ``again``: when the next one is due. Sets ``clean`` if nothing is broken."""
-    changes: dict[str, Any] = {"again": again, **dict.fromkeys(_OF_COURSE)}
-    if not course.broken:
+    """End a pass. ``again``: when the next one is due. Sets ``clean`` if nothing is broken."""
+    changes: dict[str, Any] = {"again": again, **dict.fromkeys(_PASS_ATTRIBUTES)}
+    if not forget_pass.broken:
         changes["clean"] = clean
-    return _build_update(mark.tenant, changes, *_pass_values(mark, course))
+    return _build_update(request.tenant, changes, *_build_pass_condition(request, forget_pass))
 
 
-def settle_update(mark: ForgetRequest) -> Update:
-    """Record the result of a run without a course: ``until``, ``again`` and ``clean``."""
-    changes: dict[str, Any] = {"until": mark.until, "again": mark.again}
-    if mark.clean is not None:
-        changes["clean"] = mark.clean
-    return _build_update(mark.tenant, changes, "#asked = :asked", {"asked": mark.asked})
+def settle_update(request: ForgetRequest) -> Update:
+    """Record the result of a run without a pass: ``until``, ``again`` and ``clean``."""
+    changes: dict[str, Any] = {"until": request.until, "again": request.again}
+    if request.clean is not None:
+        changes["clean"] = request.clean
+    return _build_update(
+        request.tenant, changes, "#asked = :asked", {"asked": request.requested_at}
+    )
 
 
-def _pass_values(mark: ForgetRequest, course: ForgetPass) -> tuple[str, dict[str, Any]]:
-    return "#asked = :asked AND #began = :began", {"asked": mark.asked, "began": course.began}
+def _build_pass_condition(
+    request: ForgetRequest, forget_pass: ForgetPass
+) -> tuple[str, dict[str, Any]]:
+    return "#asked = :asked AND #began = :began", {
+        "asked": request.requested_at,
+        "began": forget_pass.began,
+    }
 
 
 def _build_update(
@@ -138,9 +152,9 @@ def _build_update(
     sets = [f"#{name} = :{name}" for name, value in changes.items() if value is not None]
     removes = [f"#{name}" for name, value in changes.items() if value is None]
     update = f"SET {', '.join(sets)}" + (f" REMOVE {', '.join(removes)}" if removes else "")
-    given = {**changes, **(compared or {})}
-    names = {f"#{name}": name for name in given}
+    operands = {**changes, **(compared or {})}
+    names = {f"#{name}": name for name in operands}
     values = attributes.to_image(
-        {f":{n}": value for n, value in given.items() if value is not None}
+        {f":{name}": value for name, value in operands.items() if value is not None}
     )
     return Update(build_request_key(tenant), update, condition, names, values)

@@ -1,9 +1,9 @@
 """The remaining work for tenants that are forgotten, done when it is due.
 
-A *course* goes through the archive in as many steps as necessary. It reads the objects that are
+A *pass* goes through the archive in as many steps as necessary. It reads the objects that are
 younger than the ones that an earlier run found clean: objects that could not be rewritten then,
-and objects that were archived since. The last course begins when every earlier deletion has
-reached the archive. The tenant's mark holds the progress of a course. So the next step continues
+and objects that were archived since. The last pass begins when every earlier deletion has
+reached the archive. The tenant's mark holds the progress of a pass. So the next step continues
 where a step ended, whether it ran out of time, failed, or lost its process.
 """
 
@@ -53,7 +53,7 @@ class ForgetRunReport:
     @property
     def broken(self) -> dict[str, str]:
         """Objects that could not be read, and the reason."""
-        return {name: why for report in self.reports for name, why in report.broken.items()}
+        return {name: error for report in self.reports for name, error in report.broken.items()}
 
     @property
     def counted(self) -> dict[str, float]:
@@ -93,87 +93,95 @@ class ForgetScheduler:
         Raises:
             UnavailableError: the due tenants cannot be read from the table.
         """
-        due = [mark for mark in self.list_waiting() if mark.is_due(self._now())]
-        reports = {mark.tenant: ForgetReport(mark.tenant) for mark in due}
-        report = ForgetRunReport(list(reports.values()))
+        due = [request for request in self.list_waiting() if request.is_due(self._now())]
+        reports = {request.tenant: ForgetReport(request.tenant) for request in due}
+        run_report = ForgetRunReport(list(reports.values()))
 
-        def attempt(mark: ForgetRequest) -> None:
+        def attempt(request: ForgetRequest) -> None:
             try:
-                self.resume(mark, patience, reports[mark.tenant])
+                self.resume(request, patience, reports[request.tenant])
             except UnavailableError as error:
-                report.failed[mark.tenant] = str(error)
+                run_report.failed[request.tenant] = str(error)
                 raise
-            report.failed.pop(mark.tenant, None)
+            run_report.failed.pop(request.tenant, None)
 
         retry_all(due, attempt, patience)
-        left = self.list_waiting()
-        report.waiting = len(left)
-        if left and left[0].again is not None:
-            report.overdue = max(0.0, (self._now() - left[0].again).total_seconds())
-        return report
+        waiting = self.list_waiting()
+        run_report.waiting = len(waiting)
+        if waiting and waiting[0].again is not None:
+            overdue = self._now() - waiting[0].again
+            run_report.overdue = max(0.0, overdue.total_seconds())
+        return run_report
 
     def list_waiting(self) -> list[ForgetRequest]:
-        """The marks of tenants that have work left, in order of their due times."""
-        marked = (
+        """The requests that have work left, in order of their due times."""
+        requests = (
             ForgetRequest.from_item(item)
             for page in self._store.query_pages(Query(FORGOTTEN, consistent=True))
             for item in page.items
         )
-        waiting = [(mark.again, mark.tenant, mark) for mark in marked if mark.again is not None]
-        return [mark for *_, mark in sorted(waiting)]
+        waiting = [
+            (request.again, request.tenant, request)
+            for request in requests
+            if request.again is not None
+        ]
+        return [request for *_, request in sorted(waiting)]
 
     def resume(
         self,
-        mark: ForgetRequest,
+        request: ForgetRequest,
         patience: RetryBudget,
         report: ForgetReport,
         on_progress: Callable[[ForgetReport], None] = lambda _: None,
     ) -> None:
-        """Continue one tenant's course, or begin one, as far as there is time.
+        """Continue one tenant's pass, or begin one, as far as there is time.
 
         Rows that were deleted after the request stay. ``report`` receives the results. It is not
         finished if work is left, if there is a newer request for the tenant, or if another process
-        has finished the same course before. ``on_progress`` receives it after each object.
+        has finished the same pass before. ``on_progress`` receives it after each object.
 
         Raises:
-            UnavailableError: the table or the bucket is unavailable; the next call goes on.
+            UnavailableError: the table or the bucket is unavailable; the next call continues.
         """
         try:
-            begun = apply_update(
-                self._store, forget_requests.start_pass_update(mark, self._now()), "ALL_NEW"
+            mark = apply_update(
+                self._store, forget_requests.start_pass_update(request, self._now()), "ALL_NEW"
             )
         except ConditionFailedError:
             return
-        mark = ForgetRequest.from_item(begun or {})
-        course = mark.course or ForgetPass(self._now())
-        report.cursor, report.again_at = course.cursor, course.ripe
-        saved = self._now()
-        for _ in self._forgetter.forget_through(report, until=mark.until, since=mark.clean):
+        request = ForgetRequest.from_item(mark or {})
+        current = request.current_pass or ForgetPass(self._now())
+        report.cursor, report.again_at = current.cursor, current.ripe
+        saved_at = self._now()
+        for _ in self._forgetter.forget_through(report, until=request.until, since=request.clean):
             on_progress(report)
-            if patience.has_time_left and self._now() < saved + SAVE_INTERVAL:
+            if patience.has_time_left and self._now() < saved_at + SAVE_INTERVAL:
                 continue
-            saved = self._now()
-            so_far = forget_requests.save_pass_update(mark, _sum_reports(course, report))
-            if not (try_update(self._store, so_far) and patience.has_time_left):
+            saved_at = self._now()
+            progress = forget_requests.save_pass_update(request, _add_report(current, report))
+            if not (try_update(self._store, progress) and patience.has_time_left):
                 return
-        self._finish_pass(mark, _sum_reports(course, report), report)
+        self._finish_pass(request, _add_report(current, report), report)
 
-    def _finish_pass(self, mark: ForgetRequest, course: ForgetPass, report: ForgetReport) -> None:
+    def _finish_pass(
+        self, request: ForgetRequest, current: ForgetPass, report: ForgetReport
+    ) -> None:
         """Record whether work is left, and when it is due."""
-        settled = mark.asked + SETTLE_PERIOD
-        moments = [
-            *([course.ripe] if course.ripe else ()),
-            *([settled] if course.began < settled else ()),
-            *([self._now() + UNREADABLE_RETRY_INTERVAL] if course.broken else ()),
+        settles_at = request.requested_at + SETTLE_PERIOD
+        due_times = [
+            *([current.ripe] if current.ripe else ()),
+            *([settles_at] if current.began < settles_at else ()),
+            *([self._now() + UNREADABLE_RETRY_INTERVAL] if current.broken else ()),
         ]
-        report.again_at = max(moments, default=None)
-        clean = course.began - REWRITE_GRACE
+        report.again_at = max(due_times, default=None)
+        clean = current.began - REWRITE_GRACE
         report.finished = try_update(
-            self._store, forget_requests.finish_pass_update(mark, course, report.again_at, clean)
+            self._store,
+            forget_requests.finish_pass_update(request, current, report.again_at, clean),
         )
 
 
-def _sum_reports(course: ForgetPass, report: ForgetReport) -> ForgetPass:
-    """A course with the results of this step."""
-    broken = course.broken or bool(report.broken)
-    return ForgetPass(course.began, report.cursor, report.again_at, broken)
+def _add_report(current: ForgetPass, report: ForgetReport) -> ForgetPass:
+    """The pass with the results of this step."""
+    broken = current.broken or bool(report.broken)
+    return ForgetPass(current.began, report.cursor, report.again_at, broken)

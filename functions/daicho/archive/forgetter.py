@@ -74,8 +74,8 @@ class ForgetReport:
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain JSON values."""
-        moments = {"again_at": self.again_at, "latest": self.latest}
-        texts = {name: moment and keys.render_instant(moment) for name, moment in moments.items()}
+        instants = {"again_at": self.again_at, "latest": self.latest}
+        texts = {name: time and keys.render_instant(time) for name, time in instants.items()}
         return {**vars(self), **texts, "complete": self.complete}
 
 
@@ -123,8 +123,8 @@ class Forgetter:
         if not dry_run:
             report.again_at = max(request_time + SETTLE_PERIOD, report.again_at or request_time)
             until = max(request_time, report.latest or request_time)
-            whole = not (resume or report.broken)
-            clean = request_time - REWRITE_GRACE if whole else None
+            is_complete = not (resume or report.broken)
+            clean = request_time - REWRITE_GRACE if is_complete else None
             # Not if there is a newer request: then that one decides what is left to do.
             try_update(
                 self._store,
@@ -148,8 +148,8 @@ class Forgetter:
         Raises:
             UnavailableError: the bucket is unavailable.
         """
-        every = self._bucket.list_versions(ARCHIVE_PREFIX, behind=report.cursor)
-        for name, group in groupby(every, key=lambda version: version.name):
+        all_versions = self._bucket.list_versions(ARCHIVE_PREFIX, behind=report.cursor)
+        for name, group in groupby(all_versions, key=lambda version: version.name):
             versions = [version for version in group if since is None or version.modified >= since]
             self._forget_object(name, versions, until, report)
             # A page lists its deletion markers after all its versions.
@@ -169,8 +169,7 @@ class Forgetter:
             None,
         )
         if newest is not None:
-            done = self._rewrite_newest(newest, until, report)
-            if not done:
+            if not self._rewrite_newest(newest, until, report):
                 return
             versions = [
                 candidate
@@ -195,24 +194,24 @@ class Forgetter:
             except CorruptObjectError as error:
                 report.broken[name] = str(error)
                 return True
-            gone = _select_tenant(tenant, contents.rows, until)
-            if not gone:
+            removed = _select_tenant(tenant, contents.rows, until)
+            if not removed:
                 return True
-            report.add_finding(gone)
-            ripe = newest.modified + REWRITE_GRACE
-            if ripe > self._now() and not contents.forgotten:
+            report.add_finding(removed)
+            rewritable_at = newest.modified + REWRITE_GRACE
+            if rewritable_at > self._now() and not contents.forgotten:
                 report.younger += 1
-                report.younger_rows += len(gone)
-                report.again_at = max(ripe, report.again_at or ripe)
+                report.younger_rows += len(removed)
+                report.again_at = max(rewritable_at, report.again_at or rewritable_at)
                 return False
-            packed = object_format.remove_rows(contents, gone)
+            packed = object_format.remove_rows(contents, removed)
             if report.dry_run or self._bucket.replace(
                 name, packed.body, packed.metadata, stored_object.etag
             ):
                 report.objects += 1
-                report.rows += len(gone)
+                report.rows += len(removed)
                 return True
-        raise UnavailableError(f"others are at {name}, again and again")
+        raise UnavailableError(f"{name} is changed by others again and again")
 
     def _remove_older(
         self, version: ObjectVersion, until: dt.datetime | None, report: ForgetReport
@@ -222,13 +221,13 @@ class Forgetter:
         if stored_object is None:
             return
         try:
-            gone = _select_tenant(
+            rows = _select_tenant(
                 report.tenant, object_format.unpack_rows(stored_object).rows, until
             )
         except CorruptObjectError as error:
             report.broken[f"{version.name}?versionId={version.id}"] = str(error)
             return
-        if gone:
+        if rows:
             report.versions += 1
             if not report.dry_run:
                 self._bucket.remove_versions([version])
@@ -237,5 +236,6 @@ class Forgetter:
 def _select_tenant(
     tenant: str, rows: tuple[ArchivedRow, ...], until: dt.datetime | None
 ) -> list[ArchivedRow]:
-    mine = (row for row in rows if row.tenant == tenant)
-    return [row for row in mine if until is None or row.deleted_at <= until]
+    return [
+        row for row in rows if row.tenant == tenant and (until is None or row.deleted_at <= until)
+    ]

@@ -10,15 +10,15 @@ Kind = Literal[
     "gap", "overlap", "removed", "corrupt", "foreign", "misplaced", "doubled", "lost", "unseen"
 ]
 KINDS: dict[Kind, str] = {
-    "gap": "links are missing between two",
-    "overlap": "a link begins before the one ahead of it ends",
-    "removed": "the table says that there was more",
+    "gap": "links are missing between two others",
+    "overlap": "a link begins before the previous one ends",
+    "removed": "the table has counted more rows",
     "corrupt": "it cannot be read, or is not what was written",
-    "foreign": "no archiver gave it this name",
+    "foreign": "its name is not one that the archiver gives",
     "misplaced": "a row of another chain, day or number",
-    "doubled": "a row that stands in another object too",
-    "lost": "deletions that were handed over and are in no object",
-    "unseen": "rows of deletions that nobody was handed",
+    "doubled": "a row that is in another object too",
+    "lost": "deletions that the archiver received and that are in no object",
+    "unseen": "rows of deletions that the archiver did not receive",
 }
 
 
@@ -37,8 +37,8 @@ class VerifyCounts:
 
     ``deletions``: handed to the archive's consumer. ``rows``: in objects, including side objects.
     ``sides``: in side objects. ``forgotten``: removed since. ``redriven``: appended by a redrive.
-    ``there``: found in the archive by a redrive, whoever wrote them. ``raw``: not readable by the
-    model. ``under_way``: handed over within the last hour, and not archived yet.
+    ``already_archived``: a redrive found them in the archive, whoever wrote them. ``raw``: not
+    readable by the model. ``under_way``: handed over within the last hour, and not archived yet.
     """
 
     chains: int = 0
@@ -49,7 +49,7 @@ class VerifyCounts:
     sides: int = 0
     forgotten: int = 0
     redriven: int = 0
-    there: int = 0
+    already_archived: int = 0
     raw: int = 0
     under_way: int = 0
 

@@ -36,7 +36,7 @@ only if something is wrong, and then the verification should report it."""
 
 
 class VerifierTable(GetsItems, QueriesItems, Protocol):
-    """What this needs of the table."""
+    """The table operations that the verifier needs."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class _ObjectSummary:
 class _Object:
     """An object that was read. ``summary`` is None if the object is corrupt."""
 
-    stored: StoredObjectInfo
+    info: StoredObjectInfo
     link: Link
     summary: _ObjectSummary | None
 
@@ -66,12 +66,53 @@ class _Object:
 class _ChainState:
     """The state of a chain in the table: its item and the numbers of its side objects.
 
-    ``objects``: rows of abandoned batches that a redrive found in the archive already.
+    ``already_archived``: rows of abandoned batches that a redrive found in the archive already.
     """
 
     item: Image
     sides: frozenset[str]
-    objects: int
+    already_archived: int
+
+    @property
+    def deletions(self) -> int:
+        """The number of deletions that the consumer has received."""
+        return attributes.get_integer(self.item, "seen") or 0
+
+
+@dataclass(frozen=True)
+class _RowCounts:
+    """The rows of a chain's readable objects.
+
+    ``linked``: in links up to the watermark. ``sides``: in side objects. ``total`` includes the
+    rows that were removed since, which are ``forgotten``.
+    """
+
+    total: int
+    linked: int
+    sides: int
+    redriven: int
+    forgotten: int
+
+    @classmethod
+    def from_objects(cls, objects: Iterable[_Object], watermark: str) -> _RowCounts:
+        """Count the rows of objects that are not corrupt."""
+        summaries = [(member.link, member.summary) for member in objects if member.summary]
+        return cls(
+            total=sum(summary.counted for _, summary in summaries),
+            linked=sum(
+                summary.counted
+                for link, summary in summaries
+                if not link.is_side and summary.last <= watermark
+            ),
+            sides=sum(summary.counted for link, summary in summaries if link.is_side),
+            redriven=sum(summary.redriven for _, summary in summaries),
+            forgotten=sum(summary.forgotten for _, summary in summaries),
+        )
+
+    def exceed(self, state: _ChainState) -> bool:
+        """Whether there are more rows than deletions, and than a redrive can have added."""
+        explained = state.deletions + self.sides + self.redriven + state.already_archived
+        return self.total > explained
 
 
 class _SequenceIndex:
@@ -81,7 +122,7 @@ class _SequenceIndex:
         self._by_label: defaultdict[str, dict[int, str]] = defaultdict(dict)
 
     def add(self, seq: str, name: str) -> str | None:
-        """Note a number. Returns the object that already held it, or None."""
+        """Add a number. Returns the object that already had it, or None."""
         label, _, number = seq.rpartition("#")
         names = self._by_label[label]
         before = names.get(int(number))
@@ -90,7 +131,7 @@ class _SequenceIndex:
 
 
 class Verifier:
-    """Verifies stretches of the archive."""
+    """Verifies the archive of given days and entities."""
 
     def __init__(
         self,
@@ -121,30 +162,28 @@ class Verifier:
         everything that the table recorded by then. The index may lack a chain that has just begun.
         The objects of such a chain show it.
         """
-        archive, whole = self._archive, DayRange.for_rows(day)
+        archive, days = self._archive, DayRange.for_rows(day)
         shards = {item["GSI2SK"]["S"] for item in self._list_day(entity, day)}
-        shards |= {info.link.chain.shard for info in archive.list_links(entity, whole) if info.link}
-        before = {
+        shards |= {info.link.chain.shard for info in archive.list_links(entity, days) if info.link}
+        states = {
             Chain(shard, entity, day): self._read_chain_state(Chain(shard, entity, day))
             for shard in shards
         }
-        stored = list(archive.list_objects(entity, whole))
-        for entry in stored:
+        infos = list(archive.list_objects(entity, days))
+        for info in infos:
             report.counts.objects += 1
-            report.counts.bytes += entry.size
-            if entry.link is None:
-                report.find("foreign", entry.name, "no archiver gave it this name")
-        links = sorted(
-            ((info.link, info) for info in stored if info.link), key=lambda pair: pair[0]
-        )
+            report.counts.bytes += info.size
+            if info.link is None:
+                report.find("foreign", info.name, "the archiver gives no such name")
+        links = sorted(((info.link, info) for info in infos if info.link), key=lambda pair: pair[0])
         chain_objects = {
             chain: [info for _, info in group]
             for chain, group in groupby(links, key=lambda pair: pair[0].chain)
         }
-        seen = _SequenceIndex()
-        for chain in sorted(before):
-            state = before[chain]
-            objects = [self._read(info, seen, report) for info in chain_objects.get(chain, ())]
+        numbers = _SequenceIndex()
+        for chain in sorted(states):
+            state = states[chain]
+            objects = [self._read(info, numbers, report) for info in chain_objects.get(chain, ())]
             self._check_links(
                 [member for member in objects if not member.link.is_side], state.item, chain, report
             )
@@ -161,68 +200,68 @@ class Verifier:
         key = chain.watermark_key
         item = self._store.get(key, consistent=True)
         query = Query(key.pk, prefix=keys.render_prefix(key.sk), consistent=True)
-        sides, archived_rows = set(), 0
+        sides, already_archived = set(), 0
         for page in self._store.query_pages(query):
             for entry in page.items:
                 _, kind, seq = keys.parse(entry["SK"]["S"])
                 if kind == chains.SIDE_ITEM:
                     sides.add(seq)
                 else:
-                    archived_rows += attributes.get_integer(entry, "rows") or 0
-        return _ChainState(item or {}, frozenset(sides), archived_rows)
+                    already_archived += attributes.get_integer(entry, "rows") or 0
+        return _ChainState(item or {}, frozenset(sides), already_archived)
 
     def _read(
-        self, stored: StoredObjectInfo, seen: _SequenceIndex, report: VerifyReport
+        self, info: StoredObjectInfo, numbers: _SequenceIndex, report: VerifyReport
     ) -> _Object:
-        link = stored.link
+        link = info.link
         if link is None:
-            raise ValueError(f"{stored.name} is no object of a chain")
+            raise ValueError(f"{info.name} is no object of a chain")
         try:
-            contents = self._archive.read(stored.name)
-            self._check_rows(stored.name, link, contents, seen, report)
+            contents = self._archive.read(info.name)
+            self._check_rows(info.name, link, contents, numbers, report)
         except CorruptObjectError as error:
-            report.find("corrupt", stored.name, str(error))
-            return _Object(stored, link, None)
-        return _Object(stored, link, _ObjectSummary.from_object(contents))
+            report.find("corrupt", info.name, str(error))
+            return _Object(info, link, None)
+        return _Object(info, link, _ObjectSummary.from_object(contents))
 
     def _check_rows(
         self,
         name: str,
         link: Link,
         contents: ObjectContents,
-        seen: _SequenceIndex,
+        numbers: _SequenceIndex,
         report: VerifyReport,
     ) -> None:
-        """Check that every row belongs to its object and occurs once. ``seen``: the day's rows."""
-        chain, least = link.chain, "" if link.is_side else link.after
+        """Check that every row belongs to its object and occurs once. ``numbers``: the day's."""
+        chain, after = link.chain, "" if link.is_side else link.after
         for row in contents.rows:
-            place = (row.entity, row.deleted_at.astimezone(dt.UTC).date())
-            if place != (chain.entity, chain.day) or not least < row.seq <= contents.last:
+            partition = (row.entity, row.deleted_at.astimezone(dt.UTC).date())
+            if partition != (chain.entity, chain.day) or not after < row.seq <= contents.last:
                 report.find("misplaced", name, f"{row.seq} of {row.key}")
-            if before := seen.add(row.seq, name):
-                report.find("doubled", name, f"{row.seq} stands in {before}")
+            if before := numbers.add(row.seq, name):
+                report.find("doubled", name, f"{row.seq} is in {before} too")
             report.counts.raw += row.raw
 
     def _check_links(
         self, links: Iterable[_Object], item: Image, chain: Chain, report: VerifyReport
     ) -> None:
         """Check that each link begins where the previous one ends, up to the watermark."""
-        reached: str | None = chains.START
+        end: str | None = chains.START
         for member in links:
             after = member.link.after
-            if reached is None:
+            if end is None:
                 pass  # the previous link cannot be read, so its end is unknown
-            elif after > reached:
-                report.find("gap", member.stored.name, f"nothing from {reached} to {after}")
-            elif after < reached:
-                report.find("overlap", member.stored.name, f"begins at {after}, before {reached}")
+            elif after > end:
+                report.find("gap", member.info.name, f"nothing from {end} to {after}")
+            elif after < end:
+                report.find("overlap", member.info.name, f"begins at {after}, before {end}")
             if member.summary is None:
-                reached = None
-            elif reached is None or member.summary.last > reached:
-                reached = member.summary.last
+                end = None
+            elif end is None or member.summary.last > end:
+                end = member.summary.last
         watermark = chains.read_watermark(item)
-        if reached is not None and watermark != chains.START and reached < watermark:
-            report.find("removed", chain.prefix, f"nothing from {reached} to {watermark}")
+        if end is not None and watermark != chains.START and end < watermark:
+            report.find("removed", chain.prefix, f"nothing from {end} to {watermark}")
 
     def _check_side_objects(
         self, objects: Iterable[_Object], sides: frozenset[str], chain: Chain, report: VerifyReport
@@ -233,49 +272,42 @@ class Verifier:
             report.find("removed", chain.render_side_name(seq), "the table names it")
 
     def _check_counts(
-        self, objects: Sequence[_Object], before: _ChainState, chain: Chain, report: VerifyReport
+        self, objects: Sequence[_Object], state: _ChainState, chain: Chain, report: VerifyReport
     ) -> None:
         """Check that rows match deletions, unless an unreadable object is reported already."""
-        counts, item, archived_rows = report.counts, before.item, before.objects
+        rows = _RowCounts.from_objects(objects, chains.read_watermark(state.item))
+        counts = report.counts
         counts.chains += 1
-        read = [(member.link, member.summary) for member in objects if member.summary is not None]
-        rows = sum(summary.counted for _, summary in read)
-        sides = sum(summary.counted for link, summary in read if link.is_side)
-        redriven = sum(summary.redriven for _, summary in read)
-        forgotten = sum(summary.forgotten for _, summary in read)
-        deletions = attributes.get_integer(item, "seen") or 0
-        table_rows, watermark = (
-            attributes.get_integer(item, "rows") or 0,
-            chains.read_watermark(item),
-        )
-        linked = sum(
-            summary.counted
-            for link, summary in read
-            if not link.is_side and summary.last <= watermark
-        )
-        counts.deletions += deletions
-        counts.rows += rows - forgotten
-        counts.sides += sides
-        counts.redriven += redriven
-        counts.there += archived_rows
-        counts.forgotten += forgotten
+        counts.deletions += state.deletions
+        counts.rows += rows.total - rows.forgotten
+        counts.sides += rows.sides
+        counts.redriven += rows.redriven
+        counts.already_archived += state.already_archived
+        counts.forgotten += rows.forgotten
         if any(member.summary is None for member in objects):
             return
-        if linked != table_rows:
+        table_rows = attributes.get_integer(state.item, "rows") or 0
+        if rows.linked != table_rows:
             # Altered metadata may agree with the rows, so the table decides.
-            kind: Kind = "removed" if linked < table_rows else "unseen"
-            report.find(kind, chain.prefix, f"{linked} rows, and the table counted {table_rows}")
+            kind: Kind = "removed" if rows.linked < table_rows else "unseen"
+            detail = f"{rows.linked} rows, and the table counted {table_rows}"
+            report.find(kind, chain.prefix, detail)
             return
-        if rows > deletions + sides + redriven + archived_rows:
+        self._compare_with_deletions(rows, state, chain, report)
+
+    def _compare_with_deletions(
+        self, rows: _RowCounts, state: _ChainState, chain: Chain, report: VerifyReport
+    ) -> None:
+        """Report rows without a deletion, and deletions without a row."""
+        if rows.exceed(state):
             # More may have arrived meanwhile: a writer counts before it writes.
-            now = self._read_chain_state(chain)
-            item, archived_rows = now.item, now.objects
-            deletions = attributes.get_integer(item, "seen") or 0
-        if rows > deletions + sides + redriven + archived_rows:
-            report.find("unseen", chain.prefix, f"{rows} rows of {deletions} deletions")
-        elif rows < deletions:
-            fresh = self._now() - DELIVERY_GRACE
-            if (attributes.get_integer(item, "seen_at") or 0) > fresh.timestamp():
-                counts.under_way += deletions - rows
+            state = self._read_chain_state(chain)
+        detail = f"{rows.total} rows of {state.deletions} deletions"
+        if rows.exceed(state):
+            report.find("unseen", chain.prefix, detail)
+        elif rows.total < state.deletions:
+            grace_start = self._now() - DELIVERY_GRACE
+            if (attributes.get_integer(state.item, "seen_at") or 0) > grace_start.timestamp():
+                report.counts.under_way += state.deletions - rows.total
             else:
-                report.find("lost", chain.prefix, f"{rows} rows of {deletions} deletions")
+                report.find("lost", chain.prefix, detail)

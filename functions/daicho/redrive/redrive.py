@@ -141,10 +141,10 @@ class _RedriveCall:
         self._redrive, self._objects, self._store = redrive, redrive.objects, redrive.store
         self._applies = request.action == "apply"
         self._patience = patience
-        self._left = request.limit
+        self._records_left = request.limit
         self._begin = self._position = request.begin
         self._report = RedriveReport()
-        self._lying = FailureBucket(
+        self._failure_bucket = FailureBucket(
             self._objects, redrive.functions, redrive.emulated, patience, self._report
         )
         self._cleaning = ClaimCleanup(self._store, self._objects, now=redrive.now)
@@ -184,12 +184,12 @@ class _RedriveCall:
         tried = self._begin.seq if shard == self._begin.place else ""
         waiting = [claim for claim in self._read_shard(shard).open_claims if claim.seq > tried]
         discarded = any(claim.state == "discarded" for claim in waiting)
-        lies = discarded and shard in self._lying.list_shards()
+        has_batches = discarded and shard in self._failure_bucket.list_shards()
         for claim in waiting:
             self._count_one()
             if claim.state != "discarded":
                 self._apply_claim(shard, claim)
-            elif not lies:  # else its record comes with Lambda's object
+            elif not has_batches:  # else its record is in one of Lambda's objects
                 self._report_missing(shard, claim, f"no batch of {shard}")
             self._position = RedrivePosition("claims", shard, claim.seq)
 
@@ -201,24 +201,24 @@ class _RedriveCall:
             return
         try:
             payload = json.loads(body)
-            met = dict(payload["error"])
+            last_error = dict(payload["error"])
             event = {"shardId": shard, "Records": [payload["record"]]}
             (record,) = Batch.parse(event, emulated=self._redrive.emulated).records
         except (EventError, ValueError, KeyError, TypeError) as error:
             self._report.add_claim(shard, claim, None, error)
             return
         if not self._applies:
-            self._report.add_claim(shard, claim, record, met)
+            self._report.add_claim(shard, claim, record, last_error)
         else:
             self._apply(record, claim)
 
-    def _report_missing(self, shard: str, claim: Claim, what: str) -> None:
+    def _report_missing(self, shard: str, claim: Claim, detail: str) -> None:
         """Report a claim without its record, unless another redrive has just done it."""
         stored_claim = self._read_shard(shard).claims.get(claim.seq)
         if stored_claim is None or stored_claim.state == "done":
             self._report.already_done += 1
         else:
-            self._report.add_claim(shard, claim, None, MissingPayloadError(what))
+            self._report.add_claim(shard, claim, None, MissingPayloadError(detail))
 
     def _apply(self, record: StreamRecord, claim: Claim) -> bool:
         """Apply a record; True if it is done."""
@@ -245,32 +245,38 @@ class _RedriveCall:
     def _apply_discarded(self) -> None:
         """Batches in the order in which they were given up; those of one second by number."""
         begin = self._begin if self._begin.phase == "discarded" else RedrivePosition("discarded")
-        for moment in self._lying.list_groups(begin):
+        for group in self._failure_bucket.list_groups(begin):
             if self._applies:
                 # Its claims are read before its objects: no done claim is removed while one exists.
-                shard = self._read_shard(moment.shard)
+                shard = self._read_shard(group.shard)
                 if shard.is_full_of_done and shard.id not in self._cleaned:
-                    shard = self._make_room(shard)
-                laid = self._lying.read_batches(moment)
+                    shard = self._expire_done_claims(shard)
+                failed_batches = self._failure_bucket.read_batches(group)
                 if archive := self._redrive.archive:
-                    self._archive_batches(moment, archive, self._select_shard(laid, archived=True))
-                self._apply_batches(moment, shard, self._select_shard(laid, archived=False))
+                    self._archive_batches(
+                        group, archive, self._select_batches(failed_batches, archived=True)
+                    )
+                self._apply_batches(
+                    group, shard, self._select_batches(failed_batches, archived=False)
+                )
             else:
                 self._count_one()
-                self._lying.read_batches(moment)
-            self._position = RedrivePosition("discarded", moment.name, END)
+                self._failure_bucket.read_batches(group)
+            self._position = RedrivePosition("discarded", group.name, END)
 
-    def _select_shard(self, laid: Mapping[str, FailedBatch], *, archived: bool) -> dict[str, Batch]:
-        """The batches of the archive's consumer or of the projector; a moment has those of one."""
+    def _select_batches(
+        self, failed_batches: Mapping[str, FailedBatch], *, archived: bool
+    ) -> dict[str, Batch]:
+        """The batches of the archive's consumer, or those of the projector."""
         archiver = self._redrive.archiver if self._redrive.archive else None
         return {
             name: failed_batch.batch
-            for name, failed_batch in laid.items()
+            for name, failed_batch in failed_batches.items()
             if (failed_batch.function == archiver) == archived
         }
 
     def _archive_batches(
-        self, moment: FailureGroup, archive: RecordRearchiver, batches: Mapping[str, Batch]
+        self, group: FailureGroup, archive: RecordRearchiver, batches: Mapping[str, Batch]
     ) -> None:
         """Archive the batches that it lacks, in order, each whole: repeated rows do no harm."""
         lasts = {
@@ -278,23 +284,23 @@ class _RedriveCall:
             for name, batch in batches.items()
         }
         for name, last in sorted(lasts.items(), key=lambda entry: entry[1]):
-            if last <= moment.tried:
+            if last <= group.tried:
                 continue
             self._count_one()
             try:
-                done = archive.rearchive(batches[name], self._patience)
+                counts = archive.rearchive(batches[name], self._patience)
             except UnavailableError:
                 raise
             except DaichoError as error:  # a link that cannot be read: the others go on
                 self._report.discarded[name]["error"] = str(error)
             else:
-                self._report.applied += done.added
-                self._report.already_done += done.already
-                self._lying.archive_processed(name)
-            self._position = RedrivePosition("discarded", moment.name, last)
+                self._report.applied += counts.added
+                self._report.already_done += counts.already
+                self._failure_bucket.archive_processed(name)
+            self._position = RedrivePosition("discarded", group.name, last)
 
     def _apply_batches(
-        self, moment: FailureGroup, shard: ShardClaims, batches: Mapping[str, Batch]
+        self, group: FailureGroup, shard: ShardClaims, batches: Mapping[str, Batch]
     ) -> None:
         records = {
             stream_record.seq: stream_record
@@ -307,16 +313,16 @@ class _RedriveCall:
             existing = shard.claims.get(seq)
             if record.entity is None or (existing is not None and existing.state == "done"):
                 continue
-            if seq <= moment.tried:
+            if seq <= group.tried:
                 undone.add(seq)
                 continue
             self._count_one()
             if not self._adopt_record(record, existing):
                 undone.add(seq)
-            self._position = RedrivePosition("discarded", moment.name, seq)
+            self._position = RedrivePosition("discarded", group.name, seq)
         for name, batch in batches.items():
             if undone.isdisjoint(record.seq for record in batch.records):
-                self._lying.archive_processed(name)
+                self._failure_bucket.archive_processed(name)
 
     def _adopt_record(self, record: StreamRecord, existing: Claim | None) -> bool:
         """Put the record's claim if it has none, and apply it under the one that it has."""
@@ -343,21 +349,21 @@ class _RedriveCall:
 
     def _clean_up(self) -> None:
         """Remove, at the end of a complete run, the claims that nobody can need any more."""
-        lying = self._lying.list_shards()
+        shards_with_batches = self._failure_bucket.list_shards()
         for shard in list(self._list_marked_shards()):
-            held = None if shard in lying else frozenset[str]()
-            retry(partial(self._cleaning.expire_claims, shard, held), self._patience)
+            numbers = None if shard in shards_with_batches else frozenset[str]()
+            retry(partial(self._cleaning.expire_claims, shard, numbers), self._patience)
 
-    def _make_room(self, shard: ShardClaims) -> ShardClaims:
-        """Remove the done claims that may go from a shard that is full of them; gives the shard.
+    def _expire_done_claims(self, shard: ShardClaims) -> ShardClaims:
+        """Remove the expired done claims of a shard that is full of them; return the shard.
 
         Its batches in the bucket are read for that. To wait until there are none would be to wait
         for ever, because without room they stay there.
         """
         self._cleaned.add(shard.id)
         if shard.list_expired(self._redrive.now()):
-            held = self._lying.list_numbers(shard.id)
-            retry(partial(self._cleaning.expire_claims, shard.id, held), self._patience)
+            numbers = self._failure_bucket.list_numbers(shard.id)
+            retry(partial(self._cleaning.expire_claims, shard.id, numbers), self._patience)
             shard = self._read_shard(shard.id)
         if shard.is_full_of_done:
             self._full[shard.id] = FullOfDoneError()
@@ -376,6 +382,6 @@ class _RedriveCall:
 
     def _count_one(self) -> None:
         """Before each record: end the call if no room or time is left for it."""
-        if self._left == 0 or not self._patience.has_time_left:
+        if self._records_left == 0 or not self._patience.has_time_left:
             raise EndOfCallError
-        self._left -= 1
+        self._records_left -= 1

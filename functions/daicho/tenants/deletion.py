@@ -182,7 +182,7 @@ class _Deletion:
         job, now = self._job, self._on.now()
         job.phase = PHASES[0]
         # The first pass began before the last writers were through.
-        if job.passes > 1 and job.found < job.passes:
+        if job.passes > 1 and job.finding_pass < job.passes:
             if job.archive == "forget":
                 # Covers all rows that TTL ever deleted: no item is left that could expire.
                 try_update(
@@ -279,12 +279,12 @@ class _Deletion:
     def _record_finding(self) -> None:
         """Record that this pass has found something, before any of it is removed."""
         with self._lock:
-            before, self._job.found = self._job.found, self._job.passes
+            before, self._job.finding_pass = self._job.finding_pass, self._job.passes
             if before < self._job.passes:
                 try:
                     self._save()
                 except StoreError:
-                    self._job.found = before
+                    self._job.finding_pass = before
                     raise
 
     def _save_at_intervals(self) -> None:

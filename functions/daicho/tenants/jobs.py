@@ -30,6 +30,10 @@ Phase = Literal["items", "objects", "payloads", "recounts"]
 PHASES: tuple[Phase, ...] = ("items", "objects", "payloads", "recounts")
 
 
+_STORED_NAMES = {"finding_pass": "found"}
+"""Attributes of the item that have another name than the field."""
+
+
 class JobTable(GetsItems, PutsItems, Protocol):
     """The table operations that jobs need."""
 
@@ -42,11 +46,12 @@ class OvertakenError(StoreError):
 class Job:
     """The deletion of a tenant.
 
-    It goes in ``passes``, each through all phases. ``began``: when the last did; ``found``: which
-    was the last that found anything to remove; ``waits``: until when the next one waits.
-    ``segments`` and ``behind`` are where the phase goes on. ``counts`` are of all passes, ``seen``
-    of this one. ``starts``: how often a state machine was started for it. ``archive``: whether it
-    ends with asking for the tenant's archived rows to be forgotten.
+    It runs in ``passes``, each through all phases. ``began``: when the last pass began.
+    ``finding_pass``: the last pass that has found anything to remove (stored as ``found``).
+    ``waits``: the time until which the next pass waits. ``segments`` and ``behind``: the position
+    in the phase. ``counts`` are of all passes, ``seen`` of this one. ``starts``: how often a state
+    machine was started for the job. ``archive``: whether the tenant's archived rows are to be
+    forgotten at the end.
     """
 
     id: str
@@ -58,7 +63,7 @@ class Job:
     passes: int = 1
     phase: Phase = "items"
     began: str = ""
-    found: int = 0
+    finding_pass: int = 0
     waits: str = ""
     segments: dict[str, Any] | None = None
     behind: str = ""
@@ -79,16 +84,18 @@ class Job:
     def to_image(self) -> Image:
         """The item."""
         key = to_key_image(build_job_key(self.tenant, self.id))
-        return {**key, **attributes.to_image(_drop_empty(vars(self)))}
+        values = {_STORED_NAMES.get(name, name): value for name, value in vars(self).items()}
+        return {**key, **attributes.to_image(_drop_empty(values))}
 
     @classmethod
     def from_image(cls, image: Image) -> Job:
         """Read an item."""
         stored_values = attributes.from_image(image)
-        field_names = {field_spec.name for field_spec in dataclasses.fields(cls)}
         # A token need not name its user, and empty values are not stored.
         values = {"asked_by": ""} | {
-            name: value for name, value in stored_values.items() if name in field_names
+            field_spec.name: stored_values[name]
+            for field_spec in dataclasses.fields(cls)
+            if (name := _STORED_NAMES.get(field_spec.name, field_spec.name)) in stored_values
         }
         for counts in ("counts", "seen"):
             values[counts] = {
@@ -115,19 +122,20 @@ class Jobs:
         Raises:
             OvertakenError: the job has changed since it was read.
         """
-        written = self.build_put(job)
+        put = self.build_put(job)
         try:
-            self.store.put(written.item, condition=written.condition or "", values=written.values)
+            self.store.put(put.item, condition=put.condition or "", values=put.values)
         except ConditionFailedError as refused:
-            if refused.item is None or not attributes.equal_images(refused.item, written.item):
-                raise OvertakenError(f"job {job.id} has moved on") from None
+            if refused.item is None or not attributes.equal_images(refused.item, put.item):
+                raise OvertakenError(f"job {job.id} was changed by another process") from None
 
     def build_put(self, job: Job) -> Put:
         """The save of a job as a part of a transaction. It raises the job's revision."""
-        read = job.rev
-        job.rev, job.updated_at = read + 1, keys.render_instant(self.now())
-        condition = "rev = :rev" if read else "attribute_not_exists(rev)"
-        return Put(job.to_image(), condition, values={":rev": {"N": str(read)}} if read else {})
+        previous = job.rev
+        job.rev, job.updated_at = previous + 1, keys.render_instant(self.now())
+        condition = "rev = :rev" if previous else "attribute_not_exists(rev)"
+        values = {":rev": {"N": str(previous)}} if previous else {}
+        return Put(job.to_image(), condition, values=values)
 
 
 def _drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:

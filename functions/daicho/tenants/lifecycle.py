@@ -21,8 +21,7 @@ from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.requests import Put, Write, to_key_image
-from daicho.tenants.jobs import Archive, Job, Jobs, OvertakenError
-from daicho.tenants.jobs import JobTable as JobStore
+from daicho.tenants.jobs import Archive, Job, Jobs, JobTable, OvertakenError
 
 CLOSED_CACHE_S = 5.0
 """The longest time for which an instance may still serve a closed tenant."""
@@ -33,7 +32,7 @@ STALLED_AFTER = dt.timedelta(hours=1)
 ATTEMPTS = 4
 
 
-class TenantTable(JobStore, Protocol):
+class TenantTable(JobTable, Protocol):
     """The table operations that tenants need."""
 
     def transact(self, writes: Sequence[Write]) -> None:
@@ -99,8 +98,8 @@ class TenantAdmin:
         mark = self.tenants.find_closed_mark(self.tenant)
         job = self._close(archive) if mark is None else self._restart(_get_job_id(mark), archive)
         self.tenants.memory.forget(build_closed_mark_key(self.tenant))
-        given = {"tenant": job.tenant, "job": job.id}
-        self.tenants.machine.start(f"{job.id}-{job.starts}", given)
+        machine_input = {"tenant": job.tenant, "job": job.id}
+        self.tenants.machine.start(f"{job.id}-{job.starts}", machine_input)
         return job
 
     def get_job(self, id: str) -> Job:
@@ -126,7 +125,7 @@ class TenantAdmin:
         except ConditionFailedError:  # another request, or an earlier attempt, was faster
             existing = self.tenants.find_closed_mark(self.tenant)
             if existing is None:
-                raise UnavailableError("the tenant's mark is neither there nor not") from None
+                raise UnavailableError("the tenant's mark is in an unknown state") from None
             return self._restart(_get_job_id(existing), archive)
         return job
 
@@ -135,12 +134,12 @@ class TenantAdmin:
             job = self.get_job(id)
             since = max(job.waits, job.updated_at)
             stalled = dt.datetime.fromisoformat(since) + STALLED_AFTER < self.tenants.now()
-            works = job.state == "running" and not stalled
-            if works and archive in ("keep", job.archive):
+            is_working = job.state == "running" and not stalled
+            if is_working and archive in ("keep", job.archive):
                 return job
             if archive == "forget":
                 job.archive = archive
-            if not works:
+            if not is_working:
                 if job.state == "succeeded":
                     job.passes, job.began, job.finished_at, job.seen = job.passes + 1, "", "", {}
                 job.state, job.error = "running", ""
@@ -150,7 +149,7 @@ class TenantAdmin:
             except OvertakenError:
                 continue  # another request or a step has saved it: read it again
             return job
-        raise UnavailableError(f"job {id} moves on, again and again")
+        raise UnavailableError(f"job {id} is changed by others again and again")
 
 
 def _get_job_id(mark: Image) -> str:
