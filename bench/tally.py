@@ -162,12 +162,17 @@ def events(endpoint: str) -> float:
                 rolled += report["write_units"]
                 read += report["read_units"]
         _check(counting, batches * BATCH)
-        done = batches * BATCH
-        figures[groups, shards] = (counted + rolled) / done
-        shown = (counted / done, rolled / done, figures[groups, shards], read / done)
-        printed.add_row(f"{groups:,}", str(shards), *(f"{value:.4f}" for value in shown))
+        event_count = batches * BATCH
+        figures[groups, shards] = (counted + rolled) / event_count
+        units = (
+            counted / event_count,
+            rolled / event_count,
+            figures[groups, shards],
+            read / event_count,
+        )
+        printed.add_row(f"{groups:,}", str(shards), *(f"{value:.4f}" for value in units))
     peer = _peer(endpoint)
-    printed.add_row("100", "seed 002's way: one update an event", "", "", f"{peer:.4f}", "")
+    printed.add_row("100", "seed 002's method: one update an event", "", "", f"{peer:.4f}", "")
     console.print(printed)
     return figures[100, 1]
 
@@ -233,7 +238,7 @@ def idle(endpoint: str) -> float:
     """Print the units of a rollup with few and with many idle tallies; return the worst growth."""
     printed = Printed("idle tallies", "rolled", "slots read", "read units", "write units", "folded")
     printed.title = f"A rollup of {ACTIVE} tallies beside idle ones of the same ranking"
-    taken: list[tuple[float, float]] = []
+    units_by_size: list[tuple[float, float]] = []
     for number in IDLE:
         counting = Counting(endpoint)
         counting.table.batch_write(_idle_tallies("Play", number))
@@ -245,13 +250,13 @@ def idle(endpoint: str) -> float:
             counting.project(active, 1)
             report = counting.roll_up()
             if days == 0:
-                taken.append((report["read_units"], report["write_units"]))
-            shown = [f"{report[figure]:,}" for figure in ("rolled", "slots_read")]
+                units_by_size.append((report["read_units"], report["write_units"]))
+            counts = [f"{report[figure]:,}" for figure in ("rolled", "slots_read")]
             units = [f"{report[figure]:.1f}" for figure in ("read_units", "write_units")]
-            printed.add_row(f"{number:,}", *shown, *units, f"{report['slots_folded']:,}")
+            printed.add_row(f"{number:,}", *counts, *units, f"{report['slots_folded']:,}")
     console.print(printed)
-    few, many = taken
-    return max(more / less for less, more in zip(few, many, strict=True))
+    few, many = units_by_size
+    return max(large / small for small, large in zip(few, many, strict=True))
 
 
 def _idle_tallies(entity: str, number: int) -> Iterator[dict[str, Any]]:
@@ -261,16 +266,16 @@ def _idle_tallies(entity: str, number: int) -> Iterator[dict[str, Any]]:
     for place in range(number):
         by = (f"idle-{place:06d}",)
         tally = item_keys.render_tally_partition(TENANT, plan, chart, (MONTH,), by)
-        counted = {"items": attributes.to_value(number - place), "rev": {"N": "2"}}
-        counted["total"] = counted["items"]
+        amounts = {"items": attributes.to_value(number - place), "rev": {"N": "2"}}
+        amounts["total"] = amounts["items"]
         slot = slots.build_slot_key(tally, "shardId-0-bench")
-        yield {"PK": {"S": slot.pk}, "SK": {"S": slot.sk}, **counted}
+        yield {"PK": {"S": slot.pk}, "SK": {"S": slot.sk}, **amounts}
         yield {
             "PK": {"S": tally},
             "SK": {"S": slots.TOTAL_SORT_KEY},
             "GSI3PK": {"S": item_keys.render_ranking_partition(TENANT, plan, chart, (MONTH,), by)},
             "GSI3SK": {"S": keys.render(keys.parse_inverted_score(number - place), *by)},
-            **counted,
+            **amounts,
         }
 
 

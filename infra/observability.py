@@ -53,7 +53,7 @@ class Observability(Construct):
         self._table = table
         self._api = api
         self._machine = machine
-        self._topic = self._subscribed(settings.alarm_email) if settings.alarm_email else None
+        self._topic = self._create_topic(settings.alarm_email) if settings.alarm_email else None
         self._put = cloudwatch.Metric(
             namespace="AWS/S3",
             metric_name="PutRequests",
@@ -61,107 +61,107 @@ class Observability(Construct):
             statistic="Sum",
             period=FIVE,
         )
-        self._alarms()
-        self._dashboard(settings)
+        self._add_alarms()
+        self._add_dashboard(settings)
 
-    def _alarms(self) -> None:
+    def _add_alarms(self) -> None:
         for name in CONSUMERS:
-            age = self._age(name)
-            self._alarm(
+            age = self._get_iterator_age(name)
+            self._add_alarm(
                 f"{name} is late",
                 age,
                 LATE[name].to_milliseconds(),
                 periods=3,
-                why="Derived items or the archive fall behind; the stream keeps 24 hours.",
+                text="Derived items or the archive fall behind; the stream keeps 24 hours.",
             )
-            self._alarm(
+            self._add_alarm(
                 f"{name} lost a payload",
-                self._lambda(name, "DestinationDeliveryFailures"),
-                why="Discarded records could not be laid down in the failure bucket.",
+                self._get_lambda_metric(name, "DestinationDeliveryFailures"),
+                text="Discarded records could not be laid down in the failure bucket.",
             )
         for name, function in self._functions.items():
-            self._alarm(
+            self._add_alarm(
                 f"{name} fails",
                 function.metric_errors(period=FIVE, statistic="Sum"),
                 periods=3 if name == "rollup" else 1,
-                why="Invocations end in an error or a timeout.",
+                text="Invocations end in an error or a timeout.",
             )
-            self._alarm(
+            self._add_alarm(
                 f"{name} is throttled",
                 function.metric_throttles(period=FIVE, statistic="Sum"),
                 periods=3,
-                why="The account's concurrency does not suffice.",
+                text="The account's concurrency does not suffice.",
             )
-        self._alarm(
+        self._add_alarm(
             "rollup does not run",
             self._functions["rollup"].metric_invocations(period=FIVE, statistic="Sum"),
             comparison=cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
             missing=cloudwatch.TreatMissingData.BREACHING,
-            why="Totals lag behind their slots: it should run each minute.",
+            text="Totals lag behind their slots: it should run each minute.",
         )
-        self._alarm(
+        self._add_alarm(
             "rollup lags",
-            self._lag(),
+            self._get_rollup_lag(),
             300,
             periods=2,
-            why="A slot has been dirty for more than five minutes.",
+            text="A slot has been dirty for more than five minutes.",
         )
-        self._alarm(
+        self._add_alarm(
             "failure bucket",
             self._put,
-            why="Records were discarded after all retries: see to them, then redrive.",
+            text="Records were discarded after all retries: see to them, then redrive.",
         )
-        self._alarm(
+        self._add_alarm(
             "records quarantined",
-            self._quarantined(),
-            why="Records cannot be computed and were set aside: fix, deploy, then redrive.",
+            self._get_quarantined_records(),
+            text="Records cannot be computed and were set aside: fix, deploy, then redrive.",
         )
-        self._alarm(
+        self._add_alarm(
             "claims wait",
-            self._claims(),
+            self._get_open_claims(),
             periods=12,
-            why="Quarantined records have waited for an hour: fix, deploy, then redrive.",
+            text="Quarantined records have waited for an hour: fix, deploy, then redrive.",
         )
-        self._alarm(
+        self._add_alarm(
             "too many claims",
-            self._claims(),
+            self._get_open_claims(),
             MOST_CLAIMS,
-            why="A shard has as many open claims as it may: its projection waits for a fix.",
+            text="A shard has as many open claims as it may: its projection waits for a fix.",
         )
-        self._alarm(
+        self._add_alarm(
             "archive does not add up",
-            _audited("ArchiveMismatches", "Maximum"),
-            why="Deletions and rows differ, or objects are damaged: see what verify says.",
+            _get_audit_metric("ArchiveMismatches", "Maximum"),
+            text="Deletions and rows differ, or objects are damaged: see what verify says.",
         )
-        self._alarm(
+        self._add_alarm(
             "archive is not audited",
-            _audited("ArchiveAuditAge", "Maximum"),
+            _get_audit_metric("ArchiveAuditAge", "Maximum"),
             AUDITED_WITHIN.to_seconds(),
             periods=2,
             missing=cloudwatch.TreatMissingData.BREACHING,
-            why="No audit has come to its end for more than a day, or none runs.",
+            text="No audit has come to its end for more than a day, or none runs.",
         )
-        self._alarm(
+        self._add_alarm(
             "a forgetting fails",
-            _own("ForgettingsFailed", "forget", "Maximum", HOUR),
-            why="Rows of a forgotten tenant may be left in the archive: see the log for objects.",
+            _get_metric("ForgettingsFailed", "forget", "Maximum", HOUR),
+            text="Rows of a forgotten tenant may be left in the archive: see the log for objects.",
         )
-        self._alarm(
+        self._add_alarm(
             "a forgetting is overdue",
-            _own("ForgettingOverdue", "forget", "Maximum", HOUR),
+            _get_metric("ForgettingOverdue", "forget", "Maximum", HOUR),
             FORGOTTEN_WITHIN.to_seconds(),
             periods=2,
             missing=cloudwatch.TreatMissingData.BREACHING,
-            why="Rows of a forgotten tenant should have left the archive, or nothing runs.",
+            text="Rows of a forgotten tenant should have left the archive, or nothing runs.",
         )
-        for name, metric in self._throttled().items():
-            self._alarm(
+        for name, metric in self._get_throttles().items():
+            self._add_alarm(
                 f"{name} throttled",
                 metric,
                 periods=3,
-                why="DynamoDB refuses requests for minutes on end.",
+                text="DynamoDB refuses requests for minutes on end.",
             )
-        self._alarm(
+        self._add_alarm(
             "a job failed",
             cloudwatch.Metric(
                 namespace="AWS/States",
@@ -170,15 +170,15 @@ class Observability(Construct):
                 statistic="Sum",
                 period=FIVE,
             ),
-            why="A tenant's deletion stands still: see to why, then DELETE /tenant once more.",
+            text="A tenant's deletion stands still: see to why, then DELETE /tenant once more.",
         )
-        self._alarm(
+        self._add_alarm(
             "api answers 5xx",
             self._api.metric_server_error(period=FIVE, statistic="Sum"),
-            why="Bad input never is a 5xx, so this is ours.",
+            text="Bad input never is a 5xx, so this is ours.",
         )
 
-    def _dashboard(self, settings: Settings) -> None:
+    def _add_dashboard(self, settings: Settings) -> None:
         board = cloudwatch.Dashboard(self, "Dashboard", dashboard_name=f"Daicho-{settings.stage}")
 
         def graph(title: str, *metrics: cloudwatch.IMetric) -> cloudwatch.GraphWidget:
@@ -186,31 +186,45 @@ class Observability(Construct):
 
         functions = self._functions.items()
         board.add_widgets(
-            graph("How late (ms)", *(self._age(name).with_(label=name) for name in CONSUMERS)),
-            graph("Rollup lag (s)", self._lag()),
+            graph(
+                "How late (ms)",
+                *(self._get_iterator_age(name).with_(label=name) for name in CONSUMERS),
+            ),
+            graph("Rollup lag (s)", self._get_rollup_lag()),
             graph(
                 "Table throttles",
-                *(metric.with_(label=name) for name, metric in self._throttled().items()),
+                *(metric.with_(label=name) for name, metric in self._get_throttles().items()),
             ),
         )
         board.add_widgets(
-            graph("Records quarantined", self._quarantined()),
-            graph("Open claims, most of a shard", self._claims()),
+            graph("Records quarantined", self._get_quarantined_records()),
+            graph("Open claims, most of a shard", self._get_open_claims()),
             graph("Records discarded by Lambda (objects)", self._put),
         )
         board.add_widgets(
-            graph("Tallies rolled up", *(_rolled(n) for n in ("TalliesRolledUp", "TalliesFailed"))),
-            graph("Slots", *(_rolled(name) for name in ("SlotsRead", "SlotsFolded"))),
-            graph("Rollup units", *(_rolled(f"Rollup{mode}Units") for mode in ("Read", "Write"))),
+            graph(
+                "Tallies rolled up",
+                *(_get_rollup_metric(n) for n in ("TalliesRolledUp", "TalliesFailed")),
+            ),
+            graph("Slots", *(_get_rollup_metric(name) for name in ("SlotsRead", "SlotsFolded"))),
+            graph(
+                "Rollup units",
+                *(_get_rollup_metric(f"Rollup{mode}Units") for mode in ("Read", "Write")),
+            ),
         )
         board.add_widgets(
             graph(
                 "Archive audit: rows, deletions handed over",
-                *(_audited(f"Archive{what}Audited", "Sum") for what in ("Rows", "Deletions")),
+                *(
+                    _get_audit_metric(f"Archive{kind}Audited", "Sum")
+                    for kind in ("Rows", "Deletions")
+                ),
             ),
-            graph("Archive audit: mismatches", _audited("ArchiveMismatches", "Maximum")),
-            graph("Deleted by TTL, of all entities", self._deleted()),
-            graph("Archive rows forgotten", _own("ArchiveRowsForgotten", "forget", "Sum", HOUR)),
+            graph("Archive audit: mismatches", _get_audit_metric("ArchiveMismatches", "Maximum")),
+            graph("Deleted by TTL, of all entities", self._get_ttl_deletions()),
+            graph(
+                "Archive rows forgotten", _get_metric("ArchiveRowsForgotten", "forget", "Sum", HOUR)
+            ),
         )
         board.add_widgets(
             graph("Invocations", *(f.metric_invocations(label=name) for name, f in functions)),
@@ -225,13 +239,13 @@ class Observability(Construct):
             graph("API latency, p95", self._api.metric_latency(statistic="p95")),
         )
 
-    def _alarm(
+    def _add_alarm(
         self,
         name: str,
         metric: cloudwatch.IMetric,
         threshold: float = 1,
         *,
-        why: str,
+        text: str,
         periods: int = 1,
         comparison: cloudwatch.ComparisonOperator = AT_LEAST,
         missing: cloudwatch.TreatMissingData = cloudwatch.TreatMissingData.NOT_BREACHING,
@@ -245,27 +259,27 @@ class Observability(Construct):
             evaluation_periods=periods,
             comparison_operator=comparison,
             treat_missing_data=missing,
-            alarm_description=f"Daicho: {name}. {why}",
+            alarm_description=f"Daicho: {name}. {text}",
         )
         if self._topic:
             alarm.add_alarm_action(actions.SnsAction(self._topic))
 
-    def _subscribed(self, email: str) -> sns.Topic:
+    def _create_topic(self, email: str) -> sns.Topic:
         topic = sns.Topic(self, "Alarms", enforce_ssl=True)
         topic.add_subscription(subscriptions.EmailSubscription(email))
         return topic
 
-    def _lambda(self, name: str, metric: str) -> cloudwatch.Metric:
+    def _get_lambda_metric(self, name: str, metric: str) -> cloudwatch.Metric:
         return self._functions[name].metric(metric, period=FIVE, statistic="Sum")
 
-    def _age(self, name: str) -> cloudwatch.Metric:
+    def _get_iterator_age(self, name: str) -> cloudwatch.Metric:
         return self._functions[name].metric("IteratorAge", period=FIVE, statistic="Maximum")
 
-    def _lag(self) -> cloudwatch.Metric:
+    def _get_rollup_lag(self) -> cloudwatch.Metric:
         """A metric of the rollup: the age of the oldest dirty mark that it found."""
-        return _own("RollupLag", "rollup", "Maximum")
+        return _get_metric("RollupLag", "rollup", "Maximum")
 
-    def _deleted(self) -> cloudwatch.Metric:
+    def _get_ttl_deletions(self) -> cloudwatch.Metric:
         """Deletions by DynamoDB, including items that are not archived, such as tombstones."""
         return cloudwatch.Metric(
             namespace="AWS/DynamoDB",
@@ -275,14 +289,14 @@ class Observability(Construct):
             period=HOUR,
         )
 
-    def _quarantined(self) -> cloudwatch.Metric:
-        return _own("RecordsQuarantined", "project", "Sum")
+    def _get_quarantined_records(self) -> cloudwatch.Metric:
+        return _get_metric("RecordsQuarantined", "project", "Sum")
 
-    def _claims(self) -> cloudwatch.Metric:
+    def _get_open_claims(self) -> cloudwatch.Metric:
         """A metric of the projector for each batch: the number of open claims of its shard."""
-        return _own("ClaimsOpen", "project", "Maximum")
+        return _get_metric("ClaimsOpen", "project", "Maximum")
 
-    def _throttled(self) -> dict[str, cloudwatch.Metric]:
+    def _get_throttles(self) -> dict[str, cloudwatch.Metric]:
         """A throttled index makes the table's writes wait, so indexes are watched too.
 
         Throttled rankings want shards (``Aggregate(..., shards=)``).
@@ -307,15 +321,17 @@ class Observability(Construct):
         }
 
 
-def _audited(name: str, statistic: str) -> cloudwatch.Metric:
-    return _own(name, "audit", statistic, HOUR)
+def _get_audit_metric(name: str, statistic: str) -> cloudwatch.Metric:
+    return _get_metric(name, "audit", statistic, HOUR)
 
 
-def _rolled(name: str) -> cloudwatch.Metric:
-    return _own(name, "rollup", "Sum")
+def _get_rollup_metric(name: str) -> cloudwatch.Metric:
+    return _get_metric(name, "rollup", "Sum")
 
 
-def _own(name: str, service: str, statistic: str, period: Duration = FIVE) -> cloudwatch.Metric:
+def _get_metric(
+    name: str, service: str, statistic: str, period: Duration = FIVE
+) -> cloudwatch.Metric:
     """A metric that a function writes itself (`handlers.wiring.metrics`)."""
     return cloudwatch.Metric(
         namespace="Daicho",

@@ -43,9 +43,9 @@ RECURRING = (
         permissions=grants.ROLLUP,
         environment=lambda shared: {"DIRTY_SHARDS": str(shared.settings.dirty_shards)},
     ),
-    # The archive of the last days is verified once a day, by as many runs as that takes. The
-    # others find it done, and say what it has found: nothing waits a day for a run that was lost.
-    # Somebody may call it for the day's round anew: ``{"again": true}``.
+    # The archive of the last days is verified once a day, by as many runs as necessary. The other
+    # runs of the day only repeat the result as metrics. A lost run delays nothing for a day. To
+    # verify a second time, invoke the function with ``{"again": true}``.
     ScheduledFunctionProps(
         name="audit",
         rate=Duration.hours(1),
@@ -53,7 +53,8 @@ RECURRING = (
         permissions=grants.AUDIT,
         environment=_archive,
     ),
-    # What is due of tenants that are forgotten; mostly there is nothing, and that takes a read.
+    # Removes forgotten tenants from the archive when that is due. Mostly nothing is due, and a run
+    # is one query.
     ScheduledFunctionProps(
         name="forget",
         rate=Duration.hours(1),
@@ -61,7 +62,7 @@ RECURRING = (
         permissions=grants.FORGET,
         environment=_archive,
     ),
-    # What requests that ended half-way have left behind goes; mostly there is nothing either.
+    # Removes what requests that ended half-way have left behind. Mostly there is nothing either.
     ScheduledFunctionProps(
         name="sweep",
         rate=Duration.minutes(5),
@@ -124,7 +125,7 @@ def add_schedule(
     role.add_to_policy(
         iam.PolicyStatement(actions=["lambda:InvokeFunction"], resources=[function.function_arn])
     )
-    made = scheduler.CfnSchedule(
+    schedule = scheduler.CfnSchedule(
         scope,
         "Schedule",
         description=f"Daicho {stage}: {name}",
@@ -139,8 +140,8 @@ def add_schedule(
             ),
         ),
     )
-    made.node.add_dependency(role)
-    return made
+    schedule.node.add_dependency(role)
+    return schedule
 
 
 def _render_expression(rate: Duration) -> str:

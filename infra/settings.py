@@ -61,7 +61,7 @@ class Settings:
     ``cors_origins``: whose pages may put and get objects in a browser, by signed URLs.
     ``tls_only`` is off at stage local alone: the local AWS speaks http. ``settle_seconds``:
     whatever writes for a tenant when it is closed has ended by then, and the projector has done
-    what was written. ``scan_units``: read units a second of a scan. ``faults``, for stage local
+    what was value. ``scan_units``: read units a second of a scan. ``faults``, for stage local
     only: how often the projector is to fail on purpose, as a share of its writes.
     """
 
@@ -120,41 +120,41 @@ class Settings:
         if stage not in STAGES:
             raise SettingsError(f"stage is {stage!r}; the stages are {', '.join(STAGES)}")
         local = ("local_layer", "api_url")
-        given: dict[str, Any] = {
+        options: dict[str, Any] = {
             name: context(name) or None for name in (*local, "alarm_email", "account", "region")
         }
-        wrong = [f"stage local needs {n}" for n in local if stage == "local" and not given[n]]
-        given["replica_index"] = _truth("replica_index", context("replica_index"), wrong)
+        wrong = [f"stage local needs {n}" for n in local if stage == "local" and not options[n]]
+        options["replica_index"] = _truth("replica_index", context("replica_index"), wrong)
         origins = str(context("cors_origins") or "")
-        given["cors_origins"] = tuple(filter(None, origins.replace(" ", "").split(",")))
-        given["faults"] = _share("faults", context("faults"), wrong)
+        options["cors_origins"] = tuple(filter(None, origins.replace(" ", "").split(",")))
+        options["faults"] = _share("faults", context("faults"), wrong)
         only = (*local, "faults")
-        wrong += [f"{n} is for stage local only" for n in only if stage != "local" and given[n]]
-        if bool(given["account"]) != bool(given["region"]):
+        wrong += [f"{n} is for stage local only" for n in only if stage != "local" and options[n]]
+        if bool(options["account"]) != bool(options["region"]):
             wrong.append("account and region go together")
         if wrong:
             raise SettingsError("; ".join(wrong))
-        return replace(STAGES[stage], **given)
+        return replace(STAGES[stage], **options)
 
 
-def _truth(name: str, written: Any, wrong: list[str]) -> bool:
+def _truth(name: str, value: Any, wrong: list[str]) -> bool:
     """True, false, or nothing, which is false."""
-    text = str(written or "false").lower()
+    text = str(value or "false").lower()
     if text not in {"true", "false"}:
-        wrong.append(f"{name} is {written!r}, neither true nor false")
+        wrong.append(f"{name} is {value!r}, neither true nor false")
     return text == "true"
 
 
-def _share(name: str, written: Any, wrong: list[str]) -> float | None:
+def _share(name: str, value: Any, wrong: list[str]) -> float | None:
     """A number above 0 and below 1, or nothing."""
-    if written in {None, ""}:
+    if value in {None, ""}:
         return None
     try:
-        share = float(written)
+        share = float(value)
     except (TypeError, ValueError):
         share = math.nan
     if not 0 < share < 1:
-        wrong.append(f"{name} is {written!r}, not a number between 0 and 1")
+        wrong.append(f"{name} is {value!r}, not a number between 0 and 1")
         return None
     return share
 

@@ -58,8 +58,8 @@ def logs(
 @app.command(name="demo-data")
 def demo_data() -> None:
     """Load the demo data; doing it twice changes nothing."""
-    place = LocalInstance.find()
-    loaded = loader.load(place, place.stack(), _say)
+    instance = LocalInstance.find()
+    loaded = loader.load(instance, instance.stack(), _say)
     _say(f"{loaded} items are new; the others were there.")
 
 
@@ -74,15 +74,15 @@ def expire(
     ] = None,
 ) -> None:
     """Play DynamoDB's TTL process: once, for ever, or ahead of time."""
-    place = LocalInstance.find()
+    instance = LocalInstance.find()
     if days:
-        for day, deleted in enumerate(ttl_process.play_place(place, days, entity or ()), 1):
+        for day, deleted in enumerate(ttl_process.simulate_days(instance, days, entity or ()), 1):
             if deleted:
                 _say(f"in {day} days: {deleted} expired")
     elif every:
-        ttl_process.run(place, every)
+        ttl_process.run(instance, every)
     else:
-        _say(f"{ttl_process.sweep_place(place)} expired")
+        _say(f"{ttl_process.delete_expired_now(instance)} expired")
 
 
 def _say(text: str) -> None:

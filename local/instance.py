@@ -41,13 +41,13 @@ class LocalInstance:
     def find(cls, environ: Mapping[str, str] = os.environ) -> LocalInstance:
         """The copy that ``DAICHO_LOCAL`` and ``PORT`` name; its last port, if none is named."""
         folder = Path(environ.get("DAICHO_LOCAL") or PROGRAMS).expanduser().absolute()
-        given = environ.get("PORT") or _last_port(folder)
+        port_text = environ.get("PORT") or _last_port(folder)
         try:
-            port = int(given)
+            port = int(port_text)
         except ValueError:
-            raise LocalError(f"PORT is {given!r}; it must be a number") from None
+            raise LocalError(f"PORT is {port_text!r}; it must be a number") from None
         if not 1024 <= port <= 65535:
-            raise LocalError(f"PORT is {port}; it must lie between 1024 and 65535")
+            raise LocalError(f"PORT is {port}; it must be between 1024 and 65535")
         return cls(folder, port)
 
     @property
@@ -82,9 +82,11 @@ class LocalInstance:
 
     def environment(self) -> dict[str, str]:
         """The environment of programs that call only the local AWS."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+        own_variables = {
+            name: value for name, value in os.environ.items() if not name.startswith("AWS_")
+        }
         return {
-            **kept,
+            **own_variables,
             **CREDENTIALS,
             **_AWS_FILES,
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
@@ -99,7 +101,7 @@ class LocalInstance:
         }
 
     def session(self) -> boto3.Session:
-        """A session of the local AWS; its clients take ``endpoint_url=place.endpoint``."""
+        """A session of the local AWS; its clients take ``endpoint_url=instance.endpoint``."""
         return boto3.Session("test", "test", region_name=REGION)
 
     def stack(self) -> dict[str, Any]:

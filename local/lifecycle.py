@@ -24,35 +24,35 @@ SECONDS_TO_END_A_SWEEP = 60
 Printer = Callable[[str], None]
 
 
-def ttl_player(place: LocalInstance) -> Background:
+def ttl_player(instance: LocalInstance) -> Background:
     """The process that plays DynamoDB's TTL."""
-    return Background("expiry", place.logs, f"local expire --every {SECONDS_BETWEEN_SWEEPS}")
+    return Background("expiry", instance.logs, f"local expire --every {SECONDS_BETWEEN_SWEEPS}")
 
 
 def up(
-    place: LocalInstance, say: Printer, *, with_demo: bool = True, faults: float | None = None
+    instance: LocalInstance, say: Printer, *, with_demo: bool = True, faults: float | None = None
 ) -> None:
     """Start, deploy, and load; a step that is already done is skipped or costs little."""
-    with lock_instance(place):
-        if find_program(place).ended_by_itself:
+    with lock_instance(instance):
+        if find_program(instance).ended_by_itself:
             say("  The local AWS ended without make down: what it had not written down is lost.")
             say("  If something is odd now: make reset, then make up.")
-        with _step(say, f"the local AWS on port {place.port}"):
-            start(place)
+        with _step(say, f"the local AWS on port {instance.port}"):
+            start(instance)
         with _step(say, "cdk bootstrap"):
-            bootstrap(place)
+            bootstrap(instance)
         with _step(say, "cdk deploy (stage local)"):
-            outputs = deploy(place, faults)
+            outputs = deploy(instance, faults)
         with _step(say, "users and tokens"):
-            place.write_stack(describe(place, outputs))
-            _start_ttl_player(place)
+            instance.write_stack(describe(instance, outputs))
+            _start_ttl_player(instance)
         if with_demo:
             with _step(say, "demo data"):
-                loader.load(place, place.stack(), say)
-    say(print_goodbye(place))
+                loader.load(instance, instance.stack(), say)
+    say(print_goodbye(instance))
 
 
-def describe(place: LocalInstance, outputs: dict[str, str]) -> dict[str, object]:
+def describe(instance: LocalInstance, outputs: dict[str, str]) -> dict[str, object]:
     """The content of the stack file."""
     functions = {
         output.removesuffix(FUNCTION).lower(): name
@@ -60,16 +60,16 @@ def describe(place: LocalInstance, outputs: dict[str, str]) -> dict[str, object]
         if output.endswith(FUNCTION)
     }
     return {
-        "url": place.url,
-        "tokens": make_tokens(place, outputs["UserPoolId"], outputs["UserPoolClientId"]),
-        "admins": list_admins(place, outputs["UserPoolId"], outputs["UserPoolClientId"]),
+        "url": instance.url,
+        "tokens": make_tokens(instance, outputs["UserPoolId"], outputs["UserPoolClientId"]),
+        "admins": list_admins(instance, outputs["UserPoolId"], outputs["UserPoolClientId"]),
         "table": outputs["TableName"],
         "bucket": outputs["ArchiveBucketName"],
         "archive_database": outputs["ArchiveDatabaseName"],
         "archive_table": outputs["ArchiveTableName"],
         "archive_workgroup": outputs["ArchiveWorkgroupName"],
         "failures": outputs["FailureBucketName"],
-        "endpoint": place.endpoint,
+        "endpoint": instance.endpoint,
         "region": REGION,
         "functions": functions,
         "user_pool": outputs["UserPoolId"],
@@ -77,46 +77,46 @@ def describe(place: LocalInstance, outputs: dict[str, str]) -> dict[str, object]
     }
 
 
-def down(place: LocalInstance, say: Printer) -> None:
+def down(instance: LocalInstance, say: Printer) -> None:
     """Stop everything; stored data and undelivered records remain."""
-    with lock_instance(place):
-        ttl_player(place).stop(SECONDS_TO_END_A_SWEEP)
-        if find_program(place).pid is None:
+    with lock_instance(instance):
+        ttl_player(instance).stop(SECONDS_TO_END_A_SWEEP)
+        if find_program(instance).pid is None:
             say("The local AWS does not run.")
             return
         with _step(say, "stopping the local AWS"):
-            stop(place)
+            stop(instance)
     say("Stopped. Data and undelivered stream records stay: make up goes on from here.")
 
 
-def reset(place: LocalInstance, say: Printer) -> None:
+def reset(instance: LocalInstance, say: Printer) -> None:
     """Stop everything and remove the data; the installed programs remain."""
-    with lock_instance(place):
-        ttl_player(place).stop(SECONDS_TO_END_A_SWEEP)
-        stop(place)
-        for folder in (place.data, place.logs, place.folder / "cdk.out"):
+    with lock_instance(instance):
+        ttl_player(instance).stop(SECONDS_TO_END_A_SWEEP)
+        stop(instance)
+        for folder in (instance.data, instance.logs, instance.folder / "cdk.out"):
             shutil.rmtree(folder, ignore_errors=True)
-        for file in (place.stack_file, place.outputs, place.folder / "port"):
+        for file in (instance.stack_file, instance.outputs, instance.folder / "port"):
             file.unlink(missing_ok=True)
-    say(f"Everything stored in {place.folder} is gone.")
+    say(f"Everything stored in {instance.folder} is gone.")
 
 
-def status(place: LocalInstance, say: Printer) -> None:
+def status(instance: LocalInstance, say: Printer) -> None:
     """Print the running processes and their addresses."""
-    pid = find_program(place).pid
-    say(f"folder     {place.folder}")
-    say(f"local AWS  {f'{place.endpoint} (process {pid})' if pid else 'stopped'}")
-    player = ttl_player(place).pid
+    pid = find_program(instance).pid
+    say(f"folder     {instance.folder}")
+    say(f"local AWS  {f'{instance.endpoint} (process {pid})' if pid else 'stopped'}")
+    player = ttl_player(instance).pid
     say(f"TTL        {f'played (process {player})' if player else 'stopped'}")
-    if place.stack_file.exists():
-        say(f"API        {place.stack()['url']}")
+    if instance.stack_file.exists():
+        say(f"API        {instance.stack()['url']}")
 
 
-def print_goodbye(place: LocalInstance) -> str:
+def print_goodbye(instance: LocalInstance) -> str:
     """The last output of `make up`: lines that work when pasted."""
-    stack = place.stack()
+    stack = instance.stack()
     tenant, other = list(stack["tokens"])[:2]
-    file = _render_relative(place.stack_file)
+    file = _render_relative(instance.stack_file)
     read = f"""import json; print(json.load(open("{file}"))["tokens"]["{other}"])"""
     bearer = '-H "Authorization: Bearer $TOKEN"'
     calls = "\n".join(f'  curl -s {bearer} "$URL{path}"' for path in loader.CALLS)
@@ -141,24 +141,24 @@ def _render_relative(path: Path) -> Path:
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
-def _start_ttl_player(place: LocalInstance) -> None:
-    player = ttl_player(place)
+def _start_ttl_player(instance: LocalInstance) -> None:
+    player = ttl_player(instance)
     # Restarted each time: the name of the table and the code may have changed.
     player.stop(SECONDS_TO_END_A_SWEEP)
     command = [sys.executable, "-m", "local", "expire", "--every", str(SECONDS_BETWEEN_SWEEPS)]
     player.start(
         command,
         {
-            **place.environment(),
-            "DAICHO_LOCAL": str(place.folder),
-            "PORT": str(place.port),
+            **instance.environment(),
+            "DAICHO_LOCAL": str(instance.folder),
+            "PORT": str(instance.port),
             "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "functions"))),
         },
     )
 
 
 @contextmanager
-def _step(say: Printer, what: str) -> Iterator[None]:
+def _step(say: Printer, step: str) -> Iterator[None]:
     began = time.monotonic()
     yield
-    say(f"  {what} … {time.monotonic() - began:.1f} s")
+    say(f"  {step} … {time.monotonic() - began:.1f} s")

@@ -13,15 +13,15 @@ _FUNCTION = re.compile(r"/(?:Projector)?(\w+?)(?:Function)?Logs[0-9A-F]{8}$")
 _OF_LAMBDA = ("START RequestId:", "END RequestId:", "REPORT RequestId:")
 
 
-def read_newest(place: LocalInstance, lines: int = NEWEST) -> list[str]:
+def read_newest(instance: LocalInstance, lines: int = NEWEST) -> list[str]:
     """The newest lines of all functions, oldest first: time, function, text."""
     # Events of the same millisecond keep the order in which they were written.
-    events = sorted(_read_events(place), key=lambda event: event[0])[-lines:]
+    events = sorted(_read_events(instance), key=lambda event: event[0])[-lines:]
     return [f"{_format_time(at)}  {function:8} {text}" for at, function, text in events]
 
 
-def _read_events(place: LocalInstance) -> Iterator[tuple[int, str, str]]:
-    client = place.session().client("logs", endpoint_url=place.endpoint, region_name=REGION)
+def _read_events(instance: LocalInstance) -> Iterator[tuple[int, str, str]]:
+    client = instance.session().client("logs", endpoint_url=instance.endpoint, region_name=REGION)
     groups = client.get_paginator("describe_log_groups").paginate()
     for group in (entry["logGroupName"] for page in groups for entry in page["logGroups"]):
         pages = client.get_paginator("filter_log_events").paginate(logGroupName=group)

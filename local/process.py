@@ -109,10 +109,10 @@ def read_command(pid: int) -> str:
             return ""
     else:
         return raw.replace(b"\0", b" ").decode(errors="replace")
-    shown = subprocess.run(
+    process = subprocess.run(
         ["/bin/ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False
     )
-    return shown.stdout
+    return process.stdout
 
 
 def read_tail(log: Path, lines: int = LINES_TO_SHOW) -> str:

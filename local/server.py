@@ -21,83 +21,85 @@ SECONDS_TO_STOP = 120
 PROGRAM = Path(__file__).with_name("emulator.py")
 
 
-def find_program(place: LocalInstance) -> Background:
+def find_program(instance: LocalInstance) -> Background:
     """MiniStack's process."""
-    return Background("ministack", place.logs, f"{PROGRAM} {place.folder}")
+    return Background("ministack", instance.logs, f"{PROGRAM} {instance.folder}")
 
 
 @contextlib.contextmanager
-def lock_instance(place: LocalInstance) -> Iterator[None]:
+def lock_instance(instance: LocalInstance) -> Iterator[None]:
     """Lock the folder, so that two commands do not start, stop or deploy at once.
 
     Raises:
         LocalError: another command has the lock.
     """
-    place.folder.mkdir(parents=True, exist_ok=True)
-    with (place.folder / "lock").open("w") as lock:
+    instance.folder.mkdir(parents=True, exist_ok=True)
+    with (instance.folder / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise LocalError(f"another command is at work in {place.folder}") from None
+            raise LocalError(f"another command is at work in {instance.folder}") from None
         yield
 
 
-def start(place: LocalInstance) -> bool:
+def start(instance: LocalInstance) -> bool:
     """Start MiniStack unless it runs; True if it was started.
 
     Raises:
         LocalError: the port is taken, it runs on another port, or it does not start.
     """
-    process = find_program(place)
+    process = find_program(instance)
     if process.pid is not None:
-        running = int((place.folder / "port").read_text(encoding="ascii"))
-        if running != place.port:
+        running = int((instance.folder / "port").read_text(encoding="ascii"))
+        if running != instance.port:
             raise LocalError(
                 f"it runs on port {running} already; to move it: make down, then "
-                f"PORT={place.port} make up"
+                f"PORT={instance.port} make up"
             )
-        _wait_until_healthy(place, process)
+        _wait_until_healthy(instance, process)
         return False
-    _check_port(place.port)
+    _check_port(instance.port)
     python = PROGRAMS / "ministack/bin/python"
     if not python.exists():
         raise LocalError(f"MiniStack is not installed at {python}; start it by make up")
     for folder in ("state", "s3", "tmp"):
-        (place.data / folder).mkdir(parents=True, exist_ok=True)
-    (place.folder / "port").write_text(str(place.port), encoding="ascii")
-    process.start([python, PROGRAM, place.folder], _settings(place))
-    _wait_until_healthy(place, process)
+        (instance.data / folder).mkdir(parents=True, exist_ok=True)
+    (instance.folder / "port").write_text(str(instance.port), encoding="ascii")
+    process.start([python, PROGRAM, instance.folder], _settings(instance))
+    _wait_until_healthy(instance, process)
     return True
 
 
-def stop(place: LocalInstance) -> bool:
+def stop(instance: LocalInstance) -> bool:
     """Stop MiniStack cleanly, so that it saves its state; True if it ran."""
-    return find_program(place).stop(SECONDS_TO_STOP)
+    return find_program(instance).stop(SECONDS_TO_STOP)
 
 
-def is_healthy(place: LocalInstance) -> bool:
+def is_healthy(instance: LocalInstance) -> bool:
     """Whether MiniStack answers."""
     try:
         with urllib.request.urlopen(  # noqa: S310 - a fixed http address of this machine
-            f"{place.endpoint}/_ministack/health", timeout=2
+            f"{instance.endpoint}/_ministack/health", timeout=2
         ) as answer:
             return bool(json.load(answer))
     except (OSError, ValueError):
         return False
 
 
-def _settings(place: LocalInstance) -> dict[str, str]:
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+def _settings(instance: LocalInstance) -> dict[str, str]:
+    own_variables = {
+        name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ
+    }
     return {
-        **kept,
-        "GATEWAY_PORT": str(place.port),
+        **own_variables,
+        "GATEWAY_PORT": str(instance.port),
         "BIND_HOST": "127.0.0.1",
         "MINISTACK_REGION": REGION,
         "PERSIST_STATE": "1",
         "S3_PERSIST": "1",
-        "STATE_DIR": str(place.data / "state"),
-        "S3_DATA_DIR": str(place.data / "s3"),
-        "TMPDIR": str(place.data / "tmp"),
+        "STATE_DIR": str(instance.data / "state"),
+        "S3_DATA_DIR": str(instance.data / "s3"),
+        "TMPDIR": str(instance.data / "tmp"),
         # Listeners of unused services would take fixed ports.
         "IOT_MTLS_ENABLED": "0",
         "SFTP_ENABLED": "0",
@@ -120,11 +122,13 @@ def _check_port(port: int) -> None:
             ) from None
 
 
-def _wait_until_healthy(place: LocalInstance, process: Background) -> None:
+def _wait_until_healthy(instance: LocalInstance, process: Background) -> None:
     until = time.monotonic() + SECONDS_TO_START
-    while not is_healthy(place):
+    while not is_healthy(instance):
         if process.pid is None:
             raise LocalError(f"MiniStack ended at its start:\n{process.last_words()}")
         if time.monotonic() > until:
-            raise LocalError(f"MiniStack does not answer on port {place.port}; see {process.log}")
+            raise LocalError(
+                f"MiniStack does not answer on port {instance.port}; see {process.log}"
+            )
         time.sleep(0.1)

@@ -34,9 +34,9 @@ def delete_expired(dynamodb: DynamoDBClient, table: str, now: float | None = Non
 
     ``now``: the simulated time in epoch seconds, which is also the time of the deletions.
     """
-    moment = int(time.time() if now is None else now)
-    items = _list_expired(dynamodb, table, moment)
-    return sum(_expire(dynamodb, table, item, None if now is None else moment) for item in items)
+    instant = int(time.time() if now is None else now)
+    items = _list_expired(dynamodb, table, instant)
+    return sum(_expire(dynamodb, table, item, None if now is None else instant) for item in items)
 
 
 def run_process(
@@ -54,29 +54,31 @@ def run_process(
     """
     began = int(time.time() if now is None else now)
     for day in range(1, days + 1):
-        moment = began + day * DAY
-        items = _list_expired(dynamodb, table, moment)
-        chosen = (
+        instant = began + day * DAY
+        items = _list_expired(dynamodb, table, instant)
+        due = (
             item
             for item in items
             if "type" in item and (not entities or item["type"]["S"] in entities)
         )
-        yield sum(_expire(dynamodb, table, item, moment) for item in chosen)
+        yield sum(_expire(dynamodb, table, item, instant) for item in due)
 
 
-def sweep_place(place: LocalInstance) -> int:
+def delete_expired_now(instance: LocalInstance) -> int:
     """One sweep over the deployed table."""
-    return delete_expired(_open_client(place), place.stack()["table"])
+    return delete_expired(_open_client(instance), instance.stack()["table"])
 
 
-def play_place(place: LocalInstance, days: int, entities: Collection[str] = ()) -> Iterator[int]:
+def simulate_days(
+    instance: LocalInstance, days: int, entities: Collection[str] = ()
+) -> Iterator[int]:
     """`run_process` over the deployed table."""
-    return run_process(_open_client(place), place.stack()["table"], days, entities)
+    return run_process(_open_client(instance), instance.stack()["table"], days, entities)
 
 
-def run(place: LocalInstance, every: float) -> None:
+def run(instance: LocalInstance, interval: float) -> None:
     """Sweep until the local AWS has failed many times in succession."""
-    dynamodb, table = _open_client(place), place.stack()["table"]
+    dynamodb, table = _open_client(instance), instance.stack()["table"]
     failures = 0
     while failures < FAILURES:
         began = time.monotonic()
@@ -89,11 +91,11 @@ def run(place: LocalInstance, every: float) -> None:
             failures = 0
             if deleted:
                 print(f"expired {deleted}", flush=True)  # noqa: T201
-        time.sleep(max(every, REST * (time.monotonic() - began)))
+        time.sleep(max(interval, REST * (time.monotonic() - began)))
 
 
-def _open_client(place: LocalInstance) -> DynamoDBClient:
-    return place.session().client("dynamodb", endpoint_url=place.endpoint)
+def _open_client(instance: LocalInstance) -> DynamoDBClient:
+    return instance.session().client("dynamodb", endpoint_url=instance.endpoint)
 
 
 def _list_expired(dynamodb: DynamoDBClient, table: str, now: int) -> Iterator[dict[str, Any]]:

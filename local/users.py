@@ -15,15 +15,15 @@ ADMIN = "admin"
 PASSWORD = "Only-on-this-laptop-1"  # noqa: S105 - it is valid on the local AWS only
 
 
-def make_tokens(place: LocalInstance, pool: str, client_id: str) -> dict[str, str]:
+def make_tokens(instance: LocalInstance, pool: str, client_id: str) -> dict[str, str]:
     """An ID token of each demo tenant; creates its user if necessary."""
-    cognito = place.session().client("cognito-idp", endpoint_url=place.endpoint)
+    cognito = instance.session().client("cognito-idp", endpoint_url=instance.endpoint)
     return {tenant: make_token(cognito, pool, client_id, tenant) for tenant in TENANTS}
 
 
-def list_admins(place: LocalInstance, pool: str, client_id: str) -> dict[str, str]:
+def list_admins(instance: LocalInstance, pool: str, client_id: str) -> dict[str, str]:
     """An ID token of an administrator of each demo tenant, who may delete it."""
-    cognito = place.session().client("cognito-idp", endpoint_url=place.endpoint)
+    cognito = instance.session().client("cognito-idp", endpoint_url=instance.endpoint)
     return {tenant: make_token(cognito, pool, client_id, tenant, ADMIN) for tenant in TENANTS}
 
 

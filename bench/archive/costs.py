@@ -68,8 +68,8 @@ class Sample:
     def _packed(self, entity: str, count: int) -> int:
         """Bytes of an object of so many rows of an entity."""
         rows = self.rows[entity]
-        some = [rows[place % len(rows)] for place in range(count)]
-        return len(object_format.pack_rows(some, some[-1].seq).body)
+        repeated = [rows[place % len(rows)] for place in range(count)]
+        return len(object_format.pack_rows(repeated, repeated[-1].seq).body)
 
 
 def _records(deletions: Iterable[Deletion]) -> Sequence[StreamRecord]:
@@ -96,15 +96,15 @@ class Day:
         times = sorted(source.uniform(0, DAY) for _ in range(count))
         offset = source.randrange(SAMPLE)
         sizes = [sample.sizes[(place + offset) % SAMPLE] for place in range(count)]
-        made = cls(count, 0, 0, 0, 0, mapping.shards)
+        day = cls(count, 0, 0, 0, 0, mapping.shards)
         for batch in gather_batches(times, sizes, mapping, seed=rate):
-            made.batches += 1
+            day.batches += 1
             for entity, number in _entities(batch, offset, sample).items():
                 size = sample.packed(entity, _rounded(number))
-                made.objects += 1
-                made.stored += size
-                made.movable += size >= MIN_BYTES_TO_MOVE
-        return made
+                day.objects += 1
+                day.stored += size
+                day.movable += size >= MIN_BYTES_TO_MOVE
+        return day
 
     @property
     def dollars(self) -> dict[str, float]:

@@ -50,17 +50,17 @@ class Deletions:
         self._number = 0
 
     def at(self, moments: Sequence[dt.datetime]) -> Iterator[Deletion]:
-        """A deletion at each moment; the moments are in order."""
+        """A deletion at each time; the moments are in order."""
         weights = [1 / (place + 1) for place in range(len(TENANTS))]
-        for moment in moments:
+        for time in moments:
             entity = "Message" if self._random.random() < SHARE_OF_MESSAGES else "Download"
             (tenant,) = self._random.choices(TENANTS, weights)
-            yield self._deletion(moment, entity, tenant)
+            yield self._deletion(time, entity, tenant)
 
-    def _deletion(self, moment: dt.datetime, entity: str, tenant: str) -> Deletion:
+    def _deletion(self, time: dt.datetime, entity: str, tenant: str) -> Deletion:
         self._number += 1
         plan = self._ledger.current_generation(entity)
-        created = moment - LIFE[entity] - dt.timedelta(minutes=self._random.randint(1, 600))
+        created = time - LIFE[entity] - dt.timedelta(minutes=self._random.randint(1, 600))
         values: dict[str, Any] = {
             "type": entity,
             "gen": plan.number,
@@ -81,7 +81,7 @@ class Deletions:
             "userIdentity": TTL,
             "eventSourceARN": ARN,
             "dynamodb": {
-                "ApproximateCreationDateTime": moment.timestamp(),
+                "ApproximateCreationDateTime": time.timestamp(),
                 "Keys": {name: image[name] for name in ("PK", "SK")},
                 "OldImage": image,
                 "SequenceNumber": str(400_000_000_000_000_000_000 + self._number),
@@ -89,7 +89,7 @@ class Deletions:
                 "StreamViewType": "NEW_AND_OLD_IMAGES",
             },
         }
-        return Deletion(moment, entity, tenant, key, record)
+        return Deletion(time, entity, tenant, key, record)
 
     def _message(self) -> dict[str, Any]:
         text = " ".join(self._random.choices(self._words, k=self._random.randint(3, 40)))

@@ -37,7 +37,7 @@ ATHENAS_LEAST, DOLLARS_A_TERABYTE = 10_000_000, 5
 
 
 @dataclass
-class Filled:
+class FilledArchive:
     """An archive and the deletions that it contains."""
 
     ledger: Ledger
@@ -46,12 +46,12 @@ class Filled:
     bucket: MemoryBucket = field(default_factory=MemoryBucket)
 
     @classmethod
-    def of(cls, ledger: Ledger) -> Filled:
+    def of(cls, ledger: Ledger) -> FilledArchive:
         """Two weeks of deletions, archived in their order."""
         times = moments(ROWS, FIRST, DAYS)
         filled = cls(ledger, list(Deletions(ledger).at(times)))
         mapping = replace(Mapping.deployed(), shards=SHARDS)
-        seconds = [(moment - FIRST).total_seconds() for moment in times]
+        seconds = [(time - FIRST).total_seconds() for time in times]
         sizes = [len(json.dumps(deletion.record)) for deletion in filled.deletions]
         batches = list(gather_batches(seconds, sizes, mapping))
         archiver = Archiver(filled.table, filled.bucket, ledger)
@@ -90,7 +90,7 @@ def day(number: int) -> dt.datetime:
     return FIRST + dt.timedelta(days=number)
 
 
-def selections(filled: Filled) -> dict[str, Selection]:
+def selections(filled: FilledArchive) -> dict[str, Selection]:
     """The measured selections, by their descriptions."""
     one = next(
         deletion
@@ -112,7 +112,7 @@ def selections(filled: Filled) -> dict[str, Selection]:
     }
 
 
-def find_needed_folders(filled: Filled, selection: Selection) -> set[str]:
+def find_needed_folders(filled: FilledArchive, selection: Selection) -> set[str]:
     """The folders that can contain rows of the selection, computed from the selection alone."""
     entities = selection.folders or ("Download", "Message")
     days = [day(number).date() for number in range(DAYS)]
@@ -125,7 +125,7 @@ def find_needed_folders(filled: Filled, selection: Selection) -> set[str]:
     return folders & filled.partitions
 
 
-def count_wanted_rows(filled: Filled, selection: Selection) -> int:
+def count_wanted_rows(filled: FilledArchive, selection: Selection) -> int:
     """Count the rows of the selection in the deletions, without the archive."""
     return sum(
         (not selection.entities or deletion.entity in selection.entities)
@@ -142,19 +142,19 @@ def measure(ledger: Ledger) -> bool:
 
     Return whether no selection read a partition that it does not need.
     """
-    filled = Filled.of(ledger)
+    filled = FilledArchive.of(ledger)
     filled.verify()
     rows, sound = [], True
-    for what, selection in selections(filled).items():
-        metered = MeteredBucket(filled.bucket)
-        count = sum(1 for _ in ArchiveReader(metered).read_rows(selection, _broken))
-        read = metered.reads
+    for title, selection in selections(filled).items():
+        bucket = MeteredBucket(filled.bucket)
+        count = sum(1 for _ in ArchiveReader(bucket).read_rows(selection, _broken))
+        read = bucket.reads
         folders = find_needed_folders(filled, selection)
         sound &= read.partitions == folders and count == count_wanted_rows(filled, selection)
         billed = max(read.bytes, ATHENAS_LEAST) / 1e12 * DOLLARS_A_TERABYTE
         rows.append(
             (
-                what,
+                title,
                 f"{count:,}",
                 f"{len(read.partitions)} of {len(filled.partitions)}",
                 f"{read.objects:,}",

@@ -156,12 +156,12 @@ def _api(consumed: Consumed) -> dict[str, int]:
 
 
 def _units(consumed: Consumed, times: float) -> str:
-    shown = []
+    cells = []
     if consumed.reads:
-        shown.append(f"{consumed.reads / times:.1f} read")
+        cells.append(f"{consumed.reads / times:.1f} read")
     if consumed.writes:
-        shown.append(f"{consumed.writes / times:.1f} written")
-    return ", ".join(shown)
+        cells.append(f"{consumed.writes / times:.1f} written")
+    return ", ".join(cells)
 
 
 def _keys(partition: str, sort: str) -> list[dict[str, str]]:

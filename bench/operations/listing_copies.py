@@ -27,7 +27,7 @@ TEXT = "a note of some length. " * 22
 LONG = "a document. " * 300
 
 
-def _kind(shown: str) -> Any:
+def _kind(copied: str) -> Any:
     """An entity whose rows copy nothing, some or all of an item."""
 
     class Task(Entity):
@@ -39,13 +39,13 @@ def _kind(shown: str) -> Any:
 
         key = Key(id)
         of_owner = Listing(
-            owner, copies={"nothing": (), "some": (status, title), "all": all}[shown]
+            owner, copies={"nothing": (), "some": (status, title), "all": all}[copied]
         )
 
     return Task
 
 
-KINDS = {shown: _kind(shown) for shown in ("nothing", "some", "all")}
+KINDS = {copied: _kind(copied) for copied in ("nothing", "some", "all")}
 
 
 def _house(endpoint: str, kind: Any, *, replica: bool = False) -> House:
@@ -84,10 +84,10 @@ def _measured(house: House, kind: Any, note: str) -> list[str]:
 
         return work
 
-    shown = []
+    cells = []
     for work in (create, edit(status="done"), edit(note=note.upper())):
         written = _counted(house, work).writes + _counted(house, house.project).writes
-        shown.append(f"{written / ITEMS:.1f}")
+        cells.append(f"{written / ITEMS:.1f}")
     names = ("id", "status", "title")
     page = _counted(
         house,
@@ -97,7 +97,7 @@ def _measured(house: House, kind: Any, note: str) -> list[str]:
             else book.page(kind.of_owner("o"))
         ),
     )
-    return [*shown, f"{page.reads:.1f}", f"{sum(page.requests.values())}"]
+    return [*cells, f"{page.reads:.1f}", f"{sum(page.requests.values())}"]
 
 
 def replica_reads(console: Console, endpoint: str) -> None:

@@ -86,8 +86,8 @@ def versions(console: Console, client: DynamoDBClient) -> None:
     for size in SIZES:
         rows: dict[str, list[str]] = {}
         for kind in KINDS:
-            for what, taken in _costs(bench, kind, size).items():
-                rows.setdefault(what, []).append(taken)
+            for what, units in _costs(bench, kind, size).items():
+                rows.setdefault(what, []).append(units)
         for what, cells in rows.items():
             printed.add_row(f"{size:,} bytes", what, *cells)
     console.print(printed)

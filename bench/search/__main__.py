@@ -19,7 +19,7 @@ from bench.search.edits import edits
 from bench.search.items import Scale, theirs_units
 from bench.search.queries import DEEP, QUESTIONS, STEADY, Ours, Question, Theirs, compare_in_turns
 from bench.search.report import Growth, console
-from bench.search.result_file import Asked, Measured
+from bench.search.result_file import Measurements, QuestionCosts
 from daicho.search.grams import Mode
 from tests.support.dynoxide import serving
 
@@ -51,7 +51,7 @@ def main(*, full: bool, resume: bool) -> bool:
         for scale in (entry for many in scales.values() for entry in many):
             fill(scale.ours(), progress)
             fill(scale.theirs(), progress)
-    results: dict[Scale, Measured] = {}
+    results: dict[Scale, Measurements] = {}
     limits: list[Target] = []
     for mode, many in scales.items():
         for scale in many:
@@ -81,7 +81,7 @@ Times = dict[tuple[str, str], float]
 """The ratio of the times of a page at two sizes, by question and page."""
 
 
-def compare_sizes(answers: Sequence[Asked], times: Times) -> list[Growth]:
+def compare_sizes(answers: Sequence[QuestionCosts], times: Times) -> list[Growth]:
     """The costs of each question at the largest size, compared with the smallest size."""
     smallest, largest = (end(answer.size for answer in answers) for end in (min, max))
     growths: list[Growth] = []
@@ -123,42 +123,44 @@ def _in_turns(small: Scale, large: Scale) -> Times:
     return ratios
 
 
-def _measured(scale: Scale, *, last: bool, resume: bool) -> Measured:
+def _measured(scale: Scale, *, last: bool, resume: bool) -> Measurements:
     """The costs at one size; the ``last`` size gets more questions."""
     file = FOLDER / f"{scale.name}.measured"
-    kept = Measured.read(file) if resume and file.exists() else Measured()
+    measurements = Measurements.read(file) if resume and file.exists() else Measurements()
     questions = QUESTIONS[scale.mode]
-    kept.answers = [answer for answer in kept.answers if answer.question in questions]
+    measurements.answers = [
+        answer for answer in measurements.answers if answer.question in questions
+    ]
     with _serving(scale) as (ours, theirs), progress_bar(console) as progress:
         # The dearest question is the last one: for seed 001 it is the list of all.
         for question in progress.track(questions[::-1], description=f"{scale.name}: asked"):
-            if question not in kept.questions():
+            if question not in measurements.questions():
                 costs = ours.costs(question)
                 peers = theirs.costs(question, [cost.page for cost in costs])
-                kept.answers.append(Asked(question, scale.size, costs, peers))
-                kept.write(file)
-        if last and not kept.random:
-            _more(scale, ours, kept, progress)
-            kept.write(file)
-    kept.answers.sort(key=lambda answer: questions.index(answer.question))
-    return kept
+                measurements.answers.append(QuestionCosts(question, scale.size, costs, peers))
+                measurements.write(file)
+        if last and not measurements.random:
+            _measure_more(scale, ours, measurements, progress)
+            measurements.write(file)
+    measurements.answers.sort(key=lambda answer: questions.index(answer.question))
+    return measurements
 
 
-def _more(scale: Scale, ours: Ours, kept: Measured, progress: Progress) -> None:
+def _measure_more(scale: Scale, ours: Ours, measurements: Measurements, progress: Progress) -> None:
     """Measure keywords of all other lengths.
 
     Also page through keywords with few matches to the end.
     """
     texts = keywords.others(scale.mode, scale.ours().facts["sample"])
     for text in progress.track(texts, description=f"{scale.name}: random keywords"):
-        kept.random.append(ours.units(Question("random", text)))
-    hardly = [
+        measurements.random.append(ours.units(Question("random", text)))
+    rare_questions = [
         candidate
         for candidate in QUESTIONS[scale.mode]
         if candidate.what.startswith(HARDLY_MEETING)
     ]
-    for question in progress.track(hardly, description=f"{scale.name}: to the end"):
-        kept.walked.append((question, *ours.walk(question)))
+    for question in progress.track(rare_questions, description=f"{scale.name}: to the end"):
+        measurements.walked.append((question, *ours.walk(question)))
 
 
 def _writes(scales: dict[Mode, list[Scale]]) -> Iterator[Target]:
@@ -167,9 +169,9 @@ def _writes(scales: dict[Mode, list[Scale]]) -> Iterator[Target]:
     for mode, facts in facts_by_mode.items():
         report.busiest(mode, facts)
         yield from budgets.writes(mode, facts)
-    edited = list(edits())
-    report.edits(edited)
-    yield from budgets.renaming(edited)
+    measured_edits = list(edits())
+    report.edits(measured_edits)
+    yield from budgets.renaming(measured_edits)
 
 
 @contextmanager

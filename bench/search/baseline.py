@@ -26,7 +26,7 @@ def table(*, contains: bool) -> dict[str, Any]:
 
     For a search by ``contains`` the value must be an attribute too.
     """
-    kept = ["CreatedAt", "Value"] if contains else ["CreatedAt"]
+    attribute_names = ["CreatedAt", "Value"] if contains else ["CreatedAt"]
     return {
         "BillingMode": "PAY_PER_REQUEST",
         "AttributeDefinitions": [
@@ -38,7 +38,7 @@ def table(*, contains: bool) -> dict[str, Any]:
             {
                 "IndexName": INDEX,
                 "KeySchema": _key("SearchType", "SearchValue"),
-                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": kept},
+                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": attribute_names},
             }
         ],
     }

@@ -20,7 +20,7 @@ from bench.search.report import (
     UNITS_A_ROW,
     Growth,
 )
-from bench.search.result_file import Asked, Random, Walked
+from bench.search.result_file import FullWalk, PageUnits, QuestionCosts
 from daicho.search.grams import Mode
 from daicho.search.pager import UNITS
 
@@ -60,7 +60,7 @@ def steady(mode: Mode, growths: Iterable[Growth]) -> Iterator[Target]:
             yield Target(f"{label} median time, at most", max(times), SLOWER)
 
 
-def page(mode: Mode, answers: Iterable[Asked]) -> Iterator[Target]:
+def page(mode: Mode, answers: Iterable[QuestionCosts]) -> Iterator[Target]:
     """A page costs little more than its rows and one query, at any number of matches."""
     dearest = max(
         cost.units / (cost.rows * UNITS_A_ROW + UNITS_A_QUERY)
@@ -71,7 +71,7 @@ def page(mode: Mode, answers: Iterable[Asked]) -> Iterator[Target]:
     yield Target(f"by {mode}: a page, over its rows and one query of 100", dearest, DEARER)
 
 
-def others(mode: Mode, size: int, costs: Sequence[Random]) -> Iterator[Target]:
+def others(mode: Mode, size: int, costs: Sequence[PageUnits]) -> Iterator[Target]:
     """The mean cost of keywords of other lengths is little more than the cost of their rows."""
     beyond = [units - rows * UNITS_A_ROW for units, rows, _ in costs]
     label = f"by {mode}, {size:,}: units beyond the rows, {len(costs):,} keywords of other lengths"
@@ -79,7 +79,7 @@ def others(mode: Mode, size: int, costs: Sequence[Random]) -> Iterator[Target]:
     yield Target(f"{label}, dearest", max(beyond), UNITS)
 
 
-def walks(mode: Mode, results: Iterable[Walked]) -> Iterator[Target]:
+def walks(mode: Mode, results: Iterable[FullWalk]) -> Iterator[Target]:
     """The pages of two words with few common matches stay within a page's budget, to the end."""
     yield Target(
         f"by {mode}: units of a page of two words that hardly meet",

@@ -53,7 +53,7 @@ class Contact:
     categories: tuple[Category, ...]
 
 
-class Drawn(Generic[T]):
+class WeightedChoice(Generic[T]):
     """Random values by their weights."""
 
     def __init__(
@@ -188,14 +188,14 @@ class Crowd:
 _WIDE = {ord("0") + digit: ord("\N{FULLWIDTH DIGIT ZERO}") + digit for digit in range(10)}
 
 
-def _of(source: random.Random, weighted: Weighted) -> Drawn[tuple[str, str, float]]:
-    return Drawn(source, weighted, [weight for _, _, weight in weighted])
+def _of(source: random.Random, weighted: Weighted) -> WeightedChoice[tuple[str, str, float]]:
+    return WeightedChoice(source, weighted, [weight for _, _, weight in weighted])
 
 
-def _by(source: random.Random, weights: Mapping[T, float]) -> Drawn[T]:
-    return Drawn(source, tuple(weights), tuple(weights.values()))
+def _by(source: random.Random, weights: Mapping[T, float]) -> WeightedChoice[T]:
+    return WeightedChoice(source, tuple(weights), tuple(weights.values()))
 
 
-def _ranked(source: random.Random, values: Sequence[T], skew: float = 0.5) -> Drawn[T]:
+def _ranked(source: random.Random, values: Sequence[T], skew: float = 0.5) -> WeightedChoice[T]:
     """Weights by Zipf's law: the nth value is n ** -skew times as frequent as the first."""
-    return Drawn(source, values, [(rank + 1) ** -skew for rank in range(len(values))])
+    return WeightedChoice(source, values, [(rank + 1) ** -skew for rank in range(len(values))])

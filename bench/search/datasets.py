@@ -43,14 +43,14 @@ class Maker(Protocol):
         """Every ``of``-th item, from the ``share``-th on."""
 
     def collect_facts(self) -> Any:
-        """The facts about the items that this process made."""
+        """The facts about the items that this process makes."""
 
     def rest(self, learnt: Sequence[Any]) -> tuple[list[Image], dict[str, Any]]:
         """Items that depend on all shares, and the statistics of the table."""
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Dataset:
     """A table that must contain about ``about`` items."""
 
     name: str
@@ -76,92 +76,92 @@ class Wanted:
         return read
 
 
-def fill(wanted: Wanted, progress: Progress) -> None:
+def fill(dataset: Dataset, progress: Progress) -> None:
     """Make the file with its items, unless it exists.
 
     Raises:
         OSError: the disk does not have enough space for it.
     """
-    if wanted.database.exists():
+    if dataset.database.exists():
         return
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for old in FOLDER.glob(f"{wanted.name}[-.]*"):
+    for old in FOLDER.glob(f"{dataset.name}[-.]*"):
         old.unlink()
-    need = wanted.about * BYTES_AN_ITEM
+    need = dataset.about * BYTES_AN_ITEM
     if shutil.disk_usage(FOLDER).free < need:
-        raise OSError(f"{FOLDER} needs {need / 1e9:.0f} GB for {wanted.name}")
-    some = islice(wanted.maker.items(0, 1), COMPARED)
-    dynoxide_file.compare_with_import(wanted.table, wanted.create, some)
-    part = wanted.database.with_suffix(".part")
-    dynoxide_file.create(part, wanted.table, wanted.create)
-    layout = dynoxide_file.Layout.of(part, wanted.table)
+        raise OSError(f"{FOLDER} needs {need / 1e9:.0f} GB for {dataset.name}")
+    sample = islice(dataset.maker.items(0, 1), COMPARED)
+    dynoxide_file.compare_with_import(dataset.table, dataset.create, sample)
+    part = dataset.database.with_suffix(".part")
+    dynoxide_file.create(part, dataset.table, dataset.create)
+    layout = dynoxide_file.Layout.of(part, dataset.table)
     facts: dict[str, Any] = {}
-    dynoxide_file.insert(part, _blocks(wanted, layout, facts, progress))
+    dynoxide_file.insert(part, _blocks(dataset, layout, facts, progress))
     text = json.dumps(facts, ensure_ascii=False)
-    wanted.database.with_suffix(".json").write_text(text, encoding="utf-8")
-    part.rename(wanted.database)
+    dataset.database.with_suffix(".json").write_text(text, encoding="utf-8")
+    part.rename(dataset.database)
 
 
 def _blocks(
-    wanted: Wanted, layout: dynoxide_file.Layout, facts: dict[str, Any], progress: Progress
+    dataset: Dataset, layout: dynoxide_file.Layout, facts: dict[str, Any], progress: Progress
 ) -> Iterator[dynoxide_file.Rows]:
     """The rows that the processes make, in the order of their arrival."""
     spawning = multiprocessing.get_context("spawn")
-    made: Any = spawning.Queue(PROCESSES)
+    blocks: Any = spawning.Queue(PROCESSES)
     workers = [
         spawning.Process(
             target=_work,
-            args=(wanted.maker, share, PROCESSES, layout, made),
+            args=(dataset.maker, share, PROCESSES, layout, blocks),
             daemon=True,
-            name=wanted.name,
+            name=dataset.name,
         )
         for share in range(PROCESSES)
     ]
     for worker in workers:
         worker.start()
-    task = progress.add_task(wanted.name, total=wanted.about)
-    learnt: list[Any] = []
+    task = progress.add_task(dataset.name, total=dataset.about)
+    facts_by_process: list[Any] = []
     try:
-        while len(learnt) < len(workers):
+        while len(facts_by_process) < len(workers):
             try:
-                what, block = made.get(timeout=5)
+                kind, block = blocks.get(timeout=5)
             except queue.Empty:
                 if any(worker.exitcode for worker in workers):
-                    raise RuntimeError(f"{wanted.name}: a process ended") from None
+                    raise RuntimeError(f"{dataset.name}: a process ended") from None
                 continue
-            if what == "rows":
+            if kind == "rows":
                 yield block
                 progress.advance(task, len(block[0][1]))
             else:
-                learnt.append(block)
+                facts_by_process.append(block)
     finally:
         for worker in workers:
             worker.terminate()
         progress.remove_task(task)
-    rest, statistics = wanted.maker.rest(learnt)
+    rest, statistics = dataset.maker.rest(facts_by_process)
     facts |= statistics
     if rest:
         yield layout.rows(rest)
 
 
-def _work(maker: Maker, share: int, of: int, layout: dynoxide_file.Layout, made: Any) -> None:
+def _work(maker: Maker, share: int, of: int, layout: dynoxide_file.Layout, blocks: Any) -> None:
     gc.disable()  # items are trees of millions of dicts, and no cycle among them
     items = maker.items(share, of)
     while block := list(islice(items, AT_ONCE)):
-        _hand_over(made, ("rows", layout.rows(block)))
-    _hand_over(made, ("learnt", maker.collect_facts()))
+        _hand_over(blocks, ("rows", layout.rows(block)))
+    _hand_over(blocks, ("learnt", maker.collect_facts()))
 
 
-def _hand_over(made: Any, what: tuple[str, Any]) -> None:
+def _hand_over(blocks: Any, message: tuple[str, Any]) -> None:
     """Put the value into the queue; end the process if its parent has ended."""
     parent = multiprocessing.parent_process()
     while parent is not None and parent.is_alive():
         try:
-            made.put(what, timeout=5)
+            blocks.put(message, timeout=5)
         except queue.Full:
             continue
         return
-    made.cancel_join_thread()
+    blocks.cancel_join_thread()
     raise SystemExit(1)
 
 

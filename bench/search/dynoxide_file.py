@@ -61,8 +61,8 @@ class Layout:
     @classmethod
     def of(cls, database: Path, table: str) -> Layout:
         """Read the layout of a file that `create` made."""
-        with closing(sqlite3.connect(database)) as opened:
-            keys, indexes = opened.execute(
+        with closing(sqlite3.connect(database)) as connection:
+            keys, indexes = connection.execute(
                 "SELECT key_schema, gsi_definitions FROM _tables WHERE table_name = ?", (table,)
             ).fetchone()
         layouts = (
@@ -84,34 +84,36 @@ class Layout:
         partition, sort = self.keys
         for item in items:
             pk, sk = item[partition]["S"], item[sort]["S"]
-            written, size = _encode(item)
-            yield f"S:{pk}", f"S:{sk}", written, size, _share(pk)
+            text, size = _encode(item)
+            yield f"S:{pk}", f"S:{sk}", text, size, _share(pk)
 
     def _projected(
         self, items: Iterable[Image], keys: Keys, projection: Any
     ) -> Iterator[tuple[str, ...]]:
-        whole = projection["ProjectionType"] == "ALL"
-        kept = {*self.keys, *keys, *projection.get("NonKeyAttributes", ())}
+        has_all = projection["ProjectionType"] == "ALL"
+        attribute_names = {*self.keys, *keys, *projection.get("NonKeyAttributes", ())}
         for item in items:
             if keys[0] not in item or keys[1] not in item:
                 continue
-            row = item if whole else {name: item[name] for name in kept if name in item}
+            row = (
+                item if has_all else {name: item[name] for name in attribute_names if name in item}
+            )
             values = (item[name]["S"] for name in (*keys, *self.keys))
             yield (*["S:" + value for value in values], _encode(row)[0])
 
 
 def insert(database: Path, blocks: Iterable[Rows]) -> None:
     """Put rows into an empty table that `create` made."""
-    with closing(sqlite3.connect(database, isolation_level=None)) as opened:
+    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
         for pragma in FAST:
-            opened.execute(pragma)
+            connection.execute(pragma)
         for block in blocks:
-            opened.execute("BEGIN")
+            connection.execute("BEGIN")
             for statement, rows in block:
-                opened.executemany(statement, rows)
-            opened.execute("COMMIT")
-        opened.execute("PRAGMA locking_mode = NORMAL")
-        opened.execute("PRAGMA journal_mode = WAL")
+                connection.executemany(statement, rows)
+            connection.execute("COMMIT")
+        connection.execute("PRAGMA locking_mode = NORMAL")
+        connection.execute("PRAGMA journal_mode = WAL")
 
 
 def compare_with_import(table: str, create_table: CREATE, items: Iterable[Image]) -> None:
@@ -145,8 +147,8 @@ def _encode(item: Image) -> tuple[str, int]:
         texts = [(name, value["S"]) for name, value in item.items()]
     except KeyError:
         return _json(item), attributes.measure_image(item)
-    written = ",".join([f'"{name}":{{"S":{_quoted(text)}}}' for name, text in texts])
-    return f"{{{written}}}", sum([len(name) + len(text.encode()) for name, text in texts])
+    text = ",".join([f'"{name}":{{"S":{_quoted(text)}}}' for name, text in texts])
+    return f"{{{text}}}", sum([len(name) + len(text.encode()) for name, text in texts])
 
 
 @lru_cache(maxsize=64)
@@ -160,10 +162,10 @@ def _names(schema: Any) -> Keys:
     return kinds["HASH"], kinds["RANGE"]
 
 
-def _rows(opened: sqlite3.Connection, name: str) -> list[Any]:
-    columns = [row[1] for row in opened.execute(f'PRAGMA table_info("{name}")')]
+def _rows(connection: sqlite3.Connection, name: str) -> list[Any]:
+    columns = [row[1] for row in connection.execute(f'PRAGMA table_info("{name}")')]
     place = columns.index("item_json")
-    rows = opened.execute(f'SELECT * FROM "{name}" ORDER BY 1, 2, 3, 4')  # noqa: S608
+    rows = connection.execute(f'SELECT * FROM "{name}" ORDER BY 1, 2, 3, 4')  # noqa: S608
     return [(*row[:place], json.loads(row[place]), *row[place + 1 :]) for row in rows]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import domains
 from bench.search import baseline
 from bench.search.contact_generator import Contact, Crowd
-from bench.search.datasets import Wanted
+from bench.search.datasets import Dataset
 from daicho.declare.entity import Entity
 from daicho.declare.registry import Daicho
 from daicho.derive import contributions, derived_items
@@ -100,27 +100,27 @@ class Scale:
         labelled = LABELLED_CONTACTS if self.mode == "prefix" else 0
         return self.size + labelled + self.small_tenants * SMALL_CONTACTS
 
-    def ours(self) -> Wanted:
+    def ours(self) -> Dataset:
         """Daicho's table."""
-        made = Derived(self)
+        maker = DaichoItems(self)
         about = ITEMS_A_CONTACT[self.mode] * self.people
-        return Wanted(self.name, _digest(self, made.few()), create_table, made, about)
+        return Dataset(self.name, _digest(self, maker.few()), create_table, maker, about)
 
-    def theirs(self) -> Wanted:
+    def theirs(self) -> Dataset:
         """Seed 001's table."""
-        made = Described(self)
-        return Wanted(
+        maker = PeerItems(self)
+        return Dataset(
             f"seed-001-{self.name}",
-            _digest(self, islice(made.items(0, 1), FEW)),
+            _digest(self, islice(maker.items(0, 1), FEW)),
             lambda dynamodb, name: dynamodb.create_table(
                 TableName=name, **baseline.table(contains=self.mode == "contains")
             ),
-            made,
+            maker,
             6 * self.people,
         )
 
 
-class Described:
+class PeerItems:
     """Seed 001's items."""
 
     def __init__(self, scale: Scale) -> None:
@@ -185,7 +185,7 @@ class Facts:
         }
 
 
-class Derived:
+class DaichoItems:
     """Daicho's items: the base items, the derived items of the projector, and the totals."""
 
     def __init__(self, scale: Scale) -> None:
@@ -218,11 +218,11 @@ class Derived:
 
     def rest(self, learnt: Sequence[Facts]) -> tuple[list[Image], dict[str, Any]]:
         """The totals of all tallies, and the statistics."""
-        whole = Facts()
+        total = Facts()
         for facts in learnt:
-            whole.merge(facts)
-        totals = [self._total(*entry) for entry in whole.tallies.items()]
-        return totals, whole.summarize(self._scale.size)
+            total.merge(facts)
+        totals = [self._total(*entry) for entry in total.tallies.items()]
+        return totals, total.summarize(self._scale.size)
 
     def few(self) -> Iterator[Image]:
         """The items of a few contacts."""
@@ -329,7 +329,7 @@ def _digest(scale: Scale, items: Iterable[Image]) -> str:
 
     It covers the number of contacts, their tenants, and the items of a few contacts.
     """
-    made = hashlib.blake2b(repr((scale, LABELS)).encode(), digest_size=6)
+    digest = hashlib.blake2b(repr((scale, LABELS)).encode(), digest_size=6)
     for line in sorted(json.dumps(item, sort_keys=True) for item in items):
-        made.update(line.encode())
-    return made.hexdigest()
+        digest.update(line.encode())
+    return digest.hexdigest()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 
 from bench.search.queries import Cost
-from bench.search.result_file import Asked
+from bench.search.result_file import QuestionCosts
 
 WIDTH, PANEL, TOP, BOTTOM, LEFT, GAP = 980, 270, 84, 64, 66, 84
 STYLE = """
@@ -34,7 +34,7 @@ class Line:
     points: Sequence[tuple[int, float]]
 
 
-def render_svg(answers: Sequence[Asked]) -> str:
+def render_svg(answers: Sequence[QuestionCosts]) -> str:
     """The picture as SVG; the same numbers make the same picture."""
     height = TOP + PANEL + BOTTOM
     title = "A page of 100 contacts, newest first, as the contacts grow"
@@ -59,8 +59,8 @@ def render_svg(answers: Sequence[Asked]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _lines(answers: Sequence[Asked], value: Callable[[Cost], float]) -> list[Line]:
-    def line(kind: str, label: str, text: str, cost: Callable[[Asked], Cost]) -> Line:
+def _lines(answers: Sequence[QuestionCosts], value: Callable[[Cost], float]) -> list[Line]:
+    def line(kind: str, label: str, text: str, cost: Callable[[QuestionCosts], Cost]) -> Line:
         chosen = [answer for answer in answers if answer.question.text == text]
         return Line(kind, label, [(answer.size, value(cost(answer))) for answer in chosen])
 

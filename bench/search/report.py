@@ -15,7 +15,7 @@ from bench.operations.__main__ import DOLLARS_A_MILLION_READS, DOLLARS_A_MILLION
 from bench.search.baseline import PAGE
 from bench.search.edits import Edit
 from bench.search.queries import Cost, Question
-from bench.search.result_file import Asked, Random, Walked
+from bench.search.result_file import FullWalk, PageUnits, QuestionCosts
 from daicho.search.grams import Mode
 
 SECONDS_OF_A_LOAD = 600
@@ -55,7 +55,7 @@ class Growth:
         return self.large.rows == self.small.rows == PAGE and self.large.page == self.small.page
 
 
-def pages(mode: Mode, answers: Iterable[Asked]) -> None:
+def pages(mode: Mode, answers: Iterable[QuestionCosts]) -> None:
     """Print the costs of each page."""
     table = _table(
         f"A page of 100, by {mode}, newest first: ours, then seed 001's way",
@@ -106,7 +106,7 @@ def growth(mode: Mode, growths: Sequence[Growth], smallest: int, largest: int) -
     console.print(table)
 
 
-def figure(answers: Sequence[Asked], growths: Sequence[Growth]) -> str:
+def figure(answers: Sequence[QuestionCosts], growths: Sequence[Growth]) -> str:
     """The figure: the growth of the costs of pages, and the costs of seed 001's algorithm."""
     sizes = sorted({answer.size for answer in answers})
     full = [comparison for comparison in growths if comparison.is_full]
@@ -178,7 +178,7 @@ def edits(changes: Iterable[Edit]) -> None:
     console.print(table)
 
 
-def random_keywords(mode: str, size: int, costs: Sequence[Random]) -> None:
+def random_keywords(mode: str, size: int, costs: Sequence[PageUnits]) -> None:
     """Print the costs of keywords of other lengths beyond the costs of their rows."""
     beyond = sorted(units - rows * UNITS_A_ROW for units, rows, _ in costs)
     rows = statistics.fmean(rows for _, rows, _ in costs)
@@ -202,7 +202,7 @@ def random_keywords(mode: str, size: int, costs: Sequence[Random]) -> None:
     console.print(table)
 
 
-def walks(size: int, results: Iterable[Walked]) -> None:
+def walks(size: int, results: Iterable[FullWalk]) -> None:
     """Print the costs of all pages of two words with few common matches."""
     table = _table(
         "To the end of what hardly matches",

@@ -9,15 +9,15 @@ from pathlib import Path
 
 from bench.search.queries import Cost, Question
 
-Random = tuple[float, int, bool]
+PageUnits = tuple[float, int, bool]
 """Read units of a page, its rows, and whether another page follows."""
 
-Walked = tuple[Question, int, int, float]
+FullWalk = tuple[Question, int, int, float]
 """A question with all its pages: pages, rows, read units of the dearest page."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionCosts:
     """One question at one size, with the costs of both searches."""
 
     question: Question
@@ -27,12 +27,12 @@ class Asked:
 
 
 @dataclass
-class Measured:
+class Measurements:
     """All measured values of one size."""
 
-    answers: list[Asked] = field(default_factory=list)
-    random: list[Random] = field(default_factory=list)
-    walked: list[Walked] = field(default_factory=list)
+    answers: list[QuestionCosts] = field(default_factory=list)
+    random: list[PageUnits] = field(default_factory=list)
+    walked: list[FullWalk] = field(default_factory=list)
 
     def questions(self) -> list[Question]:
         """The questions that were measured."""
@@ -46,11 +46,11 @@ class Measured:
         file.write_text(text, encoding="utf-8")
 
     @classmethod
-    def read(cls, file: Path) -> Measured:
+    def read(cls, file: Path) -> Measurements:
         """Read the values from a file."""
         data = json.loads(file.read_text("utf-8"))
         answers = [
-            Asked(
+            QuestionCosts(
                 Question(**entry["question"]),
                 entry["size"],
                 [Cost(**cost) for cost in entry["ours"]],

@@ -112,26 +112,28 @@ class Sweep:
             return False
         head = self.table.get(cleanup_marks.parse_owner_partition(partition), consistent=True)
         manifest = None if head is None else Manifest.from_image(head)
-        gone = list(self._unseen(candidates, partition, manifest))
-        if gone:
-            self.table.batch_write(deletes=gone)
-        report.items += len(gone)
+        invisible = list(self._select_invisible(candidates, partition, manifest))
+        if invisible:
+            self.table.batch_write(deletes=invisible)
+        report.items += len(invisible)
         return True
 
-    def _unseen(
-        self, marks: Sequence[ItemKey], partition: str, manifest: Manifest | None
+    def _select_invisible(
+        self, candidates: Sequence[ItemKey], partition: str, manifest: Manifest | None
     ) -> Iterator[ItemKey]:
-        named: dict[str, str | None] = {}
-        for key in marks:
+        first_pieces: dict[str, str | None] = {}
+        for key in candidates:
             epoch, name, *piece = keys.parse(key.sk)
             if manifest is None or epoch != manifest.epoch:
                 yield key
             elif piece != [""]:
-                if name not in named:
-                    place = sections.render_section_key(partition, epoch, name)
-                    first = self.table.get(place, consistent=True)
-                    named[name] = None if first is None else attributes.get_text(first, "piece")
-                if piece[0] != named[name]:
+                if name not in first_pieces:
+                    section_key = sections.render_section_key(partition, epoch, name)
+                    first = self.table.get(section_key, consistent=True)
+                    first_pieces[name] = (
+                        None if first is None else attributes.get_text(first, "piece")
+                    )
+                if piece[0] != first_pieces[name]:
                     yield key
 
     def _items(self, partition: str, prefix: str | None = None) -> Iterator[Image]:

@@ -84,10 +84,10 @@ def change(
 @domain.route("POST", "/carts/{user}/checkout")
 def checkout(book: Book, user: str) -> Order:
     """Order what is active: in one moment it is ordered and out of the cart, or nothing is done."""
-    listed = book.page(CartItem.key.under(user, "active"), limit=MOST_AT_ONCE)
-    if listed.cursor is not None:
+    page = book.page(CartItem.key.under(user, "active"), limit=MOST_AT_ONCE)
+    if page.cursor is not None:
         raise refuse(422, f"at most {MOST_AT_ONCE} things are ordered at once; save some for later")
-    keys = [CartItem.key(user, "active", item.sku) for item in listed.items]
+    keys = [CartItem.key(user, "active", item.sku) for item in page.items]
     with book.transaction() as t:
         items = [item for item in t.find_all(keys) if item is not None]
         if not items:

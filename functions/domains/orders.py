@@ -72,14 +72,14 @@ for path in ("/users/{customer}/orders", "/customers/{customer}/orders"):
 @domain.route("POST", "/orders")
 def place(book: Book, order: NewOrder) -> Order:
     """Place an order; its total is that of its lines."""
-    made = Order(
+    new_order = Order(
         date=order.date,
         customer=order.customer,
         status=order.status,
         lines=order.lines,
         total=total_of(order.lines),
     )
-    return book.create(made)
+    return book.create(new_order)
 
 
 def total_of(lines: Iterable[Line]) -> Decimal:

@@ -48,15 +48,15 @@ domain = Domain("polls", Poll, examples={
 @domain.route("POST", "/polls")
 def open_poll(book: Book, poll: NewPoll) -> Poll:
     """Open a poll."""
-    named = {candidate for candidate in poll.candidates if 0 < len(candidate) <= 200}
-    if len(named) < len(poll.candidates):
+    names = {candidate for candidate in poll.candidates if 0 < len(candidate) <= 200}
+    if len(names) < len(poll.candidates):
         raise refuse(422, "different names, of 1 to 200 characters each", field="candidates")
-    made = Poll(
+    new_poll = Poll(
         candidates=poll.candidates,
         counting=poll.counting,
         shards=shards_for(poll.expected_votes_per_second),
     )
-    return book.create(made)
+    return book.create(new_poll)
 
 
 @domain.route("PATCH", "/polls/{id}")

@@ -77,14 +77,14 @@ class Sent:
 
 
 def load(
-    place: LocalInstance, stack: Mapping[str, Any], say: Callable[[str], None] = lambda _: None
+    instance: LocalInstance, stack: Mapping[str, Any], say: Callable[[str], None] = lambda _: None
 ) -> int:
     """Load every tenant's data; return the number of new items. ``say`` receives closed tenants.
 
     The first run waits until all of `CALLS` have results. Later some calls may have none: messages
     expire, and escalations are resolved.
     """
-    sent = Sent.read(place.data / "demo.json")
+    sent = Sent.read(instance.data / "demo.json")
     new = 0
     closed = []
     try:
@@ -97,7 +97,7 @@ def load(
                     closed.append(tenant)
                     say(f"  {tenant} is closed, and gets no demo data: make reset begins anew")
         if SHOWN not in sent.ids and not closed:
-            _settle(place, stack)
+            _settle(instance, stack)
             sent.ids[SHOWN] = "yes"
     finally:
         sent.write()
@@ -211,8 +211,8 @@ class Loader:
                     f"{answer.status_code}: {answer.text[:500]}"
                 )
             if request.once is not None:
-                given = answer.json() if answer.content else {}
-                self.sent.ids[f"{self.tenant}: {request.once}"] = str(given.get("id", ""))
+                created = answer.json() if answer.content else {}
+                self.sent.ids[f"{self.tenant}: {request.once}"] = str(created.get("id", ""))
         return sum(answer.is_success for answer in answers)
 
     def _one(self, request: Request) -> httpx.Response:
@@ -235,9 +235,9 @@ def _api(stack: Mapping[str, Any], token: str) -> httpx.Client:
     return httpx.Client(base_url=stack["url"], headers=headers, timeout=60)
 
 
-def _settle(place: LocalInstance, stack: Mapping[str, Any]) -> None:
+def _settle(instance: LocalInstance, stack: Mapping[str, Any]) -> None:
     """Wait until the stream has delivered the results of the printed calls."""
-    functions = place.session().client("lambda", endpoint_url=place.endpoint)
+    functions = instance.session().client("lambda", endpoint_url=instance.endpoint)
     until = time.monotonic() + SECONDS_TO_SETTLE
     with _api(stack, next(iter(stack["tokens"].values()))) as api:
         for call in CALLS:

@@ -61,21 +61,21 @@ class ChainWriter:
             BrokenChainError: the bucket holds something else under a link's name.
         """
         watermark = chains.read_watermark(self._announce_day(chain, records))
-        written: set[str] = set()
-        while left := chains.select_behind(watermark, records):
+        archived: set[str] = set()
+        while remaining := chains.select_behind(watermark, records):
             link = chain.render_link_name(watermark)
-            last, count = left[-1].seq, len(left)
-            rows = [ArchivedRow.from_record(record, self.ledger) for record in left]
+            last, count = remaining[-1].seq, len(remaining)
+            rows = [ArchivedRow.from_record(record, self.ledger) for record in remaining]
             packed = object_format.pack_rows(rows, last, redriven=count if redriven else 0)
             if self.objects.create(link, packed.body, packed.metadata):
-                written.update(record.seq for record in left)
+                archived.update(record.seq for record in remaining)
             else:
                 last, count = self._read_link_watermark(link, watermark)
             # Only after the link exists: a watermark without its link would lose the link's
             # records.
             self._advance_watermark(chain, watermark, last, count)
             watermark = last
-        return frozenset(written)
+        return frozenset(archived)
 
     def _announce_day(self, chain: Chain, records: Sequence[StreamRecord]) -> Image:
         """Count the received records, each once, and return the chain's item."""

@@ -86,9 +86,9 @@ def unpack_rows(stored_object: FetchedObject) -> ObjectContents:
     return ObjectContents(rows, metadata[LAST], counts[1], counts[2])
 
 
-def remove_rows(contents: ObjectContents, gone: Sequence[ArchivedRow]) -> PackedObject:
+def remove_rows(contents: ObjectContents, removed: Sequence[ArchivedRow]) -> PackedObject:
     """The same object without some of its rows. Its name and last number are unchanged."""
-    taken = {row.seq for row in gone}
-    left = [row for row in contents.rows if row.seq not in taken]
-    forgotten = contents.forgotten + len(contents.rows) - len(left)
-    return pack_rows(left, contents.last, forgotten=forgotten, redriven=contents.redriven)
+    removed_numbers = {row.seq for row in removed}
+    rows = [row for row in contents.rows if row.seq not in removed_numbers]
+    forgotten = contents.forgotten + len(contents.rows) - len(rows)
+    return pack_rows(rows, contents.last, forgotten=forgotten, redriven=contents.redriven)

@@ -125,12 +125,12 @@ class ArchiveReader:
 
     def list_objects(self, entity: str, days: DayRange = ALL_DAYS) -> Iterator[StoredObjectInfo]:
         """The objects of an entity and a range of deletion days, in order, with foreign ones."""
-        home = f"{ARCHIVE_PREFIX}{entity}/"
-        begin = "" if days.first == dt.date.min else f"{home}dt={days.first.isoformat()}"
-        end = f"{home}dt={days.last.isoformat()}{END}" if days.last < dt.date.max else None
-        entries = self.bucket.list_objects(home, behind=begin)
-        for entry in takewhile(lambda listed: end is None or listed.name < end, entries):
-            day = _parse_day(entry.name.removeprefix(home))
+        prefix = f"{ARCHIVE_PREFIX}{entity}/"
+        begin = "" if days.first == dt.date.min else f"{prefix}dt={days.first.isoformat()}"
+        end = f"{prefix}dt={days.last.isoformat()}{END}" if days.last < dt.date.max else None
+        entries = self.bucket.list_objects(prefix, behind=begin)
+        for entry in takewhile(lambda entry: end is None or entry.name < end, entries):
+            day = _parse_day(entry.name.removeprefix(prefix))
             yield StoredObjectInfo(
                 entry.name, entry.size, entry.modified, entity, day, Link.parse(entry.name)
             )
@@ -141,10 +141,10 @@ class ArchiveReader:
 
     def read_chain(self, link: Link) -> Iterator[StoredObjectInfo]:
         """The objects of one chain."""
-        whole = DayRange.for_rows(link.chain.day)
+        days = DayRange.for_rows(link.chain.day)
         return (
             info
-            for info in self.list_links(link.chain.entity, whole)
+            for info in self.list_links(link.chain.entity, days)
             if info.link is not None and info.link.chain == link.chain
         )
 

@@ -72,31 +72,35 @@ class Rearchiver:
             UnavailableError: it is not known to be done, and little time is left.
         """
         added = records = 0
-        for stretch in split_into_runs(batch.records, self._ledger):
-            records += len(stretch.records)
-            added += retry(partial(self._rearchive_run, stretch), patience)
+        for run in split_into_runs(batch.records, self._ledger):
+            records += len(run.records)
+            added += retry(partial(self._rearchive_run, run), patience)
         return RearchiveResult(added, records - added)
 
-    def _rearchive_run(self, stretch: RecordRun) -> int:
-        chain = stretch.chain
+    def _rearchive_run(self, run: RecordRun) -> int:
+        chain = run.chain
         marks: dict[str, Image | None] = {}
-        out = {record.seq for record in stretch.records if self._is_forgotten(record, marks)}
-        kept = [record for record in stretch.records if record.seq not in out]
-        gone = [record for record in stretch.records if record.seq in out]
-        written = self._appender.append(chain, kept, redriven=True) if kept else frozenset()
-        passed = [record for record in kept if record.seq not in written]
+        forgotten = {record.seq for record in run.records if self._is_forgotten(record, marks)}
+        kept_records = [record for record in run.records if record.seq not in forgotten]
+        forgotten_records = [record for record in run.records if record.seq in forgotten]
+        appended = (
+            self._appender.append(chain, kept_records, redriven=True)
+            if kept_records
+            else frozenset()
+        )
+        passed = [record for record in kept_records if record.seq not in appended]
         absent = self._select_absent(chain, passed) if passed else []
-        if archived_rows := len(stretch.records) - len(written) - len(absent):
-            self._note_found(chain, stretch.records[0].seq, archived_rows)
-        beside = [*absent, *gone]
-        return len(written) + sum(
-            self._write_side_object(chain, record, record.seq in out) for record in beside
+        if archived_rows := len(run.records) - len(appended) - len(absent):
+            self._record_archived(chain, run.records[0].seq, archived_rows)
+        return len(appended) + sum(
+            self._write_side_object(chain, record, record.seq in forgotten)
+            for record in (*absent, *forgotten_records)
         )
 
-    def _note_found(self, chain: Chain, first: str, rows: int) -> None:
-        """Note how many rows the archive holds already, for the verifier.
+    def _record_archived(self, chain: Chain, first: str, rows: int) -> None:
+        """Record how many rows the archive holds already, for the verifier.
 
-        An attempt that went on after its batch was given up may have written them. Then they are
+        An attempt that continued after its batch was given up may have written them. Then they are
         not in the count of deletions that were handed over.
         """
         key = chain.build_found_key(first)
@@ -110,18 +114,18 @@ class Rearchiver:
             link for name in self._bucket.list_names(chain.prefix) if (link := Link.parse(name))
         ]
         begins = sorted(link.after for link in links if link.chain == chain and not link.is_side)
-        held: dict[str, frozenset[str]] = {}
+        numbers: dict[str, frozenset[str]] = {}
         absent = []
         for record in records:
             before = [after for after in begins if after < record.seq]
             spanning = chain.render_link_name(max(before, default=START))
-            if spanning not in held:
-                held[spanning] = self._list_held(spanning)
-            if record.seq not in held[spanning]:
+            if spanning not in numbers:
+                numbers[spanning] = self._read_numbers(spanning)
+            if record.seq not in numbers[spanning]:
                 absent.append(record)
         return absent
 
-    def _list_held(self, name: str) -> frozenset[str]:
+    def _read_numbers(self, name: str) -> frozenset[str]:
         stored_object = self._bucket.fetch(name)
         if stored_object is None:
             raise CorruptObjectError(f"{name}: it has been removed")

@@ -222,10 +222,10 @@ class _RestoreRun:
     def _restore_item(self, image: Image, existing: Image | None) -> Outcome:
         if existing is None:
             return "restored"
-        mark, wanted = existing.get(RESTORED_MARK), image[RESTORED_MARK]
-        if mark == wanted:
+        mark, new_mark = existing.get(RESTORED_MARK), image[RESTORED_MARK]
+        if mark == new_mark:
             return "own"  # written by this call, whose answer was lost
-        if mark is not None and mark["M"].get("seq") == wanted["M"]["seq"]:
+        if mark is not None and mark["M"].get("seq") == new_mark["M"]["seq"]:
             return "already"
         if (attributes.get_integer(existing, "ttl") or _NEVER) <= self.now.timestamp():
             return "waiting"

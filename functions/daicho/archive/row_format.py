@@ -93,11 +93,11 @@ class ArchivedRow:
             "deleted_at": keys.render_instant(self.deleted_at),
             "item": self.item,
         }
-        shown: dict[str, Any] = {"sort_keys": True, "separators": (",", ":")}
+        style: dict[str, Any] = {"sort_keys": True, "separators": (",", ":")}
         try:
-            line = json.dumps(values, ensure_ascii=False, **shown).encode()
+            line = json.dumps(values, ensure_ascii=False, **style).encode()
         except UnicodeEncodeError:  # a lone surrogate: escaping keeps it
-            line = json.dumps(values, **shown).encode()
+            line = json.dumps(values, **style).encode()
         return line + b"\n"
 
 
@@ -114,9 +114,9 @@ def is_readable(image: Image, ledger: Ledger) -> bool:
         if item_keys.build_base_key(tenant, plan, image) != item_key.get_key(image):
             return False
         return all(
-            not wanted or name not in image or wanted in image[name] or "NULL" in image[name]
+            not expected or name not in image or expected in image[name] or "NULL" in image[name]
             for name, kind in plan.fields.items()
-            for wanted in (_KINDS.get(kind.removesuffix(" | None"), ""),)
+            for expected in (_KINDS.get(kind.removesuffix(" | None"), ""),)
         )
     except (
         NewerGenerationError,

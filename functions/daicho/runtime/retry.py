@@ -98,23 +98,25 @@ def retry_all(
     rounds, so that one item that is still throttled does not delay the others.
     """
 
-    def done(one: T) -> bool:
+    def is_done_after_attempt(item: T) -> bool:
         if not patience.has_time_left:
             return False
         try:
-            attempt(one)
+            attempt(item)
         except UnavailableError as error:
             _log.warning("not done: %s", error)
             return False
         return True
 
-    left = tuple(work)
+    remaining = tuple(work)
     for _ in patience.count_attempts():
-        outcomes = list(map_all(done, left))
-        left = tuple(one for one, is_done in zip(left, outcomes, strict=True) if not is_done)
-        if not left:
+        outcomes = list(map_all(is_done_after_attempt, remaining))
+        remaining = tuple(
+            item for item, is_done in zip(remaining, outcomes, strict=True) if not is_done
+        )
+        if not remaining:
             break
-    return left
+    return remaining
 
 
 def retry(work: Callable[[], T], patience: RetryBudget) -> T:

@@ -214,7 +214,7 @@ class _Deletion:
             job.segments = position.to_json()
             read, written = on.store.units.take_total()
             job.add_counts(
-                items=sum(counts.gone for counts in scan_round.results),
+                items=sum(counts.removed for counts in scan_round.results),
                 fenced=sum(counts.fenced for counts in scan_round.results),
                 tombstones=sum(counts.tombstones for counts in scan_round.results),
                 waiting=sum(counts.waiting for counts in scan_round.results),

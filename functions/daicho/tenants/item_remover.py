@@ -36,7 +36,7 @@ class ItemRemoverTable(PutsItems, Protocol):
 class RemovalCounts:
     """The counts of items that were removed, were fenced, are tombstones already, or wait."""
 
-    gone: int = 0
+    removed: int = 0
     fenced: int = 0
     tombstones: int = 0
     waiting: int = 0
@@ -61,13 +61,13 @@ def is_of_tenant(tenant: str, *, consistent: bool) -> Scan:
 class ItemRemover:
     """Removes the items of a page. All of it may be repeated.
 
-    ``noting`` is called before anything is removed. ``fences``: the projector's items become
-    tombstones. Otherwise they wait, because the projector removes most of them itself, for the
-    same units.
+    ``before_removal`` is called before anything is removed. ``fences``: the projector's items
+    become tombstones. Otherwise they wait, because the projector removes most of them itself, for
+    the same units.
     """
 
     store: ItemRemoverTable
-    noting: Callable[[], None]
+    before_removal: Callable[[], None]
     now: Callable[[], dt.datetime]
     fences: bool
     pace: RateLimiter = field(default_factory=lambda: RateLimiter(None))
@@ -78,22 +78,22 @@ class ItemRemover:
         Raises:
             UnavailableError: not all items were removed; the page may be passed again.
         """
-        fates = [(choose_action(item), item) for item in page.items]
-        going = [get_key(item) for fate, item in fates if fate is DeletionAction.GOES]
-        live = [item for fate, item in fates if fate is DeletionAction.FENCED]
-        tombstones = len(fates) - len(going) - len(live)
-        if going or live:
-            self.noting()
-        for begin in range(0, len(going), WRITES_PER_REQUEST):
-            some = going[begin : begin + WRITES_PER_REQUEST]
-            self.pace.wait(len(some))
-            self.store.batch_write(deletes=some)
+        actions = [(choose_action(item), item) for item in page.items]
+        removed = [get_key(item) for action, item in actions if action is DeletionAction.GOES]
+        live = [item for action, item in actions if action is DeletionAction.FENCED]
+        tombstones = len(actions) - len(removed) - len(live)
+        if removed or live:
+            self.before_removal()
+        for begin in range(0, len(removed), WRITES_PER_REQUEST):
+            keys = removed[begin : begin + WRITES_PER_REQUEST]
+            self.pace.wait(len(keys))
+            self.store.batch_write(deletes=keys)
         if not self.fences:
-            return RemovalCounts(len(going), 0, tombstones, len(live))
+            return RemovalCounts(len(removed), 0, tombstones, len(live))
         for item in live:
             self.pace.wait(1)
             self._write_tombstones(item)
-        return RemovalCounts(len(going), len(live), tombstones, 0)
+        return RemovalCounts(len(removed), len(live), tombstones, 0)
 
     def _write_tombstones(self, item: Image) -> None:
         write = build_tombstone(item, self.now())

@@ -42,7 +42,7 @@ class TenantTable(JobTable, Protocol):
 class DeletionMachine(Protocol):
     """The state machine that runs jobs."""
 
-    def start(self, name: str, given: Mapping[str, Any]) -> None:
+    def start(self, name: str, machine_input: Mapping[str, Any]) -> None:
         """Start one execution under a name."""
 
 

@@ -51,17 +51,17 @@ def build_tombstone(item: Image, now: dt.datetime) -> Put:
 
     A tally keeps its revision, raised by one, so a rollup that read it before cannot overwrite it.
     """
-    made = {
+    tombstone = {
         **to_key_image(get_key(item)),
         "seq": {"S": FENCED},
         "ttl": attributes.to_value(int((now + TOMBSTONE_RETENTION).timestamp())),
     }
     fence = "seq" if _is_tombstone_attribute(item) == "~" else "rev"
     if fence == "rev":
-        made["rev"] = attributes.to_value((attributes.get_integer(item, "rev") or 0) + 1)
-    read: dict[str, AttributeValue] = {":read": item[fence]} if fence in item else {}
-    as_read = f"{fence} = :read" if read else f"attribute_not_exists({fence})"
-    return Put(made, as_read, values=read)
+        tombstone["rev"] = attributes.to_value((attributes.get_integer(item, "rev") or 0) + 1)
+    values: dict[str, AttributeValue] = {":read": item[fence]} if fence in item else {}
+    condition = f"{fence} = :read" if values else f"attribute_not_exists({fence})"
+    return Put(tombstone, condition, values=values)
 
 
 def _is_tombstone_attribute(item: Image) -> str:
