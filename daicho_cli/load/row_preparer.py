@@ -18,6 +18,7 @@ from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.plan import Ledger
 from daicho.query.key_resolver import KeyResolver
 from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table
 from daicho.write.planner import ItemPlanner
 from daicho_cli.load.checkpoint import LoadProgress
@@ -115,7 +116,7 @@ class _CachingKeyResolver(KeyResolver):
     def __init__(
         self, table: Table, ledger: Ledger, tenant: str, clock: Callable[[], dt.datetime]
     ) -> None:
-        super().__init__(table, ledger, tenant, clock)
+        super().__init__(table, ledger, tenant, clock, ItemCache(clock))
         self._cache: dict[tuple[FieldSpec | None, str], Image | None] = {}
 
     def find_referenced(self, spec: FieldSpec, value: AttributeValue) -> Image | None:

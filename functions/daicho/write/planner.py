@@ -224,7 +224,7 @@ class ItemPlanner:
         image = base_item.build_base_item(self.tenant, generation, fields, created)
         validation.check_image(plan, image)
         key = get_key(image)
-        if any(spec.role == "object" for spec in entity.fields_.values()):
+        if entity.object_fields_:
             check_object_keys(entity, key, plan.key.fields[-1])
         return PlannedWrite(entity, plan, key, image, predecessor or {})
 
