@@ -67,7 +67,7 @@ class Declared:
 
     def image(self, entity: str, values: Mapping[str, Any], generation: int) -> Image:
         """A base item as the library stores it."""
-        return sample_ledger.image(entity, values, gen=generation, ledger=self.newest)
+        return sample_ledger.build_image(entity, values, gen=generation, ledger=self.newest)
 
     def plan_of(self, item: Image) -> EntityPlan:
         """The plan of an image's generation."""

@@ -16,7 +16,7 @@ from tests.delivery.oracle.verdict import differences
 from tests.delivery.oracle.world import World
 from tests.delivery.schedules.choices import Choices
 from tests.delivery.site import Site
-from tests.support.sample_ledger import image
+from tests.support.sample_ledger import build_image
 
 RETRIES = 3
 MANY = 1000
@@ -37,7 +37,7 @@ def site_with(killers: set[int], count: int) -> tuple[Site, World]:
         values = {"customer": "c", "id": f"{place:03}", "rank": 1, "status": "open"}
         if place in killers:
             values[MARK] = f"{KILLER}:{place}"
-        item = image("Order", values)
+        item = build_image("Order", values)
         site.table.commit(item_key.get_key(item), item)
     return site, world
 

@@ -16,7 +16,7 @@ from daicho_cli.archive.duckdb_engine import open_engine
 from daicho_cli.archive.sql import render_literal
 from infra.archive_sql import QUERIES
 from tests.infra.synthesis import Synthesis, synthesise
-from tests.support.memory_archive import DAY, MIDNIGHT, Kept, batch, seq
+from tests.support.memory_archive import DAY, MIDNIGHT, Kept, build_expired_batch, render_seq
 
 ROW = {"tenant": str, "gen": int, "deleted_at": str, "seq": str, "raw": bool, "item": dict}
 HIVE = {str: "string", int: "int", bool: "boolean", dict: "string"}
@@ -116,7 +116,7 @@ def test_every_day_is_projected_up_to_tomorrow(any_stage: Synthesis) -> None:
 
 
 def test_a_day_is_selected_as_the_projection_writes_it() -> None:
-    (record,) = batch(1).records
+    (record,) = build_expired_batch(1).records
     chain = Chain.from_key(record)
     since = dt.datetime.combine(chain.day, dt.time(), dt.UTC)
     assert chain.day in Selection(since=since).days
@@ -187,9 +187,9 @@ def test_saved_queries_answer() -> None:
         (last, "Download", "t", 1, 1),
     ]
     found = ask("TenantsRows", kept, "Download", first, first, "t")
-    assert [row[1] for row in found] == [seq(1), seq(2)]
+    assert [row[1] for row in found] == [render_seq(1), render_seq(2)]
     (row,) = ask("HistoryOfAKey", kept, "Download", first, last, key.pk, key.sk)
-    assert row[1] == seq(2)
+    assert row[1] == render_seq(2)
     assert ask("HistoryOfAKey", kept, "Download", last, last, key.pk, key.sk) == []
 
 

@@ -14,7 +14,7 @@ CONSUMERS = ("project", "archive")
 BY_TTL = {"type": ["Service"], "principalId": ["dynamodb.amazonaws.com"]}
 
 
-def image(which: str, types: list[str], **more: Any) -> dict[str, Any]:
+def build_stream_image(which: str, types: list[str], **more: Any) -> dict[str, Any]:
     return {"dynamodb": {which: {"type": {"S": types}, **more}}}
 
 
@@ -78,7 +78,10 @@ def test_only_the_emulated_stream_is_told_so(any_stage: Synthesis) -> None:
 
 def test_the_projector_wakes_for_what_derives_in_any_generation(any_stage: Synthesis) -> None:
     types = ["Download", "Reading", "Song"]
-    assert any_stage.filters("project") == [image("NewImage", types), image("OldImage", types)]
+    assert any_stage.filters("project") == [
+        build_stream_image("NewImage", types),
+        build_stream_image("OldImage", types),
+    ]
 
 
 def test_the_archive_wakes_for_the_ttl_deletions_of_what_it_keeps(on_aws: Synthesis) -> None:
@@ -86,7 +89,7 @@ def test_the_archive_wakes_for_the_ttl_deletions_of_what_it_keeps(on_aws: Synthe
         {
             "eventName": ["REMOVE"],
             "userIdentity": BY_TTL,
-            **image("OldImage", ["Message", "Reading"]),
+            **build_stream_image("OldImage", ["Message", "Reading"]),
         }
     ]
 
@@ -94,7 +97,10 @@ def test_the_archive_wakes_for_the_ttl_deletions_of_what_it_keeps(on_aws: Synthe
 def test_the_local_archive_wakes_for_marked_deletions(local: Synthesis) -> None:
     mark = {"N": [{"exists": True}]}
     assert local.filters("archive") == [
-        {"eventName": ["REMOVE"], **image("OldImage", ["Message", "Reading"], _ttl_expired=mark)}
+        {
+            "eventName": ["REMOVE"],
+            **build_stream_image("OldImage", ["Message", "Reading"], _ttl_expired=mark),
+        }
     ]
 
 
@@ -102,7 +108,10 @@ def test_a_new_entity_changes_filters_and_nothing_else(dev: Synthesis, tmp_path:
     added = Ledger({**LEDGER.entities, "Vote": (entity("Vote", aggregates=(COUNT,)),)})
     after = synthesise("dev", tmp_path, ledger=added)
     types = ["Download", "Reading", "Song", "Vote"]
-    assert after.filters("project") == [image("NewImage", types), image("OldImage", types)]
+    assert after.filters("project") == [
+        build_stream_image("NewImage", types),
+        build_stream_image("OldImage", types),
+    ]
 
     assert _but_for_filters(after) == _but_for_filters(dev)
 
@@ -117,7 +126,10 @@ def _but_for_filters(stage: Synthesis) -> dict[str, Any]:
 def test_a_plan_that_declares_nothing_still_gives_valid_mappings(tmp_path: Path) -> None:
     empty = synthesise("local", tmp_path, ledger=Ledger({}))
     # Lambda takes no empty list; no entity has an empty name.
-    assert empty.filters("project") == [image("NewImage", [""]), image("OldImage", [""])]
+    assert empty.filters("project") == [
+        build_stream_image("NewImage", [""]),
+        build_stream_image("OldImage", [""]),
+    ]
     (pattern,) = empty.filters("archive")
     assert pattern["dynamodb"]["OldImage"]["type"] == {"S": [""]}
 
@@ -136,7 +148,7 @@ def test_the_committed_plan_synthesises(tmp_path: Path) -> None:
     ledger = Ledger.load()
     stage = synthesise("local", tmp_path, ledger=ledger)
     expected = list(ledger.derived_types) or [""]
-    assert stage.filters("project")[0] == image("NewImage", expected)
+    assert stage.filters("project")[0] == build_stream_image("NewImage", expected)
 
 
 def test_the_fixture_would_notice_a_forgotten_generation() -> None:

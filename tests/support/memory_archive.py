@@ -17,8 +17,8 @@ from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.stream.records import Batch, render_sequence
 from tests.delivery.aws.memory import MemoryBucket, MemoryTable
-from tests.support.sample_ledger import LEDGER, image
-from tests.support.stream_events import LABEL, raw_record
+from tests.support.sample_ledger import LEDGER, build_image
+from tests.support.stream_events import LABEL, build_raw_record
 
 DAY = 86400
 MIDNIGHT = 1795219200  # 2026-11-21
@@ -29,32 +29,34 @@ PATIENCE = RetryBudget(lambda: 300.0, reserve=20, sleep=lambda _: None)
 HOME = "entity=Download/dt=2026-11-21/s_"
 
 
-def download(number: int, tenant: str = "t", **more: Any) -> Image:
+def build_download(number: int, tenant: str = "t", **more: Any) -> Image:
     values = {"song": "1", "id": str(number), "at": "2026-11-01T00:00:00.000000Z", "ttl": MIDNIGHT}
-    return image("Download", {**values, **more}, tenant=tenant)
+    return build_image("Download", {**values, **more}, tenant=tenant)
 
 
-def batch(*numbers: int, at: int = MIDNIGHT, shard: str = "s", **changed: Any) -> Batch:
+def build_expired_batch(
+    *numbers: int, at: int = MIDNIGHT, shard: str = "s", **changed: Any
+) -> Batch:
     """Removals by TTL. ``changed``: attributes of the images; ``tenant``: whose they are."""
     tenant = changed.pop("tenant", "t")
     records = []
     for number in numbers:
-        old = {**download(number, tenant), **changed}
-        records.append({**raw_record(number, (old, None), at), "userIdentity": TTL})
+        old = {**build_download(number, tenant), **changed}
+        records.append({**build_raw_record(number, (old, None), at), "userIdentity": TTL})
     return Batch.parse({"shardId": shard, "Records": records})
 
 
-def seq(number: int) -> str:
+def render_seq(number: int) -> str:
     return render_sequence(LABEL, str(number))
 
 
-def name_after(number: int) -> str:
+def render_link_name(number: int) -> str:
     """The name of the link that follows a number; 0 is the start."""
-    return f"{HOME}{seq(number).replace('#', '_') if number else '0'}.json.gz"
+    return f"{HOME}{render_seq(number).replace('#', '_') if number else '0'}.json.gz"
 
 
-def side_name(number: int) -> str:
-    return f"{HOME}side-{seq(number).replace('#', '_')}.json.gz"
+def render_side_name(number: int) -> str:
+    return f"{HOME}side-{render_seq(number).replace('#', '_')}.json.gz"
 
 
 @dataclass
@@ -77,13 +79,13 @@ class Kept:
         return ArchiveReader(self.bucket)
 
     def append(self, *numbers: int, **more: Any) -> None:
-        given = batch(*numbers, **more)
+        given = build_expired_batch(*numbers, **more)
         archiver = Archiver(self.table, self.bucket, LEDGER, now=lambda: self.now)
         assert archiver.archive(given, PATIENCE) is None
 
     def rejoin(self, *numbers: int, **more: Any) -> RearchiveResult:
         rejoiner = Rearchiver(self.table, self.bucket, LEDGER, now=lambda: self.now)
-        return rejoiner.rearchive(batch(*numbers, **more), PATIENCE)
+        return rejoiner.rearchive(build_expired_batch(*numbers, **more), PATIENCE)
 
     def verify(self, days: int = 1) -> VerifyReport:
         span = DayRange(TODAY, TODAY + dt.timedelta(days=days - 1))

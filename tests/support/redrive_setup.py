@@ -28,8 +28,8 @@ from tests.delivery.aws.dynamo import Dynamo
 from tests.delivery.aws.objects import Objects
 from tests.delivery.aws.on_failure import EXHAUSTED, GivenUp, object_of
 from tests.support.consistency import differences
-from tests.support.sample_ledger import LEDGER, image, tally
-from tests.support.stream_events import ARN, LABEL, raw_record
+from tests.support.sample_ledger import LEDGER, build_image, build_tally_key
+from tests.support.stream_events import ARN, LABEL, build_raw_record
 
 BEGAN = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
 SHARD = "shardId-1"
@@ -101,7 +101,7 @@ class House:
 
     def _record(self, old: Image | None, new: Image | None) -> None:
         number = len(self.records) + 98  # crosses a length on the way
-        self.records.append(raw_record(number, (old, new), self.now.timestamp()))
+        self.records.append(build_raw_record(number, (old, new), self.now.timestamp()))
 
     # --- Functions ---------------------------------------------------------------------------
 
@@ -206,29 +206,29 @@ def break_code(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changes, "compute_record", compute_one)
 
 
-def song(identity: int, name: str, artist: str = "x", seconds: int = 1) -> Image:
+def build_song_with_artist(identity: int, name: str, artist: str = "x", seconds: int = 1) -> Image:
     values = {"id": str(identity), "name": name, "artist": artist, "seconds": seconds}
-    return image("Song", values, gen=2)
+    return build_image("Song", values, gen=2)
 
 
-def number(place: int) -> str:
+def render_number(place: int) -> str:
     return render_sequence(LABEL, str(place + 98))
 
 
-COUNT, LENGTH = tally("Song", "count", 1), tally("Song", "length", 2, "x")
+COUNT, LENGTH = build_tally_key("Song", "count", 1), build_tally_key("Song", "length", 2, "x")
 COUNT_SLOT = build_slot_key(COUNT, SHARD)
 
 
-def a_day(house: House) -> None:
+def write_a_day(house: House) -> None:
     """Songs that come, change, move and go; three records of them are poison."""
-    house.put(song(1, "ab"))
-    house.put(song(2, "bc", "y"))
-    house.put(song(1, "ac"))  # 2: poison; the posting of "a" is alike in it
-    house.put(song(3, "cd"))  # 3: poison, and goes again later
-    house.put(song(2, "bd", "x", 7))
-    house.delete(song(3, "cd"))
-    house.put(song(1, "ad", "y", 5))  # 6: poison, moves between groups
-    house.put(song(4, "ab"))
+    house.put(build_song_with_artist(1, "ab"))
+    house.put(build_song_with_artist(2, "bc", "y"))
+    house.put(build_song_with_artist(1, "ac"))  # 2: poison; the posting of "a" is alike in it
+    house.put(build_song_with_artist(3, "cd"))  # 3: poison, and goes again later
+    house.put(build_song_with_artist(2, "bd", "x", 7))
+    house.delete(build_song_with_artist(3, "cd"))
+    house.put(build_song_with_artist(1, "ad", "y", 5))  # 6: poison, moves between groups
+    house.put(build_song_with_artist(4, "ab"))
     house.broken = {2, 3, 6}
 
 

@@ -96,7 +96,7 @@ def with_chart(*charts: AggregatePlan) -> Ledger:
     return Ledger({**LEDGER.entities, "Download": generations})
 
 
-def image(
+def build_image(
     entity: str,
     values: Mapping[str, Any],
     *,
@@ -113,6 +113,6 @@ def image(
     return {"PK": {"S": key.pk}, "SK": {"S": key.sk}, **content}
 
 
-def tally(entity: str, aggregate: str, since: int, *parts: str, tenant: str = "t") -> str:
+def build_tally_key(entity: str, aggregate: str, since: int, *parts: str, tenant: str = "t") -> str:
     """The partition key of a tally."""
     return keys.render(tenant, f"+{entity}.{aggregate}", str(since), *parts)

@@ -33,7 +33,7 @@ TICKET = EntityPlan(
 CREATED = "2026-11-21T01:05:40.123456Z"
 
 
-def image(plan: EntityPlan = TICKET, **values: Any) -> dict[str, Any]:
+def build_ticket_image(plan: EntityPlan = TICKET, **values: Any) -> dict[str, Any]:
     """The image of a ticket with these values."""
     found = attributes.to_image({"id": "1", "created_at": CREATED, **values})
     key = item_keys.build_base_key("acme", plan, found)

@@ -16,7 +16,7 @@ Change = tuple[Image | None, Image | None]
 """An item's image before and after a change; None where there is no item."""
 
 
-def raw_record(number: int, change: Change, at: float = WRITTEN_AT) -> dict[str, Any]:
+def build_raw_record(number: int, change: Change, at: float = WRITTEN_AT) -> dict[str, Any]:
     """The record of a change, as the stream delivers it."""
     old, new = change
     key = get_key(new or old or {})
@@ -33,12 +33,12 @@ def raw_record(number: int, change: Change, at: float = WRITTEN_AT) -> dict[str,
     }
 
 
-def event(*changes: Change, first: int = 1) -> dict[str, Any]:
+def build_event(*changes: Change, first: int = 1) -> dict[str, Any]:
     """The event of these changes, numbered from ``first`` on."""
-    records = [raw_record(number, change) for number, change in enumerate(changes, first)]
+    records = [build_raw_record(number, change) for number, change in enumerate(changes, first)]
     return {"shardId": "s", "Records": records}
 
 
-def batch(*changes: Change, first: int = 1) -> Batch:
+def build_batch(*changes: Change, first: int = 1) -> Batch:
     """The batch of these changes."""
-    return Batch.parse(event(*changes, first=first))
+    return Batch.parse(build_event(*changes, first=first))

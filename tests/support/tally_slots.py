@@ -11,10 +11,10 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import apply_update
 from daicho.tally import reader, slots
 from tests.delivery.aws.memory import MemoryTable
-from tests.support.sample_ledger import tally
+from tests.support.sample_ledger import build_tally_key
 
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
-COUNT = tally("Song", "count", 1)
+COUNT = build_tally_key("Song", "count", 1)
 AMPLE = RetryBudget(lambda: 60.0, reserve=1)
 
 

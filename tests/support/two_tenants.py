@@ -29,7 +29,7 @@ from handlers import api, jobs, project, rollup
 from handlers.wiring.dependencies import Dependencies
 from tests.support.api_client import Client
 from tests.support.derived_state import items_of
-from tests.support.sample_ledger import image
+from tests.support.sample_ledger import build_image
 from tests.support.stream_pump import SHARD, Consumer, Context, Pump, environment
 
 LEDGER = Ledger.load()
@@ -204,7 +204,7 @@ def _base_item(tenant: str, entity: str, number: int, chance: random.Random) -> 
         for name in sorted(current.plan.fields)
     }
     values["version"] = 1
-    return image(entity, values, gen=current.number, tenant=tenant, ledger=LEDGER)
+    return build_image(entity, values, gen=current.number, tenant=tenant, ledger=LEDGER)
 
 
 def _value(plan: EntityPlan, name: str, unique: str, chance: random.Random) -> Any:
@@ -280,7 +280,7 @@ def lay_down(deployment: Deployment, tenants: Sequence[str]) -> None:
 
 
 def _record(tenant: str, number: int) -> dict[str, Any]:
-    item = image("Song", {"id": "poison", "title": 1}, tenant=tenant, ledger=LEDGER)
+    item = build_image("Song", {"id": "poison", "title": 1}, tenant=tenant, ledger=LEDGER)
     return {
         "eventName": "INSERT",
         "eventSourceARN": "arn:aws:dynamodb:r:1:table/t/stream/label",

@@ -27,7 +27,7 @@ from tests.delivery.declared import BY_HAND, Declared
 from tests.delivery.oracle.verdict import snapshot
 from tests.delivery.schedules.choices import Choices, scale_of
 from tests.delivery.site import TABLE, Site
-from tests.support.sample_ledger import image, tally
+from tests.support.sample_ledger import build_image, build_tally_key
 
 SHARDS = ("shardId-a", "shardId-b")
 IDLE = dt.timedelta(hours=73)
@@ -40,8 +40,8 @@ HABITS = {
     "correct": 1,
     "quiet": 2,
 }
-ALIVE = tally("Download", "alive", 1, "1")
-CHART = tally("Download", "chart", 1, "2026-11", "1")
+ALIVE = build_tally_key("Download", "alive", 1, "1")
+CHART = build_tally_key("Download", "chart", 1, "2026-11", "1")
 """Both count every download; of an expired one the first lets go and the second keeps it."""
 
 
@@ -117,7 +117,7 @@ class Tallies:
         expired = bool(self._alive) and self.choices.chance(0.3)
         id = self._alive.pop(0) if expired else self._number
         at = "2026-11-01T00:00:00.000000Z"
-        whole = image("Download", {"song": "1", "id": str(id), "at": at, "ttl": 1})
+        whole = build_image("Download", {"song": "1", "id": str(id), "at": at, "ttl": 1})
         change: dict[str, Any] = {
             "ApproximateCreationDateTime": self.site.clock.now().timestamp(),
             "Keys": {"PK": whole["PK"], "SK": whole["SK"]},

@@ -12,7 +12,7 @@ from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
 from daicho.tally.reader import read_live_amount
 from tests.delivery.aws.memory import MemoryBucket
-from tests.support.sample_ledger import LEDGER, image, tally
+from tests.support.sample_ledger import LEDGER, build_image, build_tally_key
 
 ATTEMPT_A, ATTEMPT_B = (101, 102), (101, 102, 103)
 SCHEDULE = (ATTEMPT_A, ATTEMPT_B, ATTEMPT_A)
@@ -73,7 +73,7 @@ def test_daicho_counts_what_lies_behind(dynamodb: DynamoDBClient, table_name: st
         assert projector.project(batch(numbers), RetryBudget.for_seconds(3_600)) is None
 
     def read() -> int:
-        return read_live_amount(table, tally("Download", "alive", 1, "heroes")).items
+        return read_live_amount(table, build_tally_key("Download", "alive", 1, "heroes")).items
 
     assert counts(write, read) == [2, 3, 3]
 
@@ -83,7 +83,7 @@ def batch(numbers: Sequence[int]) -> Batch:
     records = []
     for number in numbers:
         at = {"song": "heroes", "id": str(number), "at": "2026-11-21T00:00:00Z"}
-        download = image("Download", at)
+        download = build_image("Download", at)
         change = {
             "Keys": {name: download[name] for name in ("PK", "SK")},
             "NewImage": download,

@@ -19,7 +19,7 @@ from daicho.storage.table import Table
 from handlers import audit
 from handlers.wiring.dependencies import Dependencies
 from handlers.wiring.invocation import Handler
-from tests.support.memory_archive import PATIENCE, batch
+from tests.support.memory_archive import PATIENCE, build_expired_batch
 from tests.support.sample_ledger import LEDGER
 from tests.support.stream_pump import Context, environment
 
@@ -44,7 +44,7 @@ class Audited:
 
     def archive(self, *numbers: int) -> None:
         archiver = Archiver(self.table, self.bucket, LEDGER, now=lambda: self.now)
-        given = batch(*numbers, at=int(self.now.timestamp()))
+        given = build_expired_batch(*numbers, at=int(self.now.timestamp()))
         assert archiver.archive(given, PATIENCE) is None
 
     def run(self, **event: Any) -> dict[str, Any]:

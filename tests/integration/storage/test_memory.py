@@ -20,9 +20,9 @@ from daicho.stream import claims
 from daicho.stream.claims import Claim
 from daicho.tally import slots
 from tests.delivery.aws.dynamo import Dynamo
-from tests.support.sample_ledger import tally
+from tests.support.sample_ledger import build_tally_key
 
-TALLY = tally("Song", "count", 1)
+TALLY = build_tally_key("Song", "count", 1)
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
 AMOUNTS = ("0", "-1", "2.5", "1e20")
 SHARD = "shardId-1"

@@ -23,7 +23,7 @@ from daicho.storage.table import Table
 from daicho.tally import reader
 from handlers import archive, project, rollup
 from handlers.wiring.stream_consumer import NotDoneError
-from tests.support.sample_ledger import LEDGER, OLD_LEDGER, tally
+from tests.support.sample_ledger import LEDGER, OLD_LEDGER, build_tally_key
 
 TESTS = Path(__file__).parents[2]
 BUCKET = "archive"
@@ -78,11 +78,11 @@ def test_the_projector_derives_and_counts(environ: Mapping[str, str], table: Tab
     created = "2026-11-21T01:05:40.123456Z"
     assert postings(table, "as") == postings(table, "") == [f"{created}#1"]
     assert postings(table, "aj") == []
-    live = reader.read_live_amount(table, tally("Song", "count", 1, tenant="acme"))
+    live = reader.read_live_amount(table, build_tally_key("Song", "count", 1, tenant="acme"))
     assert live == Amount(0)
-    assert reader.read_live_amount(table, tally("Song", "length", 2, "x", tenant="acme")) == Amount(
-        0
-    )
+    assert reader.read_live_amount(
+        table, build_tally_key("Song", "length", 2, "x", tenant="acme")
+    ) == Amount(0)
 
 
 def test_the_rollup_brings_totals_up(
@@ -91,7 +91,7 @@ def test_the_rollup_brings_totals_up(
     given = event("stream")
     del given["Records"][2]
     project.build(environ, LEDGER)(given, Context())
-    count = tally("Song", "count", 1, tenant="acme")
+    count = build_tally_key("Song", "count", 1, tenant="acme")
     assert reader.read_rolled_up_amount(table, count) == Amount()
     capsys.readouterr()
     report = rollup.build(environ, LEDGER)({}, Context())

@@ -25,10 +25,10 @@ from tests.support.redrive_setup import (
     Killed,
     Turned,
     Turns,
-    a_day,
     break_code,
-    number,
-    song,
+    build_song_with_artist,
+    render_number,
+    write_a_day,
 )
 from tests.support.sample_ledger import LEDGER
 from tests.support.stream_pump import Context, environment
@@ -113,13 +113,17 @@ def deployed(
 
 
 def test_poison_is_set_aside_in_the_invocation_that_meets_it(deployed: Deployed) -> None:
-    a_day(deployed.house)
+    write_a_day(deployed.house)
     deployed.write()
     deployed.project()
     deployed.project()
-    assert [claim.seq for claim in deployed.shard().open_claims] == [number(n) for n in (2, 3, 6)]
+    assert [claim.seq for claim in deployed.shard().open_claims] == [
+        render_number(n) for n in (2, 3, 6)
+    ]
     assert deployed.shard().open == 3
-    assert deployed.objects() == [claims.render_payload_name(SHARD, number(n)) for n in (2, 3, 6)]
+    assert deployed.objects() == [
+        claims.render_payload_name(SHARD, render_number(n)) for n in (2, 3, 6)
+    ]
     table = Table(deployed._dynamodb, deployed.name)
     (page,) = table.query_pages(Query(claims.QUARANTINE, index="GSI2"))
     assert [item["GSI2SK"]["S"] for item in page.items] == [SHARD]
@@ -128,7 +132,7 @@ def test_poison_is_set_aside_in_the_invocation_that_meets_it(deployed: Deployed)
 def test_redrive_makes_everything_equal_to_a_recomputation(
     deployed: Deployed, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    a_day(deployed.house)
+    write_a_day(deployed.house)
     deployed.write()
     deployed.project()
     listed = deployed.redrive(action="list")
@@ -145,7 +149,7 @@ def test_redrive_makes_everything_equal_to_a_recomputation(
 
 
 def test_what_lambda_gave_up_is_applied_and_moved_away(deployed: Deployed) -> None:
-    a_day(deployed.house)
+    write_a_day(deployed.house)
     deployed.house.broken.clear()
     deployed.write()
     deployed.project(0, 2)
@@ -163,7 +167,7 @@ def test_the_emulated_stream_has_one_shard_that_events_do_not_name(
 ) -> None:
     deployed = Deployed(dynamodb, table_name, objects, STAGE="local", EMULATED_STREAM="true")
     break_code(deployed.house, monkeypatch)
-    a_day(deployed.house)
+    write_a_day(deployed.house)
     deployed.write()
     deployed.project()
     assert len(deployed.shard("single").open_claims) == 3
@@ -187,9 +191,9 @@ def test_killed_at_each_operation_and_run_again_it_is_the_same(
         deployed = Deployed(dynamodb, table_name, objects)
         break_code(deployed.house, monkeypatch)
         _empty(deployed)
-        deployed.house.put(song(1, "ab"))
-        deployed.house.put(song(1, "b", "y"))
-        deployed.house.put(song(2, "b"))
+        deployed.house.put(build_song_with_artist(1, "ab"))
+        deployed.house.put(build_song_with_artist(1, "b", "y"))
+        deployed.house.put(build_song_with_artist(2, "b"))
         deployed.house.broken = {1}
         deployed.write()
         deployed.project(0, 2)

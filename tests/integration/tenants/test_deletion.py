@@ -22,7 +22,7 @@ from daicho.tenants.jobs import Job, Jobs, OvertakenError
 from daicho.tenants.lifecycle import CLOSED_CACHE_S
 from daicho.tenants.tombstones import DeletionAction, choose_action
 from tests.support.api_client import Client
-from tests.support.sample_ledger import image
+from tests.support.sample_ledger import build_image
 from tests.support.stream_pump import SHARD
 from tests.support.two_tenants import (
     FAILURES,
@@ -94,7 +94,7 @@ def zombie(deployment: Deployment, number: int) -> None:
     """A request that was let in before the tenant was closed writes now."""
     values = {"id": f"late{number}", "title": "t", "artist": "a", "released": 1, "version": 1}
     gen = LEDGER.current_generation("Song").number
-    deployment.table.put(image("Song", values, gen=gen, tenant=LEAVES, ledger=LEDGER))
+    deployment.table.put(build_image("Song", values, gen=gen, tenant=LEAVES, ledger=LEDGER))
 
 
 def check_deleted(deployment: Deployment, before: Any, job: Any) -> None:

@@ -14,7 +14,13 @@ from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.stream.records import Batch, render_sequence
 from tests.delivery.aws.memory import MemoryBucket, MemoryTable
-from tests.support.memory_archive import DAY, MIDNIGHT, PATIENCE, batch, download
+from tests.support.memory_archive import (
+    DAY,
+    MIDNIGHT,
+    PATIENCE,
+    build_download,
+    build_expired_batch,
+)
 from tests.support.sample_ledger import LEDGER
 from tests.support.stream_events import LABEL
 
@@ -23,7 +29,7 @@ def archive(table: Any, bucket: Any, given: Batch) -> str | None:
     return Archiver(table, bucket, LEDGER).archive(given, PATIENCE)
 
 
-def rows(bucket: MemoryBucket) -> list[Any]:
+def read_rows(bucket: MemoryBucket) -> list[Any]:
     return [
         json.loads(line)
         for name in sorted(bucket.objects)
@@ -32,7 +38,7 @@ def rows(bucket: MemoryBucket) -> list[Any]:
 
 
 def numbers(bucket: MemoryBucket) -> list[int]:
-    return sorted(int(row["seq"].rsplit("#")[-1]) for row in rows(bucket))
+    return sorted(int(row["seq"].rsplit("#")[-1]) for row in read_rows(bucket))
 
 
 def test_a_row_holds_the_item_exactly() -> None:
@@ -41,8 +47,8 @@ def test_a_row_holds_the_item_exactly() -> None:
         "n": {"N": "0.12345678901234567890123456789012345678"},
         "b": {"B": "AAE="},
     }
-    assert archive(MemoryTable(), bucket, batch(7, **odd)) is None
-    (row,) = rows(bucket)
+    assert archive(MemoryTable(), bucket, build_expired_batch(7, **odd)) is None
+    (row,) = read_rows(bucket)
     assert row == {
         "tenant": "t",
         "entity": "Download",
@@ -50,15 +56,15 @@ def test_a_row_holds_the_item_exactly() -> None:
         "deleted_at": "2026-11-21T00:00:00.000000Z",
         "seq": render_sequence(LABEL, "7"),
         "raw": False,
-        "item": {**download(7), **odd},
+        "item": {**build_download(7), **odd},
     }
     assert list(bucket.objects) == ["entity=Download/dt=2026-11-21/s_0.json.gz"]
 
 
 def test_each_link_is_named_by_the_watermark_before_it() -> None:
     table, bucket = MemoryTable(), MemoryBucket()
-    archive(table, bucket, batch(1, 2))
-    archive(table, bucket, batch(3))
+    archive(table, bucket, build_expired_batch(1, 2))
+    archive(table, bucket, build_expired_batch(3))
     name = f"entity=Download/dt=2026-11-21/s_{LABEL}_{'2'.zfill(40)}.json.gz"
     assert list(bucket.objects)[1] == name
     assert bucket.objects[name][1]["last"] == render_sequence(LABEL, "3")
@@ -69,18 +75,18 @@ def test_each_link_is_named_by_the_watermark_before_it() -> None:
 @pytest.mark.parametrize("forgetful", [False, True])
 def test_whatever_comes_again_is_archived_once(again: tuple[int, ...], forgetful: bool) -> None:
     table, bucket = MemoryTable(), MemoryBucket()
-    archive(table, bucket, batch(1, 2))
+    archive(table, bucket, build_expired_batch(1, 2))
     if forgetful:
         table.items.clear()  # the link was written, its watermark was not
-    archive(table, bucket, batch(*again))
+    archive(table, bucket, build_expired_batch(*again))
     assert numbers(bucket) == sorted({1, 2, *again})
 
 
 def test_days_shards_and_entities_have_their_own_chains() -> None:
     table, bucket = MemoryTable(), MemoryBucket()
-    archive(table, bucket, batch(1))
-    archive(table, bucket, batch(2, at=MIDNIGHT + DAY))
-    archive(table, bucket, batch(3, shard="s1"))
+    archive(table, bucket, build_expired_batch(1))
+    archive(table, bucket, build_expired_batch(2, at=MIDNIGHT + DAY))
+    archive(table, bucket, build_expired_batch(3, shard="s1"))
     assert sorted(bucket.objects) == [
         "entity=Download/dt=2026-11-21/s1_0.json.gz",
         "entity=Download/dt=2026-11-21/s_0.json.gz",
@@ -91,8 +97,8 @@ def test_days_shards_and_entities_have_their_own_chains() -> None:
 @pytest.mark.parametrize("gen", [{"N": "9"}, {"S": "one"}, {"N": "x"}, {"NULL": True}])
 def test_what_no_plan_can_read_is_archived_all_the_same(gen: Image) -> None:
     bucket = MemoryBucket()
-    archive(MemoryTable(), bucket, batch(1, gen=gen))
-    (row,) = rows(bucket)
+    archive(MemoryTable(), bucket, build_expired_batch(1, gen=gen))
+    (row,) = read_rows(bucket)
     assert (row["item"]["gen"], row["raw"]) == (gen, True)
 
 
@@ -104,11 +110,11 @@ def test_what_could_not_be_archived_is_reported_lowest_first() -> None:
     times = iter([300.0] * 40 + [1.0] * 40)
     waning = RetryBudget(lambda: next(times), reserve=20, sleep=lambda _: None)
     archiver = Archiver(MemoryTable(), Gone(), LEDGER)
-    assert archiver.archive(batch(12, 9), waning) == "9"
+    assert archiver.archive(build_expired_batch(12, 9), waning) == "9"
 
 
 def test_something_else_under_a_link_s_name_is_an_error() -> None:
     bucket = MemoryBucket()
     bucket.create("entity=Download/dt=2026-11-21/s_0.json.gz", b"", {})
     with pytest.raises(BrokenChainError):
-        archive(MemoryTable(), bucket, batch(1))
+        archive(MemoryTable(), bucket, build_expired_batch(1))

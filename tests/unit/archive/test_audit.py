@@ -14,7 +14,7 @@ from daicho.archive.verification_report import VerifyFinding
 from daicho.errors import UnavailableError
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.protocols import FetchedObject
-from tests.support.memory_archive import DAY, MIDNIGHT, TODAY, Kept, name_after
+from tests.support.memory_archive import DAY, MIDNIGHT, TODAY, Kept, render_link_name
 
 NOON = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
 ENTITIES = ("Download", "Visit")
@@ -88,7 +88,7 @@ def test_there_is_one_round_a_day(audited: Audited) -> None:
 
 
 def test_a_mismatch_is_told_until_the_next_round(audited: Audited) -> None:
-    audited.kept.bucket.remove(name_after(2))
+    audited.kept.bucket.remove(render_link_name(2))
     first = audited.run()
     assert first.mismatches > 0
     assert {each.kind for each in first.report.findings} == {"removed"}
@@ -102,10 +102,10 @@ def test_a_mismatch_is_told_until_the_next_round(audited: Audited) -> None:
 
 def test_what_was_mended_is_seen_at_once_if_asked_for(audited: Audited) -> None:
     kept = audited.kept
-    body, metadata = kept.bucket.objects[name_after(2)]
-    kept.bucket.remove(name_after(2))
+    body, metadata = kept.bucket.objects[render_link_name(2)]
+    kept.bucket.remove(render_link_name(2))
     assert audited.run().mismatches > 0
-    assert kept.bucket.create(name_after(2), body, metadata)
+    assert kept.bucket.create(render_link_name(2), body, metadata)
     again = audited.run(again=True)
     assert (again.verified, again.mismatches, again.left) == (PARTITIONS, 0, 0)
 
@@ -140,7 +140,7 @@ def test_a_partition_is_begun_with_time_for_it(audited: Audited) -> None:
 
 
 def test_mismatches_of_all_runs_of_a_round_are_summed(audited: Audited) -> None:
-    audited.kept.bucket.remove(name_after(2))  # yesterday's
+    audited.kept.bucket.remove(render_link_name(2))  # yesterday's
     found = audited.run().mismatches
 
     def spend() -> None:
@@ -225,8 +225,8 @@ def test_where_nothing_is_archived_nothing_is_late() -> None:
 
 
 def test_what_nobody_declares_is_audited_too(audited: Audited) -> None:
-    body, metadata = audited.kept.bucket.objects[name_after(2)]
-    name = name_after(0).replace("Download", "Downlaod")
+    body, metadata = audited.kept.bucket.objects[render_link_name(2)]
+    name = render_link_name(0).replace("Download", "Downlaod")
     assert audited.kept.bucket.create(name, body, metadata)
     done = audited.run()
     assert done.verified == PARTITIONS + 3

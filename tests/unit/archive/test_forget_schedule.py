@@ -27,7 +27,7 @@ from daicho.errors import UnavailableError
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.protocols import FetchedObject, try_update
 from tests.delivery.aws.memory import MemoryBucket
-from tests.support.memory_archive import WEEK_LATER, Kept, name_after
+from tests.support.memory_archive import WEEK_LATER, Kept, render_link_name
 
 HOUR = dt.timedelta(hours=1)
 
@@ -165,7 +165,7 @@ def test_only_what_is_younger_than_a_clean_run_is_read(house: House) -> None:
     house.later(73)
     house.run()
     # Its own rewriting made them younger; what was not rewritten is not looked at.
-    assert name_after(2) not in house.read
+    assert render_link_name(2) not in house.read
     assert house.mark().again is None
 
 
@@ -188,7 +188,7 @@ def test_a_run_has_so_much_time_and_the_next_one_goes_on(house: House) -> None:
     assert house.kept.numbers() == [4]
     assert house.mark().again is None
     # Each object was looked at once, and once more with its older version.
-    links = {name_after(number) for number in range(5, 19)}
+    links = {render_link_name(number) for number in range(5, 19)}
     assert all(house.read.count(name) <= 3 for name in links)
 
 
@@ -244,7 +244,7 @@ def test_one_that_fails_holds_no_other_up_and_is_told(house: House) -> None:
     house.later(73)
 
     def refuse(name: str) -> None:
-        if name == name_after(0):
+        if name == render_link_name(0):
             raise UnavailableError("403")
 
     house.reading = refuse
@@ -271,17 +271,17 @@ def test_two_tenants_go_in_the_order_in_which_they_are_due(house: House) -> None
 
 def test_what_cannot_be_read_is_told_and_tried_each_day(house: House) -> None:
     house.forget()
-    body, _ = house.kept.bucket.objects[name_after(0)]
-    house.kept.bucket.spoil(name_after(0), b"?")
+    body, _ = house.kept.bucket.objects[render_link_name(0)]
+    house.kept.bucket.spoil(render_link_name(0), b"?")
     house.later(73)
     report = house.run()
-    assert list(report.broken) == [name_after(0)]
+    assert list(report.broken) == [render_link_name(0)]
     assert report.counted["ForgettingsFailed"] == 1
     assert house.mark().again == house.now + UNREADABLE_RETRY_INTERVAL
     assert house.mark().clean == house.began - REWRITE_GRACE  # as it was
-    house.kept.bucket.spoil(name_after(0), body)
+    house.kept.bucket.spoil(render_link_name(0), body)
     spoilt = max(
-        (each for each in house.kept.bucket.list_versions(name_after(0)) if not each.newest),
+        (each for each in house.kept.bucket.list_versions(render_link_name(0)) if not each.newest),
         key=lambda each: each.modified,
     )
     house.kept.bucket.remove_versions([spoilt])  # as it is after 30 days

@@ -11,7 +11,7 @@ import pytest
 from daicho.archive.forget_schedule import ForgetScheduler
 from daicho.archive.forgetter import ForgetReport, Forgetter
 from daicho.errors import UnavailableError
-from tests.support.memory_archive import Kept, name_after, side_name
+from tests.support.memory_archive import Kept, render_link_name, render_side_name
 
 HOURS_72 = dt.timedelta(hours=72)
 
@@ -73,24 +73,24 @@ def test_younger_objects_wait_for_their_time(kept: Kept) -> None:
 
 def test_versions_under_a_mark_of_deletion_go_too(kept: Kept) -> None:
     client: Any = kept.bucket._client
-    client.delete_object(Bucket="bucket", Key=name_after(0))
+    client.delete_object(Bucket="bucket", Key=render_link_name(0))
     assert forget(kept).versions == 3
-    assert name_after(0) not in kept.bucket.older
+    assert render_link_name(0) not in kept.bucket.older
 
 
 def test_what_cannot_be_read_is_named(kept: Kept) -> None:
-    kept.bucket.spoil(name_after(0), b"?")
+    kept.bucket.spoil(render_link_name(0), b"?")
     report = forget(kept)
-    assert list(report.broken) == [name_after(0)]
+    assert list(report.broken) == [render_link_name(0)]
     assert not report.complete
     # Its older version could be read, and held the tenant's rows.
     assert kept.bucket.older == {}
 
 
 def test_another_tenants_rows_stay_as_they_were(kept: Kept) -> None:
-    body, _ = kept.bucket.objects[name_after(2)]
+    body, _ = kept.bucket.objects[render_link_name(2)]
     forget(kept)
-    assert kept.bucket.objects[name_after(2)][0] == body
+    assert kept.bucket.objects[render_link_name(2)][0] == body
     assert forget(kept, "nobody").objects == 0
 
 
@@ -146,6 +146,6 @@ def test_stopped_anywhere_it_is_done_by_the_next_run() -> None:
             break
         assert kept.numbers() == [4]
         assert kept.bucket.older == {}
-        assert side_name(3) in kept.bucket.objects
+        assert render_side_name(3) in kept.bucket.objects
         assert kept.verify().is_sound
     assert stop > 8

@@ -17,8 +17,8 @@ from tests.support.memory_archive import (
     TODAY,
     WEEK_LATER,
     Kept,
-    download,
-    name_after,
+    build_download,
+    render_link_name,
 )
 
 TOMORROW = TODAY + dt.timedelta(days=1)
@@ -55,8 +55,8 @@ def at(days: float) -> dt.datetime:
         ({"entities": ("Never",)}, []),
         ({"tenant": "u"}, [3]),
         ({"tenant": "nobody"}, []),
-        ({"key": get_key(download(2))}, [2]),
-        ({"key": get_key(download(2)), "entities": ("Gone",)}, []),
+        ({"key": get_key(build_download(2))}, [2]),
+        ({"key": get_key(build_download(2)), "entities": ("Gone",)}, []),
         ({"since": at(1)}, [4, 5]),
         ({"until": at(1)}, [1, 2, 3]),
         ({"since": at(0.5), "until": at(1.5)}, [4]),
@@ -106,7 +106,7 @@ def test_objects_are_listed_by_entity_and_day(kept: Kept) -> None:
     assert list(kept.archive.list_entities()) == ["Download", "Gone"]
     assert [
         each.name for each in kept.archive.list_links("Download", DayRange.for_rows(TOMORROW))
-    ] == [name_after(0).replace("11-21", "11-22")]
+    ] == [render_link_name(0).replace("11-21", "11-22")]
     assert list(kept.archive.list_links("Download", DayRange(WEEK_LATER.date()))) == []
     kept.bucket.create("entity=Download/notes.txt", b"", {})
     assert len(list(kept.archive.list_links("Download"))) == 3
@@ -116,14 +116,14 @@ def test_objects_are_listed_by_entity_and_day(kept: Kept) -> None:
 
 
 def test_a_broken_object_is_named_and_passed_over(kept: Kept) -> None:
-    kept.bucket.spoil(name_after(0), b"not gzip at all")
+    kept.bucket.spoil(render_link_name(0), b"not gzip at all")
     broken: dict[str, str] = {}
     rows = kept.archive.read_rows(
         Selection(), lambda name, error: broken.update({name: str(error)})
     )
     assert [int(row.seq.rsplit("#")[-1]) for row in rows] == [3, 4, 5]
-    assert list(broken) == [name_after(0)]
-    assert "cannot be unpacked" in broken[name_after(0)]
+    assert list(broken) == [render_link_name(0)]
+    assert "cannot be unpacked" in broken[render_link_name(0)]
 
 
 def test_an_empty_archive_is_empty() -> None:

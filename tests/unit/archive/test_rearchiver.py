@@ -14,7 +14,12 @@ from daicho.archive.object_format import CorruptObjectError
 from daicho.archive.rearchiver import Rearchiver, RearchiveResult
 from daicho.errors import UnavailableError
 from daicho.runtime.retry import RetryBudget
-from tests.support.memory_archive import Kept, batch, name_after, side_name
+from tests.support.memory_archive import (
+    Kept,
+    build_expired_batch,
+    render_link_name,
+    render_side_name,
+)
 from tests.support.sample_ledger import LEDGER
 
 
@@ -22,7 +27,7 @@ def test_what_the_chain_has_not_passed_is_its_next_link() -> None:
     kept = Kept()
     kept.append(1)
     assert kept.rejoin(2, 3) == RearchiveResult(added=2)
-    assert name_after(1) in kept.bucket.objects
+    assert render_link_name(1) in kept.bucket.objects
     kept.append(4)
     assert kept.numbers() == [1, 2, 3, 4]
     assert kept.verify().is_sound
@@ -33,7 +38,7 @@ def test_what_the_chain_has_passed_without_it_gets_an_object_of_its_own() -> Non
     kept.append(1, 4)
     kept.append(6)
     assert kept.rejoin(2, 3) == RearchiveResult(added=2)
-    assert {side_name(2), side_name(3)} < kept.bucket.objects.keys()
+    assert {render_side_name(2), render_side_name(3)} < kept.bucket.objects.keys()
     assert kept.numbers() == [1, 2, 3, 4, 6]
     assert kept.verify().is_sound
 
@@ -70,10 +75,10 @@ def test_a_second_redrive_adds_nothing(
 def test_a_link_that_cannot_be_read_decides_nothing() -> None:
     kept = Kept()
     kept.append(1, 3)
-    kept.bucket.spoil(name_after(0), b"x")
+    kept.bucket.spoil(render_link_name(0), b"x")
     with pytest.raises(CorruptObjectError, match=r"s_0\.json\.gz"):
         kept.rejoin(2)
-    assert side_name(2) not in kept.bucket.objects
+    assert render_side_name(2) not in kept.bucket.objects
 
 
 def test_a_forgotten_tenants_record_stays_out() -> None:
@@ -107,7 +112,7 @@ def test_killed_anywhere_it_can_be_done_again() -> None:
         at_once = RetryBudget(lambda: 0.0)
         try:
             Rearchiver(Fragile(kept.table), Fragile(kept.bucket), LEDGER).rearchive(
-                batch(2, 3, 5), at_once
+                build_expired_batch(2, 3, 5), at_once
             )
         except UnavailableError:
             kept.rejoin(2, 3, 5)
@@ -121,7 +126,7 @@ def test_killed_anywhere_it_can_be_done_again() -> None:
 def test_rows_that_a_late_attempt_wrote_are_accounted_for_by_the_redrive() -> None:
     """1 and 2 are given up; 5 is counted, and before it is written the late attempt writes them."""
     kept = Kept()
-    late = batch(5)
+    late = build_expired_batch(5)
     appender = ChainWriter(kept.table, kept.bucket, LEDGER, lambda: kept.now)
     appender._announce_day(Chain.from_key(late.records[0]), late.records)
     kept.append(1, 2)

@@ -18,8 +18,16 @@ from daicho.storage import item_key
 from daicho.stream.changes import RESTORED_MARK, compute_record
 from daicho.stream.records import StreamRecord
 from daicho.tally import slots
-from tests.support.memory_archive import DAY, MIDNIGHT, Kept, batch, download, name_after, seq
-from tests.support.sample_ledger import LEDGER, OLD_LEDGER, tally
+from tests.support.memory_archive import (
+    DAY,
+    MIDNIGHT,
+    Kept,
+    build_download,
+    build_expired_batch,
+    render_link_name,
+    render_seq,
+)
+from tests.support.sample_ledger import LEDGER, OLD_LEDGER, build_tally_key
 
 LIVES = 3600
 
@@ -50,7 +58,7 @@ def items(kept: Kept) -> dict[str, Any]:
 
 
 def key(number: int, tenant: str = "t") -> item_key.ItemKey:
-    return item_key.get_key(download(number, tenant))
+    return item_key.get_key(build_download(number, tenant))
 
 
 def test_what_is_selected_comes_back_with_a_new_expiry(kept: Kept) -> None:
@@ -59,12 +67,12 @@ def test_what_is_selected_comes_back_with_a_new_expiry(kept: Kept) -> None:
     found = items(kept)
     assert sorted(found) == ["t1", "t2", "t4"]
     assert found["t1"] == {
-        **download(1),
+        **build_download(1),
         "version": {"N": "1"},
         "ttl": {"N": str(int(kept.now.timestamp()) + LIVES)},
         RESTORED_MARK: found["t1"][RESTORED_MARK],
     }
-    assert found["t1"][RESTORED_MARK]["M"]["seq"] == {"S": seq(1)}
+    assert found["t1"][RESTORED_MARK]["M"]["seq"] == {"S": render_seq(1)}
 
 
 @pytest.mark.parametrize(
@@ -82,7 +90,7 @@ def test_by_key_tenant_and_time(kept: Kept, asked: dict[str, Any], expected: lis
 
 
 def test_a_dry_run_says_what_would_be_and_writes_nothing(kept: Kept) -> None:
-    kept.table.items[key(1)] = download(1, ttl=int(kept.now.timestamp()) + 9)
+    kept.table.items[key(1)] = build_download(1, ttl=int(kept.now.timestamp()) + 9)
     before = dict(kept.table.items)
     report = restore(kept, dry_run=True)
     assert (report.restored, report.newer, report.finished) == (3, 1, True)
@@ -107,24 +115,30 @@ def test_what_was_changed_since_stays_as_it_is(kept: Kept) -> None:
 
 
 def test_nothing_is_written_over_a_newer_item_unless_told(kept: Kept) -> None:
-    live = download(1, ttl=int(kept.now.timestamp()) + 9, at="2026-12-01T00:00:00.000000Z")
+    live = build_download(1, ttl=int(kept.now.timestamp()) + 9, at="2026-12-01T00:00:00.000000Z")
     kept.table.items[key(1)] = live
     report = restore(kept)
     assert (report.restored, report.newer, report.complete) == (3, 1, False)
     assert kept.table.items[key(1)] == live
     report = restore(kept, over_newer=True)
     assert (report.restored, report.replaced, report.already) == (1, 1, 3)
-    assert kept.table.items[key(1)]["at"] == download(1)["at"]
+    assert kept.table.items[key(1)]["at"] == build_download(1)["at"]
 
 
 def test_an_expired_item_is_archived_before_anything_takes_its_place(kept: Kept) -> None:
-    kept.table.items[key(1)] = download(1, ttl=int(kept.now.timestamp()) - 9)
+    kept.table.items[key(1)] = build_download(1, ttl=int(kept.now.timestamp()) - 9)
     report = restore(kept, over_newer=True)
     assert (report.restored, report.waiting, report.complete) == (3, 1, False)
 
 
 def test_of_one_key_the_newest_row_comes_back(kept: Kept) -> None:
-    kept.append(5, id={"S": "1"}, PK=download(1)["PK"], SK=download(1)["SK"], note={"S": "later"})
+    kept.append(
+        5,
+        id={"S": "1"},
+        PK=build_download(1)["PK"],
+        SK=build_download(1)["SK"],
+        note={"S": "later"},
+    )
     report = restore(kept, tenant="t")
     assert (report.rows, report.items, report.restored) == (4, 3, 3)
     assert items(kept)["t1"]["note"] == {"S": "later"}
@@ -135,11 +149,15 @@ def test_what_no_item_can_be_made_of_is_named_and_the_rest_comes_back(kept: Kept
     kept.append(6, gen={"N": "7"})
     kept.append(7, type={"S": "Gone"})
     kept.append(8, song={"N": "1"})
-    kept.bucket.spoil(name_after(0).replace("11-21", "11-22"), b"?")
+    kept.bucket.spoil(render_link_name(0).replace("11-21", "11-22"), b"?")
     report = restore(kept)
     assert report.restored == 3
-    assert sorted(each["seq"] for each in report.unrestorable) == [seq(6), seq(7), seq(8)]
-    assert list(report.broken) == [name_after(0).replace("11-21", "11-22")]
+    assert sorted(each["seq"] for each in report.unrestorable) == [
+        render_seq(6),
+        render_seq(7),
+        render_seq(8),
+    ]
+    assert list(report.broken) == [render_link_name(0).replace("11-21", "11-22")]
     assert not report.complete
     assert report.to_json()["failed"] == 3
 
@@ -202,7 +220,7 @@ def test_the_generation_is_todays() -> None:
         "version": {"N": "4"},
     }
     row = ArchivedRow(
-        "t", "Song", 1, dt.datetime(2026, 11, 21, tzinfo=dt.UTC), seq(1), raw=False, item=old
+        "t", "Song", 1, dt.datetime(2026, 11, 21, tzinfo=dt.UTC), render_seq(1), raw=False, item=old
     )
     now = dt.datetime(2026, 11, 22, tzinfo=dt.UTC)
     found = build_restored_image(row, LEDGER, now)
@@ -219,7 +237,7 @@ def test_binary_values_are_bytes_again() -> None:
 
 
 def test_what_an_expired_item_went_on_counting_is_not_counted_twice() -> None:
-    (expired,) = batch(1).records
+    (expired,) = build_expired_batch(1).records
     row = ArchivedRow.from_record(expired, LEDGER)
     new = build_restored_image(row, LEDGER, dt.datetime(2026, 11, 28, tzinfo=dt.UTC))
 
@@ -228,7 +246,10 @@ def test_what_an_expired_item_went_on_counting_is_not_counted_twice() -> None:
         found = compute_record(StreamRecord(**changed), LEDGER).deltas
         return {key: amount.items for key, amount in found.items()}
 
-    chart, alive = tally("Download", "chart", 1, "2026-11", "1"), tally("Download", "alive", 1, "1")
+    chart, alive = (
+        build_tally_key("Download", "chart", 1, "2026-11", "1"),
+        build_tally_key("Download", "alive", 1, "1"),
+    )
     came = deltas(None, new)
     assert came == {
         slots.build_slot_key(chart, "s"): 1,
@@ -243,7 +264,7 @@ def test_what_an_expired_item_went_on_counting_is_not_counted_twice() -> None:
         slots.build_slot_key(alive, "s"): -1,
     }
     # Over a live item: that one is gone, and the restored one is no longer an expired one.
-    assert deltas(download(1), new) == {slots.build_kept_key(chart, "s"): -1}
+    assert deltas(build_download(1), new) == {slots.build_kept_key(chart, "s"): -1}
 
 
 def test_nothing_comes_back_of_a_tenant_that_is_closed(kept: Kept) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from daicho.archive.row_format import ArchivedRow, RowError
-from tests.support.memory_archive import batch, download
+from tests.support.memory_archive import build_download, build_expired_batch
 from tests.support.sample_ledger import LEDGER
 
 ODD: list[dict[str, Any]] = [
@@ -21,11 +21,11 @@ ODD: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("odd", ODD)
 def test_a_row_is_read_as_it_was_written(odd: dict[str, Any]) -> None:
-    (record,) = batch(1, **odd).records
+    (record,) = build_expired_batch(1, **odd).records
     row = ArchivedRow.from_record(record, LEDGER)
     assert row.line.count(b"\n") == 1
     assert ArchivedRow.parse(row.line) == row
-    assert ArchivedRow.parse(row.line).item == {**download(1), **odd}
+    assert ArchivedRow.parse(row.line).item == {**build_download(1), **odd}
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_row_is_read_as_it_was_written(odd: dict[str, Any]) -> None:
     ],
 )
 def test_what_the_model_cannot_read_is_flagged(changed: dict[str, Any], raw: bool) -> None:
-    (record,) = batch(1, **changed).records
+    (record,) = build_expired_batch(1, **changed).records
     assert ArchivedRow.from_record(record, LEDGER).raw is raw
 
 
@@ -80,7 +80,7 @@ EDITED: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("changed", EDITED, ids=str)
 def test_a_row_that_was_made_by_hand_is_none(changed: dict[str, Any]) -> None:
-    (record,) = batch(1).records
+    (record,) = build_expired_batch(1).records
     written = json.loads(ArchivedRow.from_record(record, LEDGER).line)
     assert ArchivedRow.parse(json.dumps(written)) == ArchivedRow.from_record(record, LEDGER)
     with pytest.raises(RowError):

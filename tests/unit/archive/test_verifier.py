@@ -20,9 +20,9 @@ from tests.support.memory_archive import (
     MIDNIGHT,
     TODAY,
     Kept,
-    name_after,
-    seq,
-    side_name,
+    render_link_name,
+    render_seq,
+    render_side_name,
 )
 
 
@@ -60,7 +60,7 @@ def test_repeats_are_counted_once(kept: Kept) -> None:
     ("removed", "kind"), [(0, "gap"), (2, "gap"), (5, "removed")], ids=["first", "middle", "last"]
 )
 def test_a_removed_link_is_found(kept: Kept, removed: int, kind: str) -> None:
-    kept.bucket.remove(name_after(removed))
+    kept.bucket.remove(render_link_name(removed))
     report = kept.verify()
     assert kind in {each.kind for each in report.findings}
     assert all(each.name.startswith(HOME) for each in report.findings)
@@ -73,36 +73,36 @@ def test_a_chain_of_which_everything_is_removed_is_found(kept: Kept) -> None:
 
 
 def test_a_removed_side_object_is_found(kept: Kept) -> None:
-    kept.bucket.remove(side_name(3))
+    kept.bucket.remove(render_side_name(3))
     (finding,) = kept.verify().findings
-    assert (finding.kind, finding.name) == ("removed", side_name(3))
+    assert (finding.kind, finding.name) == ("removed", render_side_name(3))
 
 
 @pytest.mark.parametrize(
     ("name", "kinds"),
     [
-        (name_after(1), {"doubled", "overlap"}),
-        (name_after(9), {"doubled", "gap", "misplaced"}),
-        (side_name(2), {"doubled"}),
+        (render_link_name(1), {"doubled", "overlap"}),
+        (render_link_name(9), {"doubled", "gap", "misplaced"}),
+        (render_side_name(2), {"doubled"}),
         (f"{HOME}copy.json.gz", {"foreign"}),
-        (f"{name_after(2)}.bak", {"foreign"}),
+        (f"{render_link_name(2)}.bak", {"foreign"}),
         (f"{HOME.removesuffix('s_')}写し.json.gz", {"foreign"}),
         (f"{HOME.removesuffix('s_')}~/x", {"foreign"}),
-        (name_after(0).replace("11-21", "11-22"), {"misplaced"}),
-        (name_after(0).replace("/s_", "/other_"), {"doubled"}),
+        (render_link_name(0).replace("11-21", "11-22"), {"misplaced"}),
+        (render_link_name(0).replace("/s_", "/other_"), {"doubled"}),
     ],
 )
 def test_a_duplicated_object_is_found(kept: Kept, name: str, kinds: set[str]) -> None:
-    body, metadata = kept.bucket.objects[name_after(2)]
+    body, metadata = kept.bucket.objects[render_link_name(2)]
     assert kept.bucket.create(name, body, metadata)
     assert kinds <= set(kept.kinds())
 
 
 def test_a_truncated_object_is_found_and_the_rest_goes_on(kept: Kept) -> None:
-    body, _ = kept.bucket.objects[name_after(2)]
-    kept.bucket.spoil(name_after(2), body[: len(body) // 2])
+    body, _ = kept.bucket.objects[render_link_name(2)]
+    kept.bucket.spoil(render_link_name(2), body[: len(body) // 2])
     (finding,) = kept.verify().findings
-    assert (finding.kind, finding.name) == ("corrupt", name_after(2))
+    assert (finding.kind, finding.name) == ("corrupt", render_link_name(2))
     assert kept.verify().counts.rows == 4
 
 
@@ -115,16 +115,16 @@ def edited(body: bytes) -> bytes:
 
 @pytest.mark.parametrize("metadata", [None, {}])
 def test_a_row_edited_by_hand_is_found(kept: Kept, metadata: dict[str, str] | None) -> None:
-    body, _ = kept.bucket.objects[name_after(2)]
-    kept.bucket.spoil(name_after(2), edited(body), metadata)
+    body, _ = kept.bucket.objects[render_link_name(2)]
+    kept.bucket.spoil(render_link_name(2), edited(body), metadata)
     (finding,) = kept.verify().findings
-    assert (finding.kind, finding.name) == ("corrupt", name_after(2))
+    assert (finding.kind, finding.name) == ("corrupt", render_link_name(2))
 
 
 def test_a_row_taken_out_is_found_even_if_the_metadata_agrees(kept: Kept) -> None:
-    first, _ = kept.archive.read(name_after(2)).rows
-    packed = pack_rows([first], seq(5))
-    kept.bucket.spoil(name_after(2), packed.body, packed.metadata)
+    first, _ = kept.archive.read(render_link_name(2)).rows
+    packed = pack_rows([first], render_seq(5))
+    kept.bucket.spoil(render_link_name(2), packed.body, packed.metadata)
     (finding,) = kept.verify().findings
     assert (finding.kind, finding.name) == ("removed", HOME)
 
@@ -167,7 +167,7 @@ def test_a_chain_may_be_ahead_of_what_the_table_knows(kept: Kept) -> None:
 
 
 def test_each_of_the_days_is_verified_and_no_other(kept: Kept) -> None:
-    kept.bucket.remove(name_after(2))
+    kept.bucket.remove(render_link_name(2))
     verifier = Verifier(kept.table, kept.archive, now=lambda: kept.now)
     after = TODAY + dt.timedelta(days=2)
     assert verifier.verify(DayRange(TODAY, after), ["Download"]).mismatches > 0

@@ -19,7 +19,7 @@ from daicho.derive.index_row import (
 from daicho.layout import components
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from tests.support.sample_ledger import LEDGER, image
+from tests.support.sample_ledger import LEDGER, build_image
 
 ORDER = LEDGER.current_generation("Order").plan
 VALUES: dict[str, Any] = {
@@ -32,16 +32,16 @@ VALUES: dict[str, Any] = {
 }
 
 
-def rows(values: dict[str, Any]) -> dict[str, IndexRow]:
-    found = derived_items.compute_index_rows(ORDER, image("Order", values))
+def compute_rows(values: dict[str, Any]) -> dict[str, IndexRow]:
+    found = derived_items.compute_index_rows(ORDER, build_image("Order", values))
     return {key.sk: row for key, row in found.items()}
 
 
 def test_only_a_change_of_what_is_copied_changes_a_row() -> None:
-    before = rows(VALUES)
+    before = compute_rows(VALUES)
     assert {name for name, row in before.items() if row.copy} == {"tagged#1#a", "tagged#1#b"}
-    assert rows({**VALUES, "note": "other"}) == before
-    after = rows({**VALUES, "status": "shipped"})
+    assert compute_rows({**VALUES, "note": "other"}) == before
+    after = compute_rows({**VALUES, "status": "shipped"})
     assert {name for name in after if after[name] != before[name]} == {"tagged#1#a", "tagged#1#b"}
     assert read_copy(after["tagged#1#a"].copy or "") == {
         "id": {"S": "1"},
@@ -51,7 +51,7 @@ def test_only_a_change_of_what_is_copied_changes_a_row() -> None:
 
 def test_a_row_reads_what_it_wrote() -> None:
     key = ItemKey("p", "s")
-    for row in rows(VALUES).values():
+    for row in compute_rows(VALUES).values():
         assert IndexRow.from_item(row.to_item(key)) == row
     assert COPY_ATTRIBUTE not in IndexRow("a", "b").to_item(key)
 
@@ -69,11 +69,11 @@ def test_a_copy_that_could_never_be_written_is_not_computed() -> None:
     listing = replace(ORDER.listings[1], copies=("id", "note"))
     plan = replace(ORDER, listings=(listing,))
     fits = {**VALUES, "note": "n" * (MAX_COPY_BYTES - 50)}
-    assert len(derived_items.compute_index_rows(plan, image("Order", fits))) == 2
+    assert len(derived_items.compute_index_rows(plan, build_image("Order", fits))) == 2
     for text in ("n" * MAX_COPY_BYTES, "語" * (MAX_COPY_BYTES // 3)):
         with pytest.raises(
             components.UnderivableError, match=r"Order\.tagged copies over"
         ) as error:
-            derived_items.compute_index_rows(plan, image("Order", {**VALUES, "note": text}))
+            derived_items.compute_index_rows(plan, build_image("Order", {**VALUES, "note": text}))
         assert error.value.field == "note"
     assert not is_too_large("語" * (MAX_COPY_BYTES // 3 - 1))

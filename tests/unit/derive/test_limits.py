@@ -10,20 +10,24 @@ from daicho.derive import contributions, derived_items
 from daicho.layout import components
 from daicho.storage import keys
 from tests.support.item_images import BAG, Bag, image_of
-from tests.support.sample_tickets import CREATED, TICKET, image
+from tests.support.sample_tickets import CREATED, TICKET, build_ticket_image
 
 
 def test_what_cannot_be_computed_raises() -> None:
     with pytest.raises(components.UnderivableError, match=r"Ticket\.queue is no str"):
-        contributions.compute_contributions(TICKET, image(queue=5, effort=1, at=CREATED))
+        contributions.compute_contributions(
+            TICKET, build_ticket_image(queue=5, effort=1, at=CREATED)
+        )
     with pytest.raises(ValueError, match="9 behind it"):
         contributions.compute_contributions(
-            TICKET, image(queue="q", at=CREATED, effort=Decimal("1e-10"))
+            TICKET, build_ticket_image(queue="q", at=CREATED, effort=Decimal("1e-10"))
         )
     with pytest.raises(components.UnderivableError, match="at most 400"):
-        derived_items.compute_index_rows(TICKET, image(tags={str(number) for number in range(401)}))
+        derived_items.compute_index_rows(
+            TICKET, build_ticket_image(tags={str(number) for number in range(401)})
+        )
     with pytest.raises(keys.KeyTooLongError):
-        derived_items.compute_index_rows(TICKET, image(state="open", queue="台" * 400))
+        derived_items.compute_index_rows(TICKET, build_ticket_image(state="open", queue="台" * 400))
 
 
 def test_two_large_sets_are_refused_before_they_are_multiplied() -> None:

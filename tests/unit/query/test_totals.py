@@ -13,13 +13,13 @@ from daicho.tally.reader import read_live_amount
 from daicho.tally.rollup import Rollup
 from tests.delivery.aws.memory import MemoryBucket, MemoryTable
 from tests.support.item_images import HIGHEST, LEDGER, PAYMENT, Payment, image_of
-from tests.support.stream_events import event
+from tests.support.stream_events import build_event
 
 AMPLE = RetryBudget.for_seconds(3_600)
 
 
 def projected(table: MemoryTable, *items: Entity) -> None:
-    batch = Batch.parse(event(*((None, image_of(item, "t")) for item in items)))
+    batch = Batch.parse(build_event(*((None, image_of(item, "t")) for item in items)))
     projector = Projector(table, MemoryBucket(), LEDGER, dirty_shards=1)
     assert projector.project(batch, AMPLE) is None
 

@@ -14,19 +14,19 @@ from tests.support.redrive_setup import (
     LENGTH,
     SHARD,
     House,
-    a_day,
+    build_song_with_artist,
     drive,
     house,
-    number,
-    song,
+    render_number,
+    write_a_day,
 )
-from tests.support.sample_ledger import tally
+from tests.support.sample_ledger import build_tally_key
 
 __all__ = ["house"]
 
 
 def test_after_the_fix_everything_is_as_recomputed(house: House) -> None:
-    a_day(house)
+    write_a_day(house)
     house.project()
     assert house.states == ["open"] * 3
     assert house.differences()
@@ -44,17 +44,21 @@ def test_after_the_fix_everything_is_as_recomputed(house: House) -> None:
 
 
 def test_a_list_changes_nothing_and_says_what_there_is(house: House) -> None:
-    a_day(house)
+    write_a_day(house)
     house.project()
     before = house.items
     given = house.discard(0, 2)
     (report,) = drive(house, "list")
     assert house.items == before
     found = report.to_json()
-    assert [each["seq"] for each in found["claims"]] == [number(2), number(3), number(6)]
+    assert [each["seq"] for each in found["claims"]] == [
+        render_number(2),
+        render_number(3),
+        render_number(6),
+    ]
     assert found["claims"][0] == {
         "shard": SHARD,
-        "seq": number(2),
+        "seq": render_number(2),
         "state": "open",
         "entity": "Song",
         "item": ["t#Song#1", "-"],
@@ -72,7 +76,7 @@ def test_a_list_changes_nothing_and_says_what_there_is(house: House) -> None:
 
 @pytest.mark.parametrize("action", ["list", "apply"])
 def test_call_after_call_gives_what_one_gives(house: House, action: str) -> None:
-    a_day(house)
+    write_a_day(house)
     house.project()
     house.discard(0, 2)
     house.discard(4, 6)
@@ -81,14 +85,16 @@ def test_call_after_call_gives_what_one_gives(house: House, action: str) -> None
     reports = drive(house, action, limit=1)
     assert len(reports) > 3
     merged = {key for each in reports for key in each.claims}
-    listed = {key for key in merged if key[1] in {number(2), number(3), number(6)}}
+    listed = {
+        key for key in merged if key[1] in {render_number(2), render_number(3), render_number(6)}
+    }
     assert len(listed) == (3 if action == "list" else 1)
     if action == "apply":
         assert house.states.count("done") == len(house.states) - 1
 
 
 def test_a_slot_that_a_redrive_creates_has_no_number_and_is_marked(house: House) -> None:
-    house.put(song(1, "ab"))
+    house.put(build_song_with_artist(1, "ab"))
     house.broken = {0}
     house.project()
     house.broken.clear()
@@ -101,7 +107,7 @@ def test_a_slot_that_a_redrive_creates_has_no_number_and_is_marked(house: House)
 
 
 def test_a_slots_number_stays_where_the_batches_left_it(house: House) -> None:
-    a_day(house)
+    write_a_day(house)
     house.project()
     before = house.dynamo.find(COUNT_SLOT)
     house.broken.clear()
@@ -115,7 +121,7 @@ def test_a_slots_number_stays_where_the_batches_left_it(house: House) -> None:
 
 def test_what_was_counted_by_a_faster_attempt_is_recounted(house: House) -> None:
     """A zombie of a broken version claims what a good version has announced."""
-    a_day(house)
+    write_a_day(house)
     poison = set(house.broken)
     house.broken = set()
     house.project()
@@ -129,8 +135,11 @@ def test_what_was_counted_by_a_faster_attempt_is_recounted(house: House) -> None
     house.project(6, 7)
     house.broken.clear()
     (report,) = drive(house)
-    assert {each["tally"] for each in report.recount} == {LENGTH, tally("Song", "length", 2, "y")}
-    assert all(each["numbers"] == [number(6)] for each in report.recount)
+    assert {each["tally"] for each in report.recount} == {
+        LENGTH,
+        build_tally_key("Song", "length", 2, "y"),
+    }
+    assert all(each["numbers"] == [render_number(6)] for each in report.recount)
     assert house.differences() == []
 
 
@@ -138,7 +147,7 @@ def test_what_was_counted_by_a_faster_attempt_is_recounted(house: House) -> None
 
 
 def test_a_batch_that_nobody_touched_is_applied_in_order(house: House) -> None:
-    a_day(house)
+    write_a_day(house)
     house.broken.clear()
     name = house.discard(0, 8)
     (report,) = drive(house)
@@ -150,7 +159,7 @@ def test_a_batch_that_nobody_touched_is_applied_in_order(house: House) -> None:
 
 def test_batches_of_one_second_are_applied_by_number(house: House) -> None:
     for place in range(12):
-        house.put(song(place, "ab"))
+        house.put(build_song_with_artist(place, "ab"))
     for begin in reversed(range(0, 12, 2)):
         house.discard(begin, begin + 2)
     for _ in range(30):
@@ -162,7 +171,7 @@ def test_batches_of_one_second_are_applied_by_number(house: House) -> None:
 
 
 def test_what_was_counted_up_to_the_record_itself_is_not_counted_again(house: House) -> None:
-    house.put(song(1, "ab"))
+    house.put(build_song_with_artist(1, "ab"))
     house.project()
     house.discard(0, 1)
     (report,) = drive(house)
@@ -171,8 +180,8 @@ def test_what_was_counted_up_to_the_record_itself_is_not_counted_again(house: Ho
 
 
 def test_a_slot_that_is_past_the_record_is_recounted(house: House) -> None:
-    house.put(song(1, "ab"))
-    house.put(song(2, "ab"))
+    house.put(build_song_with_artist(1, "ab"))
+    house.put(build_song_with_artist(2, "ab"))
     house.project(1, 2)
     house.discard(0, 1)
     (report,) = drive(house)
@@ -184,7 +193,7 @@ def test_a_slot_that_is_past_the_record_is_recounted(house: House) -> None:
 def test_an_absent_slot_says_nothing_once_the_record_is_old(
     house: House, age: dt.timedelta, recounted: bool
 ) -> None:
-    house.put(song(1, "ab"))
+    house.put(build_song_with_artist(1, "ab"))
     house.discard(0, 1)
     house.now += age
     drive(house)
@@ -194,8 +203,8 @@ def test_an_absent_slot_says_nothing_once_the_record_is_old(
 
 
 def test_a_slot_without_a_number_says_nothing_either(house: House) -> None:
-    house.put(song(1, "ab"))
-    house.put(song(2, "ab"))
+    house.put(build_song_with_artist(1, "ab"))
+    house.put(build_song_with_artist(2, "ab"))
     house.broken = {1}
     house.project(1, 2)
     house.broken.clear()
@@ -207,8 +216,8 @@ def test_a_slot_without_a_number_says_nothing_either(house: House) -> None:
 
 
 def test_an_existing_claim_governs_alone(house: House) -> None:
-    house.put(song(1, "ab"))
-    house.put(song(2, "ab"))
+    house.put(build_song_with_artist(1, "ab"))
+    house.put(build_song_with_artist(2, "ab"))
     house.broken = {0}
     house.project()  # claims the first, and takes the slots past it
     house.discard(0, 2)
@@ -219,7 +228,7 @@ def test_an_existing_claim_governs_alone(house: House) -> None:
 
 
 def test_what_is_the_archives_is_left_in_place_and_named(house: House) -> None:
-    house.put(song(1, "ab"))
+    house.put(build_song_with_artist(1, "ab"))
     name = house.discard(0, 1, "archive")
     (report,) = drive(house)
     assert report.discarded[name]["function"] == "archive"
@@ -236,8 +245,8 @@ def test_an_object_that_is_something_else_is_named(house: House) -> None:
 
 
 def test_a_batch_whose_records_cannot_be_read_holds_no_other_up(house: House) -> None:
-    house.put(song(1, "ab"))
-    house.put(song(2, "b"))
+    house.put(build_song_with_artist(1, "ab"))
+    house.put(build_song_with_artist(2, "b"))
     (broken, other) = house.discard(0, 1), house.discard(1, 2)
     laid = json.loads(house.objects.stored[broken].body)
     event = json.loads(laid["payload"])
@@ -252,7 +261,7 @@ def test_a_batch_whose_records_cannot_be_read_holds_no_other_up(house: House) ->
 
 @pytest.mark.parametrize("lost", ["record", "error"])
 def test_a_payload_that_is_something_else_is_named(house: House, lost: str) -> None:
-    a_day(house)
+    write_a_day(house)
     house.project()
     first, *others = sorted(house.objects.stored)
     payload = json.loads(house.objects.stored[first].body)

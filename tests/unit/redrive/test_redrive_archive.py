@@ -9,7 +9,7 @@ from daicho.archive.rearchiver import Rearchiver
 from daicho.errors import UnavailableError
 from daicho.storage.bucket import Bucket
 from daicho.stream.records import Batch
-from tests.support.memory_archive import PATIENCE, TTL, Kept, download
+from tests.support.memory_archive import PATIENCE, TTL, Kept, build_download
 from tests.support.redrive_setup import House, drive
 from tests.support.sample_ledger import LEDGER
 
@@ -24,10 +24,10 @@ def expired(kept: Kept) -> House:
     """A house of six downloads that TTL has removed, and an archive that lacks them."""
     made = House()
     for number in range(6):
-        made.put(download(number))
+        made.put(build_download(number))
     made.records.clear()
     for number in range(6):
-        made.delete(download(number))
+        made.delete(build_download(number))
     for record in made.records:
         record["userIdentity"] = TTL
     made.archive = Rearchiver(kept.table, kept.bucket, LEDGER)

@@ -20,15 +20,15 @@ from tests.support.redrive_setup import (
     House,
     Killed,
     Turns,
-    a_day,
     break_code,
+    build_song_with_artist,
     drive,
     house,
-    number,
     patience,
-    song,
+    render_number,
+    write_a_day,
 )
-from tests.support.sample_ledger import OLD_LEDGER, tally
+from tests.support.sample_ledger import OLD_LEDGER, build_tally_key
 
 __all__ = ["house"]
 
@@ -41,9 +41,9 @@ def test_nothing_of_a_newer_generation_is_applied(
     house: House, place: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither such a record, nor one whose base item has become one."""
-    old = {**song(1, "ab"), "gen": {"N": "1"}}
+    old = {**build_song_with_artist(1, "ab"), "gen": {"N": "1"}}
     house.put(old)
-    house.put(song(1, "ac"))
+    house.put(build_song_with_artist(1, "ac"))
     house.discard(place, place + 1)
     house.ledger = OLD_LEDGER
     (report,) = drive(house)
@@ -56,7 +56,7 @@ def test_a_record_of_many_groups_is_recounted(
 ) -> None:
     """More slots than one transaction takes, and more marks than one takes."""
     monkeypatch.setattr(applier, "MAX_TRANSACTION_WRITES", 2)
-    a_day(house)
+    write_a_day(house)
     house.project()
     house.broken.clear()
     (report,) = drive(house)
@@ -64,7 +64,7 @@ def test_a_record_of_many_groups_is_recounted(
     assert {each["tally"] for each in report.recount} == {
         COUNT,
         LENGTH,
-        tally("Song", "length", 2, "y"),
+        build_tally_key("Song", "length", 2, "y"),
     }
 
 
@@ -73,17 +73,17 @@ def test_the_recount_list_names_no_more_numbers_than_it_has_room_for(
 ) -> None:
     monkeypatch.setattr(recount_list, "MAX_NUMBERS", 1)
     for place in range(3):
-        house.put(song(place, "ab"))
+        house.put(build_song_with_artist(place, "ab"))
     house.project(2, 3)
     house.discard(0, 2)
     (report,) = drive(house)
     assert (report.applied, report.uncertain) == (2, 2)
-    assert [each["numbers"] for each in report.recount] == [[number(0)], [number(0)]]
+    assert [each["numbers"] for each in report.recount] == [[render_number(0)], [render_number(0)]]
 
 
 def test_a_shard_full_of_done_claims_says_so(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claims, "MAX_DONE_CLAIMS", 1)
-    a_day(house)
+    write_a_day(house)
     house.project()
     house.broken.clear()
     (report,) = drive(house)
@@ -104,7 +104,7 @@ def test_what_cannot_become_done_takes_no_room_from_the_projector(
     monkeypatch.setattr(claims, "MAX_DONE_CLAIMS", 2)
     monkeypatch.setattr(claims, "MAX_OPEN_CLAIMS", 3)
     for place in range(8):
-        house.put(song(place, "ab"))
+        house.put(build_song_with_artist(place, "ab"))
         house.discard(place, place + 1)
         house.now += dt.timedelta(seconds=1)
     reports = drive(house, limit=limit)
@@ -113,8 +113,8 @@ def test_what_cannot_become_done_takes_no_room_from_the_projector(
     assert errors == ["FullOfDoneError"] * 6
     assert house.shard.open <= 1
     house.broken = {8}
-    house.put(song(8, "ab"))
-    house.put(song(9, "ab"))
+    house.put(build_song_with_artist(8, "ab"))
+    house.put(build_song_with_artist(9, "ab"))
     house.project(8)
     assert house.states.count("open") == 1
     house.broken.clear()
@@ -131,18 +131,18 @@ def test_room_is_made_of_what_lies_nowhere_only(
     """A batch of which one record fails still says of the other only by its claim that it is."""
     monkeypatch.setattr(claims, "MAX_DONE_CLAIMS", 2)
     for place in range(4):
-        house.put(song(place, "ab"))
+        house.put(build_song_with_artist(place, "ab"))
     house.broken = {1}
     house.discard(0, 2)
     for place in (2, 3):
         house.now += dt.timedelta(seconds=1)
         house.discard(place, place + 1)
     drive(house)
-    assert set(house.shard.claims) == {number(0), number(1), number(2)}
+    assert set(house.shard.claims) == {render_number(0), render_number(1), render_number(2)}
     house.now += dt.timedelta(hours=73)
     drive(house)
-    assert set(house.shard.claims) == {number(0), number(1), number(3)}
-    assert house.shard.claims[number(0)].state == "done"
+    assert set(house.shard.claims) == {render_number(0), render_number(1), render_number(3)}
+    assert house.shard.claims[render_number(0)].state == "done"
 
 
 def test_an_object_that_tells_nothing_keeps_every_claim(
@@ -150,18 +150,18 @@ def test_an_object_that_tells_nothing_keeps_every_claim(
 ) -> None:
     monkeypatch.setattr(claims, "MAX_DONE_CLAIMS", 1)
     for place in range(2):
-        house.put(song(place, "ab"))
+        house.put(build_song_with_artist(place, "ab"))
         stray = house.discard(place, place + 1)
         house.now += dt.timedelta(seconds=1)
     drive(house)
     house.objects.put_object(Key=f"{stray}-stray", Body=b"{}")
     house.now += dt.timedelta(hours=73)
     drive(house)
-    assert set(house.shard.claims) == {number(0)}
+    assert set(house.shard.claims) == {render_number(0)}
 
 
 def test_a_claim_without_its_payload_is_named(house: House) -> None:
-    a_day(house)
+    write_a_day(house)
     house.project()
     house.objects.stored.clear()
     (report,) = drive(house)
@@ -173,7 +173,7 @@ def test_a_claim_without_its_payload_is_named(house: House) -> None:
 
 
 def test_done_claims_go_after_72_hours_and_the_mark_at_once(house: House) -> None:
-    a_day(house)
+    write_a_day(house)
     house.project()
     house.broken = {6}
     drive(house)
@@ -190,7 +190,7 @@ def test_done_claims_go_after_72_hours_and_the_mark_at_once(house: House) -> Non
 
 
 def test_done_claims_stay_while_a_batch_of_their_shard_lies_there(house: House) -> None:
-    a_day(house)
+    write_a_day(house)
     house.project()
     house.broken = {6}
     drive(house)
@@ -205,7 +205,7 @@ def test_done_claims_stay_while_a_batch_of_their_shard_lies_there(house: House) 
 
 def mixed(house: House) -> None:
     """Quarantined, discarded, done by batches: all of it."""
-    a_day(house)
+    write_a_day(house)
     house.project(0, 4)
     house.discard(4, 6)
     house.discard(6, 7)
@@ -218,7 +218,7 @@ def mended(story: Callable[[House], None], monkeypatch: pytest.MonkeyPatch) -> H
     house = House()
     break_code(house, monkeypatch)
     story(house)
-    if story is a_day:
+    if story is write_a_day:
         house.project()
     house.broken.clear()
     return house
@@ -229,7 +229,7 @@ def kill() -> None:
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("story", [a_day, mixed])
+@pytest.mark.parametrize("story", [write_a_day, mixed])
 def test_killed_at_any_operation_and_run_again_it_is_the_same(
     monkeypatch: pytest.MonkeyPatch, story: Callable[[House], None], after: bool
 ) -> None:
@@ -246,7 +246,7 @@ def test_killed_at_any_operation_and_run_again_it_is_the_same(
         reports = drive(house)
         differing = {each.split(":")[0] for each in house.differences()}
         assert differing <= house.recounted(), f"killed at {at}"
-        if story is a_day:
+        if story is write_a_day:
             assert differing == set()
         assert reports[-1].claims == {}
         assert reports[-1].discarded == {}
@@ -254,7 +254,7 @@ def test_killed_at_any_operation_and_run_again_it_is_the_same(
     assert at > 30
 
 
-@pytest.mark.parametrize("story", [a_day, mixed])
+@pytest.mark.parametrize("story", [write_a_day, mixed])
 def test_two_at_once_apply_each_record_once(
     monkeypatch: pytest.MonkeyPatch, story: Callable[[House], None]
 ) -> None:
@@ -269,7 +269,7 @@ def test_two_at_once_apply_each_record_once(
         one = house.redrive(turns=Turns(at, beside))
         if not other:
             break
-        assert one.applied + other[0].applied == 3 if story is a_day else True
+        assert one.applied + other[0].applied == 3 if story is write_a_day else True
         differing = {each.split(":")[0] for each in house.differences()}
         assert differing <= house.recounted(), f"another at {at}"
         assert set(house.states) == {"done"}
@@ -280,13 +280,13 @@ def test_two_at_once_apply_each_record_once(
 def test_live_writes_beside_it_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """At each operation an item changes and the projector follows."""
     for at in range(1, 400):
-        house = mended(a_day, monkeypatch)
+        house = mended(write_a_day, monkeypatch)
 
         def live(house: House = house) -> None:
             begin = len(house.records)
-            house.put(song(1, "ae"))
-            house.delete(song(2, "bd"))
-            house.put(song(3, "cd"))
+            house.put(build_song_with_artist(1, "ae"))
+            house.delete(build_song_with_artist(2, "bd"))
+            house.put(build_song_with_artist(3, "cd"))
             house.project(begin)
 
         turns = Turns(at, live)
@@ -301,7 +301,7 @@ def test_more_than_a_thousand_claims(monkeypatch: pytest.MonkeyPatch) -> None:
     house = House()
     break_code(house, monkeypatch)
     for place in range(1_002):
-        house.put(song(place, "ab"))
+        house.put(build_song_with_artist(place, "ab"))
     house.broken = set(range(1_002))
     table, bucket = house.stores(Turns())
     projector = Projector(table, bucket, house.ledger, dirty_shards=1, now=lambda: BEGAN)

@@ -17,14 +17,14 @@ from daicho.stream.records import StreamRecord, render_sequence
 from daicho.stream.time_limit import TooLongError
 from daicho.tally.slots import build_kept_key, build_slot_key
 from tests.support.endless_work import compute_for_ever
-from tests.support.sample_ledger import LEDGER, OLD_LEDGER, image, tally
+from tests.support.sample_ledger import LEDGER, OLD_LEDGER, build_image, build_tally_key
 
 SONG = {"id": "1", "name": "ab", "artist": "x", "seconds": 3}
 DOWNLOAD = {"song": "1", "id": "1", "at": "2026-11-01T00:00:00.000000Z"}
 ONE = Amount(1, Decimal(1))
 
 
-def record(
+def build_record(
     number: int, old: Image | None, new: Image | None, *, expired: bool = False
 ) -> StreamRecord:
     return StreamRecord(
@@ -40,10 +40,10 @@ def record(
 
 
 def test_each_image_is_read_by_its_own_generation() -> None:
-    old, new = image("Song", SONG, gen=1), image("Song", {**SONG, "artist": "y"}, gen=2)
-    found = compute_record(record(1, old, new), LEDGER)
+    old, new = build_image("Song", SONG, gen=1), build_image("Song", {**SONG, "artist": "y"}, gen=2)
+    found = compute_record(build_record(1, old, new), LEDGER)
     assert found.deltas == {
-        build_slot_key(tally("Song", "length", 2, "y"), "s"): Amount(1, Decimal(3)),
+        build_slot_key(build_tally_key("Song", "length", 2, "y"), "s"): Amount(1, Decimal(3)),
     }
     assert set(found.after) - set(found.before) == {
         key for key in found.after if key.sk.startswith("of_artist#2")
@@ -51,23 +51,23 @@ def test_each_image_is_read_by_its_own_generation() -> None:
 
 
 def test_an_item_that_moves_between_groups_leaves_one_and_joins_the_other() -> None:
-    old, new = image("Song", SONG, gen=2), image("Song", {**SONG, "artist": "y"}, gen=2)
-    assert compute_record(record(1, old, new), LEDGER).deltas == {
-        build_slot_key(tally("Song", "length", 2, "x"), "s"): Amount(-1, Decimal(-3)),
-        build_slot_key(tally("Song", "length", 2, "y"), "s"): Amount(1, Decimal(3)),
+    old, new = build_image("Song", SONG, gen=2), build_image("Song", {**SONG, "artist": "y"}, gen=2)
+    assert compute_record(build_record(1, old, new), LEDGER).deltas == {
+        build_slot_key(build_tally_key("Song", "length", 2, "x"), "s"): Amount(-1, Decimal(-3)),
+        build_slot_key(build_tally_key("Song", "length", 2, "y"), "s"): Amount(1, Decimal(3)),
     }
 
 
 def test_what_expires_goes_on_counting_where_it_is_kept() -> None:
-    old = image("Download", DOWNLOAD)
-    chart = tally("Download", "chart", 1, "2026-11", "1")
-    alive = tally("Download", "alive", 1, "1")
-    assert compute_record(record(1, old, None, expired=True), LEDGER).deltas == {
+    old = build_image("Download", DOWNLOAD)
+    chart = build_tally_key("Download", "chart", 1, "2026-11", "1")
+    alive = build_tally_key("Download", "alive", 1, "1")
+    assert compute_record(build_record(1, old, None, expired=True), LEDGER).deltas == {
         build_slot_key(chart, "s"): -ONE,
         build_kept_key(chart, "s"): ONE,
         build_slot_key(alive, "s"): -ONE,
     }
-    assert compute_record(record(1, old, None), LEDGER).deltas == {
+    assert compute_record(build_record(1, old, None), LEDGER).deltas == {
         build_slot_key(chart, "s"): -ONE,
         build_slot_key(alive, "s"): -ONE,
     }
@@ -76,19 +76,20 @@ def test_what_expires_goes_on_counting_where_it_is_kept() -> None:
 def test_sums_beyond_28_digits_are_exact() -> None:
     most = 10**19 - 1
     many = [
-        record(n, None, image("Song", {**SONG, "id": str(n), "seconds": most}, gen=2))
+        build_record(n, None, build_image("Song", {**SONG, "id": str(n), "seconds": most}, gen=2))
         for n in range(11)
     ]
     found = compute_batch(many, LEDGER).computed
-    key = build_slot_key(tally("Song", "length", 2, "x"), "s")
+    key = build_slot_key(build_tally_key("Song", "length", 2, "x"), "s")
     total = sum((each.deltas[key] for each in found), Amount())
     assert total == Amount(11, Decimal(11 * most))
 
 
 def test_a_newer_generation_ends_the_batch() -> None:
-    older, newer = image("Song", SONG, gen=1), image("Song", SONG, gen=2)
+    older, newer = build_image("Song", SONG, gen=1), build_image("Song", SONG, gen=2)
     found = compute_batch(
-        [record(1, None, older), record(2, older, newer), record(3, newer, None)], OLD_LEDGER
+        [build_record(1, None, older), build_record(2, older, newer), build_record(3, newer, None)],
+        OLD_LEDGER,
     )
     assert [each.record.number for each in found.computed] == ["1"]
     assert found.poison == ()
@@ -97,15 +98,21 @@ def test_a_newer_generation_ends_the_batch() -> None:
 
 
 def test_a_newer_generation_beside_an_image_that_cannot_be_read_ends_the_batch_too() -> None:
-    broken, newer = {**image("Song", SONG), "gen": {"S": "?"}}, image("Song", SONG, gen=2)
-    found = compute_batch([record(1, broken, newer)], OLD_LEDGER)
+    broken, newer = (
+        {**build_image("Song", SONG), "gen": {"S": "?"}},
+        build_image("Song", SONG, gen=2),
+    )
+    found = compute_batch([build_record(1, broken, newer)], OLD_LEDGER)
     assert found.poison == ()
     assert found.stop is not None
 
 
 def test_an_entity_that_no_ledger_knows_is_newer_too() -> None:
     without = Ledger({"Song": LEDGER.entities["Song"]})
-    assert compute_batch([record(1, None, image("Download", DOWNLOAD))], without).stop is not None
+    assert (
+        compute_batch([build_record(1, None, build_image("Download", DOWNLOAD))], without).stop
+        is not None
+    )
 
 
 @pytest.mark.parametrize(
@@ -122,11 +129,13 @@ def test_an_entity_that_no_ledger_knows_is_newer_too() -> None:
     ],
 )
 def test_what_cannot_be_computed_is_poison(broken: Image) -> None:
-    good = image("Song", SONG, gen=2)
-    poison = record(2, None, good)
+    good = build_image("Song", SONG, gen=2)
+    poison = build_record(2, None, good)
     object.__setattr__(poison, "old", good)
     object.__setattr__(poison, "new", {**good, **broken})
-    found = compute_batch([record(1, None, good), poison, record(3, good, None)], LEDGER)
+    found = compute_batch(
+        [build_record(1, None, good), poison, build_record(3, good, None)], LEDGER
+    )
     assert [each.record.number for each in found.computed] == ["1", "3"]
     assert [each.record.number for each in found.poison] == ["2"]
     assert found.stop is None
@@ -135,12 +144,12 @@ def test_what_cannot_be_computed_is_poison(broken: Image) -> None:
 def test_a_record_has_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("daicho.stream.changes.SECONDS_PER_RECORD", 0.02)
     monkeypatch.setattr(derived_items, "compute_index_rows", lambda *_: compute_for_ever())
-    found = compute_batch([record(1, None, image("Song", SONG))], LEDGER)
+    found = compute_batch([build_record(1, None, build_image("Song", SONG))], LEDGER)
     assert found.computed == ()
     assert isinstance(found.poison[0].error, TooLongError)
 
 
 def test_what_is_no_base_item_is_passed_over() -> None:
     slot = {"PK": {"S": "t#+Song.count#1"}, "SK": {"S": "total"}, "items": {"N": "1"}}
-    assert compute_batch([record(1, None, slot)], LEDGER) == ComputedBatch()
+    assert compute_batch([build_record(1, None, slot)], LEDGER) == ComputedBatch()
     assert get_key(slot) == ItemKey("t#+Song.count#1", "total")

@@ -10,12 +10,12 @@ import pytest
 from daicho.stream.failed_batch import split_by_tenant
 
 
-def record(tenant: str) -> dict[str, Any]:
+def build_record(tenant: str) -> dict[str, Any]:
     return {"dynamodb": {"Keys": {"PK": {"S": f"{tenant}#Song#1"}, "SK": {"S": "-"}}}}
 
 
-def batch(*tenants: str, as_text: bool) -> bytes:
-    event: Any = {"Records": [record(each) for each in tenants], "shardId": "s"}
+def render_batch(*tenants: str, as_text: bool) -> bytes:
+    event: Any = {"Records": [build_record(each) for each in tenants], "shardId": "s"}
     whole = {
         "requestContext": {"condition": "c"},
         "DDBStreamBatchInfo": {"shardId": "s"},
@@ -26,17 +26,17 @@ def batch(*tenants: str, as_text: bool) -> bytes:
 
 @pytest.mark.parametrize("as_text", [True, False])
 def test_of_a_batch_the_tenants_records_are_cut_out(as_text: bool) -> None:
-    found = split_by_tenant(batch("t", "u", "t2", "t", as_text=as_text), "t")
+    found = split_by_tenant(render_batch("t", "u", "t2", "t", as_text=as_text), "t")
     assert (found.shard, len(found.records)) == ("s", 2)
-    assert found.rest == batch("u", "t2", as_text=as_text)
-    assert split_by_tenant(batch("t", "t", as_text=as_text), "t").rest is None
-    others = batch("u", "t2", as_text=as_text)
+    assert found.rest == render_batch("u", "t2", as_text=as_text)
+    assert split_by_tenant(render_batch("t", "t", as_text=as_text), "t").rest is None
+    others = render_batch("u", "t2", as_text=as_text)
     assert split_by_tenant(others, "t") == split_by_tenant(others, "v")
     assert split_by_tenant(others, "t").rest == others
 
 
 def test_a_quarantined_record_goes_whole() -> None:
-    body = json.dumps({"shard": "s", "record": record("t")}).encode()
+    body = json.dumps({"shard": "s", "record": build_record("t")}).encode()
     assert split_by_tenant(body, "t").rest is None
     assert split_by_tenant(body, "t").shard == "s"
     assert split_by_tenant(body, "u").records == ()

@@ -12,9 +12,9 @@ from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
 from tests.delivery.aws.memory import MemoryBucket, MemoryTable
 from tests.support.invocation_time import Time
-from tests.support.sample_ledger import LEDGER, OLD_LEDGER, image
-from tests.support.song_stream import COUNT, NOW, seq, song
-from tests.support.stream_events import Change, batch
+from tests.support.sample_ledger import LEDGER, OLD_LEDGER, build_image
+from tests.support.song_stream import COUNT, NOW, build_seq_value, build_song
+from tests.support.stream_events import Change, build_batch
 
 
 def project(table: Any, given: Batch, ledger: Ledger = LEDGER) -> str | None:
@@ -22,49 +22,53 @@ def project(table: Any, given: Batch, ledger: Ledger = LEDGER) -> str | None:
     return projector.project(given, Time().patience)
 
 
-def rows(table: MemoryTable) -> dict[str, Image]:
+def read_derived_items(table: MemoryTable) -> dict[str, Image]:
     return {key.sk: item for key, item in table.items.items() if "~" in key.pk}
 
 
 def test_what_is_derived_carries_number_and_place_and_nothing_else() -> None:
     table = MemoryTable()
-    assert project(table, batch((None, song("b")))) is None
-    assert set(rows(table)) == {"search#1##", "search#1#b#"}
-    for item in rows(table).values():
+    assert project(table, build_batch((None, build_song("b")))) is None
+    assert set(read_derived_items(table)) == {"search#1##", "search#1#b#"}
+    for item in read_derived_items(table).values():
         assert set(item) == {"PK", "SK", "GSI2PK", "GSI2SK", "seq"}
-        assert item["seq"] == seq(1)
+        assert item["seq"] == build_seq_value(1)
 
 
 def test_a_tombstone_stands_even_where_nothing_stood_and_gives_way() -> None:
     table = MemoryTable()
-    project(table, batch((song("b"), None), first=5))
-    tombstone = rows(table)["search#1#b#"]
+    project(table, build_batch((build_song("b"), None), first=5))
+    tombstone = read_derived_items(table)["search#1#b#"]
     assert set(tombstone) == {"PK", "SK", "seq", "ttl"}
     assert tombstone["ttl"] == {"N": str(int(NOW.timestamp()) + 72 * 3600)}
-    project(table, batch((None, song("b")), first=3))
-    assert rows(table)["search#1#b#"] == tombstone
-    project(table, batch((None, song("b")), first=7))
-    assert "ttl" not in rows(table)["search#1#b#"]
+    project(table, build_batch((None, build_song("b")), first=3))
+    assert read_derived_items(table)["search#1#b#"] == tombstone
+    project(table, build_batch((None, build_song("b")), first=7))
+    assert "ttl" not in read_derived_items(table)["search#1#b#"]
 
 
 def test_what_all_images_derive_alike_is_not_written() -> None:
     table = MemoryTable()
-    project(table, batch((song("ab"), song("ac"))))
-    assert set(rows(table)) == {"search#1#ab#", "search#1#ac#"}
+    project(table, build_batch((build_song("ab"), build_song("ac"))))
+    assert set(read_derived_items(table)) == {"search#1#ab#", "search#1#ac#"}
 
 
 def test_deleted_and_created_in_one_batch_is_written() -> None:
     table = MemoryTable()
-    project(table, batch((song("b"), None), (None, song("b"))))
-    assert all("GSI2PK" in item for item in rows(table).values())
-    assert len(rows(table)) == 2
+    project(table, build_batch((build_song("b"), None), (None, build_song("b"))))
+    assert all("GSI2PK" in item for item in read_derived_items(table).values())
+    assert len(read_derived_items(table)) == 2
 
 
 def test_a_slot_counts_up_to_its_last_record_and_is_marked() -> None:
     table = MemoryTable()
-    project(table, batch((None, song("b", "1")), (None, song("b", "2"))))
+    project(table, build_batch((None, build_song("b", "1")), (None, build_song("b", "2"))))
     slot = table.items[COUNT]
-    assert (slot["items"], slot["total"], slot["seq"]) == ({"N": "2"}, {"N": "2"}, seq(2))
+    assert (slot["items"], slot["total"], slot["seq"]) == (
+        {"N": "2"},
+        {"N": "2"},
+        build_seq_value(2),
+    )
     assert (slot["GSI2PK"], slot["GSI2SK"]) == (
         {"S": "#dirty#0"},
         {"S": "2026-11-21T00:00:00.000000Z"},
@@ -73,20 +77,20 @@ def test_a_slot_counts_up_to_its_last_record_and_is_marked() -> None:
 
 def test_of_a_longer_batch_only_what_lies_behind_is_counted() -> None:
     table = MemoryTable()
-    changes = [(None, song("b", str(n))) for n in range(5)]
-    project(table, batch(*changes[:3]))
-    project(table, batch(*changes))
-    project(table, batch(*changes[:2]))
+    changes = [(None, build_song("b", str(n))) for n in range(5)]
+    project(table, build_batch(*changes[:3]))
+    project(table, build_batch(*changes))
+    project(table, build_batch(*changes[:2]))
     assert table.items[COUNT]["items"] == {"N": "5"}
 
 
 def test_amounts_that_cancel_are_written_all_the_same() -> None:
     table = MemoryTable()
-    changes: tuple[Change, ...] = ((None, song("b")), (song("b"), None))
-    project(table, batch(changes[0]))
-    project(table, batch(*changes))
+    changes: tuple[Change, ...] = ((None, build_song("b")), (build_song("b"), None))
+    project(table, build_batch(changes[0]))
+    project(table, build_batch(*changes))
     assert table.items[COUNT]["items"] == {"N": "0"}
-    assert table.items[COUNT]["seq"] == seq(2)
+    assert table.items[COUNT]["seq"] == build_seq_value(2)
 
 
 class Failing(MemoryTable):
@@ -104,24 +108,28 @@ class Failing(MemoryTable):
 
 def test_the_lowest_record_of_the_item_is_reported_and_the_rest_is_done() -> None:
     table = Failing(lambda sk: sk == "search#1#ac#")
-    changes = [(None, song("ab")), (None, song("b", "2")), (song("ab"), song("ac"))]
-    assert project(table, batch(*changes)) == "1"
-    assert "search#1#b#" in rows(table)
+    changes = [
+        (None, build_song("ab")),
+        (None, build_song("b", "2")),
+        (build_song("ab"), build_song("ac")),
+    ]
+    assert project(table, build_batch(*changes)) == "1"
+    assert "search#1#b#" in read_derived_items(table)
     assert table.items[COUNT]["items"] == {"N": "2"}
 
 
 def test_throttles_are_waited_for() -> None:
     failures = iter([True] * 5)
     table = Failing(lambda _: next(failures, False))
-    assert project(table, batch((None, song("b")))) is None
-    assert len(rows(table)) == 2
+    assert project(table, build_batch((None, build_song("b")))) is None
+    assert len(read_derived_items(table)) == 2
 
 
 def test_a_newer_generation_is_reported_when_little_time_is_left() -> None:
     table, time = MemoryTable(), Time()
-    newer = image("Song", {"id": "2", "name": "b", "artist": "x"}, gen=2)
+    newer = build_image("Song", {"id": "2", "name": "b", "artist": "x"}, gen=2)
     projector = Projector(table, MemoryBucket(), OLD_LEDGER, dirty_shards=1)
-    given = batch((None, song("b")), (None, newer))
+    given = build_batch((None, build_song("b")), (None, newer))
     assert projector.project(given, time.patience) == "2"
     assert time.left == 20
     assert table.items[COUNT]["items"] == {"N": "1"}
@@ -129,7 +137,7 @@ def test_a_newer_generation_is_reported_when_little_time_is_left() -> None:
 
 def test_threads_give_what_one_gives() -> None:
     one, many = MemoryTable(), MemoryTable()
-    given = batch(*[(None, song("ab", str(n))) for n in range(20)])
+    given = build_batch(*[(None, build_song("ab", str(n))) for n in range(20)])
     for table, threads in ((one, 1), (many, 8)):
         projector = Projector(
             table, MemoryBucket(), LEDGER, dirty_shards=1, threads=threads, now=lambda: NOW

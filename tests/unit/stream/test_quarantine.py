@@ -24,12 +24,12 @@ from daicho.stream.records import Batch
 from tests.delivery.aws.dynamo import Dynamo
 from tests.delivery.aws.objects import Objects
 from tests.support.invocation_time import Time
-from tests.support.sample_ledger import LEDGER, OLD_LEDGER, image
-from tests.support.song_stream import COUNT, NOW, seq, song
-from tests.support.stream_events import Change, batch
+from tests.support.sample_ledger import LEDGER, OLD_LEDGER, build_image
+from tests.support.song_stream import COUNT, NOW, build_seq_value, build_song
+from tests.support.stream_events import Change, build_batch
 
-POISON: Image = {**song("c", "2"), "name": {"N": "1"}}
-GOOD, OTHER = song("b"), song("d", "3")
+POISON: Image = {**build_song("c", "2"), "name": {"N": "1"}}
+GOOD, OTHER = build_song("b"), build_song("d", "3")
 SHARD_ITEM = claims.build_shard_key("s")
 
 
@@ -95,7 +95,7 @@ class _Failing:
 
 def changes(*images: Image, first: int = 1) -> Batch:
     inserted: list[Change] = [(None, each) for each in images]
-    return batch(*inserted, first=first)
+    return build_batch(*inserted, first=first)
 
 
 def test_a_poison_record_delays_nobody_and_is_kept_whole() -> None:
@@ -104,11 +104,11 @@ def test_a_poison_record_delays_nobody_and_is_kept_whole() -> None:
     assert house.project(given) is None
     slot = house.dynamo.find(COUNT)
     assert slot is not None
-    assert (slot["items"], slot["seq"]) == ({"N": "2"}, seq(3))
+    assert (slot["items"], slot["seq"]) == ({"N": "2"}, build_seq_value(3))
     assert house.states() == {"2": "open"}
-    assert house.shard.announced == seq(3)["S"]
+    assert house.shard.announced == build_seq_value(3)["S"]
     (name,) = house.objects.stored
-    assert name == claims.render_payload_name("s", seq(2)["S"])
+    assert name == claims.render_payload_name("s", build_seq_value(2)["S"])
     payload = json.loads(house.objects.stored[name].body)
     assert payload["record"] == given.records[1].raw
     assert (payload["shard"], payload["at"]) == ("s", "2026-11-21T00:00:00.000000Z")
@@ -128,7 +128,7 @@ def test_a_repeat_changes_nothing() -> None:
 
 def test_what_somebody_announced_is_claimed_as_uncertain() -> None:
     house = House()
-    house.project(changes(GOOD, song("x", "2"), OTHER))
+    house.project(changes(GOOD, build_song("x", "2"), OTHER))
     house.project(changes(POISON, first=2))
     assert house.states() == {"2": "uncertain"}
 
@@ -136,9 +136,9 @@ def test_what_somebody_announced_is_claimed_as_uncertain() -> None:
 @pytest.mark.parametrize("state", ["open", "uncertain", "discarded", "done"])
 def test_a_record_with_a_claim_of_any_state_is_left_out(state: Any) -> None:
     house = House()
-    change = claims.put_claim_update("s", Claim(seq(2)["S"], state, "Song", 1, NOW))
+    change = claims.put_claim_update("s", Claim(build_seq_value(2)["S"], state, "Song", 1, NOW))
     apply_update(house.table, change)
-    claimed = song("x", "2")
+    claimed = build_song("x", "2")
     assert house.project(changes(GOOD, claimed, OTHER)) is None
     slot = house.dynamo.find(COUNT)
     assert slot is not None
@@ -178,15 +178,15 @@ def test_the_payload_comes_before_the_claim() -> None:
 
 def test_a_batch_that_writes_nothing_announces_nothing() -> None:
     house = House()
-    assert house.project(batch((GOOD, GOOD))) is None
+    assert house.project(build_batch((GOOD, GOOD))) is None
     assert house.dynamo.find(SHARD_ITEM) is None
 
 
 def test_no_more_is_announced_than_lies_before_a_newer_generation() -> None:
     house = House(OLD_LEDGER)
-    newer = image("Song", {"id": "2", "name": "b", "artist": "x"}, gen=2)
+    newer = build_image("Song", {"id": "2", "name": "b", "artist": "x"}, gen=2)
     assert house.project(changes(GOOD, newer, OTHER, POISON)) == "2"
-    assert house.shard.announced == seq(1)["S"]
+    assert house.shard.announced == build_seq_value(1)["S"]
     assert not house.shard.claims
 
 
@@ -197,7 +197,7 @@ def test_a_full_shard_waits_for_a_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     another: Image = {**POISON, "PK": {"S": "t#Song#9"}}
     assert house.project(changes(POISON, GOOD, another, OTHER)) == "3"
     assert house.time.left == 20
-    assert house.shard.announced == seq(2)["S"]
+    assert house.shard.announced == build_seq_value(2)["S"]
     assert house.states() == {"1": "open"}
     slot = house.dynamo.find(COUNT)
     assert slot is not None

@@ -16,18 +16,18 @@ from daicho.stream.records import Batch
 from daicho.tally import reader, slots
 from daicho.tally.immediate_rollup import MAX_SECONDS, ImmediateRollup
 from tests.delivery.aws.memory import MemoryBucket, MemoryTable
-from tests.support.sample_ledger import AT_ONCE, LEDGER, image, tally, with_chart
-from tests.support.stream_events import raw_record
+from tests.support.sample_ledger import AT_ONCE, LEDGER, build_image, build_tally_key, with_chart
+from tests.support.stream_events import build_raw_record
 
-CHART = tally("Download", "chart", 1, "2026-11", "1")
-ALIVE = tally("Download", "alive", 1, "1")
+CHART = build_tally_key("Download", "chart", 1, "2026-11", "1")
+ALIVE = build_tally_key("Download", "alive", 1, "1")
 """Counted in the same batches, but rolled up by the schedule."""
 
 
 def downloads(shard: str, *numbers: int, song: str = "1") -> Batch:
     at = "2026-11-01T00:00:00.000000Z"
-    images = {n: image("Download", {"song": song, "id": str(n), "at": at}) for n in numbers}
-    records = [raw_record(number, (None, new)) for number, new in images.items()]
+    images = {n: build_image("Download", {"song": song, "id": str(n), "at": at}) for n in numbers}
+    records = [build_raw_record(number, (None, new)) for number, new in images.items()]
     return Batch.parse({"shardId": shard, "Records": records})
 
 
@@ -170,7 +170,7 @@ def test_it_ends_in_the_midst_when_its_seconds_are_over() -> None:
             return super().get(key, consistent=consistent)
 
     table = Slow()
-    other = tally("Download", "chart", 1, "2026-11", "2")
+    other = build_tally_key("Download", "chart", 1, "2026-11", "2")
     ImmediateRollup(table, with_chart(AT_ONCE)).roll_up_tallies(
         [CHART, other], RetryBudget(lambda: left[0], 20)
     )

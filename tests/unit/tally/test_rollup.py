@@ -15,10 +15,10 @@ from daicho.storage.protocols import apply_update
 from daicho.tally import reader, slots
 from daicho.tally.rollup import Rollup, RollupReport
 from tests.delivery.aws.memory import MemoryTable
-from tests.support.sample_ledger import LEDGER, tally
+from tests.support.sample_ledger import LEDGER, build_tally_key
 from tests.support.tally_slots import AMPLE, COUNT, NOW, count
 
-CHART = tally("Download", "chart", 1, "2026-11", "1")
+CHART = build_tally_key("Download", "chart", 1, "2026-11", "1")
 
 
 def rollup(table: Any) -> RollupReport:
@@ -48,7 +48,7 @@ def test_a_total_is_the_sum_of_all_slots_and_leaves_no_mark() -> None:
 def test_a_ranked_total_has_its_place_highest_first_and_ties_by_member() -> None:
     table = MemoryTable()
     for song, amount in (("b", 2), ("a", 2), ("c", 10)):
-        name = tally("Download", "chart", 1, "2026-11", song)
+        name = build_tally_key("Download", "chart", 1, "2026-11", song)
         count(table, slots.build_slot_key(name, "s"), amount)
     rollup(table)
     placed = [item for item in table.items.values() if "GSI3PK" in item]
@@ -123,7 +123,7 @@ def test_one_tally_that_fails_stops_no_other() -> None:
             return super().get(key, consistent=consistent)
 
     table = Throttling()
-    unknown = tally("Song", "gone", 1)
+    unknown = build_tally_key("Song", "gone", 1)
     for name in (CHART, unknown, COUNT):
         count(table, slots.build_slot_key(name, "s"), 1)
     report = rollup(table)
@@ -152,7 +152,7 @@ def test_the_age_of_the_oldest_mark() -> None:
 def test_threads_roll_up_what_one_does() -> None:
     table = MemoryTable()
     for song in "abcdefgh":
-        name = tally("Download", "chart", 1, "2026-11", song)
+        name = build_tally_key("Download", "chart", 1, "2026-11", song)
         count(table, slots.build_slot_key(name, "s"), 1)
     assert Rollup(table, LEDGER, dirty_shards=4, threads=4).run(AMPLE).rolled == 8
 
@@ -160,7 +160,7 @@ def test_threads_roll_up_what_one_does() -> None:
 def many(table: MemoryTable, shards: int, seq: str) -> None:
     """Tallies whose marks stand in every one of so many partitions."""
     for song in range(20 * shards):
-        name = tally("Download", "chart", 1, "2026-11", str(song))
+        name = build_tally_key("Download", "chart", 1, "2026-11", str(song))
         one = Amount(1, Decimal(1))
         key = slots.build_slot_key(name, "s")
         apply_update(table, slots.add_delta(key, one, seq, seq, dirty_shards=shards, now=NOW))

@@ -15,7 +15,7 @@ from daicho.storage.requests import ItemPage, Query, Write
 from daicho.tally import dirty_shards, reader, slots
 from daicho.tally.rollup import Rollup, RollupReport
 from tests.delivery.aws.memory import MemoryTable
-from tests.support.sample_ledger import LEDGER, tally
+from tests.support.sample_ledger import LEDGER, build_tally_key
 from tests.support.tally_slots import AMPLE, COUNT, NOW, count, live
 
 LATER = NOW + slots.IDLE_SLOT_AGE
@@ -230,5 +230,5 @@ def test_only_a_tally_is_read_as_one(text: str) -> None:
 
 
 def test_a_tally_says_what_it_is_of() -> None:
-    name = slots.TallyName.parse(tally("Song", "length", 2, "x#y", tenant="a$"))
+    name = slots.TallyName.parse(build_tally_key("Song", "length", 2, "x#y", tenant="a$"))
     assert name == slots.TallyName("a$", "Song", "length", 2, ("x#y",))

@@ -14,8 +14,8 @@ from daicho.stream.claims import Claim
 from daicho.stream.records import StreamRecord
 from daicho.tenants.failed_records import FailedRecordRemover, FailedRecordReport
 from tests.delivery.aws.memory import MemoryBucket, MemoryTable
-from tests.support.failed_records import body, raw
-from tests.support.memory_archive import batch, seq
+from tests.support.failed_records import build_raw_deletion, render_body
+from tests.support.memory_archive import build_expired_batch, render_seq
 
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 LATER = dt.timedelta(hours=73)
@@ -31,23 +31,27 @@ class House:
 
     def set_aside(self, number: int, tenant: str) -> str:
         """A payload; its name."""
-        name = claims.render_payload_name("s", seq(number))
-        assert self.bucket.create(name, body({"shard": "s", "record": raw(number, tenant)}), {})
+        name = claims.render_payload_name("s", render_seq(number))
+        assert self.bucket.create(
+            name, render_body({"shard": "s", "record": build_raw_deletion(number, tenant)}), {}
+        )
         return name
 
     def give_up(self, *numbers: int, tenants: str, name: str = GIVEN_UP) -> str:
-        records = [raw(*each) for each in zip(numbers, tenants, strict=True)]
+        records = [build_raw_deletion(*each) for each in zip(numbers, tenants, strict=True)]
         event = json.dumps({"Records": records, "shardId": "s"})
         assert self.bucket.create(
             name,
-            body({"payload": event, "DDBStreamBatchInfo": {"shardId": "s"}, "timestamp": "…"}),
+            render_body(
+                {"payload": event, "DDBStreamBatchInfo": {"shardId": "s"}, "timestamp": "…"}
+            ),
             {},
         )
         return name
 
     def claim(self, number: int, state: Any) -> None:
-        record: StreamRecord = batch(number).records[0]
-        shard = {"announced": {"S": seq(number)}}
+        record: StreamRecord = build_expired_batch(number).records[0]
+        shard = {"announced": {"S": render_seq(number)}}
         claim = Claim.for_record(record, state, self.now)
         key = claims.build_shard_key("s")
         item = {"PK": {"S": key.pk}, "SK": {"S": key.sk}, **shard, claim.name: claim.value}

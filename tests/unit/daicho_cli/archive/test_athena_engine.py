@@ -14,7 +14,7 @@ from daicho.archive.reader import Selection
 from daicho_cli.archive.athena_engine import AthenaEngine
 from daicho_cli.archive.sql import select_rows, select_statement
 from tests.support.archive_commands import TEXTS, Commanded
-from tests.support.memory_archive import Kept, download, name_after
+from tests.support.memory_archive import Kept, build_download, render_link_name
 
 
 class Engine:
@@ -137,7 +137,7 @@ def test_a_key_with_quotes_is_a_value_and_finds_its_item(
     made: Commanded, engine: Engine, value: str
 ) -> None:
     # Its key is the one that its id gives it.
-    old = download(value)  # type: ignore[arg-type]
+    old = build_download(value)  # type: ignore[arg-type]
     made.kept.append(7, **{name: old[name] for name in ("PK", "SK", "id")})
     key = ("--entity", "Download", "--tenant", "t", "--key", "song=1", "--key", f"id={value}")
     for each in ("duckdb", "athena"):
@@ -159,7 +159,7 @@ def test_what_it_scanned_is_said(made: Commanded, engine: Engine) -> None:
 def test_an_object_that_it_breaks_off_at_is_named_and_the_rest_is_shown(
     made: Commanded, engine: Engine
 ) -> None:
-    engine.stumbles = [name_after(0), name_after(2)]
+    engine.stumbles = [render_link_name(0), render_link_name(2)]
     result = made.run("query", "--engine", "athena", "-o", "json")
     assert result.exit_code == 1
     for name in engine.stumbles:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.archive_commands import Commanded
-from tests.support.failed_records import body, raw
+from tests.support.failed_records import build_raw_deletion, render_body
 from tests.support.memory_archive import WEEK_LATER
 
 
@@ -31,7 +31,9 @@ def test_it_is_dry_unless_told(made: Commanded) -> None:
 
 @pytest.mark.usefixtures("old")
 def test_a_tenant_goes_and_the_rest_stays(made: Commanded) -> None:
-    assert made.failures.create("done/x", body({"shard": "s", "record": raw(7, "t")}), {})
+    assert made.failures.create(
+        "done/x", render_body({"shard": "s", "record": build_raw_deletion(7, "t")}), {}
+    )
     result = made.run("forget", "--tenant", "t", "--apply")
     assert result.exit_code == 0
     assert "t: 3 rows of 2 objects removed, and 2 older versions" in result.stdout
@@ -63,9 +65,9 @@ def test_younger_objects_go_when_their_time_has_come(made: Commanded) -> None:
 
 def test_what_waits_for_a_redrive_is_named(made: Commanded) -> None:
     name = "aws/lambda/m/s/2026/11/21/x"
-    payload = json.dumps({"Records": [raw(7, "v"), raw(8, "u")]})
+    payload = json.dumps({"Records": [build_raw_deletion(7, "v"), build_raw_deletion(8, "u")]})
     assert made.failures.create(
-        name, body({"payload": payload, "DDBStreamBatchInfo": {"shardId": "s"}}), {}
+        name, render_body({"payload": payload, "DDBStreamBatchInfo": {"shardId": "s"}}), {}
     )
     for more in ((), ("--apply",)):
         result = made.run("forget", "--tenant", "v", *more)

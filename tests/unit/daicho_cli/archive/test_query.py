@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from daicho_cli.main import app
 from tests.support.archive_commands import LOCAL_STACK, Commanded, commanded
-from tests.support.memory_archive import name_after
+from tests.support.memory_archive import render_link_name
 
 HEAD = ["deleted_at", "tenant", "entity", "pk", "sk"]
 
@@ -154,11 +154,11 @@ def test_what_was_read_is_said(made: Commanded) -> None:
 
 
 def test_an_object_that_is_corrupt_is_named_and_the_rest_is_shown(made: Commanded) -> None:
-    body, _ = made.kept.bucket.objects[name_after(0)]
-    made.kept.bucket.spoil(name_after(0), body[:30])
+    body, _ = made.kept.bucket.objects[render_link_name(0)]
+    made.kept.bucket.spoil(render_link_name(0), body[:30])
     result = made.run("query", "-o", "json")
     assert result.exit_code == 1
-    assert f"skipped: {name_after(0)}: it cannot be unpacked" in result.stderr
+    assert f"skipped: {render_link_name(0)}: it cannot be unpacked" in result.stderr
     assert [row["item"]["id"] for row in json.loads(result.stdout)] == ["3", "4"]
 
 

@@ -12,7 +12,7 @@ import pytest
 from daicho.errors import UnavailableError
 from daicho.storage import item_key
 from tests.support.archive_commands import Commanded
-from tests.support.memory_archive import download, name_after
+from tests.support.memory_archive import build_download, render_link_name
 
 
 def back(made: Commanded) -> list[str]:
@@ -56,7 +56,12 @@ def test_what_is_chosen_comes_back(
 
 
 def test_a_live_item_is_not_overwritten_unless_told(made: Commanded) -> None:
-    live = {**download(2), "song": {"S": "1"}, "at": {"S": "now"}, "ttl": {"N": "32503680000"}}
+    live = {
+        **build_download(2),
+        "song": {"S": "1"},
+        "at": {"S": "now"},
+        "ttl": {"N": "32503680000"},
+    }
     made.kept.table.items[item_key.get_key(live)] = live
     result = made.run("restore", "--apply", "--tenant", "t")
     assert result.exit_code == 1
@@ -65,14 +70,14 @@ def test_a_live_item_is_not_overwritten_unless_told(made: Commanded) -> None:
     told = made.run("restore", "--apply", "--tenant", "t", "--over-newer")
     assert told.exit_code == 0
     assert "1 of them replaced a live item" in told.stdout
-    assert made.kept.table.items[item_key.get_key(live)]["at"] == download(2)["at"]
+    assert made.kept.table.items[item_key.get_key(live)]["at"] == build_download(2)["at"]
 
 
 def test_an_object_that_is_corrupt_is_named_and_the_rest_comes_back(made: Commanded) -> None:
-    made.kept.bucket.spoil(name_after(0), b"cut")
+    made.kept.bucket.spoil(render_link_name(0), b"cut")
     result = made.run("restore", "--apply", "--since", "2026-11-21")
     assert result.exit_code == 1
-    assert f"skipped: {name_after(0)}: it cannot be unpacked" in result.stdout
+    assert f"skipped: {render_link_name(0)}: it cannot be unpacked" in result.stdout
     assert back(made) == ["3", "4"]
 
 
@@ -91,13 +96,13 @@ def test_one_that_was_cut_off_goes_on(made: Commanded) -> None:
         cut = made.run(*asked)
         assert (cut.exit_code, cut.stderr) == (130, "archive restore was interrupted\n")
     (state,) = Path.cwd().iterdir()
-    assert json.loads(state.read_text())["cursor"] == name_after(0)
+    assert json.loads(state.read_text())["cursor"] == render_link_name(0)
     assert back(made) == ["1", "2"]
     # Another call is another call; and so is one elsewhere.
     assert made.run("restore", "--apply", "--tenant", "nobody").exit_code == 0
     result = made.run(*asked, "--json")
     told = json.loads(result.stdout)
-    assert f"continues after {name_after(0)}" in result.stderr
+    assert f"continues after {render_link_name(0)}" in result.stderr
     assert (told["restored"], told["already"], told["complete"]) == (4, 0, True)
     assert back(made) == ["1", "2", "3", "4"]
     assert list(Path.cwd().iterdir()) == []

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.support.archive_commands import Commanded, commanded
-from tests.support.memory_archive import HOME, Kept, name_after
+from tests.support.memory_archive import HOME, Kept, render_link_name
 
 PERIOD = ("--since", "2026-11-21", "--until", "2026-11-22")
 
@@ -33,28 +33,28 @@ def test_a_sound_archive_is_said_to_be_so(made: Commanded) -> None:
 
 
 def removed(kept: Kept) -> None:
-    kept.bucket.remove(name_after(2))
+    kept.bucket.remove(render_link_name(2))
 
 
 def duplicated(kept: Kept) -> None:
-    body, metadata = kept.bucket.objects[name_after(2)]
-    assert kept.bucket.create(name_after(0).replace("/s_", "/other_"), body, metadata)
+    body, metadata = kept.bucket.objects[render_link_name(2)]
+    assert kept.bucket.create(render_link_name(0).replace("/s_", "/other_"), body, metadata)
 
 
 def copied(kept: Kept) -> None:
-    body, metadata = kept.bucket.objects[name_after(2)]
+    body, metadata = kept.bucket.objects[render_link_name(2)]
     assert kept.bucket.create(f"{HOME}copy.json.gz", body, metadata)
 
 
 def truncated(kept: Kept) -> None:
-    body, _ = kept.bucket.objects[name_after(2)]
-    kept.bucket.spoil(name_after(2), body[: len(body) // 2])
+    body, _ = kept.bucket.objects[render_link_name(2)]
+    kept.bucket.spoil(render_link_name(2), body[: len(body) // 2])
 
 
 def edited(kept: Kept) -> None:
-    body, _ = kept.bucket.objects[name_after(2)]
+    body, _ = kept.bucket.objects[render_link_name(2)]
     lines = gzip.decompress(body).replace(b'"song":{"S":"1"}', b'"song":{"S":"2"}')
-    kept.bucket.spoil(name_after(2), gzip.compress(lines))
+    kept.bucket.spoil(render_link_name(2), gzip.compress(lines))
 
 
 @pytest.mark.parametrize(
@@ -83,9 +83,9 @@ def test_each_harm_is_found(made: Commanded, harm: Callable[[Kept], None], kind:
 
 
 def test_an_entity_that_is_declared_no_more_is_verified_too(made: Commanded) -> None:
-    body, metadata = made.kept.bucket.objects[name_after(2)]
+    body, metadata = made.kept.bucket.objects[render_link_name(2)]
     assert made.kept.bucket.create(
-        name_after(0).replace("entity=Download", "entity=Gone"), body, metadata
+        render_link_name(0).replace("entity=Download", "entity=Gone"), body, metadata
     )
     result = made.run("verify", *PERIOD)
     assert result.exit_code == 1
