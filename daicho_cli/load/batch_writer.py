@@ -1,7 +1,8 @@
-"""Writing blocks of items: interleaved over partition keys, in batches, at a bounded rate.
+"""Writes blocks of items: interleaved over partition keys, in batches, at a limited rate.
 
-With rows in order of partition key, one of DynamoDB's partitions would work while all others
-idle. Source: "Distributing write activity efficiently during data upload" (seed 002).
+If rows were written in the order of their partition keys, one partition of DynamoDB would receive
+all writes at a time, and the others none. Source: "Distributing write activity efficiently during
+data upload", Amazon DynamoDB Developer Guide.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from daicho.storage.item_key import get_key
 from daicho.storage.table import MAX_BATCH_WRITES, Table
 
 RETRY_S = 60.0
+"""The longest time for which unprocessed items of a batch are retried, in seconds."""
 _NOTHING: Image = {}
 
 
@@ -33,7 +35,7 @@ def interleave_by_partition(items: Iterable[Image]) -> list[Image]:
     rounds = zip_longest(
         *(partition.values() for partition in collections.values()), fillvalue=_NOTHING
     )
-    return [item for turn in rounds for item in turn if item is not _NOTHING]
+    return [item for items in rounds for item in items if item is not _NOTHING]
 
 
 @dataclass
@@ -66,5 +68,5 @@ class BatchWriter:
 def split_into_batches(items: Iterable[Image]) -> Iterator[list[Image]]:
     """Batches of at most the size that BatchWriteItem accepts."""
     remainder = iter(items)
-    while some := list(islice(remainder, MAX_BATCH_WRITES)):
-        yield some
+    while batch := list(islice(remainder, MAX_BATCH_WRITES)):
+        yield batch

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 ARRAY = b"["
-_MARK = "\ufeff"
+_BYTE_ORDER_MARK = "\ufeff"
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
@@ -45,7 +45,8 @@ def _read_lines(path: Path, start: int, line: int) -> Iterator[NumberedRow]:
         file.seek(start)
         for number, content in enumerate(file, line):
             start += len(content)
-            text = content.decode("utf-8", "backslashreplace").strip().removeprefix(_MARK)
+            text = content.decode("utf-8", "backslashreplace").strip()
+            text = text.removeprefix(_BYTE_ORDER_MARK)
             if text:
                 yield _parse_row(number, start, text, valid=_is_utf8(content))
 
@@ -54,33 +55,33 @@ def _read_array(path: Path, start: int, line: int) -> Iterator[NumberedRow]:
     # Only a whole array is valid JSON, so it is read whole: NDJSON is the format for big files.
     text = path.read_text(encoding="utf-8", errors="surrogateescape")
     decoder = json.JSONDecoder(parse_constant=_refuse)
-    place, before = (start, ",") if start else (text.index("["), "[")
-    line = line if start else text.count("\n", 0, place) + 1
+    position, separator = (start, ",") if start else (text.index("["), "[")
+    line = line if start else text.count("\n", 0, position) + 1
     while True:
-        mark = _skip_blanks(text, place)
-        if text[mark : mark + 1] == "]" and not text[mark + 1 :].strip():
+        sign = _skip_blanks(text, position)
+        if text[sign : sign + 1] == "]" and not text[sign + 1 :].strip():
             return
-        begin = _skip_blanks(text, mark + 1)
-        if before == "[" and text[begin : begin + 1] == "]" and not text[begin + 1 :].strip():
+        begin = _skip_blanks(text, sign + 1)
+        if separator == "[" and text[begin : begin + 1] == "]" and not text[begin + 1 :].strip():
             return
-        line += text.count("\n", place, begin)
+        line += text.count("\n", position, begin)
         try:
-            if text[mark : mark + 1] != before:
-                raise ValueError(f"no {before!r} between rows")
-            values, place = decoder.raw_decode(text, begin)
+            if text[sign : sign + 1] != separator:
+                raise ValueError(f"no {separator!r} between rows")
+            values, position = decoder.raw_decode(text, begin)
         except (ValueError, RecursionError) as error:
-            # The begin of the next row is unknown.
-            problem = f"not JSON, nor is what follows: {error}"
+            # The start of the next row is unknown, so the rest of the file is one rejected row.
+            problem = f"not JSON, and the rest of the file cannot be read: {error}"
             yield NumberedRow(line, len(text), line, None, text[begin : begin + 1000], problem)
             return
-        end_line = line + text.count("\n", begin, place)
-        yield _check_row(line, place, end_line, values, text[begin:place])
-        line, before = end_line, ","
+        end_line = line + text.count("\n", begin, position)
+        yield _check_row(line, position, end_line, values, text[begin:position])
+        line, separator = end_line, ","
 
 
-def _skip_blanks(text: str, place: int) -> int:
-    match = _BLANK.match(text, place)
-    return match.end() if match else place
+def _skip_blanks(text: str, position: int) -> int:
+    match = _BLANK.match(text, position)
+    return match.end() if match else position
 
 
 def _parse_row(line: int, end: int, text: str, *, valid: bool) -> NumberedRow:
