@@ -24,11 +24,11 @@ from daicho.declare.results import (
     VoteResult,
 )
 from daicho.declare.stored_objects import SignedRequest
-from daicho.errors import Conflict, Invalid, NotFound, UnavailableError
+from daicho.errors import Conflict, Invalid, UnavailableError
 from daicho.items.mapper import to_item
 from daicho.items.projection import View, ViewPage, build_view, list_attributes
 from daicho.plan import Ledger
-from daicho.query.key_resolver import display_name
+from daicho.query.key_resolver import build_not_found, build_section_not_found
 from daicho.query.paging import MAX_PAGE_ITEMS, check_limit
 from daicho.runtime.clock import utc_now
 from daicho.storage.bucket import Bucket
@@ -86,7 +86,7 @@ class Book:
         """
         item = self.find(ref, max_age=max_age)
         if item is None:
-            raise NotFound(f"no {display_name(ref)}")
+            raise build_not_found(ref)
         return item
 
     def view(self, ref: ItemRef[E], *names: str) -> View:
@@ -97,7 +97,7 @@ class Book:
         """
         image = self._tools.reader.find_image(ref, names=list_attributes(names))
         if image is None:
-            raise NotFound(f"no {display_name(ref)}")
+            raise build_not_found(ref)
         return build_view(ref.entity, image, names)
 
     def page(
@@ -311,7 +311,7 @@ class Book:
         """
         section = self.find_section(ref)
         if section is None:
-            raise NotFound(f"no section {ref.name!r} in {display_name(ref.item)}")
+            raise build_section_not_found(ref)
         return section
 
     def put_section(

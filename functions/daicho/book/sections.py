@@ -11,10 +11,9 @@ from daicho.declare.entity import Entity
 from daicho.declare.queries import SectionRef
 from daicho.declare.results import SectionValue
 from daicho.declare.split import attach_sections
-from daicho.errors import NotFound
 from daicho.items.mapper import to_item
 from daicho.layout.sections import Manifest, check_name
-from daicho.query.key_resolver import KeyResolver, display_name
+from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.query.section_reader import SectionReader, SectionsRead
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import get_key
@@ -57,16 +56,16 @@ class BookSections:
             if document is None:
                 transaction.check_sections_unchanged(key)
             elif ref.name in document.changes:
-                changed: SectionValue | None = document.changes[ref.name].held
+                changed: SectionValue | None = document.changes[ref.name].value
                 return changed
         head = None if key is None else self.table.get(key, consistent=True)
         if head is None or entity.split_field_ is None:
-            raise NotFound(f"no {display_name(item_ref)}")
+            raise build_not_found(item_ref)
         if Manifest.from_image(head) is None:  # written before the field was split
             return _find_unsplit(ref, to_item(entity, head))
         pair = SectionReader(self.table).read_section(head, entity.__name__, ref.name)
         if pair is None:
-            raise NotFound(f"no {display_name(item_ref)}")
+            raise build_not_found(item_ref)
         newest, section = pair
         if section is None:
             return None

@@ -85,8 +85,6 @@ def to_manifest_image(item: Entity) -> dict[str, AttributeValue]:
     Raises:
         TypeError: the sections are not written apart from it.
     """
-    if type(item).split_field_ is None:
-        return {}
     manifest = get_manifest(item)
     if manifest is None:
         name = type(item).__name__

@@ -17,7 +17,7 @@ from daicho.declare.stored_objects import (
 from daicho.errors import NotFound, StoreError
 from daicho.layout import object_names
 from daicho.plan import Ledger
-from daicho.query.key_resolver import KeyResolver, display_name
+from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey
 
@@ -78,7 +78,7 @@ class ItemObjects:
         one = ItemRef(type(item), tuple(getattr(item, name) for name in plan.key.fields))
         key = self.places.resolve_key(one)
         if key is None:
-            raise NotFound(f"no {display_name(one)}")
+            raise build_not_found(one)
         return key
 
     def open_bucket(self) -> Bucket:

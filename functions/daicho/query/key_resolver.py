@@ -14,7 +14,7 @@ from typing import Any
 
 from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec
-from daicho.declare.queries import ItemRef
+from daicho.declare.queries import ItemRef, SectionRef
 from daicho.errors import DeclarationError, Invalid, NotFound
 from daicho.items.arguments import parse_arguments
 from daicho.layout import item_keys
@@ -132,3 +132,8 @@ def display_name(ref: ItemRef[Any]) -> str:
 def build_not_found(ref: ItemRef[Any]) -> NotFound:
     """The refusal of a request for an item that does not exist, or has expired."""
     return NotFound(f"no {display_name(ref)}")
+
+
+def build_section_not_found(ref: SectionRef[Any]) -> NotFound:
+    """The refusal of a request for a section that an item does not have."""
+    return NotFound(f"no section {ref.name!r} in {display_name(ref.item)}")

@@ -9,14 +9,13 @@ from typing import Any
 from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef, ListQuery
 from daicho.declare.results import ForgetVersionsResult
-from daicho.errors import NotFound
 from daicho.items.arguments import check_key_length
 from daicho.layout import versions
 from daicho.layout.base_item import get_version, is_expired
 from daicho.layout.versions import VersionState
 from daicho.plan import EntityPlan, Ledger
 from daicho.query.collection_reader import MAX_ROWS, CollectionPage, PageBuffer
-from daicho.query.key_resolver import KeyResolver, display_name
+from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.query.paging import CursorBinding, CursorPosition
 from daicho.storage import item_key
 from daicho.storage.attributes import Image
@@ -77,14 +76,14 @@ class VersionHistory:
         ref = ItemRef(queries[0].entity, queries[0].parts)
         base = self.places.resolve_key(ref)
         if base is None:
-            raise NotFound(f"no {display_name(ref)}")
+            raise build_not_found(ref)
         partition = self.check_versioned(ref.entity, base)
         binding = CursorBinding(self.tenant, ("versions", partition))
         start = binding.read_cursor(cursor)
         first = self._find_unkept(ref.entity, base) if start is None else None
         images, end = self._read_pages(partition, first, start, limit)
         if start is None and end is None and not images:
-            raise NotFound(f"no {display_name(ref)}")
+            raise build_not_found(ref)
         return images, binding.write_cursor(end)
 
     def read_whole(self, images: Sequence[Image]) -> Sequence[Image]:
@@ -123,7 +122,7 @@ class VersionHistory:
         base = self.places.resolve_key(ref)
         last = 0 if base is None else self.read_state(ref.entity, base).last
         if base is None or not last:
-            raise NotFound(f"no {display_name(ref)}")
+            raise build_not_found(ref)
         older = versions.render_version_number(last - 1)
         partition = versions.render_history_partition(base, ref.entity.__name__)
         needed = ("PK", "SK", "version", "ttl")

@@ -78,18 +78,22 @@ def build_replacement(
     write is also refused if the item has expired by then.
     """
     write = ConditionalWrite()
-    sets = []
+    assignments = []
     for name, value in image.items():
         if name in {"PK", "SK"}:
             continue
-        place, new = write.add_name(name), write.add_value(value)
+        placeholder, new_value = write.add_name(name), write.add_value(value)
         if name in {"created_at", "ttl"}:
-            new = f"if_not_exists({place}, {new})"
+            new_value = f"if_not_exists({placeholder}, {new_value})"
         elif name == "version":
-            new = f"if_not_exists({place}, {write.add_value(_to_number(0))}) + {new}"
-        sets.append(f"{place} = {new}")
-    removes = [write.add_name(name) for name in (*absent, *(() if plan.expires else ("ttl",)))]
-    write.update = "SET " + ", ".join(sets) + (f" REMOVE {', '.join(removes)}" if removes else "")
+            zero = write.add_value(_to_number(0))
+            new_value = f"if_not_exists({placeholder}, {zero}) + {new_value}"
+        assignments.append(f"{placeholder} = {new_value}")
+    removed = absent if plan.expires else (*absent, "ttl")
+    removed_names = [write.add_name(name) for name in removed]
+    write.update = f"SET {', '.join(assignments)}"
+    if removed_names:
+        write.update += f" REMOVE {', '.join(removed_names)}"
     unchanged = [_equals(write, name, value) for name, value in kept.items()]
     if now is not None:
         unchanged.append(_is_alive(write, now))
@@ -125,8 +129,10 @@ def if_absent() -> ConditionalWrite:
 def if_unchanged(image: Image) -> ConditionalWrite:
     """The condition that the item still has the version, creation and expiry of ``image``."""
     write = ConditionalWrite()
-    same = [_equals(write, name, image.get(name)) for name in ("version", "created_at", "ttl")]
-    write.condition = " AND ".join(same)
+    equalities = [
+        _equals(write, name, image.get(name)) for name in ("version", "created_at", "ttl")
+    ]
+    write.condition = " AND ".join(equalities)
     return write
 
 

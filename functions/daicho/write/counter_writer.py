@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from daicho.declare.entity import Entity
+from daicho.declare.queries import ItemRef
 from daicho.declare.results import VoteResult
 from daicho.derive.contributions import Amount
-from daicho.errors import Invalid, NotFound, UnansweredError
+from daicho.errors import Invalid, UnansweredError
 from daicho.items.arguments import check_key_length
 from daicho.plan import CounterPlan
-from daicho.query.key_resolver import KeyResolver
+from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.query.totals import MAX_LIVE_GROUPS, TallyGroup
 from daicho.storage import keys
 from daicho.storage.attributes import get_integer
@@ -43,36 +44,34 @@ class CounterWriter:
 
     table: Table
     places: KeyResolver
-    adding: CounterSettings | None
+    settings: CounterSettings | None
     clock: Callable[[], dt.datetime]
 
     def add_vote(self, entity: type[Entity], group: TallyGroup, by: tuple[str, ...]) -> VoteResult:
         """See `Book.add`. ``unknown`` refers to the vote alone, not to the reads before it."""
         counter = _get_counter(group)
-        if self.adding is None:
-            raise TypeError(f"this Book was made without Adding: it cannot add to {counter.name}")
+        if self.settings is None:
+            raise TypeError(f"this Book has no counter_settings: it cannot add to {counter.name}")
         parts, name = (*counter.within, *counter.by), _render_name(group)
         for part, text in zip(parts, (*group.within, *by), strict=True):
             if not text:
                 raise Invalid("must not be empty", field=part.field)
-        blamed = parts[-1].field if parts else counter.name
-        check_key_length(
-            blamed, name.render_slot_key(counter_items.MAX_SLOTS), keys.check_partition
-        )
-        check_key_length(blamed, keys.render("0" * 29, *by), keys.check_sort)
+        field = parts[-1].field if parts else counter.name
+        check_key_length(field, name.render_slot_key(counter_items.MAX_SLOTS), keys.check_partition)
+        check_key_length(field, keys.render("0" * 29, *by), keys.check_sort)
         head = self.places.memory.get(
             name.head_key, HEAD_CACHE_S, lambda: self.table.get(name.head_key), absence=True
         )
         slots = counter_items.read_slot_count(head) or self._initial_slots(entity, group)
         try:
             counter_slots.add(
-                self.adding.once,
+                self.settings.once,
                 name,
                 by,
                 slots=slots,
-                dirty_shards=self.adding.dirty_shards,
+                dirty_shards=self.settings.dirty_shards,
                 now=self.clock(),
-                random=self.adding.random,
+                random=self.settings.random,
             )
         except UnansweredError:
             return VoteResult("unknown")
@@ -105,7 +104,7 @@ class CounterWriter:
             None if image is None or spec.source is None else get_integer(image, spec.source.name)
         )
         if not number:
-            raise NotFound(f"no {spec.target.target.__name__} {id}")
+            raise build_not_found(ItemRef(spec.target.target, (id,)))
         return number
 
 

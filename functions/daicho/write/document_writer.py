@@ -31,66 +31,66 @@ class DocumentWriter:
 
     def create(self, item: E) -> E:
         """See `Book.create`; the returned item has no sections."""
-        return self.write(item, lambda transaction, head: transaction.create(head))
+        return self._write(item, lambda transaction, head: transaction.create(head))
 
     def put(self, item: E, *, if_match: int | None, if_none_match: bool = False) -> E:
         """See `Book.put`; the returned item has no sections."""
-        return self.write(
+        return self._write(
             item,
             lambda transaction, head: transaction.put(
                 head, if_match=if_match, if_none_match=if_none_match
             ),
         )
 
-    def write(self, item: E, write: Callable[[Transaction, E], E]) -> E:
-        """Write the sections, and the head by calling ``write``."""
-        entity, held, staging = type(item), require_split_field(type(item)), self.staging
-        sections = split_into_sections(getattr(item, held.name), held.name)
-        one = ItemRef(
+    def _write(self, item: E, write_head: Callable[[Transaction, E], E]) -> E:
+        """Write the sections, and the head by calling ``write_head``."""
+        entity, split_field, staging = type(item), require_split_field(type(item)), self.staging
+        sections = split_into_sections(getattr(item, split_field.name), split_field.name)
+        ref = ItemRef(
             entity, tuple(getattr(item, name) for name in staging.list_key_fields(entity))
         )
-        epoch, staged = new_id(), False
+        epoch, is_staged = new_id(), False
 
         def attempt() -> E:
-            nonlocal staged
+            nonlocal is_staged
             with staging.writer.transaction() as transaction:
-                existing = transaction.find(one)
+                existing = transaction.find(ref)
                 version = 0 if existing is None else existing.version
                 head = attach_manifest(item, start_manifest(epoch, version + 1, sections))
-                written = write(transaction, head)
-                partition = staging.render_partition(one)
-                if not staged:  # only a faster writer can still prevent the change
-                    cuts = (
+                stored = write_head(transaction, head)
+                partition = staging.render_partition(ref)
+                if not is_staged:  # only a faster writer can still prevent the change
+                    pieces = (
                         build_piece_items(partition, epoch, section, new_id())
                         for section in sections
                     )
                     staging.write_pieces(
-                        partition, epoch, (item for items in cuts for item in items)
+                        partition, epoch, (item for items in pieces for item in items)
                     )
-                    staged = True
+                    is_staged = True
                 transaction.add([staging.build_due_mark(partition, epoch)])
-            before = None if existing is None else get_manifest(existing)
-            staging.remove_pieces(partition, epoch, _render_prefix(before))
-            return written
+            old = None if existing is None else get_manifest(existing)
+            staging.remove_pieces(partition, epoch, _render_prefix(old))
+            return stored
 
         return staging.retry_race(attempt)
 
-    def delete(self, one: ItemRef[E], *, if_match: int | None) -> None:
+    def delete(self, ref: ItemRef[E], *, if_match: int | None) -> None:
         """See `Book.delete`."""
         staging = self.staging
 
         def attempt() -> None:
             name = new_id()
             with staging.writer.transaction() as transaction:
-                existing = transaction.get(one)
-                transaction.remove(one, if_match=if_match)
-                partition = staging.render_partition(one)
+                existing = transaction.get(ref)
+                transaction.remove(ref, if_match=if_match)
+                partition = staging.render_partition(ref)
                 transaction.add([staging.build_due_mark(partition, name)])
             staging.remove_pieces(partition, name, _render_prefix(get_manifest(existing)))
 
         staging.retry_race(attempt)
 
 
-def _render_prefix(before: Manifest | None) -> str | None:
+def _render_prefix(old: Manifest | None) -> str | None:
     """The prefix of the section keys that the previous head refers to."""
-    return None if before is None else keys.render_prefix(before.epoch)
+    return None if old is None else keys.render_prefix(old.epoch)

@@ -52,8 +52,8 @@ class IdempotentRequest:
         cls, key: str, method: str, path: str, query: Mapping[str, str], body: str
     ) -> IdempotentRequest:
         """The request with this body; the spelling of its JSON does not matter."""
-        whole = json.dumps([method, path, sorted(query.items()), _canonicalise(body)])
-        return cls(key, hashlib.blake2b(whole.encode(), digest_size=16).hexdigest())
+        identity = json.dumps([method, path, sorted(query.items()), _canonicalise(body)])
+        return cls(key, hashlib.blake2b(identity.encode(), digest_size=16).hexdigest())
 
     def build_key(self, tenant: str) -> ItemKey:
         """The key of the record: one item collection per request key, so that none is hot."""
@@ -79,10 +79,10 @@ class IdempotentRequest:
             return None
         if attributes.get_text(record, "request") != self.digest:
             raise Invalid("it was used for another request before", field=HEADER)
-        kept = attributes.from_image(record)
-        body = kept.get("body")
+        stored = attributes.from_image(record)
+        body = stored.get("body")
         text = zlib.decompress(body).decode() if isinstance(body, bytes) else body
-        return StoredAnswer(kept["status"], kept["headers"], text)
+        return StoredAnswer(stored["status"], stored["headers"], text)
 
     def build_record(self, tenant: str, answer: StoredAnswer, now: dt.datetime) -> Put:
         """The write of the request's record, on the condition that there is none.
@@ -101,11 +101,11 @@ class IdempotentRequest:
         )
 
     def _build_image(self, tenant: str, answer: StoredAnswer, now: dt.datetime) -> Image:
-        place = self.build_key(tenant)
+        key = self.build_key(tenant)
         image = attributes.to_image(
             {
-                "PK": place.pk,
-                "SK": place.sk,
+                "PK": key.pk,
+                "SK": key.sk,
                 "request": self.digest,
                 "status": answer.status,
                 "headers": dict(answer.headers),
@@ -130,5 +130,5 @@ def _canonicalise(body: str) -> str:
 
 def _keep_exact(number: str) -> dict[str, str]:
     """One spelling for a number that is not whole: as floats, two amounts may be equal."""
-    wide = Context(prec=len(number), Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
-    return {"": str(wide.normalize(wide.create_decimal(number)))}
+    context = Context(prec=len(number), Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
+    return {"": str(context.normalize(context.create_decimal(number)))}

@@ -74,7 +74,7 @@ class ItemWriter:
         self.sender = Sender(self.table, self.places.memory)
 
     def commit(self, writes: Sequence[Write]) -> None:
-        """Do all of these writes or none; as parts of the open transaction, if there is one.
+        """Do all of these writes or none; as parts of the open transaction, if there is ref.
 
         The writes are a transaction, even a single write, at two units a KB.
 
@@ -141,40 +141,40 @@ class ItemWriter:
                     return mapper.to_item(new.entity, new.image)
         raise Raced
 
-    def change(self, one: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | None) -> E:
+    def change(self, ref: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | None) -> E:
         """See `Book.change`."""
         if (
-            self._needs_transaction(one.entity, changes)
-            or self.planner.find_plan(one.entity).key.moves in changes
+            self._needs_transaction(ref.entity, changes)
+            or self.planner.find_plan(ref.entity).key.moves in changes
         ):
-            return self._retry_transaction(lambda t: t.change(one, changes, if_match=if_match))
-        key, now = self.places.resolve_key(one), self.clock()
+            return self._retry_transaction(lambda t: t.change(ref, changes, if_match=if_match))
+        key, now = self.places.resolve_key(ref), self.clock()
         for _ in RetryBudget.for_seconds(RACE_RETRY_S).count_attempts():
             existing = None if key is None else self.table.get(key, consistent=True)
-            planned = self.planner.plan_change(one, existing, changes, now, if_match=if_match)
+            planned = self.planner.plan_change(ref, existing, changes, now, if_match=if_match)
             # Refused if somebody was faster, or if the answer to this very write was lost.
             with suppress(ConditionFailedError):
                 return self._update(planned, self.planner.build_change(planned))
         raise Raced
 
-    def delete(self, one: ItemRef[E], *, if_match: int | None) -> None:
+    def delete(self, ref: ItemRef[E], *, if_match: int | None) -> None:
         """See `Book.delete`."""
-        if self._needs_transaction(one.entity):
-            self._retry_transaction(lambda t: t.delete(one, if_match=if_match))
+        if self._needs_transaction(ref.entity):
+            self._retry_transaction(lambda t: t.delete(ref, if_match=if_match))
             return
-        key, now = self.places.resolve_key(one), self.clock()
+        key, now = self.places.resolve_key(ref), self.clock()
         if key is None:
-            raise build_not_found(one)
+            raise build_not_found(ref)
         try:
             self.sender.send_one(key, conditions.build_removal(key, to_seconds(now), if_match))
         except ConditionFailedError as refused:
-            check_existing(one, refused.item, now, if_match)
+            check_existing(ref, refused.item, now, if_match)
             raise
 
-    def restore(self, one: ItemRef[E], *, if_match: int | None) -> E:
+    def restore(self, ref: ItemRef[E], *, if_match: int | None) -> E:
         """See `Book.restore`."""
         return self._retry_transaction(
-            lambda transaction: transaction.restore(one, if_match=if_match)
+            lambda transaction: transaction.restore(ref, if_match=if_match)
         )
 
     def _needs_transaction(self, entity: type[Entity], names: Iterable[str] = ()) -> bool:

@@ -36,18 +36,18 @@ class ObjectWriter:
     objects: ItemObjects
     clock: Callable[[], dt.datetime]
 
-    def delete(self, one: ItemRef[E], *, if_match: int | None) -> None:
+    def delete(self, ref: ItemRef[E], *, if_match: int | None) -> None:
         """See `Book.delete`. The objects are removed last: no item is left without its object.
 
         An upload URL that was signed just before may still be valid. So the sweep removes the
         object once more after such a URL has expired.
         """
         with self.writer.transaction() as transaction:
-            item = transaction.get(one)
-            transaction.remove(one, if_match=if_match)
+            item = transaction.get(ref)
+            transaction.remove(ref, if_match=if_match)
             key, names = self.objects.get_item_key(item), self.objects.list_names(item)
             due = self.clock() + dt.timedelta(seconds=UPLOAD_SECONDS) + URL_SIGNING_GRACE
-            partition = cleanup_marks.render_owner_partition(key, one.entity.__name__)
+            partition = cleanup_marks.render_owner_partition(key, ref.entity.__name__)
             marks = [
                 cleanup_marks.build_mark(partition, field, due, object=name)
                 for field, name in names.items()
@@ -59,4 +59,4 @@ class ObjectWriter:
             for name in names.values():
                 self.objects.open_bucket().remove(name)
         except StoreError as error:
-            logger.warning("left to the sweep: %s: %s", display_name(one), error)
+            logger.warning("left to the sweep: %s: %s", display_name(ref), error)

@@ -110,7 +110,7 @@ class ItemPlanner:
 
     def plan_change(
         self,
-        one: ItemRef[E],
+        ref: ItemRef[E],
         existing: Image | None,
         changes: Mapping[str, Any],
         now: dt.datetime,
@@ -123,20 +123,20 @@ class ItemPlanner:
             NotFound, PreconditionFailed: as in `check_existing`.
             Invalid: names the field.
         """
-        current = check_existing(one, existing, now, if_match)
-        fields = apply_changes(one.entity, self.find_plan(one.entity), current, changes)
-        return self._plan(one.entity, fields, _read_created(current), current)
+        current = check_existing(ref, existing, now, if_match)
+        fields = apply_changes(ref.entity, self.find_plan(ref.entity), current, changes)
+        return self._plan(ref.entity, fields, _read_created(current), current)
 
     def plan_restoration(
         self,
-        one: ItemRef[E],
+        ref: ItemRef[E],
         version: Image,
         existing: Image | None,
         now: dt.datetime,
         *,
         if_match: int | None,
     ) -> PlannedWrite[E]:
-        """The write of an old version as the newest one.
+        """The write of an old version as the newest ref.
 
         Raises:
             PreconditionFailed: the item is not of version ``if_match``.
@@ -144,11 +144,11 @@ class ItemPlanner:
         """
         current = select_live(existing, now)
         check_version(None if current is None else base_item.get_version(current), if_match)
-        fields = read_fields(one.entity, version)
+        fields = read_fields(ref.entity, version)
         if current is not None:
-            plan = self.find_plan(one.entity)
-            fields = merge_immutable_fields(one.entity, plan, fields, current)
-        return self._plan(one.entity, fields, _read_created(current or version))
+            plan = self.find_plan(ref.entity)
+            fields = merge_immutable_fields(ref.entity, plan, fields, current)
+        return self._plan(ref.entity, fields, _read_created(current or version))
 
     def check_vacant(
         self,
@@ -164,7 +164,7 @@ class ItemPlanner:
             raise error(explain_taken(entity, existing, now))
 
     def build_creation(self, new: PlannedWrite[E], now: dt.datetime) -> Put:
-        """The request that puts a new item where none is, or only an expired one.
+        """The request that puts a new item where none is, or only an expired ref.
 
         An expired item that waits for the archive is not replaced.
         """
@@ -245,7 +245,7 @@ class ItemPlanner:
             if source is None:
                 raise build_reference_not_found(spec.target.target, values[through], through)
             fields[spec.name] = source.get(spec.source.name, mapper.NULL)
-        return fields | mapper.to_manifest_image(item)
+        return fields if entity.split_field_ is None else fields | mapper.to_manifest_image(item)
 
     def _may_expire(self, entity: type[Entity]) -> bool:
         generations = self.ledger.entities[entity.__name__]
@@ -264,7 +264,7 @@ def select_live(existing: Image | None, now: dt.datetime) -> Image | None:
 
 
 def check_existing(
-    one: ItemRef[Any], existing: Image | None, now: dt.datetime, if_match: int | None
+    ref: ItemRef[Any], existing: Image | None, now: dt.datetime, if_match: int | None
 ) -> Image:
     """The item that is changed or removed.
 
@@ -274,7 +274,7 @@ def check_existing(
     """
     current = select_live(existing, now)
     if current is None:
-        raise build_not_found(one)
+        raise build_not_found(ref)
     check_version(base_item.get_version(current), if_match)
     return current
 

@@ -30,7 +30,7 @@ from daicho.write.item_writer import ItemWriter
 T = TypeVar("T")
 RACE_RETRY_S = 6.0
 """How long a write is retried while other writers are faster."""
-PAUSE = 0.1
+MAX_PAUSE_S = 0.1
 STAGE_RETRY_S = 18.0
 """How long sections are written: 5 MB take 5,000 units, and a partition 1,000 a second."""
 
@@ -39,38 +39,41 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class SectionStaging:
-    """Writes the pieces beside a tenant's items. ``at_once``: requests made in parallel."""
+    """Writes the pieces beside a tenant's items.
+
+    ``parallelism``: requests made at the same time.
+    """
 
     table: Table
     writer: ItemWriter
     clock: Callable[[], dt.datetime]
-    at_once: int = 8
+    parallelism: int = 8
 
     def retry_race(self, attempt: Callable[[], T]) -> T:
         """Retry while others are faster; in an open transaction, its opener retries instead."""
         if self.writer.open_transaction is not None:
             return attempt()
-        for _ in RetryBudget.for_seconds(RACE_RETRY_S, longest=PAUSE).count_attempts():
+        for _ in RetryBudget.for_seconds(RACE_RETRY_S, longest=MAX_PAUSE_S).count_attempts():
             try:
                 return attempt()
             except Raced as error:
-                raced = error
-        raise raced
+                last_error = error
+        raise last_error
 
-    def render_partition(self, one: ItemRef[Any]) -> str:
+    def render_partition(self, ref: ItemRef[Any]) -> str:
         """The partition key of the pieces beside an item.
 
         Raises:
             NotFound: an item that the key depends on does not exist.
             Invalid: the item's key leaves no room.
         """
-        key = self.writer.places.resolve_key(one)
+        key = self.writer.places.resolve_key(ref)
         if key is None:
-            raise build_not_found(one)
+            raise build_not_found(ref)
         try:
-            return sections.render_sections_partition(key, one.entity.__name__)
+            return sections.render_sections_partition(key, ref.entity.__name__)
         except keys.KeyTooLongError as error:
-            raise Invalid(str(error), field=self.list_key_fields(one.entity)[-1]) from error
+            raise Invalid(str(error), field=self.list_key_fields(ref.entity)[-1]) from error
 
     def list_key_fields(self, entity: type[Entity]) -> tuple[str, ...]:
         """The fields of an entity's primary key."""
@@ -86,7 +89,7 @@ class SectionStaging:
             cleanup_marks.build_mark(partition, name, self.clock() + cleanup_marks.IN_FLIGHT_GRACE)
         )
         patience = RetryBudget.for_seconds(STAGE_RETRY_S)
-        self._run_in_parallel(items, lambda some: self.table.batch_write(some, patience=patience))
+        self._run_in_parallel(items, lambda batch: self.table.batch_write(batch, patience=patience))
 
     def build_due_mark(self, partition: str, name: str) -> Put:
         """The write of a mark that lets the sweep remove unused pieces from now on."""
@@ -105,20 +108,20 @@ class SectionStaging:
 
     def _remove(self, partition: str, prefix: str) -> None:
         query = Query(partition, prefix=prefix, attributes=("PK", "SK"), consistent=True)
-        gone = [get_key(item) for page in self.table.query_pages(query) for item in page.items]
-        self._run_in_parallel(gone, lambda some: self.table.batch_write(deletes=some))
+        unused = [get_key(item) for page in self.table.query_pages(query) for item in page.items]
+        self._run_in_parallel(unused, lambda batch: self.table.batch_write(deletes=batch))
 
-    def _run_in_parallel(self, all_of: Iterable[T], work: Callable[[Sequence[T]], None]) -> None:
-        blocks = list(_split_into_blocks(all_of, MAX_BATCH_WRITES))
+    def _run_in_parallel(self, values: Iterable[T], work: Callable[[Sequence[T]], None]) -> None:
+        blocks = list(_split_into_blocks(values, MAX_BATCH_WRITES))
         if len(blocks) < 2:
             for block in blocks:
                 work(block)
             return
-        with ThreadPoolExecutor(min(self.at_once, len(blocks))) as pool:
+        with ThreadPoolExecutor(min(self.parallelism, len(blocks))) as pool:
             list(pool.map(work, blocks))
 
 
-def _split_into_blocks(all_of: Iterable[T], size: int) -> Iterator[list[T]]:
-    rest = iter(all_of)
+def _split_into_blocks(values: Iterable[T], size: int) -> Iterator[list[T]]:
+    rest = iter(values)
     while block := list(islice(rest, size)):
         yield block

@@ -17,15 +17,15 @@ from daicho.declare.fields import new_id
 from daicho.declare.queries import SectionRef
 from daicho.declare.results import SectionValue
 from daicho.declare.split import attach_sections, require_split_field
-from daicho.errors import Invalid, NotFound, Raced
+from daicho.errors import Invalid, Raced
 from daicho.items import mapper
 from daicho.layout import base_item, sections
 from daicho.layout.sections import Manifest, Section
-from daicho.query.key_resolver import build_not_found, display_name
+from daicho.query.key_resolver import build_not_found, build_section_not_found
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey, get_key
-from daicho.storage.requests import Delete, Put, Update, Write
+from daicho.storage.requests import Delete, Put, Write
 from daicho.write import conditions, validation
 from daicho.write.document_writer import DocumentWriter
 from daicho.write.refusals import CHANGED_MEANWHILE, check_version
@@ -47,7 +47,7 @@ class SectionChange:
     """
 
     first: Image | None
-    held: SectionValue | None
+    value: SectionValue | None
 
 
 @dataclass(frozen=True)
@@ -67,44 +67,43 @@ class SectionWriter:
 
     staging: SectionStaging
 
-    def with_changes(self, key: ItemKey | None) -> DocumentState | None:
+    def find_changed_document(self, key: ItemKey | None) -> DocumentState | None:
         """The state of a document in the open transaction, if that changes sections of it."""
         transaction = self.staging.writer.open_transaction
         return None if transaction is None or key is None else transaction.section_changes.get(key)
 
     def put(self, ref: SectionRef[E], value: Any, *, if_match: int | None) -> SectionValue:
         """See `Book.put_section`."""
-        name, blamed = ref.name, require_split_field(ref.entity).name
+        name, field_name = ref.name, require_split_field(ref.entity).name
         sections.check_name(name, SECTION_HEADER)
-        fresh = sections.make_section(name, value, 0, blamed)
-        piece, staged = "", ""
+        new = sections.make_section(name, value, 0, field_name)
+        piece, staged_epoch = "", ""
 
         def attempt() -> SectionValue:
-            nonlocal piece, staged
+            nonlocal piece, staged_epoch
             document = self._read_document(ref, if_match)
             if isinstance(document, Entity):
                 return self._stage_section(ref, document, value)
-            before = self._stage_first(ref, document, if_match)
-            place = attributes.get_integer(before or {}, "place")
+            old = self._read_first(ref, document, if_match)
+            place = attributes.get_integer(old or {}, "place")
             version = document.version + 1
             if place is None:  # after all others
                 place = sections.MAX_SECTIONS + version
-            section = Section(name, fresh.text, place, version)
-            added = 0 if before else 1
-            grown = section.weight - (sections.measure_weight(before) if before else 0)
-            _check_room(document.manifest, added, grown, blamed)
+            section = Section(name, new.text, place, version)
+            added_count = 0 if old else 1
+            added_weight = section.weight - (sections.measure_weight(old) if old else 0)
+            _check_room(document.manifest, added_count, added_weight, field_name)
             epoch = document.manifest.epoch
-            if staged != epoch:  # pieces belong to an epoch: those of an earlier one are lost
+            if staged_epoch != epoch:  # pieces belong to an epoch: those of an earlier one are lost
                 piece = new_id()
             first, *pieces = sections.build_piece_items(document.partition, epoch, section, piece)
-            if pieces and staged != epoch:
+            if pieces and staged_epoch != epoch:
                 self.staging.write_pieces(document.partition, piece, pieces)
-                staged = epoch
-            held = SectionValue(value, version, new=not before)
-            manifest = document.manifest.with_change(version, name, added, grown)
+                staged_epoch = epoch
+            manifest = document.manifest.with_change(version, name, added_count, added_weight)
             change = SectionChange(first, SectionValue(value, version))
-            self._commit(document, manifest, name, change, before, piece if pieces else None)
-            return held
+            self._commit(document, manifest, name, change, old, piece if pieces else None)
+            return SectionValue(value, version, new=not old)
 
         return self.staging.retry_race(attempt)
 
@@ -117,14 +116,14 @@ class SectionWriter:
             document = self._read_document(section, if_match)
             if isinstance(document, Entity):
                 return self._stage_section(section, document, REMOVED).version
-            before = self._stage_first(section, document, if_match)
-            if before is None:
-                raise NotFound(f"no section {name!r} in {display_name(section.item)}")
+            old = self._read_first(section, document, if_match)
+            if old is None:
+                raise build_section_not_found(section)
             version = document.version + 1
             manifest = document.manifest.with_change(
-                version, name, -1, -sections.measure_weight(before)
+                version, name, -1, -sections.measure_weight(old)
             )
-            self._commit(document, manifest, name, SectionChange(None, None), before, None)
+            self._commit(document, manifest, name, SectionChange(None, None), old, None)
             return version
 
         return self.staging.retry_race(attempt)
@@ -134,7 +133,7 @@ class SectionWriter:
         values: dict[str, Any] = getattr(item, require_split_field(section.entity).name)
         new = section.name not in values
         if value is REMOVED and new:
-            raise NotFound(f"no section {section.name!r} in {display_name(section.item)}")
+            raise build_section_not_found(section)
         changed = {**values, section.name: value}
         if value is REMOVED:
             del changed[section.name]
@@ -149,7 +148,7 @@ class SectionWriter:
         """
         writer = self.staging.writer
         key = writer.places.resolve_key(section.item)
-        document = self.with_changes(key)
+        document = self.find_changed_document(key)
         if document is not None:
             return document
         writer.check_sections_unchanged(key)
@@ -159,13 +158,13 @@ class SectionWriter:
         manifest = Manifest.from_image(head)
         if manifest is None:
             item = mapper.to_item(section.entity, head)
-            inside = section.name in getattr(item, require_split_field(section.entity).name)
-            check_version(item.version if inside else None, if_match, "section")
+            values = getattr(item, require_split_field(section.entity).name)
+            check_version(item.version if section.name in values else None, if_match, "section")
             return item
         partition = sections.render_sections_partition(key, section.entity.__name__)
         return DocumentState(head, partition, base_item.get_version(head), manifest)
 
-    def _stage_first(
+    def _read_first(
         self, section: SectionRef[Any], document: DocumentState, if_match: int | None
     ) -> Image | None:
         """The first item of a section, checked to be of the version that a caller expects."""
@@ -192,49 +191,47 @@ class SectionWriter:
         manifest: Manifest,
         name: str,
         change: SectionChange,
-        before: Image | None,
+        old: Image | None,
         piece: str | None,
     ) -> None:
         """Write one section and the head, with the version after the one that was read.
 
-        ``piece`` names the parts of the section that are separate items.
+        ``old`` is the first item of the section as it was read. ``piece`` names the parts of the
+        section that are separate items.
         """
         head, partition, version = document.head, document.partition, document.version + 1
-        sets: dict[str, AttributeValue] = {
+        values: dict[str, AttributeValue] = {
             "version": {"N": str(version)},
             sections.MANIFEST: manifest.to_value(),
         }
-        validation.check_size({**head, **sets})
-        still = conditions.if_unchanged(head)
-        changes = (f"{still.add_name(n)} = {still.add_value(value)}" for n, value in sets.items())
-        update = f"SET {', '.join(changes)}"
-        writes: list[Write] = [
-            Update(get_key(head), update, still.condition, still.names, still.values)
-        ]
+        validation.check_size({**head, **values})
+        write = conditions.if_unchanged(head)
+        for attribute, value in values.items():
+            separator = ", " if write.update else "SET "
+            write.update += f"{separator}{write.add_name(attribute)} = {write.add_value(value)}"
+        writes: list[Write] = [write.to_update(get_key(head))]
         if change.first is not None:
             writes.append(Put(change.first))
-        elif before is not None:
-            writes.append(Delete(get_key(before)))
-        replaced = None if before is None else attributes.get_text(before, "piece")
-        # Not the name of the replaced pieces: their writer may still remove its own mark.
-        marked = piece or (new_id() if replaced else None)
-        if marked is not None:
-            writes.append(self.staging.build_due_mark(partition, marked))
-        after = DocumentState(
+        elif old is not None:
+            writes.append(Delete(get_key(old)))
+        old_piece = None if old is None else attributes.get_text(old, "piece")
+        # Not the name of the old pieces: their writer may still remove its own mark.
+        mark = piece or (new_id() if old_piece else None)
+        if mark is not None:
+            writes.append(self.staging.build_due_mark(partition, mark))
+        state = DocumentState(
             head, partition, version, manifest, {**document.changes, name: change}
         )
         with self.staging.writer.transaction() as transaction:
-            transaction.stage_sections(get_key(head), writes, after)
-        if marked is not None:
-            pieces = (
-                get_key(before).sk + keys.render_prefix(replaced) if before and replaced else None
-            )
-            self.staging.remove_pieces(partition, marked, pieces)
+            transaction.stage_sections(get_key(head), writes, state)
+        if mark is not None:
+            prefix = get_key(old).sk + keys.render_prefix(old_piece) if old and old_piece else None
+            self.staging.remove_pieces(partition, mark, prefix)
 
 
-def _check_room(manifest: Manifest, added: int, grown: int, field: str) -> None:
-    if added and manifest.count >= sections.MAX_SECTIONS:
+def _check_room(manifest: Manifest, added_count: int, added_weight: int, field_name: str) -> None:
+    if added_count and manifest.count >= sections.MAX_SECTIONS:
         message = f"has {manifest.count} sections; at most {sections.MAX_SECTIONS}"
-        raise Invalid(message, field=field)
-    if grown > 0:
-        sections.check_weight(manifest.weight + grown, field)
+        raise Invalid(message, field=field_name)
+    if added_weight > 0:
+        sections.check_weight(manifest.weight + added_weight, field_name)

@@ -76,34 +76,34 @@ class Transaction:
         self.record: Put | None = None
         """The record of the request, if it is to be executed once (`daicho.write.idempotency`)."""
 
-    def find(self, one: ItemRef[E]) -> E | None:
+    def find(self, ref: ItemRef[E]) -> E | None:
         """One item or None; the commit fails if this has changed by then."""
-        image = select_live(self._read_item(one), self._clock())
-        return None if image is None else mapper.to_item(one.entity, image)
+        image = select_live(self._read_item(ref), self._clock())
+        return None if image is None else mapper.to_item(ref.entity, image)
 
-    def get(self, one: ItemRef[E]) -> E:
+    def get(self, ref: ItemRef[E]) -> E:
         """One item; the commit fails if it has changed by then.
 
         Raises:
             NotFound: there is none, or it has expired.
         """
-        item = self.find(one)
+        item = self.find(ref)
         if item is None:
-            raise build_not_found(one)
+            raise build_not_found(ref)
         return item
 
-    def find_all(self, ones: Sequence[ItemRef[E]]) -> list[E | None]:
+    def find_all(self, refs: Sequence[ItemRef[E]]) -> list[E | None]:
         """Items as in `find`, a hundred per request; items with versions need one request each.
 
         Raises:
             UnprocessedError: DynamoDB did not process all of them in time.
         """
-        keys = [self._places.resolve_key(ref) for ref in ones if not ref.entity.versioned_]
+        keys = [self._places.resolve_key(ref) for ref in refs if not ref.entity.versioned_]
         unread = [key for key in keys if key is not None and key not in self.images]
         images = self._table.batch_get(unread, consistent=True).require_all()
         for key in unread:
             self._originals[key] = self.images[key] = images.get(key)
-        return [self.find(ref) for ref in ones]
+        return [self.find(ref) for ref in refs]
 
     def create(self, item: E) -> E:
         """See `Book.create`."""
@@ -123,47 +123,47 @@ class Transaction:
         return self._stage(planned, now)
 
     def change(
-        self, one: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | None = None
+        self, ref: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | None = None
     ) -> E:
         """See `Book.change`."""
-        key, now = self._places.resolve_key(one), self._clock()
-        existing = None if key is None else self._read_image(one.entity, key)
-        planned = self._planner.plan_change(one, existing, changes, now, if_match=if_match)
+        key, now = self._places.resolve_key(ref), self._clock()
+        existing = None if key is None else self._read_image(ref.entity, key)
+        planned = self._planner.plan_change(ref, existing, changes, now, if_match=if_match)
         if key is not None and planned.key != key:  # it moves
-            occupant = self._read_image(one.entity, planned.key)
-            self._planner.check_vacant(one.entity, occupant, now)
+            occupant = self._read_image(ref.entity, planned.key)
+            self._planner.check_vacant(ref.entity, occupant, now)
             self.images[key] = None
         return self._stage(planned, now)
 
-    def delete(self, one: ItemRef[E], *, if_match: int | None = None) -> None:
+    def delete(self, ref: ItemRef[E], *, if_match: int | None = None) -> None:
         """See `Book.delete`.
 
         Raises:
             TypeError: a transaction does not see all parts of the item: the `Book` deletes it.
         """
-        name = one.entity.__name__
-        if one.entity.split_field_ is not None or one.entity.object_fields_:
+        name = ref.entity.__name__
+        if ref.entity.split_field_ is not None or ref.entity.object_fields_:
             raise TypeError(f"{name} has more than an item: it is deleted by the Book, on its own")
-        self.remove(one, if_match=if_match)
+        self.remove(ref, if_match=if_match)
 
-    def remove(self, one: ItemRef[E], *, if_match: int | None) -> None:
+    def remove(self, ref: ItemRef[E], *, if_match: int | None) -> None:
         """Delete an item; of the items beside it, only its versions are affected."""
-        key, now = self._places.resolve_key(one), self._clock()
+        key, now = self._places.resolve_key(ref), self._clock()
         if key is None:
-            raise build_not_found(one)
-        check_existing(one, self._read_image(one.entity, key), now, if_match)
+            raise build_not_found(ref)
+        check_existing(ref, self._read_image(ref.entity, key), now, if_match)
         self.images[key] = None
-        if one.entity.versioned_:
+        if ref.entity.versioned_:
             self._stage_versions(self._versions.build_removal(key, now))
 
-    def restore(self, one: ItemRef[E], *, if_match: int | None = None) -> E:
+    def restore(self, ref: ItemRef[E], *, if_match: int | None = None) -> E:
         """See `Book.restore`."""
-        key, now = self._places.resolve_key(one), self._clock()
-        version = self._history.find_version(one)
+        key, now = self._places.resolve_key(ref), self._clock()
+        version = self._history.find_version(ref)
         if key is None or version is None:
-            raise build_not_found(one)
-        existing = self._read_image(one.entity, key)
-        planned = self._planner.plan_restoration(one, version, existing, now, if_match=if_match)
+            raise build_not_found(ref)
+        existing = self._read_image(ref.entity, key)
+        planned = self._planner.plan_restoration(ref, version, existing, now, if_match=if_match)
         return self._stage(planned, now)
 
     def add(self, writes: Sequence[Write]) -> None:
@@ -225,9 +225,9 @@ class Transaction:
         except TransactionFailedError as refused:
             raise Raced(CHANGED_MEANWHILE) from refused
 
-    def _read_item(self, one: ItemRef[Any]) -> Image | None:
-        key = self._places.resolve_key(one)
-        return None if key is None else self._read_image(one.entity, key)
+    def _read_item(self, ref: ItemRef[Any]) -> Image | None:
+        key = self._places.resolve_key(ref)
+        return None if key is None else self._read_image(ref.entity, key)
 
     def _read_image(self, entity: type[Entity], key: ItemKey) -> Image | None:
         if key in self._added:

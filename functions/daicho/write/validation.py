@@ -44,31 +44,31 @@ def check_size(image: Image) -> None:
     # It must stay writable: its version and generation grow.
     size = attributes.measure_image({**image, "version": _WIDEST, "gen": _WIDEST})
     if size > attributes.MAX_ITEM_BYTES:
-        worst = max(image, key=lambda name: attributes.measure_image({name: image[name]}))
+        largest = max(image, key=lambda name: attributes.measure_image({name: image[name]}))
         raise Invalid(
-            f"the item takes {size} bytes; at most {attributes.MAX_ITEM_BYTES}", field=worst
+            f"the item takes {size} bytes; at most {attributes.MAX_ITEM_BYTES}", field=largest
         )
 
 
 def _find_field_at_fault(plan: EntityPlan, image: Image) -> str | None:
     """The longest field of the declaration that fails alone, or else derives most items."""
-    most, blamed = -1, None
-    alone = dict[str, Any](searches=(), listings=(), aggregates=())
-    for kind in alone:
+    max_derived, field_at_fault = -1, None
+    no_declarations = dict[str, Any](searches=(), listings=(), aggregates=())
+    for kind in no_declarations:
         for declared in getattr(plan, kind):
-            one = replace(plan, **(alone | {kind: (declared,)}))
+            declared_alone = replace(plan, **(no_declarations | {kind: (declared,)}))
             # A derived item's keys hold the key of the item too.
-            blameable = {*_list_fields(declared), *plan.key.fields} - {"created_at"}
-            field = find_longest_field(image, blameable)
+            candidates = {*_list_fields(declared), *plan.key.fields} - {"created_at"}
+            field = find_longest_field(image, candidates)
             try:
-                derived = len(derived_items.compute_index_rows(one, image)) + len(
-                    contributions.compute_contributions(one, image)
+                derived = len(derived_items.compute_index_rows(declared_alone, image)) + len(
+                    contributions.compute_contributions(declared_alone, image)
                 )
             except (ValueError, ArithmeticError, LookupError):
                 return field
-            if derived > most:
-                most, blamed = derived, field
-    return blamed
+            if derived > max_derived:
+                max_derived, field_at_fault = derived, field
+    return field_at_fault
 
 
 def _list_fields(declared: SearchPlan | ListingPlan | AggregatePlan) -> tuple[str, ...]:

@@ -54,21 +54,21 @@ class VersionWriter:
         Raises:
             Invalid: over 400 KB with the attributes beside its fields.
         """
-        before, plan = self.existing[base], self.plans[base]
-        numbered = versions.split_versioned_image(image, before.last + 1, at)
+        state, plan = self.existing[base], self.plans[base]
+        numbered = versions.split_versioned_image(image, state.last + 1, at)
         item = versions.build_version_item(numbered, plan.name)
         validation.check_size(versions.restore_base_item(plan, numbered))
         validation.check_size(item)
         items = self._find_unkept(base) | {get_key(item): item}
-        self.existing[base] = VersionState(numbered, before.last + 1)
+        self.existing[base] = VersionState(numbered, state.last + 1)
         return numbered, items
 
     def build_removal(self, base: ItemKey, at: dt.datetime) -> VersionItems:
         """The version items of a deletion: the mark, and the version that was not kept yet."""
-        before, plan = self.existing[base], self.plans[base]
-        mark = versions.build_deletion_marker(plan, base, before, at)
-        items = self._find_unkept(base) | {get_key(mark): mark}
-        self.existing[base] = VersionState(None, before.last + 1)
+        state, plan = self.existing[base], self.plans[base]
+        marker = versions.build_deletion_marker(plan, base, state, at)
+        items = self._find_unkept(base) | {get_key(marker): marker}
+        self.existing[base] = VersionState(None, state.last + 1)
         return items
 
     def build_base_item(self, base: ItemKey, image: Image) -> Image:

@@ -17,7 +17,7 @@ from daicho.errors import (
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import ConditionCheck, Delete, Put, Write
+from daicho.storage.requests import ConditionCheck, Delete, Put, Update, Write
 from daicho.storage.table import Table
 from daicho.write.sender import Sender
 from tests.support.sample_entities import NOON
@@ -106,3 +106,14 @@ def test_what_may_have_been_done_is_known(
         assert failed.value.refused == {0: ITEM}
     # Whatever became of it, what was known of the item is known no more.
     assert found.memory.get(KEY, 10, lambda: None) is None
+
+
+def test_a_single_write_is_a_request_without_a_transaction() -> None:
+    store = Store(ContendedError("x"))
+    sending = sender(store)
+    sending.send_one(KEY, Put(ITEM))
+    sending.send_one(KEY, Update(KEY, "SET a = :a"))
+    sending.send_one(KEY, Delete(KEY))
+    assert [name for name, _ in store.asked] == ["put", "put", "update", "delete"]
+    assert sending.attempted == 3
+    assert sending.memory.get(KEY, 10, lambda: None) is None

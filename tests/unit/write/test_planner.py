@@ -1,0 +1,157 @@
+"""What is planned for an item that is absent, stored, or expired."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any, cast
+
+import pytest
+
+from daicho import Domain
+from daicho.declare.registry import Daicho
+from daicho.errors import Conflict, Invalid, NotFound, PreconditionFailed, ReferenceNotFound
+from daicho.plan import Ledger
+from daicho.query.key_resolver import KeyResolver
+from daicho.storage.attributes import Image
+from daicho.storage.item_cache import ItemCache
+from daicho.storage.item_key import get_key
+from daicho.storage.table import Table
+from daicho.write.planner import ItemPlanner, build_successor, check_existing
+from tests.support.sample_entities import NOON, Errand, Note, Poll, Token, Visit
+
+LEDGER = Daicho(Domain("test", Poll, Note, Token, Visit, Errand)).append_generations(Ledger())
+LATER = NOON + dt.timedelta(minutes=1)
+TOO_LATE = NOON + dt.timedelta(hours=2)
+
+
+class NoItems:
+    """A table that holds nothing."""
+
+    def get(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+@pytest.fixture
+def planner() -> ItemPlanner:
+    places = KeyResolver(
+        cast(Table, NoItems()), LEDGER, "acme", lambda: NOON, ItemCache(lambda: NOON)
+    )
+    return ItemPlanner(LEDGER, "acme", places)
+
+
+def stored(planner: ItemPlanner, item: Any, version: int = 1) -> Image:
+    """An item as the table holds it, created at noon."""
+    image = planner.plan_creation(item, NOON).image
+    return {**image, "version": {"N": str(version)}}
+
+
+def test_a_new_item_has_the_key_of_its_image_and_nothing_that_it_succeeds(
+    planner: ItemPlanner,
+) -> None:
+    new = planner.plan_creation(Note(id="n", text="a"), NOON)
+    assert new.key == get_key(new.image)
+    assert (new.predecessor, new.build_successor()) == ({}, new.image)
+    with pytest.raises(ReferenceNotFound, match="there is no Poll p") as refused:
+        planner.plan_creation(Note(id="n", poll="p"), NOON)
+    assert refused.value.field == "poll"
+
+
+def test_a_put_keeps_what_is_set_once(planner: ItemPlanner) -> None:
+    existing = {**stored(planner, Note(id="n", origin="first"), 3), "other": {"S": "kept"}}
+    new = planner.plan_creation(Note(id="n", origin="second", text="b"), LATER)
+    planned = planner.plan_put(new, existing, LATER, if_match=3)
+    assert (planned.image["origin"], planned.image["text"]) == ({"S": "first"}, {"S": "b"})
+    successor = planned.build_successor()
+    assert (successor["version"], successor["other"]) == ({"N": "4"}, {"S": "kept"})
+    assert successor["created_at"] == existing["created_at"]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "error", "text"),
+    [
+        ({"if_match": 2}, PreconditionFailed, "the item is of version 3"),
+        (
+            {"if_match": None, "if_none_match": True},
+            PreconditionFailed,
+            "there is such an item of Note already",
+        ),
+    ],
+)
+def test_a_put_onto_an_item_is_refused(
+    conditions: Any, error: type[Exception], text: str, planner: ItemPlanner
+) -> None:
+    new = planner.plan_creation(Note(id="n"), LATER)
+    with pytest.raises(error, match=text):
+        planner.plan_put(new, stored(planner, Note(id="n"), 3), LATER, **conditions)
+
+
+def test_a_put_with_a_version_needs_an_item(planner: ItemPlanner) -> None:
+    token = Token(id="t", owner="o")
+    new = planner.plan_creation(token, TOO_LATE)
+    for existing in (None, stored(planner, token)):
+        with pytest.raises(PreconditionFailed, match="there is no such item"):
+            planner.plan_put(new, existing, TOO_LATE, if_match=1)
+        assert planner.plan_put(new, existing, TOO_LATE, if_match=None) is new
+
+
+def test_nothing_replaces_an_expired_item_that_waits_for_the_archive(planner: ItemPlanner) -> None:
+    visit = Visit(id="v", at=NOON, kind="k")
+    new, existing = planner.plan_creation(visit, TOO_LATE), stored(planner, visit)
+    with pytest.raises(Conflict, match="waits for the archive"):
+        planner.plan_put(new, existing, TOO_LATE, if_match=None)
+    with pytest.raises(PreconditionFailed, match="waits for the archive"):
+        planner.plan_put(new, existing, TOO_LATE, if_match=None, if_none_match=True)
+    with pytest.raises(Conflict, match="waits for the archive"):
+        planner.check_vacant(Visit, existing, TOO_LATE)
+    assert planner.build_creation(new, TOO_LATE).condition == "attribute_not_exists(#n0)"
+    token = planner.plan_creation(Token(id="t", owner="o"), TOO_LATE)
+    condition = planner.build_creation(token, TOO_LATE).condition
+    assert condition == "attribute_not_exists(#n0) OR #n1 <= :0"
+
+
+def test_only_an_item_that_exists_is_changed(planner: ItemPlanner) -> None:
+    ref, existing = Token.key("t"), stored(planner, Token(id="t", owner="o"), 2)
+    for absent in (None, {**existing, "ttl": {"N": "1"}}):
+        with pytest.raises(NotFound, match="no Token t"):
+            check_existing(ref, absent, LATER, None)
+        with pytest.raises(NotFound, match="no Token t"):
+            planner.plan_change(ref, absent, {}, LATER, if_match=None)
+    with pytest.raises(PreconditionFailed, match="of version 2"):
+        planner.plan_change(ref, existing, {}, LATER, if_match=1)
+    with pytest.raises(Invalid) as refused:
+        planner.plan_change(ref, existing, {"owner": "other"}, LATER, if_match=2)
+    assert refused.value.field == "owner"
+
+
+def test_a_change_of_the_field_that_a_key_moves_by_gives_another_key(planner: ItemPlanner) -> None:
+    existing = stored(planner, Errand(owner="ann", id="e", text="a"), 2)
+    ref = Errand.key("ann", "open", "e")
+    planned = planner.plan_change(ref, existing, {"state": "late"}, LATER, if_match=None)
+    assert planned.key != get_key(existing)
+    assert planned.build_successor()["version"] == {"N": "3"}
+    same = planner.plan_change(ref, existing, {"text": "b"}, LATER, if_match=None)
+    assert same.key == get_key(existing)
+    condition = planner.build_change(same).condition or ""
+    assert condition.startswith("#n") and condition.count(" AND ") == 1
+
+
+def test_a_restored_version_keeps_what_the_item_was_created_with(planner: ItemPlanner) -> None:
+    version = stored(planner, Note(id="n", text="old", origin="first"))
+    existing = {**stored(planner, Note(id="n", text="new", origin="second"), 5)}
+    ref = Note.key("n")
+    planned = planner.plan_restoration(ref, version, existing, LATER, if_match=5)
+    assert (planned.image["text"], planned.image["origin"]) == ({"S": "old"}, {"S": "second"})
+    gone = planner.plan_restoration(ref, version, None, LATER, if_match=None)
+    assert gone.image["origin"] == {"S": "first"}
+    with pytest.raises(PreconditionFailed, match="of version 5"):
+        planner.plan_restoration(ref, version, existing, LATER, if_match=4)
+    with pytest.raises(PreconditionFailed, match="no such item"):
+        planner.plan_restoration(ref, version, None, LATER, if_match=4)
+
+
+def test_an_expiry_stays_while_it_is_declared() -> None:
+    image: Image = {"version": {"N": "1"}, "ttl": {"N": "9"}}
+    existing: Image = {"version": {"N": "4"}, "ttl": {"N": "5"}, "created_at": {"S": "then"}}
+    assert build_successor(Token, image, existing)["ttl"] == {"N": "5"}
+    image = {"version": {"N": "1"}}
+    assert "ttl" not in build_successor(Token, image, existing)
