@@ -168,7 +168,8 @@ deploy: $(TOOLS) build/.layer ## To a real account: make deploy STAGE=prod CONTE
 
 ##@ Generate
 .PHONY: generate generation openapi docs lock
-generate: generation docs openapi ## All generated files; each says what it changed
+generate: $(VENV)/.requirements ## Write all generated files; says which it changed
+	@$(BIN)/daicho generation && $(BIN)/daicho docs && $(BIN)/daicho openapi
 
 generation: $(VENV)/.requirements ## Append changed declarations to functions/generations.json
 	$(BIN)/daicho generation
