@@ -97,9 +97,9 @@ class Counting:
         self.client = client(self.endpoint)
         self.name = create_table(self.client)
         self.table = Table(self.client, self.name).with_metering()
-        outside = Dependencies(table=lambda *_, **__: self.table, now=lambda: self.now)
+        dependencies = Dependencies(table=lambda *_, **__: self.table, now=lambda: self.now)
         settings = environment(self.name, DIRTY_SHARDS="16")
-        self._project = project.build(settings, LEDGER, outside)
+        self._project = project.build(settings, LEDGER, dependencies)
         self._rollup = rollup.build(settings, LEDGER, Dependencies(now=lambda: self.now))
 
     def project(self, songs: Iterable[str], shard: int) -> float:

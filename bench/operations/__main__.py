@@ -248,7 +248,7 @@ def _peer(house: House, artist: str) -> None:
     keys = [
         item_keys.parse_derived_partition(row["PK"]["S"]) for page in pages for row in page.items
     ]
-    images = house.table.batch_get(keys, patience=RetryBudget.for_seconds(600)).require_all()
+    images = house.table.batch_get(keys, retry_budget=RetryBudget.for_seconds(600)).require_all()
     newest = sorted(images.values(), key=lambda item: str(item["created_at"]["S"]), reverse=True)
     if len(newest[:PAGE]) != PAGE:
         raise RuntimeError("the peer found too little")

@@ -37,7 +37,7 @@ class Connection:
         except KeyError as error:
             raise StackError(f"{stack_file} knows no {error}: make up once more") from error
 
-    def open(self, at_once: int, attempts: int = 5) -> Table:
+    def open(self, parallelism: int, attempts: int = 5) -> Table:
         """Open the table, with retries and timeouts for a program that may wait.
 
         Raises:
@@ -48,7 +48,7 @@ class Connection:
                 self.table,
                 attempts=attempts,
                 timeout=30.0,
-                connections=at_once + 4,
+                connections=parallelism + 4,
                 endpoint=self.endpoint,
                 region=self.region,
             )

@@ -51,7 +51,7 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
     endpoint: Endpoint = None,
     stack: StackFile = LOCAL,
     rate: Annotated[float | None, typer.Option(min=1, help="Read units a second at most.")] = None,
-    at_once: Annotated[
+    parallelism: Annotated[
         int, typer.Option(min=1, max=64, help="Segments at once at most; throttled, it is fewer.")
     ] = 8,
     segments: Annotated[
@@ -79,7 +79,7 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
         selection = _parse_selection(tenant, entity or [], raw, consistent, replica)
         connection = Connection.find(table, endpoint, stack)
         exporter = _open_exporter(
-            file, connection, selection, at_once, segments, RateLimiter(rate), again
+            file, connection, selection, parallelism, segments, RateLimiter(rate), again
         )
     except CommandError as error:
         end_command(str(error), FAILED)
@@ -121,12 +121,12 @@ def _open_exporter(
     file: Path,
     connection: Connection,
     selection: ExportSelection,
-    at_once: int,
+    parallelism: int,
     segments: int,
     pace: RateLimiter,
     restart: bool,
 ) -> Exporter:
-    table = connection.open(at_once, attempts=1)  # the scan itself retries and adapts
+    table = connection.open(parallelism, attempts=1)  # the scan itself retries and adapts
     request = {
         "endpoint": connection.endpoint or "aws",
         "table": connection.table,
@@ -147,7 +147,7 @@ def _open_exporter(
         partial(read_pointed_contents, table, ledger),
         partial(_join_sections, SectionReader(table)),
     )
-    return Exporter(file, checkpoint, lines, table, at_once, pace)
+    return Exporter(file, checkpoint, lines, table, parallelism, pace)
 
 
 def _join_sections(reader: SectionReader, head: Image, entity: str) -> dict[str, Any] | None:
@@ -162,14 +162,14 @@ def _run_with_progress_bar(exporter: Exporter) -> None:
         BarColumn(),
         TextColumn("{task.fields[items]:,} items"),
         TextColumn("{task.fields[units]:,.0f} units"),
-        TextColumn("{task.fields[at_once]} at once"),
+        TextColumn("{task.fields[parallelism]} at once"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
     total = exporter.checkpoint.progress.segments.total
 
     with create_progress_bar(*columns) as bar:
-        task = bar.add_task(exporter.output.name, total=total, items=0, units=0.0, at_once=0)
+        task = bar.add_task(exporter.output.name, total=total, items=0, units=0.0, parallelism=0)
 
         def update_bar(progress: ExportProgress, scan_round: ScanRound[ExportedPage]) -> None:
             bar.update(
@@ -177,7 +177,7 @@ def _run_with_progress_bar(exporter: Exporter) -> None:
                 completed=total - len(progress.segments.starts),
                 items=progress.items,
                 units=progress.units,
-                at_once=scan_round.at_once,
+                parallelism=scan_round.parallelism,
             )
 
         exporter.run(update_bar)

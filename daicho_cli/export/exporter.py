@@ -36,7 +36,7 @@ class Exporter:
     checkpoint: CheckpointFile[ExportProgress]
     lines: LineMaker
     store: ScansItems
-    at_once: int = 8
+    parallelism: int = 8
     pace: RateLimiter = field(default_factory=lambda: RateLimiter(None))
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
@@ -50,7 +50,7 @@ class Exporter:
         """
         progress, last_answer = self.checkpoint.progress, self.clock()
         scan = ParallelScan(
-            self.store, self.lines.selection.scan, self.lines, self.at_once, self.pace
+            self.store, self.lines.selection.scan, self.lines, self.parallelism, self.pace
         )
         self.output.parent.mkdir(parents=True, exist_ok=True)
         self.checkpoint.save(progress)
@@ -75,8 +75,8 @@ class Exporter:
             def measure_remaining() -> float:
                 return last_answer + RETRY_S - self.clock()
 
-            patience = RetryBudget(measure_remaining, reserve=0, sleep=self.sleep)
-            if not scan.run(progress.segments, patience, save_round):
+            retry_budget = RetryBudget(measure_remaining, reserve=0, sleep=self.sleep)
+            if not scan.run(progress.segments, retry_budget, save_round):
                 raise UnavailableError(f"no answer for {RETRY_S:.0f} s")
         progress.finished = True
         self.checkpoint.save(progress)

@@ -61,7 +61,7 @@ class BatchWriter:
 
     def _write(self, batch: list[Image]) -> int:
         self.pace.wait(len(batch))
-        self.table.batch_write(batch, patience=RetryBudget.for_seconds(RETRY_S))
+        self.table.batch_write(batch, retry_budget=RetryBudget.for_seconds(RETRY_S))
         return len(batch)
 
 

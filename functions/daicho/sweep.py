@@ -63,13 +63,13 @@ class Sweep:
     bucket: Callable[[], SweepBucket]
     now: Callable[[], dt.datetime]
 
-    def run(self, patience: RetryBudget) -> Report:
+    def run(self, retry_budget: RetryBudget) -> Report:
         """Process the due marks, until there is little time left."""
         report, now = Report(), keys.render_instant(self.now())
         due = Query(cleanup_marks.LIST, index="GSI2", high=now)
         for page in self.table.query_pages(due):
             for row in page.items:
-                if not patience.has_time_left:
+                if not retry_budget.has_time_left:
                     return report
                 try:
                     self._look_after(get_key(row), now, report)

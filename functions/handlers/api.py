@@ -24,18 +24,19 @@ from handlers.wiring.invocation import Handler
 def build(
     environ: Mapping[str, str],
     ledger: Ledger | None = None,
-    outside: Dependencies = AWS_DEPENDENCIES,
+    dependencies: Dependencies = AWS_DEPENDENCIES,
 ) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "DIRTY_SHARDS", "JOB_MACHINE", "OBJECT_BUCKET")
-    table = outside.table(settings.table_name)
-    once = outside.table(settings.table_name, attempts=1)
-    adding = CounterSettings(once, settings.dirty_shards, outside.random)
+    table = dependencies.table(settings.table_name)
+    once = dependencies.table(settings.table_name, attempts=1)
+    counters = CounterSettings(once, settings.dirty_shards, dependencies.random)
     daicho = Daicho.discover(domains)
     ledger = daicho.check_locked(ledger or Ledger.load())
-    memory, bucket = ItemCache(outside.now), cache(lambda: outside.bucket(settings.object_bucket))
-    book = partial(Book, clock=outside.now, memory=memory, counter_settings=adding, bucket=bucket)
-    tenants = Tenants(table, memory, outside.machine(settings.job_machine), outside.now)
+    now, machine = dependencies.now, dependencies.machine(settings.job_machine)
+    item_cache, bucket = ItemCache(now), cache(lambda: dependencies.bucket(settings.object_bucket))
+    book = partial(Book, clock=now, item_cache=item_cache, bucket=bucket, counter_settings=counters)
+    tenants = Tenants(table, item_cache, machine, now)
     api = Api(daicho, partial(book, table, ledger), server=settings.api_url, tenants=tenants)
     return with_telemetry(api, traced=settings.stage != "local")
 

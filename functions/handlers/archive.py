@@ -18,14 +18,14 @@ from handlers.wiring.stream_consumer import stream_handler
 def build(
     environ: Mapping[str, str],
     ledger: Ledger | None = None,
-    outside: Dependencies = AWS_DEPENDENCIES,
+    dependencies: Dependencies = AWS_DEPENDENCIES,
 ) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "ARCHIVE_BUCKET")
-    table = outside.table(settings.table_name, attempts=2)
-    bucket = outside.bucket(settings.archive_bucket, attempts=2)
-    archiver = Archiver(table, bucket, ledger or Ledger.load(), now=outside.now)
-    return stream_handler(archiver.archive, settings, outside)
+    table = dependencies.table(settings.table_name, attempts=2)
+    bucket = dependencies.bucket(settings.archive_bucket, attempts=2)
+    archiver = Archiver(table, bucket, ledger or Ledger.load(), now=dependencies.now)
+    return stream_handler(archiver.archive, settings, dependencies)
 
 
 __getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})

@@ -20,17 +20,19 @@ from handlers.wiring.metrics import emit
 def build(
     environ: Mapping[str, str],
     ledger: Ledger | None = None,
-    outside: Dependencies = AWS_DEPENDENCIES,
+    dependencies: Dependencies = AWS_DEPENDENCIES,
 ) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "ARCHIVE_BUCKET")
-    table, bucket = outside.table(settings.table_name), outside.bucket(settings.archive_bucket)
+    table = dependencies.table(settings.table_name)
+    bucket = dependencies.bucket(settings.archive_bucket)
     entities = (ledger or Ledger.load()).archived_types
-    auditor = Auditor(table, bucket, entities, now=outside.now)
+    auditor = Auditor(table, bucket, entities, now=dependencies.now)
     log = logging.getLogger(__name__)
 
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        report = auditor.run(make_retry_budget(context, outside), again=event.get("again") is True)
+        retry_budget = make_retry_budget(context, dependencies)
+        report = auditor.run(retry_budget, again=event.get("again") is True)
         emit(report.counted, {"ArchiveAuditAge": report.age})
         summary = report.to_json()
         if report.report.findings:

@@ -16,15 +16,18 @@ from handlers.wiring.invocation import Context, Handler, make_retry_budget
 from handlers.wiring.metrics import emit
 
 
-def build(environ: Mapping[str, str], outside: Dependencies = AWS_DEPENDENCIES) -> Handler:
+def build(environ: Mapping[str, str], dependencies: Dependencies = AWS_DEPENDENCIES) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "ARCHIVE_BUCKET")
-    table, bucket = outside.table(settings.table_name), outside.bucket(settings.archive_bucket)
-    due = ForgetScheduler(table, bucket, now=outside.now)
+    table, bucket = (
+        dependencies.table(settings.table_name),
+        dependencies.bucket(settings.archive_bucket),
+    )
+    due = ForgetScheduler(table, bucket, now=dependencies.now)
     log = logging.getLogger(__name__)
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        report = due.run(make_retry_budget(context, outside))
+        report = due.run(make_retry_budget(context, dependencies))
         emit(report.counted, {"ForgettingOverdue": report.overdue})
         if report.failed or report.broken:
             log.error("not forgotten: %s", {**report.failed, **report.broken})

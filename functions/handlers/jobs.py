@@ -14,23 +14,23 @@ from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
 from handlers.wiring.invocation import Context, Handler, make_retry_budget
 
 
-def build(environ: Mapping[str, str], outside: Dependencies = AWS_DEPENDENCIES) -> Handler:
+def build(environ: Mapping[str, str], dependencies: Dependencies = AWS_DEPENDENCIES) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "FAILURE_BUCKET", "SETTLE_SECONDS", "SCAN_UNITS")
-    table = outside.table(
-        settings.table_name, attempts=2, connections=outside.parallelism
+    table = dependencies.table(
+        settings.table_name, attempts=2, connections=dependencies.parallelism
     ).with_metering()
-    failures = outside.bucket(settings.failure_bucket)
-    objects = outside.bucket(settings.object_bucket) if settings.object_bucket else None
-    threads, now = outside.parallelism, outside.now
+    failures = dependencies.bucket(settings.failure_bucket)
+    objects = dependencies.bucket(settings.object_bucket) if settings.object_bucket else None
+    threads, now = dependencies.parallelism, dependencies.now
     deleting = TenantDeletionJob.build(settings, table, failures, objects, threads=threads, now=now)
 
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         if "failed" in event:
             deleting.fail_job(event["tenant"], event["job"], str(event["failed"]))
             return {"done": True}
-        patience = make_retry_budget(context, outside)
-        return deleting.run_step(event["tenant"], event["job"], patience).to_json()
+        retry_budget = make_retry_budget(context, dependencies)
+        return deleting.run_step(event["tenant"], event["job"], retry_budget).to_json()
 
     return handler
 

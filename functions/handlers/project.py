@@ -22,21 +22,21 @@ SECONDS_OF_S3 = 5.0
 def build(
     environ: Mapping[str, str],
     ledger: Ledger | None = None,
-    outside: Dependencies = AWS_DEPENDENCIES,
+    dependencies: Dependencies = AWS_DEPENDENCIES,
 ) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "DIRTY_SHARDS", "FAILURE_BUCKET")
     projector = Projector(
-        outside.table(settings.table_name, attempts=2, connections=outside.parallelism),
+        dependencies.table(settings.table_name, attempts=2, connections=dependencies.parallelism),
         # All tries of one call fit in the reserve of the invocation's time (`END_RESERVE_S`).
-        outside.bucket(settings.failure_bucket, attempts=2, timeout=SECONDS_OF_S3),
+        dependencies.bucket(settings.failure_bucket, attempts=2, timeout=SECONDS_OF_S3),
         ledger or Ledger.load(),
         dirty_shards=settings.dirty_shards,
-        threads=outside.parallelism,
-        now=outside.now,
+        threads=dependencies.parallelism,
+        now=dependencies.now,
         emit_metrics=emit,
     )
-    return stream_handler(projector.project, settings, outside)
+    return stream_handler(projector.project, settings, dependencies)
 
 
 __getattr__ = lazy_attributes(__name__, {"handler": partial(with_faults, build, os.environ)})

@@ -22,19 +22,19 @@ FUNCTIONS = ("PROJECT_FUNCTION", "ARCHIVE_FUNCTION")
 def build(
     environ: Mapping[str, str],
     ledger: Ledger | None = None,
-    outside: Dependencies = AWS_DEPENDENCIES,
+    dependencies: Dependencies = AWS_DEPENDENCIES,
 ) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "DIRTY_SHARDS", *BUCKETS, *FUNCTIONS)
     ledger = ledger or Ledger.load()
-    table = outside.table(settings.table_name, connections=outside.parallelism)
-    rejoiner = Rearchiver(table, outside.bucket(settings.archive_bucket), ledger, now=outside.now)
-    failures = outside.bucket(settings.failure_bucket)
-    redrive = Redrive.build(
-        settings, ledger, table, failures, rejoiner, threads=outside.parallelism, now=outside.now
-    )
+    now, threads = dependencies.now, dependencies.parallelism
+    table = dependencies.table(settings.table_name, connections=threads)
+    archive = dependencies.bucket(settings.archive_bucket)
+    failures = dependencies.bucket(settings.failure_bucket)
+    rearchiver = Rearchiver(table, archive, ledger, now=now)
+    redrive = Redrive.build(settings, ledger, table, failures, rearchiver, threads=threads, now=now)
     return lambda event, context: redrive.run(
-        RedriveRequest.parse(event), make_retry_budget(context, outside)
+        RedriveRequest.parse(event), make_retry_budget(context, dependencies)
     ).to_json()
 
 

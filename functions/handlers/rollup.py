@@ -19,17 +19,21 @@ from handlers.wiring.metrics import emit
 def build(
     environ: Mapping[str, str],
     ledger: Ledger | None = None,
-    outside: Dependencies = AWS_DEPENDENCIES,
+    dependencies: Dependencies = AWS_DEPENDENCIES,
 ) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "DIRTY_SHARDS")
-    ledger, shards, threads = ledger or Ledger.load(), settings.dirty_shards, outside.parallelism
-    table = outside.table(settings.table_name, connections=threads).with_metering()
-    rollup = Rollup(table, ledger, dirty_shards=shards, threads=threads, now=outside.now)
+    ledger, shards, threads = (
+        ledger or Ledger.load(),
+        settings.dirty_shards,
+        dependencies.parallelism,
+    )
+    table = dependencies.table(settings.table_name, connections=threads).with_metering()
+    rollup = Rollup(table, ledger, dirty_shards=shards, threads=threads, now=dependencies.now)
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        report = rollup.run(make_retry_budget(context, outside))
-        emit(report.counts(), {"RollupLag": report.age_of_oldest_mark(outside.now())})
+        report = rollup.run(make_retry_budget(context, dependencies))
+        emit(report.counts(), {"RollupLag": report.age_of_oldest_mark(dependencies.now())})
         return dict(vars(report))
 
     return handler

@@ -15,15 +15,15 @@ from handlers.wiring.invocation import Context, Handler, make_retry_budget
 from handlers.wiring.metrics import emit
 
 
-def build(environ: Mapping[str, str], outside: Dependencies = AWS_DEPENDENCIES) -> Handler:
+def build(environ: Mapping[str, str], dependencies: Dependencies = AWS_DEPENDENCIES) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "OBJECT_BUCKET")
-    table = outside.table(settings.table_name)
-    bucket = cache(lambda: outside.bucket(settings.object_bucket))
-    sweep = Sweep(table, bucket, outside.now)
+    table = dependencies.table(settings.table_name)
+    bucket = cache(lambda: dependencies.bucket(settings.object_bucket))
+    sweep = Sweep(table, bucket, dependencies.now)
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        report = vars(sweep.run(make_retry_budget(context, outside)))
+        report = vars(sweep.run(make_retry_budget(context, dependencies)))
         emit({f"Sweep{name.capitalize()}": count for name, count in report.items()})
         return dict(report)
 

@@ -42,7 +42,7 @@ LONGEST = dt.timedelta(minutes=5)
 """A request is over after 30 seconds, and one that is still under way then is no good for longer:
 so long its signature holds."""
 OPERATIONS_A_SECOND = 20.0
-"""An operation takes an actor a second, and a caller's patience is of seconds."""
+"""An operation takes an actor a second, and a caller's retry_budget is of seconds."""
 PIECE_BYTES = 16
 """A section that is longer is cut."""
 FINE = "fine"

@@ -42,7 +42,7 @@ BUILD: Mapping[str, Callable[..., Handler]] = {
     "archive": archive.build,
     "rollup": rollup.build,
     "redrive": redrive.build,
-    "sweep": lambda environ, _ledger, outside: sweep.build(environ, outside),
+    "sweep": lambda environ, _ledger, dependencies: sweep.build(environ, dependencies),
 }
 DEPLOYED: Mapping[str, str] = {"project": "Projector", "archive": "Archive"}
 CONSUMERS = tuple(DEPLOYED)
@@ -101,9 +101,9 @@ class Site:
     def run(self, name: str, event: Mapping[str, Any], actor: Actor) -> Any:
         """Run a handler as an actor, in a process of its own."""
         ledger = self.declared.ledgers[actor.version]
-        return BUILD[name](ENVIRON, ledger, self.outside(actor))(event, actor)
+        return BUILD[name](ENVIRON, ledger, self.dependencies(actor))(event, actor)
 
-    def outside(self, actor: Actor) -> Dependencies:
+    def dependencies(self, actor: Actor) -> Dependencies:
         """What an actor's code reaches."""
         return Dependencies(
             table=lambda name, **_: Table(DynamoClient(self.table, actor), name),  # type: ignore[arg-type]

@@ -91,12 +91,14 @@ class GoldenSystem:
         journal = Journal(self.stream, _now, FIRST_SEQUENCE_NUMBER, lambda: 1)
         self.store = Dynamo(_now, journal)
         self._projector_client = RecordingClient(self.store)
-        self._rollup_handler: Any = rollup.build(_environment(), outside=self._outside(self.store))
+        self._rollup_handler: Any = rollup.build(
+            _environment(), dependencies=self._dependencies(self.store)
+        )
         self._projector: Any = project.build(
-            _environment(), outside=self._outside(self._projector_client)
+            _environment(), dependencies=self._dependencies(self._projector_client)
         )
         self._filters = EventFilters(tuple(project_filters(ledger.derived_types)))
-        self._api = api.build(_environment(), outside=self._outside(self.store))
+        self._api = api.build(_environment(), dependencies=self._dependencies(self.store))
         self._read = 0
 
     def request(
@@ -140,7 +142,7 @@ class GoldenSystem:
         while self._rollup_handler({}, Context())["rolled"]:
             pass
 
-    def _outside(self, client: Any) -> Dependencies:
+    def _dependencies(self, client: Any) -> Dependencies:
         bucket = SigningBucket()
         return Dependencies(
             table=lambda *_, **__: Table(client, TABLE),

@@ -51,17 +51,17 @@ class Deployed:
         self.dynamodb, self.name = dynamodb, name
         self.table, self.bucket = Table(dynamodb, name), Bucket(objects, BUCKET)
         environ = environment(name, STAGE="local", EMULATED_STREAM="true", ARCHIVE_BUCKET=BUCKET)
-        outside = Dependencies(
+        dependencies = Dependencies(
             table=lambda *_, **__: self.table,
             bucket=lambda *_, **__: self.bucket,
             now=lambda: self.now,
             parallelism=1,
         )
-        handlers = [made.build(environ, LEDGER, outside) for made in (project, archive)]
+        handlers = [made.build(environ, LEDGER, dependencies) for made in (project, archive)]
         self.pump = Pump(
             dynamodb, dynamo, name, [Consumer(each, ["Entry"]) for each in handlers], 7
         )
-        self.rollup = rollup.build(environ, LEDGER, outside)
+        self.rollup = rollup.build(environ, LEDGER, dependencies)
 
     def book(self, tenant: str = "one") -> Book:
         return Book(self.table, LEDGER, tenant, clock=lambda: self.now)

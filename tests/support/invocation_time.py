@@ -15,5 +15,5 @@ class Time:
         self.left -= seconds
 
     @property
-    def patience(self) -> RetryBudget:
+    def retry_budget(self) -> RetryBudget:
         return RetryBudget(lambda: self.left, reserve=20, sleep=self.sleep)

@@ -118,7 +118,7 @@ class House:
         table, bucket = self.stores(turns or Turns())
         projector = Projector(table, bucket, self.ledger, dirty_shards=1, now=lambda: self.now)
         batch = Batch.parse(self.event(begin, len(self.records) if end is None else end))
-        assert projector.project(batch, patience()) is None
+        assert projector.project(batch, retry_budget()) is None
 
     def discard(self, begin: int, end: int, function: str = "project") -> str:
         """Lambda gives a stretch up."""
@@ -153,7 +153,7 @@ class House:
             archiver="archive",
             archive=self.archive,
         )
-        return redrive.run(RedriveRequest.parse({"action": action, **more}), patience())
+        return redrive.run(RedriveRequest.parse({"action": action, **more}), retry_budget())
 
     # --- What stands -------------------------------------------------------------------------
 
@@ -176,7 +176,7 @@ class House:
         return {key.sk for key in self.items if key.pk == "#recount"}
 
 
-def patience() -> RetryBudget:
+def retry_budget() -> RetryBudget:
     """As much as an invocation has, of which waiting takes some."""
     left = [300.0]
 

@@ -122,10 +122,10 @@ class Deployment:
             SETTLE_SECONDS=str(SETTLE),
             SCAN_UNITS="1000000",
         )
-        self.outside = self._outside(Life())
-        self.api = api.build(self.environment, None, self.outside)
-        self.rollup = rollup.build(self.environment, None, self.outside)
-        projector = project.build(self.environment, None, self.outside)
+        self.dependencies = self._dependencies(Life())
+        self.api = api.build(self.environment, None, self.dependencies)
+        self.rollup = rollup.build(self.environment, None, self.dependencies)
+        projector = project.build(self.environment, None, self.dependencies)
         self._consumers = [Consumer(projector, LEDGER.derived_types)]
         self._dynamo = dynamo
         self.skip()
@@ -136,7 +136,7 @@ class Deployment:
         self.pump = Redelivering(self.dynamodb, self._dynamo, name, self._consumers, begin="LATEST")
         self.pump.run()
 
-    def _outside(self, life: Life) -> Dependencies:
+    def _dependencies(self, life: Life) -> Dependencies:
         machine: Any = self.machine
         return Dependencies(
             table=lambda *_, **__: Mortal(self.table, life),  # type: ignore[arg-type]
@@ -159,7 +159,7 @@ class Deployment:
         return self.handle(list(self.machine.started.values())[-1], lives)
 
     def handle(self, asked: dict[str, Any], lives: int | None = None) -> dict[str, Any]:
-        handler = jobs.build(self.environment, self._outside(Life(lives)))
+        handler = jobs.build(self.environment, self._dependencies(Life(lives)))
         return handler(asked, Context())
 
     def everything(self) -> dict[ItemKey, Image]:

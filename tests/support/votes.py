@@ -64,8 +64,10 @@ class Instance:
         def table(_name: str, attempts: int = 3, **_: Any) -> Table:
             return self.once if attempts == 1 else usual
 
-        outside = Dependencies(table=table, now=lambda: self.now, random=random.Random(7).random)
-        self.client = Client(api.build(environment(name), outside=outside))
+        dependencies = Dependencies(
+            table=table, now=lambda: self.now, random=random.Random(7).random
+        )
+        self.client = Client(api.build(environment(name), dependencies=dependencies))
 
     def tick(self, seconds: float) -> None:
         self.now += dt.timedelta(seconds=seconds)
@@ -98,5 +100,5 @@ def slot_items(served: Served, poll: str) -> list[Image]:
 
 
 def roll_up(served: Served, now: dt.datetime) -> None:
-    outside = Dependencies(now=lambda: now)
-    rollup.build(environment(served.table.name), Ledger.load(), outside)({}, Context())
+    dependencies = Dependencies(now=lambda: now)
+    rollup.build(environment(served.table.name), Ledger.load(), dependencies)({}, Context())

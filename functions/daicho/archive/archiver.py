@@ -40,13 +40,13 @@ class Archiver:
         self._appender = ChainWriter(store, objects, ledger, now)
         self._ledger = ledger
 
-    def archive(self, batch: Batch, patience: RetryBudget) -> str | None:
+    def archive(self, batch: Batch, retry_budget: RetryBudget) -> str | None:
         """Archive expired items. Returns the lowest number that is not known to be done, or None.
 
         Raises:
             BrokenChainError: the bucket holds something else under a link's name.
         """
-        left = retry_all(split_into_runs(batch.records, self._ledger), self._append, patience)
+        left = retry_all(split_into_runs(batch.records, self._ledger), self._append, retry_budget)
         undone = [run.records[0] for run in left]
         return min(undone, key=lambda record: record.seq).number if undone else None
 

@@ -171,19 +171,19 @@ class Auditor:
         self._store, self._bucket, self._declared, self._now = store, bucket, entities, now
         self._entities: tuple[str, ...] = ()
 
-    def run(self, patience: RetryBudget, *, again: bool = False) -> AuditReport:
+    def run(self, retry_budget: RetryBudget, *, again: bool = False) -> AuditReport:
         """Continue today's round, or begin it. ``again`` begins it anew.
 
         Raises:
             UnavailableError: the table or the bucket is unavailable; the next run continues.
         """
-        archive = ArchiveReader(_DeadlineBucket(self._bucket, patience))
+        archive = ArchiveReader(_DeadlineBucket(self._bucket, retry_budget))
         verifier = Verifier(self._store, archive, now=self._now)
         # Includes entities that have objects but no declaration: somebody has put them there.
         self._entities = tuple(sorted({*self._declared, *archive.list_entities()}))
-        state, report, time_limit = self._read_round(again), AuditReport(), patience.remaining()
+        state, report, time_limit = self._read_round(again), AuditReport(), retry_budget.remaining()
         for partition in self._list_remaining(state):
-            if report.verified and patience.remaining() < time_limit * FIRST_SHARE:
+            if report.verified and retry_budget.remaining() < time_limit * FIRST_SHARE:
                 break
             state = state.begin(partition)
             if state.tries > TRIES:
@@ -237,7 +237,7 @@ class _DeadlineBucket:
     """A bucket that refuses reads once little time is left."""
 
     bucket: reader.ArchiveReaderBucket
-    patience: RetryBudget
+    retry_budget: RetryBudget
 
     def list_objects(
         self, prefix: str, *, behind: str = "", most: int = 1000
@@ -245,6 +245,6 @@ class _DeadlineBucket:
         return self.bucket.list_objects(prefix, behind=behind, most=most)
 
     def fetch(self, key: str) -> FetchedObject | None:
-        if not self.patience.has_time_left:
+        if not self.retry_budget.has_time_left:
             raise OutOfTimeError(f"no time is left to read {key}")
         return self.bucket.fetch(key)

@@ -85,7 +85,7 @@ class ForgetScheduler:
         self._store, self._now = store, now
         self._forgetter = Forgetter(store, bucket, now=now)
 
-    def run(self, patience: RetryBudget) -> ForgetRunReport:
+    def run(self, retry_budget: RetryBudget) -> ForgetRunReport:
         """Continue with every tenant that is due, as far as there is time.
 
         A failure of one tenant does not delay the others, and is retried while there is time.
@@ -99,13 +99,13 @@ class ForgetScheduler:
 
         def attempt(request: ForgetRequest) -> None:
             try:
-                self.resume(request, patience, reports[request.tenant])
+                self.resume(request, retry_budget, reports[request.tenant])
             except UnavailableError as error:
                 run_report.failed[request.tenant] = str(error)
                 raise
             run_report.failed.pop(request.tenant, None)
 
-        retry_all(due, attempt, patience)
+        retry_all(due, attempt, retry_budget)
         waiting = self.list_waiting()
         run_report.waiting = len(waiting)
         if waiting and waiting[0].again is not None:
@@ -130,7 +130,7 @@ class ForgetScheduler:
     def resume(
         self,
         request: ForgetRequest,
-        patience: RetryBudget,
+        retry_budget: RetryBudget,
         report: ForgetReport,
         on_progress: Callable[[ForgetReport], None] = lambda _: None,
     ) -> None:
@@ -155,11 +155,11 @@ class ForgetScheduler:
         saved_at = self._now()
         for _ in self._forgetter.forget_through(report, until=request.until, since=request.clean):
             on_progress(report)
-            if patience.has_time_left and self._now() < saved_at + SAVE_INTERVAL:
+            if retry_budget.has_time_left and self._now() < saved_at + SAVE_INTERVAL:
                 continue
             saved_at = self._now()
             progress = forget_requests.save_pass_update(request, _add_report(current, report))
-            if not (try_update(self._store, progress) and patience.has_time_left):
+            if not (try_update(self._store, progress) and retry_budget.has_time_left):
                 return
         self._finish_pass(request, _add_report(current, report), report)
 

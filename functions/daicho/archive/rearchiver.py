@@ -63,7 +63,7 @@ class Rearchiver:
         self._store, self._bucket, self._ledger = store, bucket, ledger
         self._appender = ChainWriter(store, bucket, ledger, now)
 
-    def rearchive(self, batch: Batch, patience: RetryBudget) -> RearchiveResult:
+    def rearchive(self, batch: Batch, retry_budget: RetryBudget) -> RearchiveResult:
         """Archive a batch that was given up.
 
         Raises:
@@ -74,7 +74,7 @@ class Rearchiver:
         added = records = 0
         for run in split_into_runs(batch.records, self._ledger):
             records += len(run.records)
-            added += retry(partial(self._rearchive_run, run), patience)
+            added += retry(partial(self._rearchive_run, run), retry_budget)
         return RearchiveResult(added, records - added)
 
     def _rearchive_run(self, run: RecordRun) -> int:

@@ -127,7 +127,7 @@ class Restorer:
         over_newer: bool = False,
         resume: str = "",
         on_progress: Callable[[RestoreReport], None] = lambda _: None,
-        patience: RetryBudget | None = None,
+        retry_budget: RetryBudget | None = None,
     ) -> RestoreReport:
         """Restore the selected rows, one object after the other.
 
@@ -136,7 +136,7 @@ class Restorer:
         receives the report after each object. It may be run again: restored items stay as they
         are.
         """
-        patience = patience or RetryBudget.for_seconds(RESTORED_LIFETIME)
+        retry_budget = retry_budget or RetryBudget.for_seconds(RESTORED_LIFETIME)
         report = RestoreReport(dry_run, cursor=resume)
         newest = self._find_newest(selection, report)
         report.items = len(newest)
@@ -152,7 +152,7 @@ class Restorer:
             rows = [
                 row for row in contents.rows if row in selection and newest.get(row.key) == row.seq
             ]
-            if retry_all(rows, run.restore_row, patience, self._map):
+            if retry_all(rows, run.restore_row, retry_budget, self._map):
                 return report
             report.cursor = stored.name
             on_progress(report)

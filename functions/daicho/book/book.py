@@ -49,19 +49,19 @@ class Book:
         tenant: str,
         *,
         clock: Callable[[], dt.datetime] = utc_now,
-        memory: ItemCache | None = None,
+        item_cache: ItemCache | None = None,
         counter_settings: CounterSettings | None = None,
         parallelism: int = 8,
         bucket: Callable[[], Bucket] | None = None,
     ) -> None:
-        """``memory`` is shared by the books of a process.
+        """``item_cache`` is shared by the books of a process.
 
         ``parallelism``: requests made at the same time; ``bucket``: of the objects of items.
         """
         self.tenant = tenant
         self._table, self._ledger, self._clock = table, ledger, clock
         self._tools = BookTools(
-            table, ledger, tenant, clock, memory, counter_settings, parallelism, bucket
+            table, ledger, tenant, clock, item_cache, counter_settings, parallelism, bucket
         )
         self._votes = 0
 

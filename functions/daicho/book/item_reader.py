@@ -22,7 +22,7 @@ class ItemReader:
     """Items as they are stored, or as the open transaction leaves them. ``now``: epoch seconds."""
 
     table: Table
-    places: KeyResolver
+    key_resolver: KeyResolver
     history: VersionHistory
     now: Callable[[], int]
 
@@ -40,17 +40,17 @@ class ItemReader:
         """
         if ref.version is not None:
             return self.history.find_version(ref)
-        key = self.places.resolve_key(ref)
+        key = self.key_resolver.resolve_key(ref)
         if key is None:
             return None
-        if key in self.places.pending:
-            return self.places.find_image(key)
+        if key in self.key_resolver.pending:
+            return self.key_resolver.find_image(key)
         if ref.entity.versioned_ == "pointer":
             return self.history.find_newest(ref, consistent=consistent)
         if names:
             image = self.table.get_attributes(key, names)
         elif consistent and (max_age or any(s.frozen for s in ref.entity.fields_.values())):
-            return self.places.find_image(key, max_age)
+            return self.key_resolver.find_image(key, max_age)
         else:
             image = self.table.get(key, consistent=consistent)
         return None if image is None or is_expired(image, self.now()) else image
@@ -59,12 +59,12 @@ class ItemReader:
         """See `Book.find_all`."""
         if not refs:
             return []
-        keys = [self.places.resolve_key(ref) for ref in refs]
+        keys = [self.key_resolver.resolve_key(ref) for ref in refs]
         table_keys = [key for key in keys if key is not None]
         stored_images = self.table.batch_get(table_keys, consistent=consistent).require_all()
         now = self.now()
         contents = self.history.read_contents(stored_images)
-        images_by_key: dict[ItemKey, Image | None] = {**contents, **self.places.pending}
+        images_by_key: dict[ItemKey, Image | None] = {**contents, **self.key_resolver.pending}
         images = [None if key is None else images_by_key.get(key) for key in keys]
         return [
             None if image is None or is_expired(image, now) else to_item(ref.entity, image)

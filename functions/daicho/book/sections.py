@@ -32,7 +32,7 @@ class BookSections:
     """
 
     table: Table
-    places: KeyResolver
+    key_resolver: KeyResolver
     get_transaction: Callable[[], Transaction | None]
 
     def read_item(self, entity: type[E], head: Image) -> E | None:
@@ -49,7 +49,7 @@ class BookSections:
         """See `Book.find_section`."""
         check_name(ref.name, SECTION_HEADER)
         item_ref, entity = ref.item, ref.entity
-        key = self.places.resolve_key(item_ref)
+        key = self.key_resolver.resolve_key(item_ref)
         transaction = self.get_transaction()
         if transaction is not None and key is not None:
             document = transaction.section_changes.get(key)

@@ -33,34 +33,34 @@ from daicho.write.transaction import Transaction
 class BookTools:
     """The tools of one tenant's `Book`, which share its key resolver and its open transaction.
 
-    A request that only reads creates nothing that writes. ``memory``: a cache that other requests
-    share; ``parallelism``: requests made at the same time; ``bucket``: of the objects of items.
+    A request that only reads creates nothing that writes. ``item_cache``: shared with other
+    requests; ``parallelism``: requests made at the same time; ``bucket``: of the objects of items.
     """
 
     table: Table
     ledger: Ledger
     tenant: str
     clock: Callable[[], dt.datetime]
-    memory: ItemCache | None
+    item_cache: ItemCache | None
     counter_settings: CounterSettings | None
     parallelism: int
     bucket: Callable[[], Bucket] | None
 
     @cached_property
-    def places(self) -> KeyResolver:
+    def key_resolver(self) -> KeyResolver:
         """Computes the keys of items."""
-        memory = self.memory or ItemCache(self.clock)
-        return KeyResolver(self.table, self.ledger, self.tenant, self.clock, memory)
+        item_cache = self.item_cache or ItemCache(self.clock)
+        return KeyResolver(self.table, self.ledger, self.tenant, self.clock, item_cache)
 
     @cached_property
     def history(self) -> VersionHistory:
         """Reads and removes versions of items."""
-        return VersionHistory(self.table, self.ledger, self.tenant, self.places, self._now)
+        return VersionHistory(self.table, self.ledger, self.tenant, self.key_resolver, self._now)
 
     @cached_property
     def reader(self) -> ItemReader:
         """Reads single items."""
-        return ItemReader(self.table, self.places, self.history, self._now)
+        return ItemReader(self.table, self.key_resolver, self.history, self._now)
 
     @cached_property
     def pages(self) -> PageReader:
@@ -69,35 +69,35 @@ class BookTools:
             self.table,
             self.ledger,
             self.tenant,
-            self.places,
+            self.key_resolver,
             self.history,
             self.clock,
             self.parallelism,
-            self.memory,
+            self.item_cache,
         )
 
     @cached_property
     def sections(self) -> BookSections:
         """Reads sections of split items."""
-        return BookSections(self.table, self.places, self.get_transaction)
+        return BookSections(self.table, self.key_resolver, self.get_transaction)
 
     @cached_property
     def totals(self) -> BookTotals:
         """Reads totals and rankings, and counts votes."""
         totals = Totals(self.table, self.ledger, self.tenant)
-        counters = CounterWriter(self.table, self.places, self.counter_settings, self.clock)
+        counters = CounterWriter(self.table, self.key_resolver, self.counter_settings, self.clock)
         return BookTotals(self.tenant, self.table, totals, counters)
 
     @cached_property
     def objects(self) -> ItemObjects:
         """Signs requests for the objects of items."""
-        return ItemObjects(self.ledger, self.places, self.clock, self.bucket)
+        return ItemObjects(self.ledger, self.key_resolver, self.clock, self.bucket)
 
     @cached_property
     def writer(self) -> ItemWriter:
         """Writes items."""
         return ItemWriter(
-            self.ledger, self.tenant, self.places, self.table, self.clock, self.history
+            self.ledger, self.tenant, self.key_resolver, self.table, self.clock, self.history
         )
 
     @cached_property

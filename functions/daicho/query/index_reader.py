@@ -94,8 +94,8 @@ class RowKey(NamedTuple):
 class IndexReader:
     """Reads the lists of one entity.
 
-    ``now`` is in epoch seconds. ``at_once`` is the number of parallel requests. ``is_copied``: the
-    rows contain all wanted fields. Then no item is read, and the values are as old as the rows.
+    ``now`` is in epoch seconds. ``parallelism`` is the number of parallel requests. ``is_copied``:
+    the rows contain all wanted fields. Then no item is read, and the values are as old as the rows.
     """
 
     table: Table

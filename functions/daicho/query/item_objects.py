@@ -27,7 +27,7 @@ class ItemObjects:
     """The objects of a tenant's items. ``bucket`` is opened when it is first needed."""
 
     ledger: Ledger
-    places: KeyResolver
+    key_resolver: KeyResolver
     clock: Callable[[], dt.datetime]
     bucket: Callable[[], Bucket] | None
 
@@ -76,7 +76,7 @@ class ItemObjects:
         """
         plan = self.ledger.current_generation(type(item).__name__).plan
         one = ItemRef(type(item), tuple(getattr(item, name) for name in plan.key.fields))
-        key = self.places.resolve_key(one)
+        key = self.key_resolver.resolve_key(one)
         if key is None:
             raise build_not_found(one)
         return key

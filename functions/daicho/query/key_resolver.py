@@ -34,7 +34,7 @@ within this time."""
 class KeyResolver:
     """Computes the keys of a tenant's items.
 
-    ``memory``: the cache of items with frozen fields. ``pending``: the images that the open
+    ``item_cache``: the cache of items with frozen fields. ``pending``: the images that the open
     transaction has read and will write.
     """
 
@@ -42,7 +42,7 @@ class KeyResolver:
     ledger: Ledger
     tenant: str
     clock: Callable[[], dt.datetime]
-    memory: ItemCache
+    item_cache: ItemCache
     pending: Mapping[ItemKey, Image | None] = field(default_factory=dict)
 
     def resolve_key(self, ref: ItemRef[Any]) -> ItemKey | None:
@@ -85,7 +85,7 @@ class KeyResolver:
     def find_referenced(self, spec: FieldSpec, value: AttributeValue) -> Image | None:
         """The item that a copied field is copied from, or None if it does not exist.
 
-        An item with a frozen field may come from memory. Any other is read again, consistently.
+        An item with a frozen field may come from the cache. Any other is read again, consistently.
         """
         target: type[Entity] = spec.target.target
         plan = self.ledger.current_generation(target.__name__).plan
@@ -102,7 +102,7 @@ class KeyResolver:
         if key in self.pending:
             image = self.pending[key]
         else:
-            image = self.memory.get(key, max_age, lambda: self.table.get(key, consistent=True))
+            image = self.item_cache.get(key, max_age, lambda: self.table.get(key, consistent=True))
         now = int(self.clock().timestamp())
         return None if image is None or is_expired(image, now) else image
 

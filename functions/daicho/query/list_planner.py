@@ -87,7 +87,7 @@ class ListPlan:
 class ListPlanner:
     """Finds the lists of a tenant's queries. ``now`` is in epoch seconds."""
 
-    places: KeyResolver
+    key_resolver: KeyResolver
     ledger: Ledger
     tenant: str
     related_search: RelatedSearch
@@ -151,7 +151,7 @@ class ListPlanner:
             prefix = keys.render(*sort_texts) if is_whole else keys.render_prefix(*sort_texts)
             check_key_length(names[-1], prefix, keys.check_sort)
         floor = self._compute_floor(plan, query, plan.key.sort[len(sort_texts) :])
-        shards = self.places.resolve_shards(query.entity, plan, arguments)
+        shards = self.key_resolver.resolve_shards(query.entity, plan, arguments)
         if shards is None:
             raise NotFound(f"no such collection of {plan.name}")
         name = query.name if not plan.key.partition else plan.key.partition[-1]

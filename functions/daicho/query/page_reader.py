@@ -26,19 +26,19 @@ from daicho.storage.table import Table
 
 @dataclass(frozen=True)
 class PageReader:
-    """Reads pages of one tenant's lists. ``at_once`` is the number of parallel requests.
+    """Reads pages of one tenant's lists. ``parallelism`` is the number of parallel requests.
 
-    ``memory``: a cache that other requests share, if any.
+    ``item_cache``: a cache that other requests share, if any.
     """
 
     table: Table
     ledger: Ledger
     tenant: str
-    places: KeyResolver
+    key_resolver: KeyResolver
     history: VersionHistory
     clock: Callable[[], dt.datetime]
     parallelism: int
-    memory: ItemCache | None = None
+    item_cache: ItemCache | None = None
 
     def read_page(
         self,
@@ -54,7 +54,7 @@ class PageReader:
         if queries and queries[0].by == "versions":
             return self.history.read_page(queries, limit, cursor)
         now = int(self.clock().timestamp())
-        related_search = RelatedSearch(self.table, self.ledger, self.tenant, now, self.memory)
+        related_search = RelatedSearch(self.table, self.ledger, self.tenant, now, self.item_cache)
         list_plan = self.plan_lists(queries, limit, related_search)
         binding = CursorBinding(self.tenant, list_plan.question)
         start = binding.read_cursor(cursor)
@@ -70,7 +70,7 @@ class PageReader:
     ) -> ListPlan:
         """The lists that answer queries."""
         planner = ListPlanner(
-            self.places, self.ledger, self.tenant, related_search, related_search.now
+            self.key_resolver, self.ledger, self.tenant, related_search, related_search.now
         )
         return planner.plan(queries, limit)
 

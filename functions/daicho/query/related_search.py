@@ -2,7 +2,7 @@
 
 Names are matched in memory over the tenant's items of that entity. These are few (a thousand), so a
 new name rewrites no other item. A listing contains the items that belong to a matching item. A user
-who types sends a query for the same names at every key. If books share a memory, each function
+who types sends a query for the same names at every key. If books share a item_cache, each function
 instance reads the names once in two seconds.
 """
 
@@ -42,14 +42,14 @@ UNITS_PER_CHECK = 1.0
 class RelatedSearch:
     """Finds the items that keywords reach. ``units`` are the read units so far.
 
-    ``memory``: a cache that other requests share, if any.
+    ``item_cache``: a cache that other requests share, if any.
     """
 
     table: Table
     ledger: Ledger
     tenant: str
     now: int
-    memory: ItemCache | None = None
+    item_cache: ItemCache | None = None
     units: float = 0.0
     requests: int = 0
 
@@ -96,9 +96,9 @@ class RelatedSearch:
     def _list_all(self, entity: str) -> Image:
         """The texts of a tenant's items of an entity with one collection, by id."""
         key = ItemKey(keys.render(self.tenant, entity), COLLECTION)
-        if self.memory is None:
+        if self.item_cache is None:
             return self._read_names(key.pk)
-        return self.memory.get(key, NAMES_CACHE_S, lambda: self._read_names(key.pk)) or {}
+        return self.item_cache.get(key, NAMES_CACHE_S, lambda: self._read_names(key.pk)) or {}
 
     def _read_names(self, partition: str) -> Image:
         texts_by_id: dict[str, dict[str, Any]] = {}

@@ -35,12 +35,12 @@ class VersionHistory:
     table: Table
     ledger: Ledger
     tenant: str
-    places: KeyResolver
+    key_resolver: KeyResolver
     now: Callable[[], int]
 
     def find_newest(self, ref: ItemRef[Any], *, consistent: bool = True) -> Image | None:
         """The current item of an entity kept by pointer, in one query; None if there is none."""
-        base = self.places.resolve_key(ref)
+        base = self.key_resolver.resolve_key(ref)
         if base is None:
             return None
         newest = find_newest_version(
@@ -50,12 +50,12 @@ class VersionHistory:
 
     def find_version(self, ref: ItemRef[Any]) -> Image | None:
         """An item as it was in the version of the reference; None if there is no such version."""
-        base, number = self.places.resolve_key(ref), ref.version or 0
+        base, number = self.key_resolver.resolve_key(ref), ref.version or 0
         if base is None:
             return None
         self.check_versioned(ref.entity, base)
         key = versions.build_version_key(base, ref.entity.__name__, number)
-        pending = self.places.pending
+        pending = self.key_resolver.pending
         image = pending[key] if key in pending else self.table.get(key, consistent=True)
         if image is None:
             unkept = self._find_unkept(ref.entity, base)
@@ -74,7 +74,7 @@ class VersionHistory:
         if len(queries) > 1:
             raise TypeError("versions are listed of one item at a time")
         ref = ItemRef(queries[0].entity, queries[0].parts)
-        base = self.places.resolve_key(ref)
+        base = self.key_resolver.resolve_key(ref)
         if base is None:
             raise build_not_found(ref)
         partition = self.check_versioned(ref.entity, base)
@@ -119,7 +119,7 @@ class VersionHistory:
         Raises:
             NotFound: such an item never existed.
         """
-        base = self.places.resolve_key(ref)
+        base = self.key_resolver.resolve_key(ref)
         last = 0 if base is None else self.read_state(ref.entity, base).last
         if base is None or not last:
             raise build_not_found(ref)

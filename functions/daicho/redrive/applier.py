@@ -94,17 +94,17 @@ class Applier:
         self._map = make_mapper(threads)
         self._now = now
 
-    def apply(self, record: StreamRecord, claim: Claim, patience: RetryBudget) -> ApplyResult:
+    def apply(self, record: StreamRecord, claim: Claim, retry_budget: RetryBudget) -> ApplyResult:
         """Apply a record under its claim as it was read.
 
         It applies no record of a newer generation, and none while the base item is of one (rule
         15): this code would ignore the declarations that it does not know.
         """
         try:
-            base = retry(lambda: self._store.get(record.key, consistent=True), patience)
+            base = retry(lambda: self._store.get(record.key, consistent=True), retry_budget)
             computed, rows = self._compute(record, base)
-            self._write_derived_items(computed, rows, patience)
-            return self._count(computed, claim, patience)
+            self._write_derived_items(computed, rows, retry_budget)
+            return self._count(computed, claim, retry_budget)
         except UnavailableError as error:
             return ApplyResult(Outcome.LATER, error)
         except UncomputableError as error:
@@ -129,7 +129,7 @@ class Applier:
         return computed, rows
 
     def _write_derived_items(
-        self, computed: RecordChanges, rows: IndexRows, patience: RetryBudget
+        self, computed: RecordChanges, rows: IndexRows, retry_budget: RetryBudget
     ) -> None:
         """Write the rows that the base item derives now; remove the others of the images.
 
@@ -146,16 +146,18 @@ class Applier:
         unwritten = retry_all(
             writes,
             lambda write: write_derived_item(self._store, write, self._now()),
-            patience,
+            retry_budget,
             self._map,
         )
         if unwritten:
             raise UnavailableError("derived items are not all written")
 
-    def _count(self, computed: RecordChanges, claim: Claim, patience: RetryBudget) -> ApplyResult:
+    def _count(
+        self, computed: RecordChanges, claim: Claim, retry_budget: RetryBudget
+    ) -> ApplyResult:
         """Count the record and make its claim done, or find it done already."""
         failure: Exception | None = None
-        for _ in patience.count_attempts():
+        for _ in retry_budget.count_attempts():
             try:
                 decision = self._decide_slots(computed, claim)
                 self._commit(decision, computed, claim)

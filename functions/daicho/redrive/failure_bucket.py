@@ -53,7 +53,7 @@ class Added(Protocol):
 class RecordRearchiver(Protocol):
     """The operations of the archive that the redrive needs."""
 
-    def rearchive(self, batch: Batch, patience: RetryBudget) -> Added:
+    def rearchive(self, batch: Batch, retry_budget: RetryBudget) -> Added:
         """Archive a batch that was given up, each row once."""
 
 
@@ -93,7 +93,7 @@ class FailureBucket:
     objects: FailureObjects
     functions: frozenset[str]
     emulated: bool
-    patience: RetryBudget
+    retry_budget: RetryBudget
     report: RedriveReport = field(default_factory=RedriveReport)
 
     def list_groups(self, begin: RedrivePosition) -> Iterator[FailureGroup]:
@@ -116,9 +116,9 @@ class FailureBucket:
         for name in self.objects.list_names(ON_FAILURE_PREFIX):
             if parse_shard(name) != shard:
                 continue
-            if not self.patience.has_time_left:
+            if not self.retry_budget.has_time_left:
                 raise UnavailableError(f"no time was left to read all batches of {shard}")
-            body = retry(partial(self.objects.read, name), self.patience)
+            body = retry(partial(self.objects.read, name), self.retry_budget)
             if body is None:
                 continue  # another redrive has archived it
             try:
@@ -135,11 +135,11 @@ class FailureBucket:
 
     def archive_processed(self, name: str) -> None:
         """Move an object of which all records are done."""
-        retry(partial(self.objects.move, name, render_done_name(name)), self.patience)
+        retry(partial(self.objects.move, name, render_done_name(name)), self.retry_budget)
         self.report.discarded.pop(name, None)
 
     def _read(self, name: str) -> FailedBatch | None:
-        body = retry(partial(self.objects.read, name), self.patience)
+        body = retry(partial(self.objects.read, name), self.retry_budget)
         if body is None:
             return None  # another redrive has archived it
         try:

@@ -125,27 +125,29 @@ class Redrive:
             now=self.now,
         )
 
-    def run(self, request: RedriveRequest, patience: RetryBudget) -> RedriveReport:
+    def run(self, request: RedriveRequest, retry_budget: RetryBudget) -> RedriveReport:
         """List or apply records, up to the request's limit and while time is left.
 
         Raises:
             UnavailableError: not even the recount list can be read.
         """
-        return _RedriveCall(self, request, patience).run()
+        return _RedriveCall(self, request, retry_budget).run()
 
 
 class _RedriveCall:
     """One call of a redrive."""
 
-    def __init__(self, redrive: Redrive, request: RedriveRequest, patience: RetryBudget) -> None:
+    def __init__(
+        self, redrive: Redrive, request: RedriveRequest, retry_budget: RetryBudget
+    ) -> None:
         self._redrive, self._objects, self._store = redrive, redrive.objects, redrive.store
         self._applies = request.action == "apply"
-        self._patience = patience
+        self._patience = retry_budget
         self._records_left = request.limit
         self._begin = self._position = request.begin
         self._report = RedriveReport()
         self._failure_bucket = FailureBucket(
-            self._objects, redrive.functions, redrive.emulated, patience, self._report
+            self._objects, redrive.functions, redrive.emulated, retry_budget, self._report
         )
         self._cleaning = ClaimCleanup(self._store, self._objects, now=redrive.now)
         self._full: dict[str, FullOfDoneError] = {}

@@ -90,7 +90,10 @@ def make_mapper(threads: int) -> Mapper:
 
 
 def retry_all(
-    work: Sequence[T], attempt: Callable[[T], None], patience: RetryBudget, map_all: Mapper = map
+    work: Sequence[T],
+    attempt: Callable[[T], None],
+    retry_budget: RetryBudget,
+    map_all: Mapper = map,
 ) -> tuple[T, ...]:
     """Attempt all work, then the failed part, until no work or little time is left (rule 5).
 
@@ -99,7 +102,7 @@ def retry_all(
     """
 
     def is_done_after_attempt(item: T) -> bool:
-        if not patience.has_time_left:
+        if not retry_budget.has_time_left:
             return False
         try:
             attempt(item)
@@ -109,7 +112,7 @@ def retry_all(
         return True
 
     remaining = tuple(work)
-    for _ in patience.count_attempts():
+    for _ in retry_budget.count_attempts():
         outcomes = list(map_all(is_done_after_attempt, remaining))
         remaining = tuple(
             item for item, is_done in zip(remaining, outcomes, strict=True) if not is_done
@@ -119,14 +122,14 @@ def retry_all(
     return remaining
 
 
-def retry(work: Callable[[], T], patience: RetryBudget) -> T:
+def retry(work: Callable[[], T], retry_budget: RetryBudget) -> T:
     """Do one thing, again and again until it works or little time is left.
 
     Raises:
         UnavailableError: no attempt succeeded.
     """
     failure: UnavailableError | None = None
-    for _ in patience.count_attempts():
+    for _ in retry_budget.count_attempts():
         try:
             return work()
         except UnavailableError as error:

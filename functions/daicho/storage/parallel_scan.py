@@ -62,14 +62,14 @@ class ScanRound(Generic[T]):
     """The result of one round: ``results`` holds the result of each page, by segment.
 
     ``scanned`` items were read, for ``units`` read units. ``failed`` pages were refused, or not
-    answered, and are read again. ``at_once``: how many segments the next round works on.
+    answered, and are read again. ``parallelism``: how many segments the next round works on.
     """
 
     results: Sequence[T]
     scanned: int
     units: float
     failed: int
-    at_once: int
+    parallelism: int
 
 
 @dataclass
@@ -93,7 +93,7 @@ class ParallelScan(Generic[T]):
     def run(
         self,
         segments: ScanSegments,
-        patience: RetryBudget,
+        retry_budget: RetryBudget,
         on_round: Callable[[ScanRound[T]], None],
     ) -> bool:
         """Continue the scan from ``segments``; True if all are at their end afterwards.
@@ -101,19 +101,19 @@ class ParallelScan(Generic[T]):
         ``on_round`` receives each round after ``segments`` include it and before another begins. A
         caller that stores both together, and is interrupted, continues from there without a lost
         or repeated page. Any other exception of ``work`` or ``on_round`` ends the scan. It also
-        ends, with segments left, when ``patience`` has no time left.
+        ends, with segments left, when ``retry_budget`` has no time left.
 
         Raises:
             RefusedError: DynamoDB will never accept the request.
         """
         longest = FIRST_PAUSE_S
         with _make_mapper(self.most) as map_segments:
-            while segments.starts and patience.has_time_left:
+            while segments.starts and retry_budget.has_time_left:
                 scan_round = self._run_round(segments, map_segments)
                 on_round(scan_round)
                 self.pace.wait(scan_round.units)
                 if scan_round.failed:
-                    patience.sleep(longest * patience.random())
+                    retry_budget.sleep(longest * retry_budget.random())
                     longest = min(2 * longest, MAX_PAUSE_S)
                 else:
                     longest = FIRST_PAUSE_S

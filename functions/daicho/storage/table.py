@@ -99,15 +99,15 @@ class Table:
         keys: Iterable[ItemKey],
         *,
         consistent: bool = False,
-        patience: RetryBudget | None = None,
+        retry_budget: RetryBudget | None = None,
     ) -> BatchGetResult:
         """Read many items, 100 a request; unprocessed keys are requested again for 2 s."""
         items: dict[ItemKey, Image] = {}
         remaining = tuple(dict.fromkeys(keys))
         if not remaining:
             return BatchGetResult(items)
-        patience = patience or RetryBudget.for_seconds(BATCH_RETRY_S)
-        for _ in patience.count_attempts():
+        retry_budget = retry_budget or RetryBudget.for_seconds(BATCH_RETRY_S)
+        for _ in retry_budget.count_attempts():
             unprocessed: tuple[ItemKey, ...] = ()
             for chunk in _split_into_chunks(remaining, MAX_BATCH_GETS):
                 result = self._get_chunk(chunk, consistent)
@@ -243,7 +243,7 @@ class Table:
         puts: Iterable[Image] = (),
         deletes: Iterable[ItemKey] = (),
         *,
-        patience: RetryBudget | None = None,
+        retry_budget: RetryBudget | None = None,
     ) -> None:
         """Write and remove many items without conditions, 25 a request.
 
@@ -253,12 +253,12 @@ class Table:
         Raises:
             UnprocessedError: names the keys that are still left then.
         """
-        patience = patience or RetryBudget.for_seconds(BATCH_RETRY_S)
+        retry_budget = retry_budget or RetryBudget.for_seconds(BATCH_RETRY_S)
         left: dict[ItemKey, dict[str, Any]] = {
             get_key(item): {"PutRequest": {"Item": item}} for item in puts
         }
         left.update({key: {"DeleteRequest": {"Key": to_key_image(key)}} for key in deletes})
-        for _ in patience.count_attempts():
+        for _ in retry_budget.count_attempts():
             still = [
                 self._write_chunk(chunk)
                 for chunk in _split_into_chunks(tuple(left.values()), MAX_BATCH_WRITES)

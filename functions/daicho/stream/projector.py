@@ -56,14 +56,14 @@ class Projector:
         self._at_once = ImmediateRollup(store, ledger, self._map)
         self._emit_metrics = emit_metrics
 
-    def project(self, batch: Batch, patience: RetryBudget) -> str | None:
+    def project(self, batch: Batch, retry_budget: RetryBudget) -> str | None:
         """Process a batch; gives the number of the lowest record not known to be done, or None.
 
         Raises:
             RefusedError: DynamoDB refuses a write for good; computing should have detected that.
         """
         computed_batch = compute_batch(batch.records, self._ledger)
-        quarantined = self._quarantine.set_aside(computed_batch.poison, patience, self._map)
+        quarantined = self._quarantine.set_aside(computed_batch.poison, retry_budget, self._map)
         if quarantined.claimed:
             self._emit_metrics({"RecordsQuarantined": quarantined.claimed})
         if not quarantined.known:
@@ -77,19 +77,19 @@ class Projector:
             if stop is None or changes.record.seq < stop.seq
         ]
         try:
-            unwritten = self._write_changes(batch.shard, computed, patience)
+            unwritten = self._write_changes(batch.shard, computed, retry_budget)
         except NotAnnouncedError:
             return batch.records[0].number  # rule 14: nothing of the batch is written
         undone = [write.lowest for write in unwritten]
         if stop is not None:
             undone.append(stop.seq)
             # A quick return would burn the mapping's retries and lose good records (rule 3).
-            patience.sleep_until_deadline()
+            retry_budget.sleep_until_deadline()
         numbers = {record.seq: record.number for record in batch.records}
         return numbers[min(undone)] if undone else None
 
     def _write_changes(
-        self, shard: str, computed: list[RecordChanges], patience: RetryBudget
+        self, shard: str, computed: list[RecordChanges], retry_budget: RetryBudget
     ) -> tuple[ProjectorWrite, ...]:
         """Write the changes of the records; gives the writes that are not known to be done.
 
@@ -99,7 +99,7 @@ class Projector:
         writes = fold_batch(computed)
         if not writes:
             return ()
-        shard_claims = self._quarantine.announce(shard, get_last_sequence(writes), patience)
+        shard_claims = self._quarantine.announce(shard, get_last_sequence(writes), retry_budget)
         if shard_claims.open:
             self._emit_metrics({"ClaimsOpen": shard_claims.open})
         if shard_claims.claims:
@@ -107,8 +107,8 @@ class Projector:
             writes = fold_batch(
                 [changes for changes in computed if changes.record.seq not in shard_claims.claims]
             )
-        unwritten = retry_all(writes, self._writer.write, patience, self._map)
+        unwritten = retry_all(writes, self._writer.write, retry_budget, self._map)
         if not unwritten:  # else no time is left either
             tallies = [write.key.pk for write in writes if isinstance(write, SlotWrite)]
-            self._at_once.roll_up_tallies(tallies, patience)
+            self._at_once.roll_up_tallies(tallies, retry_budget)
         return unwritten

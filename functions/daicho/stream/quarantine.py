@@ -66,21 +66,21 @@ class Quarantine:
         self._now = now
 
     def set_aside(
-        self, poison: Iterable[PoisonRecord], patience: RetryBudget, map_all: Mapper
+        self, poison: Iterable[PoisonRecord], retry_budget: RetryBudget, map_all: Mapper
     ) -> QuarantineResult:
         """Write all payloads, then claim record after record in ascending order (rule 13)."""
         waiting = tuple(poison)
-        if retry_all(waiting, self._write_payload, patience, map_all):
+        if retry_all(waiting, self._write_payload, retry_budget, map_all):
             return QuarantineResult(known=False)
         for place, one in enumerate(waiting):
             try:
-                if retry_all([one.record], self._write_claim, patience):
+                if retry_all([one.record], self._write_claim, retry_budget):
                     return QuarantineResult(known=False, claimed=place)
             except ShardFullError:
                 return QuarantineResult(stop=one.record, claimed=place)
         return QuarantineResult(claimed=len(waiting))
 
-    def announce(self, shard: str, last: str, patience: RetryBudget) -> ShardClaims:
+    def announce(self, shard: str, last: str, retry_budget: RetryBudget) -> ShardClaims:
         """Announce the writes that are about to begin, and read the shard's claims (rule 14).
 
         Raises:
@@ -94,7 +94,7 @@ class Quarantine:
             except ConditionFailedError as refused:  # as much was announced already
                 items.append(refused.item)
 
-        if retry_all([claims.announce_update(shard, last, self._now())], attempt, patience):
+        if retry_all([claims.announce_update(shard, last, self._now())], attempt, retry_budget):
             raise NotAnnouncedError(shard)
         return ShardClaims.from_item(shard, items[-1])
 

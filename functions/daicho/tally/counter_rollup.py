@@ -46,7 +46,7 @@ def roll_up_counter(
     partition: str,
     now: Callable[[], dt.datetime],
     place: RankingPlacer,
-    patience: RetryBudget,
+    retry_budget: RetryBudget,
 ) -> counter_items.CounterReading:
     """Bring the totals of a counter up to its slots; gives the slots as read.
 
@@ -73,7 +73,7 @@ def roll_up_counter(
         turn = get_integer(change.values, ":new") or 0
         votes = reading.votes
         for by in dict.fromkeys(map(counter_items.parse_group, reading.dirty)):
-            if not patience.has_time_left:
+            if not retry_budget.has_time_left:
                 raise UnavailableError(f"no time was left for all totals of {name.head_key.pk}")
             tally_name = TallyName(
                 name.tenant, name.entity, name.counter, name.since, (*name.within, *by)
@@ -84,9 +84,9 @@ def roll_up_counter(
             amount = Amount(votes[by], Decimal(votes[by]))
             ranked = place(tally_name, plan, counter.tally, amount)
             try_update(store, counter_items.write_total(tally, votes[by], turn, ranked))
-        until = max(patience.reserve, patience.remaining() - CLEANING_S)
+        until = max(retry_budget.reserve, retry_budget.remaining() - CLEANING_S)
         for slot in reading.dirty:
-            if patience.remaining() <= until:
+            if retry_budget.remaining() <= until:
                 break
             try_update(store, counter_items.clear_dirty_mark(slot))
         return reading

@@ -40,7 +40,7 @@ class ImmediateRollup:
         self._ledger = ledger
         self._map = map_all
 
-    def roll_up_tallies(self, tallies: Iterable[str], patience: RetryBudget) -> None:
+    def roll_up_tallies(self, tallies: Iterable[str], retry_budget: RetryBudget) -> None:
         """Bring the totals of those among ``tallies`` up to their slots. Never raises.
 
         Their slots were just written, so a total that is not written here loses nothing.
@@ -48,8 +48,8 @@ class ImmediateRollup:
         if not self._ledger.immediate_aggregates:
             return
         asking = [tally for tally in dict.fromkeys(tallies) if self._rolls_up_immediately(tally)]
-        until = max(patience.reserve, patience.remaining() - MAX_SECONDS)
-        store = _DeadlineTable(self._store, replace(patience, reserve=until))
+        until = max(retry_budget.reserve, retry_budget.remaining() - MAX_SECONDS)
+        store = _DeadlineTable(self._store, replace(retry_budget, reserve=until))
         totals = TotalWriter(store, self._ledger)
 
         def done(tally: str) -> bool:
@@ -71,7 +71,7 @@ class _DeadlineTable:
     """A store that begins no request when the time is used up: a batch must not end in it."""
 
     store: TotalsTable
-    patience: RetryBudget
+    retry_budget: RetryBudget
 
     def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
         self._check()
@@ -88,5 +88,5 @@ class _DeadlineTable:
         return self.store.update(key, update, **arguments)
 
     def _check(self) -> None:
-        if not self.patience.has_time_left:
+        if not self.retry_budget.has_time_left:
             raise UnavailableError("its time is up; the scheduled rollup does it")

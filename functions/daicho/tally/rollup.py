@@ -155,7 +155,7 @@ class Rollup(TotalWriter):
         pool = ThreadPoolExecutor(threads, "rollup") if threads > 1 else None
         self._map: Callable[..., Iterator[_RolledUpTally]] = pool.map if pool else map
 
-    def run(self, patience: RetryBudget) -> RollupReport:
+    def run(self, retry_budget: RetryBudget) -> RollupReport:
         """Roll up every tally that is found dirty, or as many as there is time for.
 
         Raises:
@@ -174,8 +174,8 @@ class Rollup(TotalWriter):
             }
             tallies = [partition for whole, partition in partitions.items() if whole not in seen]
             seen.update(partitions)
-            done += self._map(lambda tally: self._try_roll_up(tally, patience), tallies)
-            if not patience.has_time_left:
+            done += self._map(lambda tally: self._try_roll_up(tally, retry_budget), tallies)
+            if not retry_budget.has_time_left:
                 break
         read, written = self._store.units.take_total()
         return RollupReport(
@@ -183,13 +183,13 @@ class Rollup(TotalWriter):
             failed=sum(result.failed for result in done),
             slots_read=sum(result.slots_read for result in done),
             oldest_mark=min(marked, default=None),
-            finished=patience.has_time_left and not any(result.late for result in done),
+            finished=retry_budget.has_time_left and not any(result.late for result in done),
             slots_folded=sum(result.slots_folded for result in done),
             read_units=read,
             write_units=written,
         )
 
-    def roll_up_tally(self, tally: str, patience: RetryBudget) -> _RolledUpTally:
+    def roll_up_tally(self, tally: str, retry_budget: RetryBudget) -> _RolledUpTally:
         """Bring one tally up to its slots (rule 12), and fold those that are idle (rule 11).
 
         Marks go after the total is written, each only if its slot is as read.
@@ -200,7 +200,7 @@ class Rollup(TotalWriter):
         """
         if counter_items.is_counter_partition(tally):
             counter = counter_rollup.roll_up_counter(
-                self._store, self._ledger, tally, self._now, build_ranking_attributes, patience
+                self._store, self._ledger, tally, self._now, build_ranking_attributes, retry_budget
             )
             return _RolledUpTally(len(counter.images))
         is_total, slot_items = self.write_totals(tally)
@@ -225,11 +225,11 @@ class Rollup(TotalWriter):
             folded += len(some)
         return folded
 
-    def _try_roll_up(self, tally: str, patience: RetryBudget) -> _RolledUpTally:
-        if not patience.has_time_left:
+    def _try_roll_up(self, tally: str, retry_budget: RetryBudget) -> _RolledUpTally:
+        if not retry_budget.has_time_left:
             return _RolledUpTally(late=True)
         try:
-            return self.roll_up_tally(tally, patience)
+            return self.roll_up_tally(tally, retry_budget)
         except Exception:  # an error of one tally does not block the others
             _log.exception("tally not rolled up", extra={"tally": tally})
             return _RolledUpTally(failed=True)

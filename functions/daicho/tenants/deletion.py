@@ -80,8 +80,9 @@ class TenantDeletionJob:
     """The dependencies of a deletion.
 
     ``objects``: the bucket of the tenants' own objects, by ``tenant/``; None if there is none.
-    ``settle``: in seconds. ``segments``: the number of segments of the table; ``at_once`` of them
-    are scanned in parallel. ``read`` and ``written`` limit units and items a second.
+    ``settle``: in seconds. ``segments``: the number of segments of the table, of which
+    ``parallelism`` are scanned at the same time. ``read`` limits units and ``written`` items a
+    second.
     """
 
     store: DeletionTable
@@ -91,7 +92,7 @@ class TenantDeletionJob:
     now: Callable[[], dt.datetime]
     settle: int
     segments: int = 32
-    at_once: int = 4
+    parallelism: int = 4
     read: RateLimiter = field(default_factory=lambda: RateLimiter(None))
     written: RateLimiter = field(default_factory=lambda: RateLimiter(None))
 
@@ -114,12 +115,12 @@ class TenantDeletionJob:
             Jobs(store, now),
             now,
             settle=settings.settle_seconds,
-            at_once=min(MAX_PARALLELISM, threads),
+            parallelism=min(MAX_PARALLELISM, threads),
             read=RateLimiter(settings.scan_units),
             written=RateLimiter(WRITES_PER_SECOND),
         )
 
-    def run_step(self, tenant: str, id: str, patience: RetryBudget) -> DeletionStep:
+    def run_step(self, tenant: str, id: str, retry_budget: RetryBudget) -> DeletionStep:
         """Do as much work as there is time for.
 
         Raises:
@@ -130,7 +131,7 @@ class TenantDeletionJob:
             return DeletionStep(done=True)
         if (wait := self._compute_wait(job)) > 0:
             return DeletionStep(done=False, wait=wait)
-        return _Deletion(self, job, patience).run_phases()
+        return _Deletion(self, job, retry_budget).run_phases()
 
     def fail_job(self, tenant: str, id: str, reason: str) -> None:
         """Record that nobody works on a job any more. A new request continues it."""
@@ -150,8 +151,8 @@ class TenantDeletionJob:
 class _Deletion:
     """One step of a deletion."""
 
-    def __init__(self, on: TenantDeletionJob, job: Job, patience: RetryBudget) -> None:
-        self._on, self._job, self._patience = on, job, patience
+    def __init__(self, on: TenantDeletionJob, job: Job, retry_budget: RetryBudget) -> None:
+        self._on, self._job, self._patience = on, job, retry_budget
         self._saved = on.now()
         self._lock = Lock()
 
@@ -226,7 +227,7 @@ class _Deletion:
 
         # The first pass proves nothing, so it may use reads that cost half as much.
         scan = is_of_tenant(job.tenant, consistent=not first)
-        return ParallelScan(on.store, scan, remover, on.at_once, on.read).run(
+        return ParallelScan(on.store, scan, remover, on.parallelism, on.read).run(
             position, self._patience, save_round
         )
 

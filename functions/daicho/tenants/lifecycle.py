@@ -51,7 +51,7 @@ class Tenants:
     """The tenants of one table. Threads may share it."""
 
     store: TenantTable
-    memory: ItemCache
+    item_cache: ItemCache
     machine: DeletionMachine
     now: Callable[[], dt.datetime]
 
@@ -67,7 +67,7 @@ class Tenants:
     def find_closed_mark(self, tenant: str, max_age: float = 0.0) -> Image | None:
         """The mark of a closed tenant, at most ``max_age`` seconds old."""
         key = build_closed_mark_key(tenant)
-        return self.memory.get(
+        return self.item_cache.get(
             key, max_age, lambda: self.store.get(key, consistent=not max_age), absence=True
         )
 
@@ -97,7 +97,7 @@ class TenantAdmin:
         """
         mark = self.tenants.find_closed_mark(self.tenant)
         job = self._close(archive) if mark is None else self._restart(_get_job_id(mark), archive)
-        self.tenants.memory.forget(build_closed_mark_key(self.tenant))
+        self.tenants.item_cache.forget(build_closed_mark_key(self.tenant))
         machine_input = {"tenant": job.tenant, "job": job.id}
         self.tenants.machine.start(f"{job.id}-{job.starts}", machine_input)
         return job

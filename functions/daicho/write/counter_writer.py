@@ -43,7 +43,7 @@ class CounterWriter:
     """One tenant's fast counters."""
 
     table: Table
-    places: KeyResolver
+    key_resolver: KeyResolver
     settings: CounterSettings | None
     clock: Callable[[], dt.datetime]
 
@@ -59,7 +59,7 @@ class CounterWriter:
         field = parts[-1].field if parts else counter.name
         check_key_length(field, name.render_slot_key(counter_items.MAX_SLOTS), keys.check_partition)
         check_key_length(field, keys.render("0" * 29, *by), keys.check_sort)
-        head = self.places.memory.get(
+        head = self.key_resolver.item_cache.get(
             name.head_key, HEAD_CACHE_S, lambda: self.table.get(name.head_key), absence=True
         )
         slots = counter_items.read_slot_count(head) or self._initial_slots(entity, group)
@@ -99,7 +99,7 @@ class CounterWriter:
         spec = entity.fields_[counter.slots]
         ids = zip(counter.within, group.within, strict=True)
         id = next(text for part, text in ids if part.field == spec.target.name)
-        image = self.places.find_referenced(spec, {"S": id})
+        image = self.key_resolver.find_referenced(spec, {"S": id})
         number = (
             None if image is None or spec.source is None else get_integer(image, spec.source.name)
         )

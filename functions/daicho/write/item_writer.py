@@ -61,7 +61,7 @@ class ItemWriter:
 
     ledger: Ledger
     tenant: str
-    places: KeyResolver
+    key_resolver: KeyResolver
     table: Table
     clock: Callable[[], dt.datetime]
     history: VersionHistory
@@ -70,8 +70,8 @@ class ItemWriter:
     open_transaction: Transaction | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self.planner = ItemPlanner(self.ledger, self.tenant, self.places)
-        self.sender = Sender(self.table, self.places.memory)
+        self.planner = ItemPlanner(self.ledger, self.tenant, self.key_resolver)
+        self.sender = Sender(self.table, self.key_resolver.item_cache)
 
     def commit(self, writes: Sequence[Write]) -> None:
         """Do all of these writes or none; as parts of the open transaction, if there is ref.
@@ -100,11 +100,11 @@ class ItemWriter:
                 yield self.open_transaction
             return
         transaction = Transaction(self.planner, self.sender, self.history, self.clock)
-        self.open_transaction, self.places.pending = transaction, transaction.images
+        self.open_transaction, self.key_resolver.pending = transaction, transaction.images
         try:
             yield transaction
         finally:
-            self.open_transaction, self.places.pending = None, {}
+            self.open_transaction, self.key_resolver.pending = None, {}
         transaction.commit()
 
     def check_sections_unchanged(self, key: ItemKey | None) -> None:
@@ -148,7 +148,7 @@ class ItemWriter:
             or self.planner.find_plan(ref.entity).key.moves in changes
         ):
             return self._retry_transaction(lambda t: t.change(ref, changes, if_match=if_match))
-        key, now = self.places.resolve_key(ref), self.clock()
+        key, now = self.key_resolver.resolve_key(ref), self.clock()
         for _ in RetryBudget.for_seconds(RACE_RETRY_S).count_attempts():
             existing = None if key is None else self.table.get(key, consistent=True)
             planned = self.planner.plan_change(ref, existing, changes, now, if_match=if_match)
@@ -162,7 +162,7 @@ class ItemWriter:
         if self._needs_transaction(ref.entity):
             self._retry_transaction(lambda t: t.delete(ref, if_match=if_match))
             return
-        key, now = self.places.resolve_key(ref), self.clock()
+        key, now = self.key_resolver.resolve_key(ref), self.clock()
         if key is None:
             raise build_not_found(ref)
         try:

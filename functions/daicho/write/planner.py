@@ -69,7 +69,7 @@ class ItemPlanner:
 
     ledger: Ledger
     tenant: str
-    places: KeyResolver
+    key_resolver: KeyResolver
 
     def plan_creation(self, item: E, created: dt.datetime) -> PlannedWrite[E]:
         """The write of a new item, with the values that are copied into it.
@@ -241,7 +241,7 @@ class ItemPlanner:
             value = fields.get(through, mapper.NULL)
             if spec.source is None or value == mapper.NULL:
                 continue
-            source = self.places.find_referenced(spec, value)
+            source = self.key_resolver.find_referenced(spec, value)
             if source is None:
                 raise build_reference_not_found(spec.target.target, values[through], through)
             fields[spec.name] = source.get(spec.source.name, mapper.NULL)

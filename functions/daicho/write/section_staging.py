@@ -67,7 +67,7 @@ class SectionStaging:
             NotFound: an item that the key depends on does not exist.
             Invalid: the item's key leaves no room.
         """
-        key = self.writer.places.resolve_key(ref)
+        key = self.writer.key_resolver.resolve_key(ref)
         if key is None:
             raise build_not_found(ref)
         try:
@@ -88,8 +88,10 @@ class SectionStaging:
         self.table.put(
             cleanup_marks.build_mark(partition, name, self.clock() + cleanup_marks.IN_FLIGHT_GRACE)
         )
-        patience = RetryBudget.for_seconds(STAGE_RETRY_S)
-        self._run_in_parallel(items, lambda batch: self.table.batch_write(batch, patience=patience))
+        retry_budget = RetryBudget.for_seconds(STAGE_RETRY_S)
+        self._run_in_parallel(
+            items, lambda batch: self.table.batch_write(batch, retry_budget=retry_budget)
+        )
 
     def build_due_mark(self, partition: str, name: str) -> Put:
         """The write of a mark that lets the sweep remove unused pieces from now on."""

@@ -147,12 +147,12 @@ class SectionWriter:
         For an item that was written before it was split, return the whole item instead.
         """
         writer = self.staging.writer
-        key = writer.places.resolve_key(section.item)
+        key = writer.key_resolver.resolve_key(section.item)
         document = self.find_changed_document(key)
         if document is not None:
             return document
         writer.check_sections_unchanged(key)
-        head = None if key is None else writer.places.find_image(key)
+        head = None if key is None else writer.key_resolver.find_image(key)
         if key is None or head is None:
             raise build_not_found(section.item)
         manifest = Manifest.from_image(head)

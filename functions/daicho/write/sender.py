@@ -36,7 +36,7 @@ class Sender:
     """Sends a request's writes. ``attempted``: how many may have been executed."""
 
     table: Table
-    memory: ItemCache
+    item_cache: ItemCache
     attempted: int = 0
 
     def send_one(self, key: ItemKey, write: Put | Update | Delete) -> Image | None:
@@ -74,7 +74,7 @@ class Sender:
             raise
         finally:
             for key in keys:
-                self.memory.forget(key)
+                self.item_cache.forget(key)
 
     def _retry(self, request: Callable[[], T]) -> T:
         """Write again, after pauses, while transactions of others use the items."""

@@ -63,7 +63,7 @@ class Transaction:
         clock: Callable[[], dt.datetime],
     ) -> None:
         self._planner, self._sender, self._history, self._clock = planner, sender, history, clock
-        self._places, self._table = planner.places, sender.table
+        self._places, self._table = planner.key_resolver, sender.table
         self._originals: dict[ItemKey, Image | None] = {}
         """The item at each key as it was read; the commit fails if it has changed by then."""
         self.images: dict[ItemKey, Image | None] = {}

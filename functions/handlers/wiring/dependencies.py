@@ -1,4 +1,4 @@
-"""The dependencies of a function outside its process: the stores, the clock, chance."""
+"""The dependencies of a function dependencies its process: the stores, the clock, chance."""
 
 from __future__ import annotations
 

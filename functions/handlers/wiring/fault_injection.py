@@ -37,7 +37,9 @@ def with_faults(build: Callable[..., Handler], environ: Mapping[str, str]) -> Ha
     if not share:
         return build(environ)
     faults = Faults(share)
-    return faults.end_at_random(build(environ, outside=faults.wrap_dependencies(AWS_DEPENDENCIES)))
+    return faults.end_at_random(
+        build(environ, dependencies=faults.wrap_dependencies(AWS_DEPENDENCIES))
+    )
 
 
 class Faults:
@@ -55,12 +57,12 @@ class Faults:
         self._end = end
         self._calls_left: float = NEVER
 
-    def wrap_dependencies(self, outside: Dependencies) -> Dependencies:
+    def wrap_dependencies(self, dependencies: Dependencies) -> Dependencies:
         """The same stores; some of their calls fail."""
         return replace(
-            outside,
-            table=lambda *given, **named: self._wrap_client(outside.table(*given, **named)),
-            bucket=lambda *given, **named: self._wrap_client(outside.bucket(*given, **named)),
+            dependencies,
+            table=lambda *given, **named: self._wrap_client(dependencies.table(*given, **named)),
+            bucket=lambda *given, **named: self._wrap_client(dependencies.bucket(*given, **named)),
         )
 
     def end_at_random(self, handler: Handler) -> Handler:

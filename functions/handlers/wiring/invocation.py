@@ -19,8 +19,8 @@ class Context(Protocol):
 Handler = Callable[[Mapping[str, Any], Context], dict[str, Any]]
 
 
-def make_retry_budget(context: Context, outside: Dependencies) -> RetryBudget:
+def make_retry_budget(context: Context, dependencies: Dependencies) -> RetryBudget:
     """The invocation's time, less the reserve for its end."""
     return RetryBudget.for_invocation(
-        context.get_remaining_time_in_millis, sleep=outside.sleep, random=outside.random
+        context.get_remaining_time_in_millis, sleep=dependencies.sleep, random=dependencies.random
     )

@@ -17,13 +17,13 @@ class NotDoneError(Exception):
 
 
 def stream_handler(
-    work: Callable[[Batch, RetryBudget], str | None], settings: Settings, outside: Dependencies
+    work: Callable[[Batch, RetryBudget], str | None], settings: Settings, dependencies: Dependencies
 ) -> Handler:
     """Pass each event's batch to ``work``, which returns the first record that is not done."""
 
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         batch = Batch.parse(event, emulated=settings.emulated_stream)
-        lowest = work(batch, make_retry_budget(context, outside))
+        lowest = work(batch, make_retry_budget(context, dependencies))
         return build_answer(lowest, emulated=settings.emulated_stream)
 
     return handler

@@ -130,7 +130,7 @@ class Likes:
             self._begun[candidate] += 1
             try:
                 counter_slots.add(
-                    self.site.outside(actor).table(TABLE),
+                    self.site.dependencies(actor).table(TABLE),
                     NAME,
                     (candidate,),
                     slots=known,
@@ -174,7 +174,7 @@ class Likes:
 
         def work(actor: Actor) -> None:
             before = Counter(self._counted)
-            table = self.site.outside(actor).table(TABLE)
+            table = self.site.dependencies(actor).table(TABLE)
             known = (
                 counter_items.read_slot_count(table.get(NAME.head_key, consistent=True)) or AT_FIRST
             )

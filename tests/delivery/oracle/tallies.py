@@ -199,7 +199,7 @@ class Tallies:
 
         def work(actor: Actor) -> None:
             seen = {snapshot(self.site, name)}
-            table = self.site.outside(actor).table(TABLE)
+            table = self.site.dependencies(actor).table(TABLE)
             watched = _Watched(table, lambda: seen.add(snapshot(self.site, name)))
             found = reader.read_live_amount(watched, name)
             seen.add(snapshot(self.site, name))

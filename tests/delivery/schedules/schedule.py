@@ -250,7 +250,7 @@ class Delivery:
 
         def work(actor: Actor) -> None:
             before = snapshot(self.site, tally)
-            found = reader.read_live_amount(self.site.outside(actor).table(TABLE), tally)
+            found = reader.read_live_amount(self.site.dependencies(actor).table(TABLE), tally)
             after = snapshot(self.site, tally)
             self.note(f"live {tally}: {found}, {before} before, {after} after")
             if before == after != found and self._attempts.counts == began:
@@ -357,9 +357,9 @@ class Delivery:
             self.note(f"load of {len(items)}")
 
             def work(actor: Actor) -> None:
-                outside = self.site.outside(actor)
-                patience = make_retry_budget(actor, outside)
-                outside.table(TABLE).batch_write(items, patience=patience)
+                dependencies = self.site.dependencies(actor)
+                retry_budget = make_retry_budget(actor, dependencies)
+                dependencies.table(TABLE).batch_write(items, retry_budget=retry_budget)
 
             self._attempts.ghosts.append(self._attempts.actor("load", work))
 

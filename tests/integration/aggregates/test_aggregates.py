@@ -110,13 +110,13 @@ class House:
 
     def __post_init__(self) -> None:
         settings = environment(self.table_name, STAGE="local", EMULATED_STREAM="true")
-        outside = Dependencies(now=lambda: self.now, parallelism=2)
+        dependencies = Dependencies(now=lambda: self.now, parallelism=2)
         self.book = Book(
             Table(self.dynamodb, self.table_name), LEDGER, "acme", clock=lambda: self.now
         )
-        projector = Consumer(project.build(settings, LEDGER, outside), LEDGER.derived_types)
+        projector = Consumer(project.build(settings, LEDGER, dependencies), LEDGER.derived_types)
         self.pump = Pump(self.dynamodb, self.endpoint, self.table_name, [projector], self.batch)
-        self._rollup = rollup.build(settings, LEDGER, outside)
+        self._rollup = rollup.build(settings, LEDGER, dependencies)
 
     def catch_up(self) -> None:
         self.pump.run()

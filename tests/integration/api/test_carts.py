@@ -161,8 +161,8 @@ class Meddling(Table):
 @pytest.mark.parametrize("keyed", [False, True])
 def test_a_cart_that_changes_during_its_checkout(served: Served, acme: Client, keyed: bool) -> None:
     table = Meddling(served.dynamodb, served.table.name)
-    outside = Dependencies(table=lambda *_, **__: table)
-    client = Client(api.build(environment(table.name), outside=outside), "acme")
+    dependencies = Dependencies(table=lambda *_, **__: table)
+    client = Client(api.build(environment(table.name), dependencies=dependencies), "acme")
     meddling = (
         lambda url: acme.good("PUT", f"{url}/items/tea", {"quantity": 7}),
         lambda url: acme.good("DELETE", f"{url}/items/tea"),
@@ -239,8 +239,8 @@ def test_whatever_fails_a_repeat_finds_it_done_or_does_it(
     served: Served, acme: Client, error: BaseException, before: bool
 ) -> None:
     table = Failing(served.dynamodb, served.table.name)
-    outside = Dependencies(table=lambda *_, **__: table)
-    client = Client(api.build(environment(table.name), outside=outside), "acme")
+    dependencies = Dependencies(table=lambda *_, **__: table)
+    client = Client(api.build(environment(table.name), dependencies=dependencies), "acme")
     for fails_at in range(1, 20):
         user = f"kim{type(error).__name__}{before}{fails_at}"
         for sku in ("tea", "milk"):

@@ -92,8 +92,8 @@ def left(served: Served, tenant: str) -> Counter[str]:
 @pytest.mark.parametrize("operation", OPERATIONS, ids=named)
 def test_whatever_fails_a_repeat_does_it_once(served: Served, operation: Operation) -> None:
     table = Failing(served.dynamodb, served.table.name)
-    outside = Dependencies(table=lambda *_, **__: table)
-    handler = api.build(environment(table.name), outside=outside)
+    dependencies = Dependencies(table=lambda *_, **__: table)
+    handler = api.build(environment(table.name), dependencies=dependencies)
     url, body = url_of(operation), body_of(operation)
 
     def prepared(tenant: str) -> Client:

@@ -192,8 +192,8 @@ class Losing(Table):
 def test_an_answer_that_was_lost_is_found(served: Served) -> None:
     table = Losing(served.dynamodb, served.table.name)
     settings = environment(served.table.name)
-    outside = Dependencies(table=lambda *_, **__: table)
-    client = Client(api.build(settings, Ledger.load(), outside), "losing")
+    dependencies = Dependencies(table=lambda *_, **__: table)
+    client = Client(api.build(settings, Ledger.load(), dependencies), "losing")
     table.lose = True
     answer = client("POST", "/artists", {"name": "x"}, idempotency_key="k")
     assert answer.status == 201
@@ -231,8 +231,8 @@ def test_a_large_item_and_its_answer(served: Served) -> None:
 
 def test_what_a_key_costs(served: Served) -> None:
     table = served.table.with_metering()
-    outside = Dependencies(table=lambda *_, **__: table)
-    client = Client(api.build(environment(table.name), outside=outside), "costs")
+    dependencies = Dependencies(table=lambda *_, **__: table)
+    client = Client(api.build(environment(table.name), dependencies=dependencies), "costs")
     client.good("GET", "/artists?name=x")  # whether the tenant is closed is known for a while
     taken = []
     for headers in ({}, {"idempotency_key": "a"}, {"idempotency_key": "a"}):
@@ -257,8 +257,8 @@ def test_what_others_are_at_all_the_time_is_a_409(
 ) -> None:
     monkeypatch.setattr(endpoint, "RACE_RETRY_S", 0.0)
     monkeypatch.setattr(sender, "CONTENTION_RETRY_S", 0.0)
-    outside = Dependencies(table=lambda *_, **__: Busy(served.dynamodb, served.table.name))
-    client = Client(api.build(environment(served.table.name), outside=outside), "busy")
+    dependencies = Dependencies(table=lambda *_, **__: Busy(served.dynamodb, served.table.name))
+    client = Client(api.build(environment(served.table.name), dependencies=dependencies), "busy")
     for headers in ({}, {"idempotency_key": "k"}):
         answer = client("POST", "/artists", {"name": "x"}, **headers)
         assert (answer.status, answer.headers["Retry-After"]) == (409, "1")

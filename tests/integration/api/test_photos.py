@@ -60,8 +60,8 @@ class Deployed:
 
     def client(self, tenant: str = "acme") -> Client:
         bucket: Any = self.bucket
-        outside = replace(AWS_DEPENDENCIES, now=lambda: self.now, bucket=lambda _: bucket)
-        return Client(api.build(environment(self.table.name), outside=outside), tenant)
+        dependencies = replace(AWS_DEPENDENCIES, now=lambda: self.now, bucket=lambda _: bucket)
+        return Client(api.build(environment(self.table.name), dependencies=dependencies), tenant)
 
     def sweep(self) -> Any:
         return Sweep(self.table, lambda: self.bucket, lambda: self.now).run(

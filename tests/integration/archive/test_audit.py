@@ -35,12 +35,12 @@ class Audited:
         self.table, self.bucket = Table(dynamodb, name), Bucket(s3, BUCKET)
         self.now = NOON
         environ = environment(name, ARCHIVE_BUCKET=BUCKET)
-        outside = Dependencies(
+        dependencies = Dependencies(
             table=lambda *_, **__: self.table,
             bucket=lambda *_, **__: self.bucket,
             now=lambda: self.now,
         )
-        self.handler: Handler = audit.build(environ, LEDGER, outside)
+        self.handler: Handler = audit.build(environ, LEDGER, dependencies)
 
     def archive(self, *numbers: int) -> None:
         archiver = Archiver(self.table, self.bucket, LEDGER, now=lambda: self.now)

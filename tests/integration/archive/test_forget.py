@@ -30,13 +30,13 @@ def run(deployed: Deployed) -> Run:
     deployed.expire()
     deployed.now -= dt.timedelta(days=8)  # the objects are as old as they are
     Forgetter(deployed.table, deployed.bucket, now=lambda: deployed.now).forget("one")
-    outside = Dependencies(
+    dependencies = Dependencies(
         table=lambda *_, **__: deployed.table,
         bucket=lambda *_, **__: deployed.bucket,
         now=lambda: deployed.now,
         sleep=lambda _: None,
     )
-    handler = forget.build(environment(deployed.name, ARCHIVE_BUCKET=BUCKET), outside)
+    handler = forget.build(environment(deployed.name, ARCHIVE_BUCKET=BUCKET), dependencies)
     return lambda: handler({}, Context())
 
 

@@ -152,7 +152,7 @@ class Cutting(Table):
 
     left = 0
 
-    def batch_write(self, puts: Any = (), deletes: Any = (), *, patience: Any = None) -> None:
+    def batch_write(self, puts: Any = (), deletes: Any = (), *, retry_budget: Any = None) -> None:
         self.left -= 1
         if self.left < 0:
             raise Cut
@@ -350,7 +350,9 @@ def test_a_load_ends_when_its_tenant_is_closed(
     dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
 ) -> None:
     class Closed(Table):
-        def batch_write(self, puts: Any = (), deletes: Any = (), *, patience: Any = None) -> None:
+        def batch_write(
+            self, puts: Any = (), deletes: Any = (), *, retry_budget: Any = None
+        ) -> None:
             super().batch_write(puts, deletes)
             self.put(to_key_image(build_closed_mark_key("acme")))
 

@@ -211,7 +211,7 @@ class Leaving:
 
 
 @pytest.fixture
-def patience() -> Iterator[RetryBudget]:
+def retry_budget() -> Iterator[RetryBudget]:
     """Three attempts, without waiting."""
     time = [3.0]
 
@@ -221,24 +221,28 @@ def patience() -> Iterator[RetryBudget]:
     yield RetryBudget(lambda: time[0], reserve=0, sleep=sleep)
 
 
-def test_what_dynamodb_leaves_is_asked_for_again(patience: RetryBudget) -> None:
+def test_what_dynamodb_leaves_is_asked_for_again(retry_budget: RetryBudget) -> None:
     client: Any = Leaving(2)
     keys = [ItemKey("p", each) for each in "abc"]
-    assert set(Table(client, "t").batch_get(keys, patience=patience).require_all()) == set(keys)
+    assert set(Table(client, "t").batch_get(keys, retry_budget=retry_budget).require_all()) == set(
+        keys
+    )
 
 
-def test_what_is_still_left_at_the_deadline_is_named(patience: RetryBudget) -> None:
+def test_what_is_still_left_at_the_deadline_is_named(retry_budget: RetryBudget) -> None:
     client: Any = Leaving(9)
     keys = [ItemKey("p", each) for each in "abcdef"]
-    found = Table(client, "t").batch_get(keys, patience=patience)
+    found = Table(client, "t").batch_get(keys, retry_budget=retry_budget)
     assert found.unprocessed == tuple(keys[3:])
     with pytest.raises(UnprocessedError):
         found.require_all()
 
 
-def test_a_batch_write_that_stays_unfinished_raises(patience: RetryBudget) -> None:
+def test_a_batch_write_that_stays_unfinished_raises(retry_budget: RetryBudget) -> None:
     client: Any = Leaving(9)
     with pytest.raises(UnprocessedError) as error:
-        Table(client, "t").batch_write([item("p", each) for each in "abcdef"], patience=patience)
+        Table(client, "t").batch_write(
+            [item("p", each) for each in "abcdef"], retry_budget=retry_budget
+        )
     assert error.value.left == tuple(ItemKey("p", each) for each in "def")
     assert [each["PutRequest"]["Item"]["SK"]["S"] for each in client.seen] == ["a", "b", "c"]

@@ -47,7 +47,7 @@ class Deployed:
         named = {"PROJECT_FUNCTION": "project", "ARCHIVE_FUNCTION": "archive"}
         self.environ = environment(table_name, ARCHIVE_BUCKET="archive", **named, **environ)
 
-    def outside(self, turns: Turns) -> Dependencies:
+    def dependencies(self, turns: Turns) -> Dependencies:
         """Stores of which each call is an operation, and a sleep that takes no time."""
         dynamodb: Any = Turned(self._dynamodb, turns)
         objects: Any = Turned(self._objects, turns)
@@ -67,12 +67,12 @@ class Deployed:
         table.batch_write(base.values(), standing - base.keys())
 
     def project(self, begin: int = 0, end: int | None = None) -> None:
-        handler = project.build(self.environ, LEDGER, self.outside(Turns()))
+        handler = project.build(self.environ, LEDGER, self.dependencies(Turns()))
         event = self.house.event(begin, len(self.house.records) if end is None else end)
         assert handler(event, Context()) == {"state": {}, "batchItemFailures": []}
 
     def redrive(self, turns: Turns | None = None, **event: Any) -> Mapping[str, Any]:
-        handler = redrive.build(self.environ, LEDGER, self.outside(turns or Turns()))
+        handler = redrive.build(self.environ, LEDGER, self.dependencies(turns or Turns()))
         return handler({"action": "apply", **event}, Context())
 
     def discard(self, begin: int, end: int) -> None:

@@ -69,8 +69,8 @@ class House:
         return ForgetScheduler(self.kept.table, self, now=lambda: self.now)
 
     def run(self) -> ForgetRunReport:
-        patience = RetryBudget(lambda: self.left, reserve=20, sleep=self.wait)
-        return self.due().run(patience)
+        retry_budget = RetryBudget(lambda: self.left, reserve=20, sleep=self.wait)
+        return self.due().run(retry_budget)
 
     def wait(self, seconds: float) -> None:
         self.left -= max(seconds, 1)

@@ -191,18 +191,18 @@ class Silent:
 
 @pytest.mark.parametrize("at", range(4))
 def test_a_lost_answer_is_no_newer_item(kept: Kept, at: int) -> None:
-    patience = RetryBudget(lambda: 100.0, reserve=0, sleep=lambda _: None)
-    report = restore(kept, table=Silent(kept.table, at), patience=patience)
+    retry_budget = RetryBudget(lambda: 100.0, reserve=0, sleep=lambda _: None)
+    report = restore(kept, table=Silent(kept.table, at), retry_budget=retry_budget)
     assert (report.restored, report.already, report.newer) == (4, 0, 0)
 
 
 def test_without_time_it_ends_and_says_where(kept: Kept) -> None:
     report = restore(
-        kept, table=Silent(kept.table, 2), patience=RetryBudget(lambda: -1.0, reserve=-2)
+        kept, table=Silent(kept.table, 2), retry_budget=RetryBudget(lambda: -1.0, reserve=-2)
     )
     assert report.finished
     stopped = RetryBudget(lambda: 0.0, reserve=0)
-    report = restore(kept, patience=stopped)
+    report = restore(kept, retry_budget=stopped)
     assert not report.finished
     assert report.cursor == ""
 

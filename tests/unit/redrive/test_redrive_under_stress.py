@@ -24,8 +24,8 @@ from tests.support.redrive_setup import (
     build_song_with_artist,
     drive,
     house,
-    patience,
     render_number,
+    retry_budget,
     write_a_day,
 )
 from tests.support.sample_ledger import OLD_LEDGER, build_tally_key
@@ -306,10 +306,10 @@ def test_more_than_a_thousand_claims(monkeypatch: pytest.MonkeyPatch) -> None:
     table, bucket = house.stores(Turns())
     projector = Projector(table, bucket, house.ledger, dirty_shards=1, now=lambda: BEGAN)
     event = house.event(0, 1_002)
-    assert projector.project(Batch.parse(event), patience()) == str(1_000 + 98)
+    assert projector.project(Batch.parse(event), retry_budget()) == str(1_000 + 98)
     assert house.shard.open == 1_000
     house.broken.clear()
     reports = drive(house, limit=400)
     assert len(reports) == 3
-    assert projector.project(Batch.parse(house.event(1_000, 1_002)), patience()) is None
+    assert projector.project(Batch.parse(house.event(1_000, 1_002)), retry_budget()) is None
     assert house.differences() == []

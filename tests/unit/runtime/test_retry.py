@@ -9,7 +9,7 @@ from daicho.runtime.retry import MAX_PAUSE_S, RetryBudget, make_mapper, retry_al
 from tests.support.invocation_time import Time
 
 
-def patience(left: list[float], slept: list[float]) -> RetryBudget:
+def retry_budget(left: list[float], slept: list[float]) -> RetryBudget:
     def sleep(seconds: float) -> None:
         slept.append(seconds)
         left[0] -= seconds
@@ -19,7 +19,7 @@ def patience(left: list[float], slept: list[float]) -> RetryBudget:
 
 def test_pauses_grow_to_a_limit_and_end_at_the_reserve() -> None:
     left, slept = [40.0], list[float]()
-    attempts = list(patience(left, slept).count_attempts())
+    attempts = list(retry_budget(left, slept).count_attempts())
     assert attempts == list(range(1, len(slept) + 2))
     assert slept[:3] == [0.05, 0.1, 0.2]
     assert max(slept) == MAX_PAUSE_S
@@ -27,12 +27,12 @@ def test_pauses_grow_to_a_limit_and_end_at_the_reserve() -> None:
 
 
 def test_one_attempt_there_is_always() -> None:
-    assert list(patience([1.0], []).count_attempts()) == [1]
+    assert list(retry_budget([1.0], []).count_attempts()) == [1]
 
 
 def test_sleeping_out_leaves_the_reserve() -> None:
     left = [300.0]
-    patience(left, []).sleep_until_deadline()
+    retry_budget(left, []).sleep_until_deadline()
     assert left == [10]
 
 
@@ -49,5 +49,5 @@ def test_a_bug_is_raised_and_not_retried() -> None:
         raise RefusedError("never")
 
     with pytest.raises(RefusedError):
-        retry_all([1], refused, Time().patience, make_mapper(2))
+        retry_all([1], refused, Time().retry_budget, make_mapper(2))
     assert len(attempts) == 1

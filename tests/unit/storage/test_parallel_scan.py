@@ -55,7 +55,7 @@ class Time:
         self.slept.append(seconds)
         self.now += seconds
 
-    def patience(self, seconds: float = 1e9) -> RetryBudget:
+    def retry_budget(self, seconds: float = 1e9) -> RetryBudget:
         return RetryBudget(lambda: seconds - self.now, 0, self.sleep, lambda: 0.5)
 
 
@@ -68,10 +68,10 @@ def everything(sizes: list[int]) -> list[Image]:
 
 
 def collect(
-    scan: ParallelScan[tuple[Image, ...]], segments: ScanSegments, patience: RetryBudget
+    scan: ParallelScan[tuple[Image, ...]], segments: ScanSegments, retry_budget: RetryBudget
 ) -> tuple[list[Image], list[ScanRound[tuple[Image, ...]]]]:
     rounds: list[ScanRound[tuple[Image, ...]]] = []
-    scan.run(segments, patience, rounds.append)
+    scan.run(segments, retry_budget, rounds.append)
     return [item for each in rounds for page in each.results for item in page], rounds
 
 
@@ -83,7 +83,7 @@ def in_order(items: list[Image]) -> list[Image]:
 def test_every_item_comes_once(most: int) -> None:
     sizes = [0, 35, 10, 1, 99]
     segments = ScanSegments.start(len(sizes))
-    found, rounds = collect(scanning(Store(sizes), most=most), segments, Time().patience())
+    found, rounds = collect(scanning(Store(sizes), most=most), segments, Time().retry_budget())
     assert in_order(found) == everything(sizes)
     assert segments.is_finished
     assert sum(each.units for each in rounds) == len(found) / 2
@@ -96,7 +96,7 @@ def test_segments_are_added_one_by_one_and_halved_when_throttled() -> None:
     time = Time()
     rounds: list[int] = []
     scanning(store, most=30).run(
-        ScanSegments.start(40), time.patience(), lambda each: rounds.append(each.at_once)
+        ScanSegments.start(40), time.retry_budget(), lambda each: rounds.append(each.parallelism)
     )
     assert rounds[:7] == [3, 4, 5, 2, 3, 4, 5]
     assert len(time.slept) == 1
@@ -105,7 +105,7 @@ def test_segments_are_added_one_by_one_and_halved_when_throttled() -> None:
 def test_what_is_throttled_is_waited_for_longer_each_time_and_comes_again() -> None:
     store = Store([30], lambda n: ThrottledError("slow") if n <= 4 else None)
     time = Time()
-    found, _ = collect(scanning(store), ScanSegments.start(1), time.patience())
+    found, _ = collect(scanning(store), ScanSegments.start(1), time.retry_budget())
     assert time.slept == [0.025, 0.05, 0.1, 0.2]
     assert in_order(found) == everything([30])
 
@@ -114,7 +114,7 @@ def test_a_lost_answer_is_no_reason_to_slow_down() -> None:
     store = Store([1000] * 9, lambda n: UnansweredError("lost") if n == 3 else None)
     rounds: list[int] = []
     scanning(store, most=9).run(
-        ScanSegments.start(9), Time().patience(), lambda each: rounds.append(each.at_once)
+        ScanSegments.start(9), Time().retry_budget(), lambda each: rounds.append(each.parallelism)
     )
     assert rounds[:3] == [3, 3, 4]
 
@@ -130,7 +130,7 @@ def test_work_that_fails_gets_its_page_again() -> None:
         return len(page.items)
 
     scan = ParallelScan(Store([25, 5]), Scan(), work, most=1)
-    assert scan.run(ScanSegments.start(2), Time().patience(), lambda _: None)
+    assert scan.run(ScanSegments.start(2), Time().retry_budget(), lambda _: None)
     assert seen == everything([25, 5])
 
 
@@ -138,18 +138,18 @@ def test_no_patience_no_round_and_the_next_run_goes_on() -> None:
     sizes = [35, 12]
     store = Store(sizes, lambda n: ThrottledError("slow") if n > 2 else None)
     time, segments = Time(), ScanSegments.start(2)
-    found, _ = collect(scanning(store), segments, time.patience(seconds=3))
+    found, _ = collect(scanning(store), segments, time.retry_budget(seconds=3))
     assert not segments.is_finished
     assert time.now >= 3
     kept = ScanSegments.from_json(json.loads(json.dumps(segments.to_json())))
-    rest, _ = collect(scanning(Store(sizes)), kept, Time().patience())
+    rest, _ = collect(scanning(Store(sizes)), kept, Time().retry_budget())
     assert in_order(found + rest) == everything(sizes)
 
 
 def test_a_refusal_ends_it() -> None:
     store = Store([35], lambda _: RefusedError("no"))
     with pytest.raises(RefusedError):
-        scanning(store).run(ScanSegments.start(1), Time().patience(), lambda _: None)
+        scanning(store).run(ScanSegments.start(1), Time().retry_budget(), lambda _: None)
 
 
 @pytest.mark.parametrize("rate", [1.0, 7.0, 300.0])
@@ -159,7 +159,7 @@ def test_the_rate_is_kept(rate: float, most: int) -> None:
     time, store = Time(), Store(sizes)
     pace = RateLimiter(rate, lambda: time.now, time.sleep)
     found, _ = collect(
-        scanning(store, most=most, pace=pace), ScanSegments.start(6), time.patience()
+        scanning(store, most=most, pace=pace), ScanSegments.start(6), time.retry_budget()
     )
     units = len(found) / 2
     # The last round is waited for by nobody, and the first goes at once.
@@ -180,7 +180,7 @@ def test_a_page_is_bounded_whatever_the_rate(rate: float | None) -> None:
         2,
         RateLimiter(rate, lambda: time.now, time.sleep),
     )
-    found, _ = collect(scan, ScanSegments.start(3), time.patience())
+    found, _ = collect(scan, ScanSegments.start(3), time.retry_budget())
     assert in_order(found) == everything(sizes)
     assert all(each.limit is not None and each.limit <= 8 for each in store.asked)
 
@@ -210,7 +210,7 @@ def lived_through(sizes: list[int], chance: random.Random) -> list[Image]:
             kept = segments.to_json()
 
         with suppress(Killed):
-            scanning(store, most=chance.choice([1, 3])).run(segments, Time().patience(), done)
+            scanning(store, most=chance.choice([1, 3])).run(segments, Time().retry_budget(), done)
         found += [item for each in rounds for page in each.results for item in page]
     return found
 

@@ -33,7 +33,7 @@ def test_the_last_call_of_a_batch_ends_before_its_invocation_does() -> None:
         return opened
 
     environ = {"TABLE_NAME": "t", "STAGE": "dev", "DIRTY_SHARDS": "2", "FAILURE_BUCKET": "f"}
-    outside = Dependencies(table=timed(open_table), bucket=timed(open_bucket))
-    project.build(environ, LEDGER, outside)
+    dependencies = Dependencies(table=timed(open_table), bucket=timed(open_bucket))
+    project.build(environ, LEDGER, dependencies)
     assert len(longest) == 2
     assert max(longest) <= END_RESERVE_S

@@ -19,7 +19,7 @@ from tests.support.stream_events import Change, build_batch
 
 def project(table: Any, given: Batch, ledger: Ledger = LEDGER) -> str | None:
     projector = Projector(table, MemoryBucket(), ledger, dirty_shards=1, now=lambda: NOW)
-    return projector.project(given, Time().patience)
+    return projector.project(given, Time().retry_budget)
 
 
 def read_derived_items(table: MemoryTable) -> dict[str, Image]:
@@ -130,7 +130,7 @@ def test_a_newer_generation_is_reported_when_little_time_is_left() -> None:
     newer = build_image("Song", {"id": "2", "name": "b", "artist": "x"}, gen=2)
     projector = Projector(table, MemoryBucket(), OLD_LEDGER, dirty_shards=1)
     given = build_batch((None, build_song("b")), (None, newer))
-    assert projector.project(given, time.patience) == "2"
+    assert projector.project(given, time.retry_budget) == "2"
     assert time.left == 20
     assert table.items[COUNT]["items"] == {"N": "1"}
 
@@ -142,5 +142,5 @@ def test_threads_give_what_one_gives() -> None:
         projector = Projector(
             table, MemoryBucket(), LEDGER, dirty_shards=1, threads=threads, now=lambda: NOW
         )
-        assert projector.project(given, Time().patience) is None
+        assert projector.project(given, Time().retry_budget) is None
     assert one.items == many.items

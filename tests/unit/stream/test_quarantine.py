@@ -54,7 +54,7 @@ class House:
             now=lambda: NOW,
             emit_metrics=lambda counts: self.told.append(dict(counts)),
         )
-        return projector.project(given, self.time.patience)
+        return projector.project(given, self.time.retry_budget)
 
     @contextmanager
     def failing(self, fails: Callable[[str, str], bool]) -> Iterator[None]:

@@ -105,7 +105,7 @@ def test_what_may_have_been_done_is_known(
     if isinstance(failed.value, TransactionFailedError):
         assert failed.value.refused == {0: ITEM}
     # Whatever became of it, what was known of the item is known no more.
-    assert found.memory.get(KEY, 10, lambda: None) is None
+    assert found.item_cache.get(KEY, 10, lambda: None) is None
 
 
 def test_a_single_write_is_a_request_without_a_transaction() -> None:
@@ -116,4 +116,4 @@ def test_a_single_write_is_a_request_without_a_transaction() -> None:
     sending.send_one(KEY, Delete(KEY))
     assert [name for name, _ in store.asked] == ["put", "put", "update", "delete"]
     assert sending.attempted == 3
-    assert sending.memory.get(KEY, 10, lambda: None) is None
+    assert sending.item_cache.get(KEY, 10, lambda: None) is None

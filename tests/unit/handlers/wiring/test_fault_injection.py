@@ -42,8 +42,8 @@ def stores(share: float, seed: int = 1) -> tuple[Faults, Store, Any]:
     """Faults, a store, and the same store as a faulty handler meets it."""
     faults, store = Faults(share, chance=random.Random(seed), end=end), Store()
     given: Any = store
-    outside = faults.wrap_dependencies(Dependencies(table=lambda: given, bucket=lambda: given))
-    return faults, store, outside.table()
+    dependencies = faults.wrap_dependencies(Dependencies(table=lambda: given, bucket=lambda: given))
+    return faults, store, dependencies.table()
 
 
 def test_a_call_fails_before_or_after_it_was_carried_out() -> None:
@@ -102,6 +102,6 @@ def test_without_the_setting_nothing_is_around_the_handler() -> None:
     local = {"TABLE_NAME": "daicho", "STAGE": "local"}
     assert with_faults(build, local) is handler
     assert with_faults(build, {**local, "FAULTS": "0.5"}) is not handler
-    assert [sorted(given) for given in built] == [[], ["outside"]]
+    assert [sorted(given) for given in built] == [[], ["dependencies"]]
     with pytest.raises(SettingsError, match="FAULTS is for STAGE local only"):
         with_faults(build, {"TABLE_NAME": "daicho", "STAGE": "prod", "FAULTS": "0.5"})
