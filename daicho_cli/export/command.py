@@ -52,7 +52,12 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
     stack: StackFile = LOCAL,
     rate: Annotated[float | None, typer.Option(min=1, help="Read units a second at most.")] = None,
     parallelism: Annotated[
-        int, typer.Option(min=1, max=64, help="Segments at once at most; throttled, it is fewer.")
+        int,
+        typer.Option(
+            min=1,
+            max=64,
+            help="Segments that are read at the same time, at most; fewer while throttled.",
+        ),
     ] = 8,
     segments: Annotated[
         int, typer.Option(min=1, max=10_000, help="Into how many the table is cut, once for all.")

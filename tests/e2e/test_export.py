@@ -29,7 +29,7 @@ def test_a_tenant_is_exported_as_the_api_shows_it(stack: dict[str, Any], tmp_pat
     named, file = tmp_path / "stack.json", tmp_path / "exported.ndjson"
     named.write_text(json.dumps(stack), "utf-8")
     asked = ["export", str(file), "--stack", str(named), "--tenant", "globex"]
-    asked += ["--entity", "Place", "--entity", "Document", "--segments", "5", "--at-once", "3"]
+    asked += ["--entity", "Place", "--entity", "Document", "--segments", "5", "--parallelism", "3"]
     done = CliRunner().invoke(app, asked)
     assert done.exit_code == 0, done.output
     rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]

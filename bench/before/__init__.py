@@ -1,0 +1,1 @@
+"""Processor time of this checkout beside that of an older commit, in one run."""
