@@ -28,7 +28,7 @@ from bench.trace import build_contact_event
 
 ROOT = Path(__file__).parents[2]
 COMMIT = "02b6d8e"
-PAIRS = 25
+PAIRS = 40
 ROUNDS = 300
 RESAMPLES = 2_000
 LIMIT = 1.05
