@@ -56,6 +56,8 @@ class Exporter:
         self.checkpoint.save(progress)
         with self.output.open("ab") as file:
             file.truncate(progress.end)
+            # The position stays behind the new end, and a round without lines would save it.
+            file.seek(0, os.SEEK_END)
 
             def save_round(scan_round: ScanRound[ExportedPage]) -> None:
                 nonlocal last_answer

@@ -263,6 +263,17 @@ def test_a_cut_anywhere_loses_and_doubles_nothing(
     assert ids(file) == sorted(songs("acme", 40))
 
 
+def test_half_a_line_is_removed_also_by_a_run_that_writes_no_line(
+    dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
+) -> None:
+    table, file = Table(dynamodb, table_name), tmp_path / "out"
+    with pytest.raises(Cut):
+        exporter(file, Faulty(table, lambda n: Cut() if n == 1 else None), most=1).run()
+    file.write_bytes(b'{"half a li')
+    run = exporter(file, Faulty(table, lambda _: None), most=1)
+    assert (run.run().end, file.read_bytes()) == (0, b"")
+
+
 def test_a_table_that_never_answers_ends_it_and_the_next_run_goes_on(
     dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
 ) -> None:
