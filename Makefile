@@ -123,7 +123,7 @@ property: $(VENV)/.requirements ## Laws of the pure parts
 package: $(VENV)/.requirements ## The wheel, the licences, the workflows
 	$(call run_tests,package)
 
-integration: $(TOOLS) ## Handlers over Dynoxide
+integration: $(TOOLS) .local/.ministack ## Handlers over Dynoxide (DYNOXIDE=none: over MiniStack's DynamoDB)
 	$(call run_tests,integration,-n 2 --dist loadfile --no-loadscope-reorder)
 
 delivery: $(TOOLS) ## The stream path under faults

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import secrets
 import shutil
 import socket
@@ -16,14 +17,17 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import boto3
 import pytest
 from botocore.config import Config
+
+from tests.support.ministack import start_ministack
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
         ProjectionTypeDef,
     )
 
+T = TypeVar("T")
 REGION = "us-east-1"
 ROOT = Path(__file__).parents[2]
 KEYS = ("PK", "SK", "GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "GSI3PK", "GSI3SK")
@@ -41,15 +46,40 @@ WORKERS = 16
 SECONDS_TO_START = 60
 MEMORY = Path("/dev/shm")  # Linux only; elsewhere Dynoxide's own memory does
 BYTES_OF_ROOM = 1_000_000_000
+CPUS = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}
+NEEDED = "needs Dynoxide: "
+LOOKUPS = 25
+MACHINES = ("linux-x64",)
+"""Those for which package.json names a binary."""
+
+
+def has_dynoxide() -> bool:
+    """Whether the tests run on Dynoxide: not with ``DYNOXIDE=none``, nor without a binary."""
+    given = os.environ.get("DYNOXIDE")
+    return given != "none" if given else find_machine() in MACHINES
+
+
+def choose_lookups(values: Iterable[T]) -> list[T]:
+    """What a test that looks up everything looks up: all of it, on Dynoxide.
+
+    An index query of MiniStack takes time in proportion to the table: there it is a sample, spread
+    over all values.
+    """
+    every = list(values)
+    return every if has_dynoxide() else every[:: max(1, len(every) // LOOKUPS)]
+
+
+def find_machine() -> str:
+    """The name that npm has for this machine: linux-x64, darwin-arm64."""
+    cpu = platform.machine().lower()
+    return f"{platform.system().lower()}-{CPUS.get(cpu, cpu)}"
 
 
 def program() -> Path:
     """Where the binary is: ``$DYNOXIDE``, or the npm package for this machine."""
     if given := os.environ.get("DYNOXIDE"):
         return Path(given)
-    machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}
-    cpu = machine.get(platform.machine().lower(), platform.machine().lower())
-    path = ROOT / f"node_modules/@dynoxide/{platform.system().lower()}-{cpu}/dynoxide"
+    path = ROOT / f"node_modules/@dynoxide/{find_machine()}/dynoxide"
     if not path.exists():
         raise FileNotFoundError(f"no Dynoxide at {path}: run make test, or set DYNOXIDE to one")
     return path
@@ -75,10 +105,43 @@ def free_port() -> int:
         return port
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Without Dynoxide, skip the tests that need it."""
+    if not has_dynoxide():
+        for item in items:
+            if mark := item.get_closest_marker("dynoxide"):
+                item.add_marker(pytest.mark.skip(reason=f"{NEEDED}{mark.args[0]}"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Without Dynoxide, say what the tests ran on, and how many were skipped for what."""
+    if has_dynoxide():
+        return
+    reasons = [str(report.longrepr) for report in terminalreporter.stats.get("skipped", ())]
+    pattern = re.compile(rf"{NEEDED}([^'\"]*)")
+    counts = Counter(needed[1] for reason in reasons if (needed := pattern.search(reason)))
+    listed = ", ".join(f"{count} for {what}" for what, count in counts.items())
+    terminalreporter.write_line(
+        f"no Dynoxide ({find_machine()}): MiniStack's DynamoDB; "
+        f"{counts.total()} tests were skipped{f': {listed}' if listed else ''}"
+    )
+
+
 @contextmanager
 def serving(database: Path | None = None) -> Iterator[str]:
-    """Run Dynoxide, in memory or on ``database``, and give its endpoint's URL."""
+    """Run Dynoxide, in memory or on ``database``, and give its endpoint's URL.
+
+    Without Dynoxide it is MiniStack, in memory.
+    """
     with ExitStack() as stack:
+        if not has_dynoxide():
+            if database is not None:
+                raise RuntimeError("only Dynoxide keeps its table in a file")
+            port = free_port()
+            process = stack.enter_context(start_ministack(port))
+            _wait_for(process, port)
+            yield f"http://127.0.0.1:{port}"
+            return
         if database is None and _has_room(MEMORY):
             folder = stack.enter_context(tempfile.TemporaryDirectory(dir=MEMORY))
             database = Path(folder) / "dynoxide.db"

@@ -169,6 +169,7 @@ def test_a_cursor_of_another_ranking_is_refused(book: Book, wanted: list[Score])
         book.top(top("alone"), limit=10, cursor=cursor, live=True)
 
 
+@pytest.mark.dynoxide("capacity units")
 def test_figures_read_a_page_of_each_shard_and_no_more(
     wanted: list[Score], dynamodb: DynamoDBClient, table_name: str
 ) -> None:

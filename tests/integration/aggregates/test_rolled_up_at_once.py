@@ -71,6 +71,7 @@ def test_totals_and_ranking_follow_the_stream_without_a_schedule(
     assert rollup.build(settings, LEDGER)({}, Context())["rolled"] == 0
 
 
+@pytest.mark.dynoxide("capacity units")
 def test_what_it_costs_is_what_the_docs_say(dynamodb: DynamoDBClient, table_name: str) -> None:
     table = Table(dynamodb, table_name).with_metering()
     costs = {"acme#+Heard.number#1#a": (2.0, 1.0), "acme#+Heard.now#1#2026-11#a": (2.0, 3.0)}

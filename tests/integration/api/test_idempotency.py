@@ -229,6 +229,7 @@ def test_a_large_item_and_its_answer(served: Served) -> None:
     assert once("POST", "/orders", {**body, "lines": []}, idempotency_key="k").status == 422
 
 
+@pytest.mark.dynoxide("capacity units")
 def test_what_a_key_costs(served: Served) -> None:
     table = served.table.with_metering()
     dependencies = Dependencies(table=lambda *_, **__: table)

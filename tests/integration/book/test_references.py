@@ -110,6 +110,7 @@ def test_what_is_created_in_the_same_transaction_exists(shelf: Shelf) -> None:
     assert book.get(Remark.key("n", "r")).version == 1
 
 
+@pytest.mark.dynoxide("capacity units")
 def test_it_is_four_write_units_and_two_read_units(shelf: Shelf) -> None:
     book, meter = shelf.book(), Meter(shelf.dynamodb)
     book.create(Note(id="n"))

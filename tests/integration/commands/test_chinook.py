@@ -22,12 +22,12 @@ from domains.downloads import Download
 from handlers import api, project, rollup
 from tests.support.api_client import Client, at
 from tests.support.chinook import Chinook
-from tests.support.dynoxide import client, create_table, serving
+from tests.support.dynoxide import choose_lookups, client, create_table, has_dynoxide, serving
 from tests.support.stream_pump import Consumer, Context, Pump, environment
 from tests.support.trials import scaled
 
 TENANT, OTHER = "acme", "globex"
-DOWNLOADS = scaled(20_000, otherwise=5_000)
+DOWNLOADS = scaled(20_000, otherwise=5_000) if has_dynoxide() else 1_000
 DELETED = MOVED = DOWNLOADS // 20
 EXPONENT = 1.2  # of Zipf's law
 MONTHS = [dt.datetime(2026, month, 1, tzinfo=dt.UTC) for month in range(1, 13)]
@@ -107,7 +107,7 @@ def test_everything_is_loaded(library: Library) -> None:
 
 def test_every_artist_by_name(library: Library, chinook: Chinook) -> None:
     folded = {row["id"]: fold(row["name"]).split() for row in chinook.artists}
-    for artist in chinook.artists:
+    for artist in choose_lookups(chinook.artists):
         asked = " ".join(artist["name"].split()[:5])
         words = fold(asked).split()
 
@@ -132,14 +132,14 @@ def test_every_beginning_of_an_artist(library: Library, chinook: Chinook) -> Non
         forms[row["id"]] = {"".join(words[at:]) for at in range(len(words))}
     lengths = (1, 2, 3, 4, 6, 9)
     beginnings = {form[:n] for each in forms.values() for form in each for n in lengths}
-    for beginning in sorted(beginnings):
+    for beginning in choose_lookups(sorted(beginnings)):
         found = library.acme.everything(at("/artists", name=beginning))
         wanted = [id for id, own in forms.items() if any(f.startswith(beginning) for f in own)]
         assert sorted(each["id"] for each in found) == sorted(wanted), beginning
 
 
 def test_songs_of_every_artist_by_name(library: Library, chinook: Chinook) -> None:
-    for name in {row["name"] for row in chinook.artists}:
+    for name in choose_lookups({row["name"]: None for row in chinook.artists}):
         called = {row["id"] for row in chinook.artists if fold(row["name"]) == fold(name)}
         wanted = [row for row in chinook.songs if row["artist"] in called]
         assert same(library.acme.everything(at("/songs", artist=name)), wanted), name
@@ -158,7 +158,7 @@ def test_songs_of_every_artist_and_year(library: Library, chinook: Chinook) -> N
     grouped: defaultdict[tuple[str, int], list[Row]] = defaultdict(list)
     for row in chinook.songs:
         grouped[fold(names[row["artist"]]), row["released"]].append(row)
-    for (name, year), wanted in grouped.items():
+    for (name, year), wanted in choose_lookups(grouped.items()):
         found = library.acme.everything(at("/songs", artist=name, released=year))
         assert same(found, wanted), (name, year)
     (artist, _), year = next(iter(grouped)), 2026
@@ -170,7 +170,7 @@ def test_songs_of_every_title(library: Library, chinook: Chinook) -> None:
     for row in chinook.songs:
         grouped[fold(row["title"])].append(row)
     shown = {fold(row["title"]): row["title"] for row in chinook.songs}
-    for title, wanted in grouped.items():
+    for title, wanted in choose_lookups(grouped.items()):
         assert same(library.acme.everything(at("/songs", title=shown[title])), wanted), title
 
 
@@ -181,12 +181,15 @@ def test_both_ends_of_every_link(library: Library, chinook: Chinook) -> None:
         links = [(edge["playlist"], edge["song"]) for edge in found]
         assert links == sorted(set(links))
         forward.update(links)
-    for song in chinook.songs:
+    songs = choose_lookups(chinook.songs)
+    for song in songs:
         found = library.acme.everything(f"/songs/{song['id']}/playlists")
         links = [(edge["playlist"], edge["song"]) for edge in found]
         assert links == sorted(set(links))
         backward.update(links)
-    assert forward == backward == {(row["playlist"], row["song"]) for row in chinook.tracks}
+    assert forward == {(row["playlist"], row["song"]) for row in chinook.tracks}
+    ids = {song["id"] for song in songs}
+    assert backward == {(playlist, song) for playlist, song in forward if song in ids}
 
 
 @pytest.fixture(scope="module")
@@ -245,7 +248,7 @@ def test_every_chart_and_rank(
             for rank, (member, count) in enumerate(ordered, 1)
         ]
         assert library.acme.everything(f"{charts}/{month}") == wanted
-        for each in wanted:
+        for each in choose_lookups(wanted):
             assert library.acme.good("GET", at(f"{charts}/{month}/{each[by]}")) == each
     live = library.acme.good(
         "GET", at(f"{charts}/2026-03/{next(iter(counted['2026-03']))}", live="true")

@@ -115,6 +115,7 @@ def test_a_transaction_in_the_way(code: str, error: type[StoreError]) -> None:
     assert type(translate_error(ClientError(answer, "PutItem"), "a write")) is error
 
 
+@pytest.mark.dynoxide("capacity units")
 def test_what_requests_take_is_counted(table: Table) -> None:
     metered = table.with_metering()
     metered.put(item("a", "1"))
