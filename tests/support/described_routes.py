@@ -57,7 +57,7 @@ def headers_of(operation: Operation) -> dict[str, str]:
 
 
 CHANGING = [each for each in ALL if each.method != "GET"]
-KEYED = [each for each in CHANGING if each.once]
+KEYED = [each for each in CHANGING if each.accepts_idempotency_key]
 MAKING = [each for each in CHANGING if each.method == "PUT"]
 NEEDING = {
     "post_carts_by_user_checkout",

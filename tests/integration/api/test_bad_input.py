@@ -124,7 +124,7 @@ def test_bodies_that_are_none(acme: Client, operation: Operation) -> None:
         refused(acme(method, url, raw=other, **headers), 422, "body")
     refused(acme(method, url, **headers), 422, "body")
     refused(acme(method, url, raw=b"\xff\xfe", **headers), 400)
-    refused(acme(method, url, raw='{"a":"' + "x" * operation.most_bytes + '"}', **headers), 413)
+    refused(acme(method, url, raw='{"a":"' + "x" * operation.max_body_bytes + '"}', **headers), 413)
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "x"):
         refused(acme(method, url, raw="{}", content_type=kind, **headers), 415)
 

@@ -1,4 +1,4 @@
-"""Endpoints: each answers the requests of one operation, in the steps of `Execution.run`."""
+"""Endpoints: each answers the HTTP requests to one operation, in the steps of `Execution.run`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from daicho.errors import Raced
 from daicho.runtime.retry import RetryBudget
 from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.http.paging import LIMIT
-from daicho.web.http.preconditions import CONDITIONS, IDEMPOTENCY_KEY
+from daicho.web.http.preconditions import IDEMPOTENCY_KEY, PRECONDITION_HEADERS
 from daicho.web.http.problems import HttpError
 from daicho.web.http.request import HttpRequest
 from daicho.web.http.signature import BODY, build_signature, name_parameters
@@ -27,18 +27,21 @@ if TYPE_CHECKING:
 
 BookOpener = Callable[[str], "Book"]
 RACE_RETRY_S = 3.0
-"""How long a request that loses races is tried again."""
+"""How long a request is repeated whose writes fail because of concurrent writers, in seconds."""
 MAX_ANSWER_BYTES = 5_000_000
-"""The limit of a page as the JSON string that Lambda makes of it: Lambda accepts 6 MB."""
+"""The limit of a reply body once Lambda has encoded it as a JSON string: Lambda accepts 6 MB."""
 
 
 class Endpoint:
-    """Answers an operation. Models are made when the first request needs them, not at the start."""
+    """Answers the requests to one operation.
+
+    The operation's signature is built for its first request, not at start-up.
+    """
 
     def __init__(
         self, operation: Operation, open_book: BookOpener, get_request: Callable[[], HttpRequest]
     ) -> None:
-        """``get_request`` gives the request that the calling thread answers."""
+        """``open_book`` opens the book of a tenant; ``get_request`` returns the current request."""
         self.operation, self._open_book, self._get_request = operation, open_book, get_request
         self.__name__ = operation.id
 
@@ -51,7 +54,7 @@ class Endpoint:
         return build_signature(self._parameters, self.operation.body, self._read_body)
 
     def __call__(self, **arguments: Any) -> Response[str]:
-        """Answer a request. Each of its values is valid by itself."""
+        """Answer a request. Powertools has validated each argument on its own by the signature."""
         request, body = self._get_request(), arguments.get(BODY)
         execution = Execution(
             self.operation, request, self._parameters, arguments, body, self._open_book
@@ -59,22 +62,23 @@ class Endpoint:
         return to_response(execution.run())
 
     def _read_body(self, text: Any, _handler: Any) -> BaseModel:
-        """Read the body's text by JSON's types; refuse fields that the model does not have."""
-        model, most_bytes = self.operation.body, self.operation.most_bytes
+        """Parse the body without type coercion; refuse fields that the model does not have."""
+        model, max_bytes = self.operation.body, self.operation.max_body_bytes
         assert model is not None  # noqa: S101  # only a signature with a body has a reader
-        if len(text) > most_bytes or len(text.encode()) > most_bytes:
-            raise HttpError(413, f"a body here has at most {most_bytes} bytes")
-        if issubclass(model, RootModel):  # any value: it has no fields of its own to be unknown
+        if len(text) > max_bytes or len(text.encode()) > max_bytes:
+            raise HttpError(413, f"a body here has at most {max_bytes} bytes")
+        if issubclass(model, RootModel):  # it has no field names to check
             return model.model_validate_json(text, strict=True)
         return model.model_validate_json(text, strict=True, extra="forbid")
 
 
 @dataclass(frozen=True)
 class Execution:
-    """One request to an operation.
+    """The execution of one request to an operation.
 
-    ``arguments`` are its values, each valid by itself, and ``parameters`` what they are values of,
-    both by the names of the endpoint's arguments. ``open_book`` gives the book of a tenant.
+    ``arguments`` holds the values of the request, and ``parameters`` their declarations. The keys
+    of both are the Python argument names of `signature.name_parameters`, such as ``query_limit``.
+    Each value is valid on its own; `run` checks what depends on several of them.
     """
 
     operation: Operation
@@ -85,29 +89,29 @@ class Execution:
     open_book: BookOpener
 
     def run(self) -> Reply:
-        """The reply of the request.
+        """Check the request, execute it, and return its reply.
 
-        After a lost race the request starts again with a book that has read nothing, as long as it
-        has written nothing. With an Idempotency-Key all its writes are one transaction; without a
-        key they may be.
+        If a concurrent writer changed an item first, the request is executed again with a new book,
+        provided that it has written nothing yet. With an Idempotency-Key all its writes are one
+        transaction; without a key they need not be.
 
         Raises:
-            HttpError: 400, 403 or 422, the operation does not take this request.
-            Raced: others were faster, again and again.
+            HttpError: 400, 403 or 422, the operation does not accept this request.
+            Raced: concurrent writers were faster in every attempt.
         """
         self._check_role()
-        self._check_conditions()
-        self._check_address_free()
+        self._check_preconditions()
+        self._check_path_not_reserved()
         variant = self._select_variant()
         values = self._select_values(variant)
         reply = self._attempt(variant, values)
         return reply or self._repeat(variant, values)
 
     def _attempt(self, variant: QueryVariant, values: Mapping[str, Any]) -> Reply | None:
-        """The reply; None if others were faster, and nothing was written."""
+        """Execute once; None if a concurrent writer was faster and nothing was written."""
         book = self.open_book(self.request.tenant)
         call = Call(book, values, self.body)
-        key = values.get(IDEMPOTENCY_KEY.name) if self.operation.once else None
+        key = values.get(IDEMPOTENCY_KEY.name) if self.operation.accepts_idempotency_key else None
         try:
             if key is None:
                 reply = self._answer(variant, call)
@@ -120,13 +124,15 @@ class Execution:
         return variant.finish(call, reply) if variant.finish else reply
 
     def _repeat(self, variant: QueryVariant, values: Mapping[str, Any]) -> Reply:
-        """The reply after a lost race.
+        """Execute again, after pauses, until an attempt succeeds.
 
         Raises:
-            Raced: others were faster, again and again.
+            Raced: concurrent writers were faster in every attempt.
         """
         for attempt in RetryBudget.for_seconds(RACE_RETRY_S).count_attempts():
-            reply = self._attempt(variant, values) if attempt > 1 else None  # the first was lost
+            if attempt == 1:
+                continue  # `run` has made this attempt: the next one follows after a pause
+            reply = self._attempt(variant, values)
             if reply is not None:
                 return reply
         raise Raced
@@ -137,38 +143,38 @@ class Execution:
         if role and role not in self.request.roles:
             raise HttpError(403, f"this takes the role {role!r}")
 
-    def _check_conditions(self) -> None:
-        """Refuse a change under a condition that the operation ignores, with 400."""
+    def _check_preconditions(self) -> None:
+        """Refuse a change with a precondition header that the operation would ignore, with 400."""
         operation = self.operation
         if operation.method == "GET":
             return
         header_names = {header.name for header in operation.headers}
-        for name in CONDITIONS:
+        for name in PRECONDITION_HEADERS:
             if name.lower() in self.request.headers and name not in header_names:
                 detail = f"{operation.method} {operation.path} takes no {name}"
                 raise HttpError(400, detail, [(name, "is not taken here")])
 
-    def _check_address_free(self) -> None:
-        """Refuse to write an item whose address belongs to something else, with 422."""
-        if self.operation.taken:
+    def _check_path_not_reserved(self) -> None:
+        """Refuse to write an item whose path is that of another GET operation, with 422."""
+        if self.operation.reserved_values:
             name = self.operation.variables[-1].name
-            if str(self.arguments[name]) in self.operation.taken:
+            if str(self.arguments[name]) in self.operation.reserved_values:
                 detail = (
-                    f"{self.arguments[name]!r} has no address: "
-                    "GET of this path shows something else"
+                    f"{self.arguments[name]!r} is reserved: "
+                    "GET of this path serves another operation"
                 )
-                raise HttpError(422, detail, [(name, "is taken")])
+                raise HttpError(422, detail, [(name, "is reserved")])
 
     def _select_variant(self) -> QueryVariant:
-        """The query that the request's parameters select; 400 if there is none."""
+        """The variant that the request's query parameters select; 400 if there is none."""
         query_names, variants = frozenset(self.request.query), self.operation.variants
-        fitting = [
+        matching = [
             variant for variant in variants if variant.needed <= query_names <= variant.allowed
         ]
-        if fitting:
-            return max(fitting, key=lambda variant: len(variant.needed))
-        names = frozenset().union(*(variant.allowed for variant in variants))
-        unknown = [(name, "unknown parameter") for name in sorted(query_names - names)]
+        if matching:
+            return max(matching, key=lambda variant: len(variant.needed))
+        allowed_names = frozenset().union(*(variant.allowed for variant in variants))
+        unknown = [(name, "unknown parameter") for name in sorted(query_names - allowed_names)]
         detail = "; ".join(f"unknown parameter {name!r}" for name, _ in unknown)
         if any(variant.needed for variant in variants):
             alternatives = " or ".join(
@@ -178,7 +184,7 @@ class Execution:
         raise HttpError(400, detail, unknown)
 
     def _select_values(self, variant: QueryVariant) -> Mapping[str, Any]:
-        """The values of the request by their names on the wire, as the variant takes them."""
+        """The values that the variant accepts, by their names in the HTTP request."""
         allowed = variant.allowed
         return {
             parameter.name: self.arguments[argument]
@@ -186,18 +192,18 @@ class Execution:
             if parameter.place != "query" or parameter.name in allowed
         }
 
-    def _answer_once(self, variant: QueryVariant, call: Call, identity: IdempotentRequest) -> Reply:
-        """The reply that is stored under the Idempotency-Key, or a first one, which is stored."""
+    def _answer_once(self, variant: QueryVariant, call: Call, request: IdempotentRequest) -> Reply:
+        """The reply stored under the Idempotency-Key; without one, execute and store the reply."""
 
         def answer_first() -> StoredAnswer:
             reply = self._answer(variant, call)
             return StoredAnswer(reply.status, reply.headers, reply.body)
 
-        stored_answer = call.book.once(identity, answer_first)
+        stored_answer = call.book.once(request, answer_first)
         return Reply(stored_answer.status, stored_answer.body, stored_answer.headers)
 
     def _answer(self, variant: QueryVariant, call: Call) -> Reply:
-        """The answer. If its items are so large that a page does not fit, the page is shorter."""
+        """Call the variant. A page too large for Lambda is read again with a lower limit."""
         is_page = self.operation.method == "GET" and LIMIT in variant.optional
         while True:
             reply = variant.answer(call)
@@ -208,13 +214,13 @@ class Execution:
 
 
 def to_response(reply: Reply) -> Response[str]:
-    """A reply as a response of Powertools."""
+    """Convert a reply to a response of Powertools."""
     content_type = None if reply.body is None else reply.content_type
     return Response(reply.status, content_type, reply.body, dict(reply.headers))
 
 
 def fits_in_answer(body: str) -> bool:
-    """Whether an answer is small enough for Lambda, which writes it as a JSON string."""
-    if len(body) * 4 <= MAX_ANSWER_BYTES:  # no character takes more, also when it is escaped
+    """Whether a body is small enough for Lambda, which encodes it as a JSON string."""
+    if len(body) * 4 <= MAX_ANSWER_BYTES:  # at most 4 bytes a character, escaped or not
         return True
     return len(json.dumps(body, ensure_ascii=False).encode()) <= MAX_ANSWER_BYTES

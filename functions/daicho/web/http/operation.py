@@ -111,9 +111,10 @@ class Operation:
     """A method on a path, which has ``{variables}``.
 
     ``status`` is the status of success, ``also`` has other statuses without an error, ``errors``
-    has the statuses of errors besides 400, 403, 404, 422 and 429. ``once``: it is done once under
-    an Idempotency-Key, and a repeat gets the same answer. ``most_bytes``: the limit of a body.
-    ``taken``: values of the path's last variable for which another operation serves GET.
+    has the statuses of errors besides 400, 403, 404, 422 and 429. ``accepts_idempotency_key``:
+    a request with the key of an earlier one gets its stored answer. ``max_body_bytes``: the limit
+    of a body. ``reserved_values``: values of the path's last variable that no item may have,
+    because another operation serves GET there.
     """
 
     method: str
@@ -127,9 +128,9 @@ class Operation:
     also: tuple[int, ...] = ()
     errors: tuple[int, ...] = ()
     role: str | None = None
-    once: bool = False
-    most_bytes: int = MAX_BODY_BYTES
-    taken: frozenset[str] = frozenset()
+    accepts_idempotency_key: bool = False
+    max_body_bytes: int = MAX_BODY_BYTES
+    reserved_values: frozenset[str] = frozenset()
 
     @property
     def shape(self) -> tuple[str, str]:

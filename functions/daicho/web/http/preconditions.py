@@ -20,7 +20,7 @@ IF_NONE_MATCH = Parameter(
 CREATE_ONLY = Parameter(
     "If-None-Match", str, "`*`: only if there is no such item yet, else 412.", "header"
 )
-CONDITIONS = (IF_MATCH.name, IF_NONE_MATCH.name)
+PRECONDITION_HEADERS = (IF_MATCH.name, IF_NONE_MATCH.name)
 IDEMPOTENCY_KEY = Parameter(
     HEADER,
     Annotated[str, MinLen(1), MaxLen(255)],

@@ -56,7 +56,9 @@ def build_operations(daicho: Daicho) -> list[Operation]:
         _ = operation.parameters  # raises if variants use one name for different types
         _accept_idempotency_key(operation)
         if operation.method == "PUT":
-            operation.taken = frozenset(_list_taken_names(operation, builder.operations))
+            operation.reserved_values = frozenset(
+                _list_reserved_values(operation, builder.operations)
+            )
     return sorted(builder.operations.values(), key=_sort_literals_first)
 
 
@@ -69,7 +71,7 @@ def _group_includes(daicho: Daicho) -> list[Includes]:
     ]
 
 
-def _list_taken_names(operation: Operation, others: Iterable[tuple[str, str]]) -> Iterator[str]:
+def _list_reserved_values(operation: Operation, others: Iterable[tuple[str, str]]) -> Iterator[str]:
     """The literals that GET paths have in the place of this path's last variable."""
     head, _, last = operation.shape[1].rpartition("/")
     for method, shape in others:
@@ -82,7 +84,7 @@ def _accept_idempotency_key(operation: Operation) -> None:
     """Let a change be done once under an Idempotency-Key, unless its function takes the key."""
     if operation.method == "GET" or IDEMPOTENCY_KEY.name in {h.name for h in operation.headers}:
         return
-    operation.once = True
+    operation.accepts_idempotency_key = True
     operation.headers = (*operation.headers, IDEMPOTENCY_KEY)
     operation.errors = tuple(sorted({*operation.errors, 409}))
 

@@ -96,7 +96,7 @@ def _build_verb(tag: str, resource: Resource, verb: str, in_paths: Collection[st
                 entity, f"{entity.__name__}Write", outside, in_paths
             )
             operation.also, operation.errors = (201,), (409, 412, 413, 415)
-            operation.most_bytes = _choose_body_limit(entity)
+            operation.max_body_bytes = _choose_body_limit(entity)
         case "GET":
             operation.headers, operation.also = (IF_NONE_MATCH,), (304,)
         case "PATCH":
@@ -149,7 +149,7 @@ def _build_post(tag: str, resource: Resource, in_paths: Collection[str]) -> Oper
         ),
         status=201,
         errors=(409, 413, 415),
-        most_bytes=_choose_body_limit(entity),
+        max_body_bytes=_choose_body_limit(entity),
     )
 
 

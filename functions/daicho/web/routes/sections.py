@@ -75,7 +75,7 @@ def build_operations(
                     (201,),
                     (409, 412, 413, 415),
                 )
-                operation.most_bytes = MAX_SPLIT_BODY_BYTES
+                operation.max_body_bytes = MAX_SPLIT_BODY_BYTES
             case "DELETE":
                 operation.status, operation.errors = 204, (409, 412)
         yield operation
