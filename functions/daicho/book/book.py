@@ -286,7 +286,9 @@ class Book:
         try:
             with self._tools.writer.transaction() as transaction:
                 first_answer = answer()
-                transaction.record = request.build_record(self.tenant, first_answer, self._clock())
+                transaction.idempotency_record = request.build_record(
+                    self.tenant, first_answer, self._clock()
+                )
         except UnavailableError:
             # The writes may have succeeded, and only the answer of DynamoDB was lost.
             stored_answer = request.find_answer(self._table, self.tenant, self._clock())

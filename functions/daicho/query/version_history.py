@@ -144,7 +144,7 @@ class VersionHistory:
         Raises:
             Invalid: its key leaves no room for a partition of versions.
         """
-        name = self.find_plan(entity).key.fields[-1]
+        name = self.get_entity_plan(entity).key.fields[-1]
         return check_key_length(
             name, base.pk, lambda _: versions.render_history_partition(base, entity.__name__)
         )
@@ -178,7 +178,7 @@ class VersionHistory:
             return None
         return {**state.item, "version": {"N": str(state.last)}}
 
-    def find_plan(self, entity: type[Entity]) -> EntityPlan:
+    def get_entity_plan(self, entity: type[Entity]) -> EntityPlan:
         """The newest plan of an entity."""
         return self.ledger.current_generation(entity.__name__).plan
 

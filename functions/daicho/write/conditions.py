@@ -65,15 +65,15 @@ def build_replacement(
     plan: EntityPlan,
     *,
     absent: Iterable[str],
-    kept: Mapping[str, AttributeValue | None],
+    unchanged: Mapping[str, AttributeValue | None],
     now: int | None,
     if_match: int | None,
     must_exist: bool = False,
 ) -> Update:
     """Set every field of ``image`` and remove the ``absent`` ones, on an existing or a new item.
 
-    Attributes that are set once (creation, expiry) keep their values. ``kept`` holds the frozen
-    fields of the checked image, None for an absent field. The write is refused if the item's
+    Attributes that are set once (creation, expiry) keep their values. ``unchanged`` holds the
+    frozen fields of the checked image, None for an absent field. The write is refused if the item's
     frozen fields differ, because the result would not be the item that was checked. ``now``: the
     write is also refused if the item has expired by then.
     """
@@ -94,16 +94,16 @@ def build_replacement(
     write.update = f"SET {', '.join(assignments)}"
     if removed_names:
         write.update += f" REMOVE {', '.join(removed_names)}"
-    unchanged = [_equals(write, name, value) for name, value in kept.items()]
+    conditions = [_equals(write, name, value) for name, value in unchanged.items()]
     if now is not None:
-        unchanged.append(_is_alive(write, now))
+        conditions.append(_is_alive(write, now))
     if if_match is not None:
         write.condition = " AND ".join(
-            [_equals(write, "version", _to_number(if_match)), *unchanged]
+            [_equals(write, "version", _to_number(if_match)), *conditions]
         )
-    elif unchanged:
+    elif conditions:
         key_name = write.add_name("PK")
-        write.condition = f"attribute_not_exists({key_name}) OR ({' AND '.join(unchanged)})"
+        write.condition = f"attribute_not_exists({key_name}) OR ({' AND '.join(conditions)})"
         if must_exist:
             write.condition = f"attribute_exists({key_name}) AND ({write.condition})"
     return write.to_update(key)

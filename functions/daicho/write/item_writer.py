@@ -145,7 +145,7 @@ class ItemWriter:
         """See `Book.change`."""
         if (
             self._needs_transaction(ref.entity, changes)
-            or self.planner.find_plan(ref.entity).key.moves in changes
+            or self.planner.get_entity_plan(ref.entity).key.moves in changes
         ):
             return self._retry_transaction(lambda t: t.change(ref, changes, if_match=if_match))
         key, now = self.key_resolver.resolve_key(ref), self.clock()

@@ -39,11 +39,11 @@ class PlannedWrite(Generic[E]):
     """The write of one item, checked: it can be stored and derived.
 
     Args:
-        plan: the entity's current plan, by which ``image`` was made.
+        plan: the entity's newest compiled declaration, by which ``image`` was made.
         key: the key of ``image``.
-        image: the whole item, as one of version 1.
-        predecessor: the stored item that it replaces, of which the creation, the expiry and the
-            attributes beside the fields stay, and whose version it follows. Empty: a new item.
+        image: the whole item. Its version is 1, also if it replaces another item.
+        predecessor: the stored item that it replaces; empty for a new item. Its creation, its
+            expiry and its attributes that are no fields are kept; its version is increased.
     """
 
     entity: type[E]
@@ -53,7 +53,7 @@ class PlannedWrite(Generic[E]):
     predecessor: Image = field(default_factory=dict)
 
     def build_successor(self) -> Image:
-        """The image to store where nobody can change the predecessor meanwhile.
+        """The image to store by a writer that checks that the predecessor is unchanged.
 
         Raises:
             Invalid: the result is over 400 KB.
@@ -65,7 +65,11 @@ class PlannedWrite(Generic[E]):
 
 @dataclass(frozen=True)
 class ItemPlanner:
-    """Plans the writes of a tenant's items, by the newest declarations."""
+    """Plans the writes of a tenant's items, by the newest declarations.
+
+    A plan of an entity is its compiled declaration (`EntityPlan`). A planned write is the result
+    of the methods ``plan_…``; the methods ``build_…`` make a request of it.
+    """
 
     ledger: Ledger
     tenant: str
@@ -78,7 +82,7 @@ class ItemPlanner:
             ReferenceNotFound: names the field that refers to nothing.
             Invalid: the item cannot be stored or derived.
         """
-        return self._plan(type(item), self._build_fields(item), created)
+        return self._plan_write(type(item), self._build_fields(item), created)
 
     def plan_put(
         self,
@@ -106,7 +110,7 @@ class ItemPlanner:
             return new
         check_version(base_item.get_version(current), if_match)
         fields = merge_immutable_fields(new.entity, new.plan, new.image, current)
-        return self._plan(new.entity, fields, now, current)
+        return self._plan_write(new.entity, fields, now, current)
 
     def plan_change(
         self,
@@ -117,38 +121,38 @@ class ItemPlanner:
         *,
         if_match: int | None,
     ) -> PlannedWrite[E]:
-        """The write of an item with some fields changed; a change of its key moves it.
+        """The write of an item with some fields changed. If a key field changes, the item moves.
 
         Raises:
             NotFound, PreconditionFailed: as in `check_existing`.
             Invalid: names the field.
         """
         current = check_existing(ref, existing, now, if_match)
-        fields = apply_changes(ref.entity, self.find_plan(ref.entity), current, changes)
-        return self._plan(ref.entity, fields, _read_created(current), current)
+        fields = apply_changes(ref.entity, self.get_entity_plan(ref.entity), current, changes)
+        return self._plan_write(ref.entity, fields, _read_created(current), current)
 
     def plan_restoration(
         self,
         ref: ItemRef[E],
-        version: Image,
+        old_version: Image,
         existing: Image | None,
         now: dt.datetime,
         *,
         if_match: int | None,
     ) -> PlannedWrite[E]:
-        """The write of an old version as the newest ref.
+        """The write that makes the image of an old version the newest version.
 
         Raises:
             PreconditionFailed: the item is not of version ``if_match``.
-            Invalid: a value of the version is no longer admitted.
+            Invalid: the declaration no longer accepts a value of the old version.
         """
         current = select_live(existing, now)
         check_version(None if current is None else base_item.get_version(current), if_match)
-        fields = read_fields(ref.entity, version)
+        fields = read_fields(ref.entity, old_version)
         if current is not None:
-            plan = self.find_plan(ref.entity)
+            plan = self.get_entity_plan(ref.entity)
             fields = merge_immutable_fields(ref.entity, plan, fields, current)
-        return self._plan(ref.entity, fields, _read_created(current or version))
+        return self._plan_write(ref.entity, fields, _read_created(current or old_version))
 
     def check_vacant(
         self,
@@ -164,7 +168,7 @@ class ItemPlanner:
             raise error(explain_taken(entity, existing, now))
 
     def build_creation(self, new: PlannedWrite[E], now: dt.datetime) -> Put:
-        """The request that puts a new item where none is, or only an expired ref.
+        """The request that puts a new item where none exists, or only an expired one.
 
         An expired item that waits for the archive is not replaced.
         """
@@ -174,22 +178,23 @@ class ItemPlanner:
         )
 
     def build_put(self, planned: PlannedWrite[E], now: dt.datetime, if_match: int | None) -> Update:
-        """The request that stores the item where it is absent or as it was planned for.
+        """The request that creates the item, or replaces the stored one, without a read before it.
 
-        It is refused if the frozen fields differ from those that were checked, or if the item
-        has expired. With a predecessor it is also refused if the item was created anew.
+        DynamoDB refuses it if the stored item has expired, or has other frozen fields than the ones
+        that were checked. With a predecessor it also refuses it if the stored item is not the
+        predecessor, but was created later.
         """
         checked = planned.predecessor or planned.image
         frozen = mapper.list_frozen_fields(planned.entity, planned.plan)
-        kept = {name: checked.get(name) for name in frozen}
+        unchanged = {name: checked.get(name) for name in frozen}
         if planned.predecessor:
-            kept["created_at"] = checked["created_at"]
+            unchanged["created_at"] = checked["created_at"]
         return conditions.build_replacement(
             planned.key,
             planned.image,
             planned.plan,
-            absent=_list_absent(planned),
-            kept=kept,
+            absent=_list_absent_fields(planned),
+            unchanged=unchanged,
             now=to_seconds(now) if self._may_expire(planned.entity) else None,
             if_match=if_match,
             must_exist=bool(planned.predecessor) and if_match is None,
@@ -201,24 +206,24 @@ class ItemPlanner:
             planned.key,
             planned.image,
             planned.plan,
-            absent=_list_absent(planned),
-            kept={"created_at": planned.predecessor["created_at"]},
+            absent=_list_absent_fields(planned),
+            unchanged={"created_at": planned.predecessor["created_at"]},
             now=None,
             if_match=base_item.get_version(planned.predecessor),
         )
 
-    def find_plan(self, entity: type[Entity]) -> EntityPlan:
-        """The newest plan of an entity."""
+    def get_entity_plan(self, entity: type[Entity]) -> EntityPlan:
+        """The newest plan of an entity: its compiled declaration."""
         return self.ledger.current_generation(entity.__name__).plan
 
-    def _plan(
+    def _plan_write(
         self,
         entity: type[E],
         fields: Fields,
         created: dt.datetime,
         predecessor: Image | None = None,
     ) -> PlannedWrite[E]:
-        """A write of these fields, checked."""
+        """The write of an item with these fields, after the checks of its image."""
         generation = self.ledger.current_generation(entity.__name__)
         plan = generation.plan
         image = base_item.build_base_item(self.tenant, generation, fields, created)
@@ -248,6 +253,7 @@ class ItemPlanner:
         return fields if entity.split_field_ is None else fields | mapper.to_manifest_image(item)
 
     def _may_expire(self, entity: type[Entity]) -> bool:
+        """Whether stored items of an entity, of any generation, may have an expiry."""
         generations = self.ledger.entities[entity.__name__]
         return any(generation.plan.expires is not None for generation in generations)
 
@@ -280,16 +286,17 @@ def check_existing(
 
 
 def explain_taken(entity: type[Entity], existing: Image | None, now: dt.datetime) -> str:
-    """The reason why no item can be created, as text."""
+    """The message of the error that no item can be created at the key of ``existing``."""
     if existing is not None and base_item.is_expired(existing, to_seconds(now)):
         return WAITS_FOR_ARCHIVE
     return f"there is such an item of {entity.__name__} already"
 
 
 def build_successor(entity: type[Entity], image: Image, existing: Image) -> Image:
-    """The image that replaces ``existing``: creation and expiry stay, the version is one higher.
+    """The image that replaces ``existing``: its creation and expiry, and the next version.
 
-    Attributes that the library, or an older declaration, stores beside the fields are kept too.
+    Attributes that are no fields of the entity are kept too: those of the library, and those of
+    older declarations.
 
     Raises:
         Invalid: the result is over 400 KB.
@@ -306,11 +313,11 @@ def build_successor(entity: type[Entity], image: Image, existing: Image) -> Imag
 
 
 def to_seconds(now: dt.datetime) -> int:
-    """A time in epoch seconds, as ``ttl`` has it."""
+    """A time in epoch seconds, the unit of the attribute ``ttl``."""
     return int(now.timestamp())
 
 
-def _list_absent(planned: PlannedWrite[Any]) -> list[str]:
+def _list_absent_fields(planned: PlannedWrite[Any]) -> list[str]:
     return [name for name in planned.entity.fields_ if name not in planned.image]
 
 

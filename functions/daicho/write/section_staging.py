@@ -77,7 +77,7 @@ class SectionStaging:
 
     def list_key_fields(self, entity: type[Entity]) -> tuple[str, ...]:
         """The fields of an entity's primary key."""
-        return self.writer.planner.find_plan(entity).key.fields
+        return self.writer.planner.get_entity_plan(entity).key.fields
 
     def write_pieces(self, partition: str, name: str, items: Iterable[Image]) -> None:
         """Write pieces that no reader uses yet, after a mark of this name.

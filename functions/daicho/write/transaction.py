@@ -49,10 +49,11 @@ SECTIONS_ALREADY_CHANGED = (
 
 
 class Transaction:
-    """The writes of a domain in one piece: ``with book.transaction() as t``.
+    """Collects writes and commits them together: ``with book.transaction() as transaction``.
 
-    It has the methods of the `Book`, which joins the transaction while it is open. They return the
-    items as they will be after the commit.
+    It has the methods of the `Book`, and while it is open, the methods of the `Book` use it. They
+    return the items as they will be after the commit. A method *stages* a write: it keeps it until
+    the commit.
     """
 
     def __init__(
@@ -63,18 +64,18 @@ class Transaction:
         clock: Callable[[], dt.datetime],
     ) -> None:
         self._planner, self._sender, self._history, self._clock = planner, sender, history, clock
-        self._places, self._table = planner.key_resolver, sender.table
+        self._key_resolver, self._table = planner.key_resolver, sender.table
         self._originals: dict[ItemKey, Image | None] = {}
         """The item at each key as it was read; the commit fails if it has changed by then."""
         self.images: dict[ItemKey, Image | None] = {}
-        """The item at each of these keys, as the transaction would leave it."""
-        self._added: dict[ItemKey, Write] = {}
-        """The writes with conditions of their own."""
+        """The item at each of the same keys after the commit; None if there is none."""
+        self._complete_writes: dict[ItemKey, Write] = {}
+        """The writes that came with their own conditions, instead of being made of `images`."""
         self.section_changes: dict[ItemKey, Any] = {}
-        """The new states of items whose sections it changes (`daicho.write.section_writer`)."""
+        """The staged states of items whose sections it changes (`daicho.write.section_writer`)."""
         self._versions = VersionWriter(history)
-        self.record: Put | None = None
-        """The record of the request, if it is to be executed once (`daicho.write.idempotency`)."""
+        self.idempotency_record: Put | None = None
+        """The item with the stored answer, if the request has an Idempotency-Key."""
 
     def find(self, ref: ItemRef[E]) -> E | None:
         """One item or None; the commit fails if this has changed by then."""
@@ -98,7 +99,7 @@ class Transaction:
         Raises:
             UnprocessedError: DynamoDB did not process all of them in time.
         """
-        keys = [self._places.resolve_key(ref) for ref in refs if not ref.entity.versioned_]
+        keys = [self._key_resolver.resolve_key(ref) for ref in refs if not ref.entity.versioned_]
         unread = [key for key in keys if key is not None and key not in self.images]
         images = self._table.batch_get(unread, consistent=True).require_all()
         for key in unread:
@@ -126,10 +127,10 @@ class Transaction:
         self, ref: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | None = None
     ) -> E:
         """See `Book.change`."""
-        key, now = self._places.resolve_key(ref), self._clock()
+        key, now = self._key_resolver.resolve_key(ref), self._clock()
         existing = None if key is None else self._read_image(ref.entity, key)
         planned = self._planner.plan_change(ref, existing, changes, now, if_match=if_match)
-        if key is not None and planned.key != key:  # it moves
+        if key is not None and planned.key != key:  # a key field changes: the item moves
             occupant = self._read_image(ref.entity, planned.key)
             self._planner.check_vacant(ref.entity, occupant, now)
             self.images[key] = None
@@ -139,16 +140,18 @@ class Transaction:
         """See `Book.delete`.
 
         Raises:
-            TypeError: a transaction does not see all parts of the item: the `Book` deletes it.
+            TypeError: the item has sections or objects, which only `Book.delete` deletes with it.
         """
         name = ref.entity.__name__
         if ref.entity.split_field_ is not None or ref.entity.object_fields_:
-            raise TypeError(f"{name} has more than an item: it is deleted by the Book, on its own")
+            raise TypeError(
+                f"{name} has sections or objects: delete it by Book.delete, outside a transaction"
+            )
         self.remove(ref, if_match=if_match)
 
     def remove(self, ref: ItemRef[E], *, if_match: int | None) -> None:
-        """Delete an item; of the items beside it, only its versions are affected."""
-        key, now = self._places.resolve_key(ref), self._clock()
+        """Delete the base item and mark its versions; the caller deletes sections and objects."""
+        key, now = self._key_resolver.resolve_key(ref), self._clock()
         if key is None:
             raise build_not_found(ref)
         check_existing(ref, self._read_image(ref.entity, key), now, if_match)
@@ -158,79 +161,80 @@ class Transaction:
 
     def restore(self, ref: ItemRef[E], *, if_match: int | None = None) -> E:
         """See `Book.restore`."""
-        key, now = self._places.resolve_key(ref), self._clock()
-        version = self._history.find_version(ref)
-        if key is None or version is None:
+        key, now = self._key_resolver.resolve_key(ref), self._clock()
+        old_version = self._history.find_version(ref)
+        if key is None or old_version is None:
             raise build_not_found(ref)
         existing = self._read_image(ref.entity, key)
-        planned = self._planner.plan_restoration(ref, version, existing, now, if_match=if_match)
+        planned = self._planner.plan_restoration(ref, old_version, existing, now, if_match=if_match)
         return self._stage(planned, now)
 
     def add(self, writes: Sequence[Write]) -> None:
-        """Add writes with their own conditions to it: see `ItemWriter.commit`."""
+        """Stage writes that have their own conditions: see `ItemWriter.commit`."""
         for write in writes:
             key = get_write_key(write)
-            if key in self._added or key in self.images:
+            if key in self._complete_writes or key in self.images:
                 raise ValueError(f"{key} is written twice in one transaction")
-            self._added[key] = write
+            self._complete_writes[key] = write
 
-    def stage_sections(self, key: ItemKey, writes: Sequence[Write], after: object) -> None:
-        """Add writes of an item, and of the pieces beside it, to the transaction.
+    def stage_sections(self, key: ItemKey, writes: Sequence[Write], new_state: object) -> None:
+        """Stage the writes of an item and of its sections.
 
-        They replace earlier writes of the same keys. ``after`` is the state of the item after
+        They replace earlier writes of the same keys. ``new_state`` is the state of the item after
         them: see `section_changes`.
         """
-        self._added |= {get_write_key(write): write for write in writes}
-        self.section_changes[key] = after
+        self._complete_writes |= {get_write_key(write): write for write in writes}
+        self.section_changes[key] = new_state
 
     def check_sections_unchanged(self, key: ItemKey) -> None:
-        """Refuse to read the pieces beside an item that this transaction changes.
+        """Refuse to read the sections of an item that this transaction changes.
 
         Raises:
-            Invalid: it changes the item, so the table does not show the new pieces.
+            Invalid: it changes the item, so the sections in the table are not the new ones.
         """
-        if key in self._added or self.images.get(key) is not self._originals.get(key):
+        if key in self._complete_writes or self.images.get(key) is not self._originals.get(key):
             raise Invalid(SECTIONS_ALREADY_CHANGED)
 
     @contextmanager
     def undo_on_error(self) -> Iterator[None]:
-        """Undo all additions of this block if the block fails."""
-        parts: tuple[dict[ItemKey, Any], ...] = (
-            *(self._originals, self._added, self.section_changes, self.images),
+        """Undo what this block has staged if the block fails."""
+        mutable_state: tuple[dict[ItemKey, Any], ...] = (
+            *(self._originals, self._complete_writes, self.section_changes, self.images),
             *(self._versions.existing, self._versions.plans),
         )
-        copies = [(part, dict(part)) for part in parts]
+        snapshots = [(mapping, dict(mapping)) for mapping in mutable_state]
         try:
             yield
         except BaseException:
-            for part, copy in copies:
-                part.clear()
-                part.update(copy)
+            for mapping, snapshot in snapshots:
+                mapping.clear()
+                mapping.update(snapshot)
             raise
 
     def commit(self) -> None:
-        """Write everything.
+        """Write everything in one request; nothing if nothing was staged.
 
         Raises:
             Invalid: the writes exceed the limits of a transaction.
-            Raced: others changed one of the items; nothing was done.
+            Raced: a concurrent writer changed one of the items; nothing was written.
         """
-        record = [] if self.record is None else [self.record]
-        writes: list[Write] = [*self._build_writes(), *self._added.values(), *record]
+        record = [] if self.idempotency_record is None else [self.idempotency_record]
+        writes: list[Write] = [*self._build_writes(), *self._complete_writes.values(), *record]
         if all(isinstance(write, ConditionCheck) for write in writes):
-            return
+            return  # it has only read: no write depends on what was read
         self._check_size(writes)
         try:
             self._sender.send_all(writes)
-        except TransactionFailedError as refused:
-            raise Raced(CHANGED_MEANWHILE) from refused
+        except TransactionFailedError as error:
+            raise Raced(CHANGED_MEANWHILE) from error
 
     def _read_item(self, ref: ItemRef[Any]) -> Image | None:
-        key = self._places.resolve_key(ref)
+        key = self._key_resolver.resolve_key(ref)
         return None if key is None else self._read_image(ref.entity, key)
 
     def _read_image(self, entity: type[Entity], key: ItemKey) -> Image | None:
-        if key in self._added:
+        """The item at a key as this transaction leaves it so far; the first time from the table."""
+        if key in self._complete_writes:
             raise Invalid(SECTIONS_ALREADY_CHANGED)
         if key not in self.images:
             if entity.versioned_:
@@ -241,6 +245,7 @@ class Transaction:
         return self.images[key]
 
     def _stage(self, planned: PlannedWrite[E], now: dt.datetime) -> E:
+        """Keep a planned write for the commit, and return the item as it will be."""
         image = planned.build_successor()
         self._check_references(planned.entity, planned.key, image)
         if planned.entity.versioned_:
@@ -255,23 +260,24 @@ class Transaction:
         Raises:
             ReferenceNotFound: names the field that refers to nothing.
         """
-        existing = self.images.get(key) or {}
+        previous = self.images.get(key) or {}
         for name in (spec.name for spec in entity.fields_.values() if spec.must_exist):
             id, target = attributes.get_text(image, name), entity.fields_[name].target
-            if id is None or existing.get(name) == image[name]:
-                continue  # it existed when this item was first written
+            if id is None or previous.get(name) == image[name]:
+                continue  # the reference was checked when it was set
             if self.find(ItemRef(target, (id,))) is None:
                 raise build_reference_not_found(target, id, name)
 
     def _stage_versions(self, versions: Mapping[ItemKey, Image]) -> None:
-        """Also write version items, at keys where none exist."""
+        """Stage version items; the commit fails if one of their keys has an item."""
         self._originals |= dict.fromkeys(versions)
         self.images |= versions
 
     def _build_writes(self) -> Iterator[Write]:
+        """A write or a check for each item that was read, on condition that it is unchanged."""
         for key, stored in self._originals.items():
-            if key in self._added:
-                continue  # it is written on the condition that it still is as it was read
+            if key in self._complete_writes:
+                continue  # that write has its own condition
             image = self.images[key]
             write = conditions.if_absent() if stored is None else conditions.if_unchanged(stored)
             if image is stored:
@@ -283,7 +289,7 @@ class Transaction:
 
     def _check_size(self, writes: Sequence[Write]) -> None:
         if len(writes) > MAX_TRANSACTION_WRITES:
-            record = f", {RECORD_NAME} included" if self.record else ""
+            record = f", {RECORD_NAME} included" if self.idempotency_record else ""
             raise Invalid(
                 f"this writes {len(writes)} items at once{record}; at most {MAX_TRANSACTION_WRITES}"
             )

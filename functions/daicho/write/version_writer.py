@@ -43,7 +43,7 @@ class VersionWriter:
             Invalid: the key leaves no room for versions.
         """
         self.existing[base] = state = self.history.read_state(entity, base)
-        self.plans[base] = self.history.find_plan(entity)
+        self.plans[base] = self.history.get_entity_plan(entity)
         return state.item
 
     def build_next(

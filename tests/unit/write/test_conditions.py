@@ -25,16 +25,16 @@ def test_the_requests_of_a_write() -> None:
     )
     kept = {"f": image["f"]}
     write = build_replacement(
-        KEY, image, THING.plan, absent=["due"], kept=kept, now=None, if_match=None
+        KEY, image, THING.plan, absent=["due"], unchanged=kept, now=None, if_match=None
     )
     assert write.update == ("SET #n0 = if_not_exists(#n0, :1) + :0, #n1 = :2 REMOVE #n2, #n3")
     assert write.condition == "attribute_not_exists(#n4) OR (#n1 = :3)"
     assert list(write.names.values()) == ["version", "f", "due", "ttl", "PK"]
     write = build_replacement(
-        KEY, image, THING.plan, absent=(), kept=kept, now=None, if_match=None, must_exist=True
+        KEY, image, THING.plan, absent=(), unchanged=kept, now=None, if_match=None, must_exist=True
     )
     assert write.condition == (
         "attribute_exists(#n3) AND (attribute_not_exists(#n3) OR (#n1 = :3))"
     )
-    write = build_replacement(KEY, image, SHORT.plan, absent=(), kept={}, now=9, if_match=4)
+    write = build_replacement(KEY, image, SHORT.plan, absent=(), unchanged={}, now=9, if_match=4)
     assert write.condition == "#n0 = :4 AND (attribute_not_exists(#n2) OR #n2 > :3)"
