@@ -16,7 +16,8 @@ from handlers.wiring.invocation import Handler
 from handlers.wiring.metrics import emit
 from handlers.wiring.stream_consumer import stream_handler
 
-SECONDS_OF_S3 = 5.0
+S3_TIMEOUT_S = 5.0
+"""The timeout of one attempt of a call to S3."""
 
 
 def build(
@@ -24,12 +25,13 @@ def build(
     ledger: Ledger | None = None,
     dependencies: Dependencies = AWS_DEPENDENCIES,
 ) -> Handler:
-    """Wire the function up."""
+    """Build the handler. ``dependencies`` makes the clients of AWS."""
     settings = Settings.parse(environ, "DIRTY_SHARDS", "FAILURE_BUCKET")
     projector = Projector(
         dependencies.table(settings.table_name, attempts=2, connections=dependencies.parallelism),
-        # All tries of one call fit in the reserve of the invocation's time (`END_RESERVE_S`).
-        dependencies.bucket(settings.failure_bucket, attempts=2, timeout=SECONDS_OF_S3),
+        # Both attempts of a call fit in the last seconds of an invocation, in which no call begins
+        # (`END_RESERVE_S`).
+        dependencies.bucket(settings.failure_bucket, attempts=2, timeout=S3_TIMEOUT_S),
         ledger or Ledger.load(),
         dirty_shards=settings.dirty_shards,
         threads=dependencies.parallelism,

@@ -1,8 +1,16 @@
 """The projector: keeps derived items and aggregates consistent with their base items.
 
-It computes all records, sets aside those that cannot be computed, announces, folds and writes.
-Each write carries the number of the record that caused it and never goes backwards. So any record
-may come again, late, out of order, or from an attempt that was given up and still writes.
+For each batch of stream records, in this order:
+
+1. Compute what each record changes (`daicho.stream.changes`).
+2. Quarantine the records that cannot be computed, under one claim each (rule 13).
+3. Announce the last record of the batch in the item of the shard's claims, before any other write.
+   From then on no other attempt can claim a record of the batch as uncounted (rule 14).
+4. Fold the changes into few writes, and write them.
+
+Each write carries the sequence number of the record that caused it, and a condition that the
+stored number is lower. So any record may come again, late, out of order, or from an attempt that
+Lambda has given up but that still writes. The rules are those of docs/exactness.md.
 """
 
 from __future__ import annotations
@@ -32,10 +40,11 @@ def _ignore_metrics(_counts: Mapping[str, int]) -> None:
 
 
 class Projector:
-    """Processes batches on one table. ``threads`` writes run at once; 1 writes in order.
+    """Processes batches on one table. ``threads`` is the number of parallel writes.
 
-    ``emit_metrics`` receives for each batch how many records it quarantined and how many open
-    claims its shard has, where there are any.
+    ``objects`` is the failure bucket, for the payloads of quarantined records. ``dirty_shards`` is
+    the number of index partitions of dirty marks. ``emit_metrics`` receives the number of records
+    that a batch quarantined, and the number of open claims of its shard, if they are not 0.
     """
 
     def __init__(
@@ -53,23 +62,26 @@ class Projector:
         self._writer = BatchWriter(store, dirty_shards=dirty_shards, now=now)
         self._ledger = ledger
         self._map = make_mapper(threads)
-        self._at_once = ImmediateRollup(store, ledger, self._map)
+        self._immediate_rollup = ImmediateRollup(store, ledger, self._map)
         self._emit_metrics = emit_metrics
 
     def project(self, batch: Batch, retry_budget: RetryBudget) -> str | None:
-        """Process a batch; gives the number of the lowest record not known to be done, or None.
+        """Process a batch.
+
+        Returns the sequence number, as in the event, of the first record that may not be done:
+        Lambda then retries from there. None if all are done.
 
         Raises:
-            RefusedError: DynamoDB refuses a write for good; computing should have detected that.
+            RefusedError: a write that no retry can succeed at; the computation should have failed.
         """
         computed_batch = compute_batch(batch.records, self._ledger)
         quarantined = self._quarantine.set_aside(computed_batch.poison, retry_budget, self._map)
         if quarantined.claimed:
             self._emit_metrics({"RecordsQuarantined": quarantined.claimed})
-        if not quarantined.known:
+        if not quarantined.is_written:
             return batch.records[0].number  # rule 13: nothing of the batch is written
-        # What stops a batch: the first record of a newer generation, or, before that one, the
-        # first that there is no room to set aside (rules 3, 18).
+        # The record at which the batch stops: the first of a newer generation, or a poison record
+        # before it for which the shard has no room for a claim (rules 3, 18).
         stop = quarantined.stop or computed_batch.stop
         computed = [
             changes
@@ -83,7 +95,8 @@ class Projector:
         undone = [write.lowest for write in unwritten]
         if stop is not None:
             undone.append(stop.seq)
-            # A quick return would burn the mapping's retries and lose good records (rule 3).
+            # An immediate return would use up the retries of the event source mapping, and Lambda
+            # would discard records that can be processed (rule 3).
             retry_budget.sleep_until_deadline()
         numbers = {record.seq: record.number for record in batch.records}
         return numbers[min(undone)] if undone else None
@@ -91,7 +104,7 @@ class Projector:
     def _write_changes(
         self, shard: str, computed: list[RecordChanges], retry_budget: RetryBudget
     ) -> tuple[ProjectorWrite, ...]:
-        """Write the changes of the records; gives the writes that are not known to be done.
+        """Write the changes of the records; returns the writes that may not be done.
 
         Raises:
             NotAnnouncedError: nothing was written.
@@ -108,7 +121,7 @@ class Projector:
                 [changes for changes in computed if changes.record.seq not in shard_claims.claims]
             )
         unwritten = retry_all(writes, self._writer.write, retry_budget, self._map)
-        if not unwritten:  # else no time is left either
+        if not unwritten:  # otherwise the time was used up by retries
             tallies = [write.key.pk for write in writes if isinstance(write, SlotWrite)]
-            self._at_once.roll_up_tallies(tallies, retry_budget)
+            self._immediate_rollup.roll_up_tallies(tallies, retry_budget)
         return unwritten

@@ -46,11 +46,12 @@ class NotAnnouncedError(Exception):
 class QuarantineResult:
     """The result of setting a batch's poison aside.
 
-    ``known``: every payload and claim is known to be written, up to ``stop``, the first record
-    that there is no room for. ``claimed``: how many records have a claim by now.
+    ``is_written``: every payload and claim up to ``stop`` is known to be written. ``stop``: the
+    first poison record for which the shard has no room. ``claimed``: the number of records that
+    have a claim now.
     """
 
-    known: bool = True
+    is_written: bool = True
     stop: StreamRecord | None = None
     claimed: int = 0
 
@@ -71,11 +72,11 @@ class Quarantine:
         """Write all payloads, then claim record after record in ascending order (rule 13)."""
         waiting = tuple(poison)
         if retry_all(waiting, self._write_payload, retry_budget, map_all):
-            return QuarantineResult(known=False)
+            return QuarantineResult(is_written=False)
         for place, one in enumerate(waiting):
             try:
                 if retry_all([one.record], self._write_claim, retry_budget):
-                    return QuarantineResult(known=False, claimed=place)
+                    return QuarantineResult(is_written=False, claimed=place)
             except ShardFullError:
                 return QuarantineResult(stop=one.record, claimed=place)
         return QuarantineResult(claimed=len(waiting))

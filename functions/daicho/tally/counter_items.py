@@ -147,7 +147,7 @@ def add_vote(
         ITEMS,
         {
             **values,
-            ":dirty": {"S": slots.build_dirty_attributes(name.head_key.pk, dirty_shards)},
+            ":dirty": {"S": slots.choose_dirty_partition(name.head_key.pk, dirty_shards)},
             ":now": {"S": keys.render_instant(now)},
             ":slots": {"N": str(known_slots)},
         },
@@ -241,7 +241,7 @@ def write_total(tally: str, votes: int, turn: int, place: ItemKey | None) -> Upd
         update += ", GSI3PK = :gsi3pk, GSI3SK = :gsi3sk"
         values |= {":gsi3pk": {"S": place.pk}, ":gsi3sk": {"S": place.sk}}
     condition = "attribute_not_exists(rev) OR rev < :turn"
-    return Update(slots.build_total_key(tally), update, condition, slots.NAMES, values)
+    return Update(slots.build_total_key(tally), update, condition, slots.AMOUNT_NAMES, values)
 
 
 def clear_dirty_mark(slot: Image) -> Update:

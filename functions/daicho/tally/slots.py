@@ -1,15 +1,18 @@
-"""The items of a tally: its total, its slots, and their places in the indexes. Pure.
+"""The items of a tally: its total, its slots, and their index keys. Builds requests, sends none.
 
-All items of a tally share its partition key. A slot is the count of one stream shard:
-``slot#<shard>`` of live items, ``kept#<shard>`` of those expired under ``on_expiry="keep"``. Every
-write to a slot raises its ``rev``; ``at`` is when it was counted in last (epoch seconds).
+A *tally* is one value of an aggregate: the number of some items and the sum of their measure, for
+one group. All items of a tally share its partition key. A *slot* is the part that one stream shard
+has counted: ``slot#<shard>`` for live items, ``kept#<shard>`` for items that expired under
+``on_expiry="keep"``. Every write to a slot increases its revision ``rev``. ``at`` is the time of
+its last count (epoch seconds), and ``seq`` the sequence number of the last record that it counted.
 
-A slot is *dirty* (it carries GSI2 keys) while the total does not yet hold all of it. The mark is
-set only where there is none, so most writes of a busy slot write no index.
+A slot is *dirty* (it has GSI2 keys, its dirty mark) until a rollup has written a total that
+includes all of it. The mark is set only if there is none, so most writes of a busy slot write to no
+index.
 
-A slot that nothing was counted in for 72 hours is folded: it is deleted, and its amount moves into
-the *base*, which is part of the total: ``base_items`` and ``base_total``, and for kept slots
-``kept_items`` and ``kept_total``. So total = base + slots, always.
+A slot without a count for 72 hours is *folded*: it is deleted, and its amount is added to the
+*base* in the total's item: ``base_items`` and ``base_total``, and for kept slots ``kept_items`` and
+``kept_total``. So total = base + slots, always. Rules are those of docs/exactness.md.
 """
 
 from __future__ import annotations
@@ -29,14 +32,14 @@ TOTAL_SORT_KEY = "total"
 SLOT_PREFIX = "slot"
 KEPT_PREFIX = "kept"
 IDLE_SLOT_AGE = STREAM_SAFETY_WINDOW
-"""Retention of the stream, rounded up: after that no record can come that the slot's number would
-have to refuse, so the number may go (rule 11)."""
-NAMES: Mapping[str, str] = {"#items": "items", "#total": "total"}
-AT: Mapping[str, str] = {"#at": "at"}
+"""The retention of the stream, rounded up: no older record can come again. So the sequence number
+of the slot has nothing left to refuse, and may be deleted (rule 11)."""
+AMOUNT_NAMES: Mapping[str, str] = {"#items": "items", "#total": "total"}
+AT_NAMES: Mapping[str, str] = {"#at": "at"}
 FENCE = "attribute_not_exists(seq) OR seq < "
-"""The one rule of the stream path: never go backwards. The value's placeholder follows."""
+"""The condition that a write is newer than the stored item; append the value's placeholder."""
 
-_COUNTING = (
+_COUNT_ACTIONS = (
     "#at = :at, GSI2PK = if_not_exists(GSI2PK, :dirty), GSI2SK = if_not_exists(GSI2SK, :now)"
     " ADD #items :items, #total :total, rev :one"
 )
@@ -53,7 +56,11 @@ class _Expression:
 
 @dataclass(frozen=True)
 class TallyName:
-    """The parts of a tally's partition key."""
+    """The components of a tally's partition key.
+
+    ``since`` is the generation that declared the aggregate, and ``parts`` are the values of the
+    group.
+    """
 
     tenant: str
     entity: str
@@ -66,32 +73,32 @@ class TallyName:
         """Read a tally's partition key.
 
         Raises:
-            ValueError: it is none.
+            ValueError: it is not the partition key of a tally.
         """
         tenant, name, since, *parts = keys.parse(partition)
         entity, dot, aggregate = name.removeprefix("+").partition(".")
         if not name.startswith("+") or not dot:
-            raise ValueError(f"no tally: {partition}")
+            raise ValueError(f"not the partition key of a tally: {partition}")
         return cls(tenant, entity, aggregate, int(since), tuple(parts))
 
 
 def build_slot_key(tally: str, shard: str) -> ItemKey:
-    """The slot of a stream shard."""
+    """The key of a stream shard's slot for live items."""
     return ItemKey(tally, keys.render(SLOT_PREFIX, shard))
 
 
 def build_kept_key(tally: str, shard: str) -> ItemKey:
-    """The slot of expired items that are still counted."""
+    """The key of a stream shard's slot for expired items that are still counted."""
     return ItemKey(tally, keys.render(KEPT_PREFIX, shard))
 
 
 def build_total_key(tally: str) -> ItemKey:
-    """The rolled-up total."""
+    """The key of the rolled-up total."""
     return ItemKey(tally, TOTAL_SORT_KEY)
 
 
 def is_slot(sk: str) -> bool:
-    """Whether the item under this sort key is summed."""
+    """Whether a sort key is that of a slot, of live or of expired items."""
     return sk.startswith((keys.render_prefix(SLOT_PREFIX), keys.render_prefix(KEPT_PREFIX)))
 
 
@@ -113,28 +120,29 @@ def read_base(total: Image | None) -> Amount:
 
 
 def read_revision(image: Image | None) -> int:
-    """How often the item was written; 0 if it never was."""
+    """The number of writes to the item; 0 if it does not exist."""
     return (attributes.get_integer(image, "rev") or 0) if image is not None else 0
 
 
 def render_dirty_partition(number: int) -> str:
-    """The GSI2 partition that holds a share of the dirty marks."""
+    """The GSI2 partition of the dirty marks with this shard number."""
     return keys.render("", "dirty", str(number))
 
 
-def build_dirty_attributes(tally: str, shards: int) -> str:
-    """The partition of a tally's marks: one for all of them, so that one reader rolls it up."""
+def choose_dirty_partition(tally: str, shards: int) -> str:
+    """The GSI2 partition of the marks of all slots of a tally, so that one reader rolls it up."""
     return render_dirty_partition(keys.compute_shard(shards, tally))
 
 
 def add_delta(
     key: ItemKey, amount: Amount, first: str, last: str, *, dirty_shards: int, now: dt.datetime
 ) -> Update:
-    """Count ``amount``, the records from ``first`` to ``last``, in a slot (rule 9).
+    """The update that counts ``amount``, of the records ``first`` to ``last``, in a slot (rule 9).
 
-    The fence compares with ``first``, and ``last`` is stored. If it compared with ``last``, a slot
-    whose number is between the two would count some records twice. A repeat of the same write
-    after a lost response is refused, because the slot's number is then ``last``.
+    The condition compares ``seq`` of the slot with ``first``, and the update sets it to ``last``.
+    If the condition compared with ``last``, a slot whose ``seq`` is between the two would count
+    some records twice. A repeat of the same write after a lost response is refused, because ``seq`` is
+    ``last`` by then.
     """
     counting = _count(key, amount, dirty_shards, now)
     values = counting.values | {":first": {"S": first}, ":last": {"S": last}}
@@ -145,10 +153,10 @@ def add_delta(
 def add_redriven_delta(
     key: ItemKey, amount: Amount, *, dirty_shards: int, now: dt.datetime
 ) -> Update:
-    """Count the amount of a record that its batch left out (rule 15), in a transaction.
+    """The update that counts a record that its batch left out (rule 15), for a transaction.
 
-    The number stays as it is, since this write does not cover the records before it; a slot that
-    this creates has none. The claim in the same transaction prevents a second count.
+    ``seq`` is not changed, since this write does not cover the records before it; a slot that this
+    update creates has none. The claim in the same transaction prevents a second count.
     """
     counting = _count(key, amount, dirty_shards, now)
     return Update(key, f"SET {counting.text}", None, counting.names, counting.values)
@@ -163,7 +171,10 @@ def count_discarded(
     dirty_shards: int,
     now: dt.datetime,
 ) -> Update:
-    """Count the record ``seq`` in a slot that is as read, in a transaction (rule 16)."""
+    """The update that counts the record ``seq`` of a discarded batch, for a transaction (rule 16).
+
+    ``slot`` is the slot as it was read, None if it did not exist; the update requires it unchanged.
+    """
     counting = _count(key, amount, dirty_shards, now)
     unchanged = _require_absent() if slot is None else _require_unchanged(slot)
     return Update(
@@ -175,33 +186,36 @@ def count_discarded(
     )
 
 
-def write_total(tally: str, amount: Amount, revision: int, place: ItemKey | None) -> Update:
-    """Write a total over the one of ``revision``, and its place in the ranking (rule 12).
+def write_total(tally: str, amount: Amount, revision: int, ranking_key: ItemKey | None) -> Update:
+    """The update that replaces the total of ``revision`` (rule 12); 0 if there is none yet.
 
-    ``place`` is None where the aggregate has no ranking or nothing is left to rank: then the
-    total leaves the index, so that a chart lists only members that exist.
+    ``ranking_key`` holds its keys in GSI3. It is None if the aggregate has no ranking, or if the
+    group has no items any more: then the update removes the keys, so that a ranking lists only
+    groups that exist.
     """
     values = {
         ":items": attributes.to_value(amount.items),
         ":total": attributes.to_value(amount.total),
         ":new": attributes.to_value(revision + 1),
     }
-    setting, removing = "SET #items = :items, #total = :total, rev = :new", ""
-    if place is None:
-        removing = " REMOVE GSI3PK, GSI3SK"
+    set_clause, remove_clause = "SET #items = :items, #total = :total, rev = :new", ""
+    if ranking_key is None:
+        remove_clause = " REMOVE GSI3PK, GSI3SK"
     else:
-        setting += ", GSI3PK = :gsi3pk, GSI3SK = :gsi3sk"
-        values |= {":gsi3pk": {"S": place.pk}, ":gsi3sk": {"S": place.sk}}
+        set_clause += ", GSI3PK = :gsi3pk, GSI3SK = :gsi3sk"
+        values |= {":gsi3pk": {"S": ranking_key.pk}, ":gsi3sk": {"S": ranking_key.sk}}
     if revision:
         values[":rev"] = attributes.to_value(revision)
     unchanged = "rev = :rev" if revision else "attribute_not_exists(rev)"
-    return Update(build_total_key(tally), setting + removing, unchanged, NAMES, values)
+    update = set_clause + remove_clause
+    return Update(build_total_key(tally), update, unchanged, AMOUNT_NAMES, values)
 
 
 def clear_dirty_mark(slot: Image) -> Update:
-    """Take a slot's dirty mark away if nothing was counted since it was read (rule 12).
+    """The update that removes a slot's dirty mark if nothing was counted since its read (rule 12).
 
-    By revision and never by time: the clocks of two functions do not show which one read what.
+    The condition compares revisions, never times alone: the clocks of two functions do not show
+    which of them read first.
     """
     unchanged = _require_unchanged(slot)
     return Update(
@@ -214,18 +228,19 @@ def clear_dirty_mark(slot: Image) -> Update:
 
 
 def is_idle(slot: Image, now: dt.datetime) -> bool:
-    """Whether a slot may be folded: the total holds all of it, and it is idle for 72 hours."""
+    """Whether a slot may be folded: it is not dirty, and nothing was counted for 72 hours."""
     at = attributes.get_integer(slot, "at")
     return "GSI2PK" not in slot and at is not None and at <= (now - IDLE_SLOT_AGE).timestamp()
 
 
 def fold_idle_slots(tally: str, idle: Iterable[Image]) -> list[Write]:
-    """The transaction that folds idle slots into the base (rule 11).
+    """The writes of the transaction that folds ``idle`` slots into the base (rule 11).
 
-    Each is deleted only if it is as read. If only its number were compared, a redrive's count,
-    which leaves the number alone, would be lost with it. The total's revision rises, so that no
-    rollup that read the slots before and no ``live`` that reads them meanwhile takes them twice
-    or not at all. The total's value stays: it holds these slots already.
+    Each slot is deleted only if it is unchanged since it was read. A condition on ``seq`` alone
+    would lose the count of a redrive, which does not change ``seq``. The total's revision is
+    increased, so that a concurrent rollup or `reader.read_live_amount` starts again instead of
+    counting these slots twice or not at all. The total's value is not changed: it includes these
+    slots already.
     """
     writes: list[Write] = []
     amounts = {"base": Amount(), "kept": Amount()}
@@ -234,8 +249,8 @@ def fold_idle_slots(tally: str, idle: Iterable[Image]) -> list[Write]:
         writes.append(Delete(get_key(slot), unchanged.text, unchanged.names, unchanged.values))
         base = "kept" if slot["SK"]["S"].startswith(keys.render_prefix(KEPT_PREFIX)) else "base"
         amounts[base] += read_amount(slot)
-    added = [f"{base}_items :{base}_items, {base}_total :{base}_total" for base in amounts]
-    update = f"ADD {', '.join(added)}, rev :one"
+    add_actions = [f"{base}_items :{base}_items, {base}_total :{base}_total" for base in amounts]
+    update = f"ADD {', '.join(add_actions)}, rev :one"
     sums: dict[str, AttributeValue] = {":one": {"N": "1"}}
     for base, amount in amounts.items():
         sums[f":{base}_items"] = attributes.to_value(amount.items)
@@ -249,25 +264,26 @@ def _require_absent() -> _Expression:
 
 
 def _require_unchanged(slot: Image) -> _Expression:
-    """The condition that a slot is as it was read: its revision, and when it was counted in last.
+    """The condition that a slot is unchanged since it was read: its revision and its last count.
 
-    The revision alone is not enough: a slot that was folded and is counted in again begins at 1
-    once more, and may have come as far as before. Its last count then is 72 hours later.
+    The revision alone is not enough. A slot that was folded is created again at revision 1, and may
+    have reached the same revision again. But then its last count is at least 72 hours later.
     """
     values: dict[str, AttributeValue] = {":rev": attributes.to_value(read_revision(slot))}
     if "at" not in slot:
-        return _Expression("rev = :rev AND attribute_not_exists(#at)", AT, values)
-    return _Expression("rev = :rev AND #at = :read_at", AT, {**values, ":read_at": slot["at"]})
+        return _Expression("rev = :rev AND attribute_not_exists(#at)", AT_NAMES, values)
+    values[":read_at"] = slot["at"]
+    return _Expression("rev = :rev AND #at = :read_at", AT_NAMES, values)
 
 
 def _count(key: ItemKey, amount: Amount, dirty_shards: int, now: dt.datetime) -> _Expression:
-    """The actions of an update that count ``amount`` in a slot; they begin within its ``SET``."""
+    """The actions that count ``amount`` in a slot. They continue a ``SET`` clause, then ``ADD``."""
     values: dict[str, AttributeValue] = {
-        ":dirty": {"S": build_dirty_attributes(key.pk, dirty_shards)},
+        ":dirty": {"S": choose_dirty_partition(key.pk, dirty_shards)},
         ":now": {"S": keys.render_instant(now)},
         ":items": attributes.to_value(amount.items),
         ":total": attributes.to_value(amount.total),
         ":one": {"N": "1"},
         ":at": attributes.to_value(int(now.timestamp())),
     }
-    return _Expression(_COUNTING, {**NAMES, **AT}, values)
+    return _Expression(_COUNT_ACTIONS, {**AMOUNT_NAMES, **AT_NAMES}, values)
