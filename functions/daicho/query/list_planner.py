@@ -1,4 +1,8 @@
-"""Lists: finds the item collections and posting lists that answer a query."""
+"""Plans list queries: chooses the item collections and posting lists that answer them.
+
+An *item collection* is the items of one partition key, in the table or in GSI1. A *posting list* is
+a partition of GSI2: the rows of one value of a listing, or of one gram of a search.
+"""
 
 from __future__ import annotations
 
@@ -46,9 +50,10 @@ MAX_LISTS = 100
 
 @dataclass
 class ListPlan:
-    """The lists that answer one or more queries: collections of the items, or lists of postings.
+    """The lists that answer one or more queries: item collections, or cursors of posting lists.
 
-    ``question`` identifies these queries. A page's cursor is bound to it.
+    The result is the union of all of them. ``predicates`` check an item that a posting names.
+    ``query_identity`` identifies the queries: the cursor of a page is valid only for the same ones.
     """
 
     entity: type[Entity]
@@ -56,12 +61,12 @@ class ListPlan:
     collections: list[CollectionSource] = field(default_factory=list)
     cursors: list[PostingCursor] = field(default_factory=list)
     predicates: list[ListPredicate] = field(default_factory=list)
-    question: tuple[str, ...] = ()
+    query_identity: tuple[str, ...] = ()
 
     def build_cursor(self) -> PostingCursor:
-        """All cursors as one. The first block of each list has the size that the page limit needs.
+        """The union of all cursors. Sets how many rows the first read of each list requests.
 
-        The items of a search are in a list of its own, those of a listing in one for each shard.
+        The lists share the rows of a page: a listing has one list for each of its shards.
         """
         lists = [cursor for cursor in self.cursors if isinstance(cursor, PostingList)]
         block = (self.limit + max(2, self.limit // 10)) // max(1, len(lists))
@@ -74,18 +79,22 @@ class ListPlan:
 
     def is_copied(self, names: Sequence[str] | None) -> bool:
         """Whether the rows of all lists copy the fields of these names; None means all fields."""
-        listings = [p.listing for p in self.predicates if isinstance(p, ListingPredicate)]
+        listings = [
+            predicate.listing
+            for predicate in self.predicates
+            if isinstance(predicate, ListingPredicate)
+        ]
         if len(listings) < len(self.predicates):
             return False  # the rows of a search copy nothing
-        wanted = names
-        if wanted is None:
-            wanted = (*self.entity.fields_, *list_inherited_names(self.entity))
-        return all(set(wanted) <= set(listing.copies) for listing in listings)
+        needed = names
+        if needed is None:
+            needed = (*self.entity.fields_, *list_inherited_names(self.entity))
+        return all(set(needed) <= set(listing.copies) for listing in listings)
 
 
 @dataclass(frozen=True)
 class ListPlanner:
-    """Finds the lists of a tenant's queries. ``now`` is in epoch seconds."""
+    """Plans the list queries of a tenant. ``now`` is in epoch seconds."""
 
     key_resolver: KeyResolver
     ledger: Ledger
@@ -94,30 +103,34 @@ class ListPlanner:
     now: int
 
     def plan(self, queries: Sequence[ListQuery[Any]], limit: int) -> ListPlan:
-        """The lists of queries that are to be merged.
+        """The lists of queries whose results are merged into one page.
 
         Raises:
-            TypeError: the lists have no common order.
+            TypeError: the queries are of several entities, or their lists of different orders.
             Invalid: there are over 100 lists, or a field does not accept a value.
         """
         if not queries:
-            raise TypeError("a page is of one list at least")
+            raise TypeError("a page needs at least one list")
         if len(queries) > MAX_LISTS:
             raise Invalid(f"{len(queries)} lists would have to be merged; at most {MAX_LISTS}")
         entity = queries[0].entity
         plan = self.ledger.current_generation(entity.__name__).plan
         list_plan = ListPlan(entity, limit)
         if any(query.entity is not entity for query in queries):
-            raise TypeError("lists of one entity can be merged")
+            raise TypeError("only lists of one entity can be merged")
         orders = {self._plan_list(plan, query, list_plan) for query in dict.fromkeys(queries)}
         if len(orders) > 1:
-            raise TypeError(f"lists of {entity.__name__} that are ordered alike can be merged")
+            raise TypeError(f"only lists of {entity.__name__} with the same order can be merged")
         return list_plan
 
     def _plan_list(self, plan: EntityPlan, query: ListQuery[Any], list_plan: ListPlan) -> object:
-        list_plan.question += (query.by, query.name)
+        """Add the lists of one query to ``list_plan``, and return their order.
+
+        The order is only compared: lists can be merged if their orders are equal.
+        """
+        list_plan.query_identity += (query.by, query.name)
         if query.window is not None:
-            list_plan.question += (str(query.window),)
+            list_plan.query_identity += (str(query.window),)
         match query.by:
             case "partition" | "under":
                 sources = self._plan_partition(plan, query)
@@ -134,12 +147,12 @@ class ListPlanner:
                 )
                 return self._plan_search(plan, search, query, list_plan)
         list_plan.collections += sources
-        list_plan.question += tuple(source.partition for source in sources)
-        list_plan.question += tuple(source.prefix for source in sources if source.prefix)
+        list_plan.query_identity += tuple(source.partition for source in sources)
+        list_plan.query_identity += tuple(source.prefix for source in sources if source.prefix)
         return "partition" if query.by == "under" else query.by
 
     def _plan_partition(self, plan: EntityPlan, query: ListQuery[Any]) -> list[CollectionSource]:
-        """The shards of a collection, or of the part whose sort keys have the given beginning."""
+        """The shards of a collection, or of its items whose sort keys begin with given values."""
         names = plan.key.fields[: len(query.parts)]
         arguments = parse_arguments(query.entity, names, query.parts)
         texts = render_fields(plan, names, arguments)
@@ -155,8 +168,8 @@ class ListPlanner:
         if shards is None:
             raise NotFound(f"no such collection of {plan.name}")
         name = query.name if not plan.key.partition else plan.key.partition[-1]
-        head = (self.tenant, plan.name, *partition_texts)
-        partitions = [keys.render(*head, shard) for shard in shards] or [keys.render(*head)]
+        parts = (self.tenant, plan.name, *partition_texts)
+        partitions = [keys.render(*parts, shard) for shard in shards] or [keys.render(*parts)]
         return [
             CollectionSource(
                 check_key_length(name, partition, keys.check_partition),
@@ -167,16 +180,22 @@ class ListPlanner:
             for partition in partitions
         ]
 
-    def _compute_floor(self, plan: EntityPlan, query: ListQuery[Any], order: Sequence[str]) -> str:
-        """The order at which the window of a list begins; "" without a window."""
+    def _compute_floor(self, plan: EntityPlan, query: ListQuery[Any], fields: Sequence[str]) -> str:
+        """The lowest sort key in the query's time window; "" without a window.
+
+        ``fields``: the names of the fields that order the list.
+        """
         if query.window is None:
             return ""
-        if not order or not (order[0] == "created_at" or plan.fields.get(order[0]) == "datetime"):
+        if not fields or not (
+            fields[0] == "created_at" or plan.fields.get(fields[0]) == "datetime"
+        ):
             raise TypeError(f"{query.name} of {plan.name} is not ordered by an instant")
         now = dt.datetime.fromtimestamp(self.now, dt.UTC)
         return keys.escape(keys.render_instant(now - query.window))
 
     def _plan_inverse(self, plan: EntityPlan, query: ListQuery[Any]) -> CollectionSource:
+        """The collection of an edge from its other end: a partition of GSI1."""
         arguments = parse_arguments(query.entity, plan.key.sort, query.parts)
         texts = render_fields(plan, plan.key.sort, arguments)
         partition = keys.render(self.tenant, plan.name, *texts)
@@ -187,20 +206,26 @@ class ListPlanner:
     def _plan_listing(
         self, plan: EntityPlan, listing: ListingPlan, query: ListQuery[Any], list_plan: ListPlan
     ) -> object:
+        """Add the posting lists of one value of a listing; see `_plan_list`."""
         parts = render_parts(query.entity, plan, listing.partition, query.parts)
         name = listing.partition[-1].field if listing.partition else listing.name
         floor = self._compute_floor(plan, query, listing.order)
         sharded_parts = [(parts, shard) for shard in range(listing.shards)]
         for partition in item_keys.render_listing_lists(self.tenant, plan, listing, sharded_parts):
-            checked = check_key_length(name, partition, keys.check_partition)
-            list_plan.cursors.append(PostingList(checked, floor=floor))
+            partition_key = check_key_length(name, partition, keys.check_partition)
+            list_plan.cursors.append(PostingList(partition_key, floor=floor))
         list_plan.predicates.append(ListingPredicate(listing, parts))
-        list_plan.question += (str(listing.since), *parts)
+        list_plan.query_identity += (str(listing.since), *parts)
         return listing.order
 
     def _plan_search(
         self, plan: EntityPlan, search: SearchPlan, query: ListQuery[Any], list_plan: ListPlan
     ) -> object:
+        """Add the posting lists that contain all matches of a keyword; see `_plan_list`.
+
+        A keyword matches if its first term, the whole text, matches, or if all of its words do. So
+        the lists of the first term are united with the intersection of those of the words.
+        """
         (text,) = query.parts
         try:
             keyword = Keyword.parse(text, search.kinds)
@@ -208,20 +233,20 @@ class ListPlanner:
             raise refuse(400 if error.malformed else 422, str(error), field="q") from error
         related_matches = self.related_search.find_matching_ids(search, keyword)
         list_plan.predicates.append(SearchPredicate(search, keyword, related_matches))
-        list_plan.question += (str(search.since), str(keyword.lists_all))
+        list_plan.query_identity += (str(search.since), str(keyword.lists_all))
         if keyword.lists_all:
             list_plan.cursors += self._plan_gram(plan, search, Probe(EVERYTHING))
         cursors_by_term: list[list[PostingCursor]] = []
-        for place, term in enumerate(keyword.terms):
-            list_plan.question += ("", *term.meanings)
+        for index, term in enumerate(keyword.terms):
+            list_plan.query_identity += ("", *term.meanings)
             cursors_by_term.append(
-                self._plan_term(plan, search, term, place, related_matches, list_plan.limit)
+                self._plan_term(plan, search, term, index, related_matches, list_plan.limit)
             )
         if cursors_by_term:
             list_plan.cursors += cursors_by_term[0]
         if len(cursors_by_term) > 1:
-            words = [union_of(cursors) for cursors in cursors_by_term[1:]]
-            list_plan.cursors.append(Intersection(words))
+            word_cursors = [union_of(cursors) for cursors in cursors_by_term[1:]]
+            list_plan.cursors.append(Intersection(word_cursors))
         return item_keys.NEWEST
 
     def _plan_term(
@@ -229,21 +254,21 @@ class ListPlanner:
         plan: EntityPlan,
         search: SearchPlan,
         term: Term,
-        place: int,
+        index: int,
         related_matches: Sequence[RelatedMatches],
         limit: int,
     ) -> list[PostingCursor]:
-        """The lists that hold all matches of one term, the ``place``-th of its keyword."""
+        """The lists that contain all matches of the term with this index in its keyword."""
         cursors: list[PostingCursor] = []
         for alternatives in term.compute_probes(analyzer.get_steps(search)):
             choices = [union_of(self._plan_gram(plan, search, probe)) for probe in alternatives]
             cursors.append(choices[0] if len(choices) == 1 else SparsestOf(choices))
         for through, related in zip(search.through, related_matches, strict=True):
-            ids = related.ids_by_term[place]
+            ids = related.ids_by_term[index]
             if not ids:
                 continue
             related_cursors = self.related_search.build_cursors(plan, through, ids, limit)
-            if related_cursors is None:
+            if related_cursors is None:  # checking every item costs less than these lists
                 return self._plan_gram(plan, search, Probe(EVERYTHING), certain=False)
             cursors += related_cursors
         return cursors
@@ -251,7 +276,7 @@ class ListPlanner:
     def _plan_gram(
         self, plan: EntityPlan, search: SearchPlan, probe: Probe, *, certain: bool = True
     ) -> list[PostingCursor]:
-        """The list of one gram, over its shards."""
+        """The lists of one gram, one for each shard. ``certain``: each of their rows is a match."""
         shards = search.shards if len(probe.gram) <= HOT_GRAM else 1
         sharded_grams = [(probe.gram, shard) for shard in range(shards)]
         return [

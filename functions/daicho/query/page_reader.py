@@ -1,4 +1,8 @@
-"""Pages of lists: reads the images that queries and a cursor select, and the next cursor."""
+"""Pages of lists: reads the images that list queries and a page cursor select.
+
+Two things are called a cursor: the text that a client sends back for the next page (`cursor`), and
+a `PostingCursor`, which goes through posting lists (`posting_cursor`).
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,7 @@ from daicho.storage.table import Table
 class PageReader:
     """Reads pages of one tenant's lists. ``parallelism`` is the number of parallel requests.
 
-    ``item_cache``: a cache that other requests share, if any.
+    ``item_cache``: a cache that is shared with other requests, if any.
     """
 
     table: Table
@@ -47,28 +51,34 @@ class PageReader:
         cursor: str | None,
         names: Sequence[str] | None = None,
     ) -> tuple[Sequence[Image], str | None]:
-        """A page of lists merged in order, and the cursor after it; None only at the end.
+        """A page of the merged lists, in order, and the cursor of the next page.
 
-        ``names``: the fields that are needed. If the rows copy all of them, no item is read.
+        The cursor is None only at the end: a page may have fewer than ``limit`` items, or none, and
+        a cursor. ``names``: the fields that the caller needs, all if None. If the index rows copy
+        all of them, no item is read.
+
+        Raises:
+            BadCursor: the cursor is of other queries, or of another tenant.
+            UnprocessedError: DynamoDB did not process the first item of the page.
         """
         if queries and queries[0].by == "versions":
             return self.history.read_page(queries, limit, cursor)
         now = int(self.clock().timestamp())
         related_search = RelatedSearch(self.table, self.ledger, self.tenant, now, self.item_cache)
         list_plan = self.plan_lists(queries, limit, related_search)
-        binding = CursorBinding(self.tenant, list_plan.question)
+        binding = CursorBinding(self.tenant, list_plan.query_identity)
         start = binding.read_cursor(cursor)
         if list_plan.collections:
             reader = CollectionReader(self.table, now)
-            collected, end = reader.read_page(list_plan.collections, start, limit)
-            return self.history.read_whole(collected), binding.write_cursor(end)
+            listed_images, end = reader.read_page(list_plan.collections, start, limit)
+            return self.history.read_whole(listed_images), binding.write_cursor(end)
         images, end = self._read_postings(list_plan, names, start, related_search)
         return images, binding.write_cursor(end)
 
     def plan_lists(
         self, queries: Sequence[ListQuery[Any]], limit: int, related_search: RelatedSearch
     ) -> ListPlan:
-        """The lists that answer queries."""
+        """Choose the lists that answer the queries."""
         planner = ListPlanner(
             self.key_resolver, self.ledger, self.tenant, related_search, related_search.now
         )
@@ -76,27 +86,33 @@ class PageReader:
 
     def _read_postings(
         self,
-        plan: ListPlan,
+        list_plan: ListPlan,
         names: Sequence[str] | None,
         start: CursorPosition | None,
         related_search: RelatedSearch,
     ) -> tuple[Sequence[Image], CursorPosition | None]:
-        """A page of postings. ``list`` of a position is 1 if its own order is undecided."""
-        is_copied, cursor = plan.is_copied(names), plan.build_cursor()
-        buffer = PageBuffer(plan.limit)
+        """A page of posting lists, and the position of the next page.
+
+        These lists are merged, so ``CursorPosition.list`` has another use here: 1 if the next page
+        starts with the rows at ``order``, 0 if it starts below them.
+        """
+        is_copied, posting_cursor = list_plan.is_copied(names), list_plan.build_cursor()
+        page_buffer = PageBuffer(list_plan.limit)
         if start is not None:
-            cursor.skip_to(Bound(start.order, inclusive=start.list == 1))
-        entity, now = plan.entity.__name__, related_search.now
+            posting_cursor.skip_to(Bound(start.order, inclusive=start.list == 1))
+        entity, now = list_plan.entity.__name__, related_search.now
         reader = IndexReader(
-            self.table, self.ledger, entity, plan.predicates, now, self.parallelism, is_copied
+            self.table, self.ledger, entity, list_plan.predicates, now, self.parallelism, is_copied
         )
         budget = ReadBudget(units=related_search.units, requests=related_search.requests)
+        pager = SearchPager(reader, posting_cursor, list_plan.limit, page_buffer.add_image, budget)
         try:
-            page = SearchPager(reader, cursor, plan.limit, buffer.add_image, budget).read_page()
+            page = pager.read_page()
         except OnlyUnprocessedError as error:
             raise UnprocessedError(error.unprocessed) from error
         order, inclusive = page.bound
         end = None if page.bound == END else CursorPosition(order, int(inclusive))
         if is_copied or entity not in self.ledger.pointer_types:
             return page.items, end
+        # The base item of an entity versioned by pointer has the key only.
         return self.history.read_whole(page.items), end

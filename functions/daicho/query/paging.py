@@ -1,8 +1,8 @@
-"""Cursors: the position of the next page, as opaque text that is bound to a question and a tenant.
+"""Cursors: the position of the next page, as opaque text that is bound to a query and a tenant.
 
-A cursor needs no secret. It contains a digest of tenant, question and position. So a cursor of
-another question or another tenant, or one with altered text, is refused. A client that computes its
-own digest gains no access: every key is made from the tenant of the token and the question of the
+A cursor needs no secret. It contains a digest of tenant, query and position. So a cursor of
+another query or another tenant, or one with altered text, is refused. A client that computes its
+own digest gains no access: every key is made from the tenant of the token and the query of the
 request. The cursor only selects a position in *that* list.
 """
 
@@ -35,10 +35,10 @@ class CursorPosition:
 
 @dataclass(frozen=True)
 class CursorBinding:
-    """The scope of a cursor: one question of one tenant."""
+    """The scope of a cursor: certain queries of one tenant, by `ListPlan.query_identity`."""
 
     tenant: str
-    question: tuple[str, ...]
+    query_identity: tuple[str, ...]
 
     def write_cursor(self, position: CursorPosition | None) -> str | None:
         """The cursor of the page after ``position``; None at the end, for None."""
@@ -52,7 +52,7 @@ class CursorBinding:
         """The position that a cursor contains; None for the beginning.
 
         Raises:
-            BadCursor: the cursor was not written for this tenant and question, or is no cursor.
+            BadCursor: the cursor was not written for this tenant and query, or is no cursor.
         """
         if cursor is None:
             return None
@@ -69,7 +69,7 @@ class CursorBinding:
         raise BadCursor
 
     def _digest(self, position: CursorPosition) -> str:
-        bound = json.dumps([self.tenant, self.question, position.order, position.list])
+        bound = json.dumps([self.tenant, self.query_identity, position.order, position.list])
         return hashlib.blake2b(bound.encode(), digest_size=12).hexdigest()
 
 

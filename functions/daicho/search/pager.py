@@ -1,9 +1,10 @@
-"""A page of a search: candidates in order, checked against the items themselves, bounded.
+"""Reads one page of a search or a listing from posting lists, with a limited number of reads.
 
-Postings lag behind the items. So the item of a posting is fetched, and it is shown only if it
-matches now and has that order. A page does bounded work: when its budget is spent, it is short or
-empty, and it has the bound at which the next page starts. No item is skipped, and every page makes
-progress.
+A *candidate* is a row of the lists, and is *decided* when it is shown or dropped. Index rows lag
+behind the items. So the item of a candidate is fetched, and it is shown only if it matches now and
+still has the same place in the order. When the budget of reads is spent, the page is short or
+empty, and has the bound at which the next page starts. No item is skipped, and the bound of every
+page is after that of the previous one.
 """
 
 from __future__ import annotations
@@ -25,22 +26,22 @@ from daicho.search.posting_lists import (
 )
 
 UNITS, REQUESTS, SECONDS = 300.0, 50, 1.5
-"""The budget of a page: read units beyond the rows that it shows, requests, time."""
+"""The budget of a page: read units, without those of the items that it shows; requests; time."""
 
 UNITS_PER_ROW = 0.02
-"""The units of an index row of 150 bytes, until rows of this page were read."""
+"""The estimate for an index row, of 150 bytes, until enough rows of this page have been read."""
 
 UNITS_PER_READ = 0.5
 """The smallest cost of a read."""
 
-UNITS_OF_DOUBT = 1.5
-"""A row that is dropped is read twice, the second time consistently."""
+UNITS_PER_DROPPED_ROW = 1.5
+"""The item of a dropped row is read twice, the second time consistently."""
 
 MIN_UNITS = 2.5
 """The cost of one read of a list, rounded up, and of one check."""
 
-MIN_BLOCK_ROWS = 20
-"""Up to this number, rows are no measure for the size of other rows."""
+MIN_MEASURED_ROWS = 20
+"""Above this number of rows read, their average units replace `UNITS_PER_ROW`."""
 
 Key = TypeVar("Key")
 """What identifies the item of a row."""
@@ -49,7 +50,7 @@ Item = TypeVar("Item")
 
 
 class OnlyUnprocessedError(Exception):
-    """No candidate was decided, because the store did not process the first one."""
+    """DynamoDB did not process the read of the first candidate, so the page would be empty."""
 
     def __init__(self, unprocessed: Iterable[Any]) -> None:
         super().__init__("the store did not process the first candidate of the page")
@@ -83,32 +84,37 @@ class PostingReader(Protocol[Key, Item]):
 
 @dataclass
 class ReadBudget:
-    """The units, requests and rows that a page has used so far."""
+    """The units, requests and rows that a page has used so far.
+
+    ``index_units`` are those of ``units`` that the index rows cost. ``deadline``: by ``clock``.
+    """
 
     clock: Callable[[], float] = time.monotonic
     units: float = 0.0
     requests: int = 0
     rows: int = 0
     index_units: float = 0.0
-    until: float = field(init=False)
+    deadline: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self.until = self.clock() + SECONDS
+        self.deadline = self.clock() + SECONDS
 
     def remaining(self, pending: int) -> float:
-        """Units that are left if all pending candidates fail their check."""
-        return UNITS - self.units - pending * UNITS_OF_DOUBT
+        """The units that remain if all pending candidates are dropped."""
+        return UNITS - self.units - pending * UNITS_PER_DROPPED_ROW
 
     def is_spent(self, pending: int = 0) -> bool:
         """Whether the budget allows no more reads, with this number of pending candidates."""
-        is_over = self.requests >= REQUESTS or self.clock() >= self.until
+        is_over = self.requests >= REQUESTS or self.clock() >= self.deadline
         return is_over or self.remaining(pending) < MIN_UNITS
 
     def choose_block_size(self, pending: int) -> int:
-        """Rows that the budget still allows, with one more candidate to check; at least one."""
-        row_units = self.index_units / self.rows if self.rows > MIN_BLOCK_ROWS else UNITS_PER_ROW
-        left = self.remaining(pending + 1) - UNITS_PER_READ
-        return max(1, min(MAX_BLOCK_ROWS, int(left / max(row_units, UNITS_PER_ROW / 10))))
+        """The number of index rows to read next, with one more candidate to check; at least one."""
+        is_measured = self.rows > MIN_MEASURED_ROWS
+        row_units = self.index_units / self.rows if is_measured else UNITS_PER_ROW
+        remaining_units = self.remaining(pending + 1) - UNITS_PER_READ
+        row_count = int(remaining_units / max(row_units, UNITS_PER_ROW / 10))
+        return max(1, min(MAX_BLOCK_ROWS, row_count))
 
     def charge(self, blocks: Iterable[Block]) -> None:
         """Count blocks that were read."""
@@ -121,7 +127,7 @@ class ReadBudget:
 
 @dataclass(frozen=True)
 class SearchPage(Generic[Item]):
-    """A page: its items, and where the next one starts (`END` at the end)."""
+    """The items of a page, and the bound at which the next page starts; `END` after the last."""
 
     items: list[Item]
     bound: Bound
@@ -129,12 +135,16 @@ class SearchPage(Generic[Item]):
 
 @dataclass
 class SearchPager(Generic[Key, Item]):
-    """Reads one page down a cursor. ``take`` refuses an item when the page is too large."""
+    """Reads one page from a cursor.
+
+    ``add_item`` receives each item that is shown. If it returns False, the page has no room for the
+    item and ends before it.
+    """
 
     reader: PostingReader[Key, Item]
     cursor: PostingCursor
     limit: int
-    take: Callable[[Item], bool] = lambda _item: True
+    add_item: Callable[[Item], bool] = lambda _item: True
     budget: ReadBudget = field(default_factory=ReadBudget)
     _start: Bound | None = None
     _shown: list[Item] = field(default_factory=list)
@@ -161,8 +171,8 @@ class SearchPager(Generic[Key, Item]):
         cursor, budget = self.cursor, self.budget
         if self._start is None:
             self._start = cursor.bound()
-        most = self.limit - len(self._shown)
-        while len(candidates) < most:
+        missing = self.limit - len(self._shown)
+        while len(candidates) < missing:
             row = cursor.candidate()
             if row is not None:
                 if candidates and budget.remaining(len(candidates) + 1) < 0:
@@ -175,13 +185,14 @@ class SearchPager(Generic[Key, Item]):
             if cursor.bound() < self._start and budget.is_spent(len(candidates)):
                 break
             lists = list(cursor.pending_reads())
-            if lists:  # otherwise a part was left out: the next candidate may be decided now
+            if lists:  # none if an intersection has just dropped a dense list: look again
                 rows = budget.choose_block_size(len(candidates))
-                self._read_blocks(lists, max(1, rows // len(lists)), most - len(candidates))
+                self._read_blocks(lists, max(1, rows // len(lists)), missing - len(candidates))
         return candidates, True
 
-    def _read_blocks(self, lists: Sequence[PostingList], most: int, missing: int) -> None:
-        requests = [posting_list.request_block(most, missing) for posting_list in lists]
+    def _read_blocks(self, lists: Sequence[PostingList], max_rows: int, missing: int) -> None:
+        """Read at most ``max_rows`` of each list, for a page that lacks ``missing`` candidates."""
+        requests = [posting_list.request_block(max_rows, missing) for posting_list in lists]
         blocks = self.reader.read_blocks(requests)
         self.budget.charge(blocks)
         for posting_list, request, block in zip(lists, requests, blocks, strict=True):
@@ -191,14 +202,14 @@ class SearchPager(Generic[Key, Item]):
         """Show the candidates that match; returns the bound at which the page must stop, if any."""
         matching, unprocessed = self._select_matching(candidates, is_exact)
         for row in candidates:
-            here = Bound(row.order, inclusive=True)
+            row_bound = Bound(row.order, inclusive=True)
             if row.key in unprocessed:
                 if not self._decided:
                     raise OnlyUnprocessedError(unprocessed)
-                return here
+                return row_bound
             if row.key in matching:
-                if not self.take(matching[row.key]):
-                    return here
+                if not self.add_item(matching[row.key]):
+                    return row_bound
                 self._shown.append(matching[row.key])
             self._decided += 1
         return None
@@ -208,8 +219,9 @@ class SearchPager(Generic[Key, Item]):
     ) -> tuple[dict[Key, Item], frozenset[Key]]:
         """Items that match at the order of their rows, and the unprocessed keys.
 
-        A candidate that is missing or fails is read once more, consistently, before it is dropped:
-        the first read may be older than the index. If many must fail, the first read is consistent.
+        If a candidate's item is missing or does not match, it is read once more, consistently,
+        before the candidate is dropped: the first read may be older than the index row. If the
+        lists are not exact, many candidates will be dropped, so the first read is consistent.
         """
         rows, matching = list(candidates), dict[Key, Item]()
         unprocessed: frozenset[Key] = frozenset()

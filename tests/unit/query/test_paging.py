@@ -35,9 +35,9 @@ def test_what_is_written_is_read() -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        CursorBinding("globex", ONE.question),
+        CursorBinding("globex", ONE.query_identity),
         CursorBinding("acme", ("listing", "of_artist", "acme#Song.of_artist#1#8")),
-        CursorBinding("acme", (*ONE.question, "")),
+        CursorBinding("acme", (*ONE.query_identity, "")),
         CursorBinding("acme", ("listing", "of_artist#acme", "Song.of_artist#1#7")),
     ],
 )
