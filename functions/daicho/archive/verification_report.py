@@ -61,8 +61,8 @@ class VerifyReport:
     findings: list[VerifyFinding] = field(default_factory=list)
     counts: VerifyCounts = field(default_factory=VerifyCounts)
 
-    def find(self, kind: Kind, name: str, detail: str = "") -> None:
-        """Note a finding."""
+    def add_finding(self, kind: Kind, name: str, detail: str = "") -> None:
+        """Add one finding; ``name``: of an object, or the prefix of a chain."""
         self.findings.append(VerifyFinding(kind, name, detail))
 
     def add(self, other: VerifyReport) -> None:

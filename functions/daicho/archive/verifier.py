@@ -1,13 +1,19 @@
-"""Verification of the archive: compares every deletion that was handed over with the stored rows.
+"""Verification of the archive: compares the TTL deletions that it received with its objects in S3.
 
-A verification checks each chain:
+The archive of one stream shard, entity and day is a *chain* (`daicho.archive.chain`). Its objects
+are *links*: each begins after the sequence number at which the previous one ends. The chain's item
+in the table holds the end of the last link, the *watermark*. A redrive adds *side objects*, which
+are not links. An object holds *rows*, one for each deleted item.
+
+A verification checks of each chain:
 
 - Its links follow each other without gap or overlap, from the start to the watermark in the table.
 - Each object holds what its metadata describes.
 - No row occurs twice.
 - Every side object that the table names exists.
-- The number of rows equals the number of deletions that the consumer received. Rows that were
-  given up before they were counted, and that a redrive appended, may exceed that number.
+- The number of rows equals the number of deletions that the archive's stream consumer received. It
+  may be higher by the rows of batches that Lambda gave up before they were counted, and that a
+  redrive appended.
 """
 
 from __future__ import annotations
@@ -31,8 +37,8 @@ from daicho.storage.protocols import GetsItems, QueriesItems
 from daicho.storage.requests import Query
 
 DELIVERY_GRACE = dt.timedelta(hours=1)
-"""For this time a deletion that was handed over may lack its row. An attempt is retried for longer
-only if something is wrong, and then the verification should report it."""
+"""For this time after its delivery to the consumer, a deletion may have no row yet. Lambda retries
+a batch for longer only if something is wrong, and then the verification should report it."""
 
 
 class VerifierTable(GetsItems, QueriesItems, Protocol):
@@ -41,7 +47,11 @@ class VerifierTable(GetsItems, QueriesItems, Protocol):
 
 @dataclass(frozen=True)
 class _ObjectSummary:
-    """The summary of an object after its rows were checked. A day may have millions of rows."""
+    """What is kept of an object after the check of its rows: a day may have millions of rows.
+
+    ``last`` is the highest sequence number. The others are numbers of rows: ``counted`` includes
+    the ``forgotten`` ones, which were removed later; ``redriven`` were appended by a redrive.
+    """
 
     last: str
     counted: int
@@ -54,8 +64,8 @@ class _ObjectSummary:
 
 
 @dataclass(frozen=True)
-class _Object:
-    """An object that was read. ``summary`` is None if the object is corrupt."""
+class _CheckedObject:
+    """An object that was read and checked. ``summary`` is None if the object is corrupt."""
 
     info: StoredObjectInfo
     link: Link
@@ -64,13 +74,15 @@ class _Object:
 
 @dataclass(frozen=True)
 class _ChainState:
-    """The state of a chain in the table: its item and the numbers of its side objects.
+    """The state of a chain in the table.
 
-    ``already_archived``: rows of abandoned batches that a redrive found in the archive already.
+    ``item``: the chain's item, empty if there is none. ``side_numbers``: the sequence numbers of
+    its side objects. ``already_archived``: rows of batches that Lambda gave up, but that a redrive
+    found in the archive.
     """
 
     item: Image
-    sides: frozenset[str]
+    side_numbers: frozenset[str]
     already_archived: int
 
     @property
@@ -83,55 +95,58 @@ class _ChainState:
 class _RowCounts:
     """The rows of a chain's readable objects.
 
-    ``linked``: in links up to the watermark. ``sides``: in side objects. ``total`` includes the
-    rows that were removed since, which are ``forgotten``.
+    ``in_links``: in links up to the watermark. ``in_side_objects``: in side objects. ``total``
+    includes the rows that were removed later, which are ``forgotten``.
     """
 
     total: int
-    linked: int
-    sides: int
+    in_links: int
+    in_side_objects: int
     redriven: int
     forgotten: int
 
     @classmethod
-    def from_objects(cls, objects: Iterable[_Object], watermark: str) -> _RowCounts:
+    def from_objects(cls, objects: Iterable[_CheckedObject], watermark: str) -> _RowCounts:
         """Count the rows of objects that are not corrupt."""
         summaries = [(member.link, member.summary) for member in objects if member.summary]
         return cls(
             total=sum(summary.counted for _, summary in summaries),
-            linked=sum(
+            in_links=sum(
                 summary.counted
                 for link, summary in summaries
                 if not link.is_side and summary.last <= watermark
             ),
-            sides=sum(summary.counted for link, summary in summaries if link.is_side),
+            in_side_objects=sum(summary.counted for link, summary in summaries if link.is_side),
             redriven=sum(summary.redriven for _, summary in summaries),
             forgotten=sum(summary.forgotten for _, summary in summaries),
         )
 
-    def exceed(self, state: _ChainState) -> bool:
-        """Whether there are more rows than deletions, and than a redrive can have added."""
-        explained = state.deletions + self.sides + self.redriven + state.already_archived
+    def has_unexplained_rows(self, state: _ChainState) -> bool:
+        """Whether there are more rows than the deletions and a redrive together explain."""
+        explained = state.deletions + self.in_side_objects + self.redriven + state.already_archived
         return self.total > explained
 
 
 class _SequenceIndex:
-    """The object of each sequence number of a day, in 100 to 150 bytes a row."""
+    """The name of the object that holds each sequence number of a day: 100 to 150 bytes a row.
+
+    A sequence number is a label of the stream and an integer, ``label#number``.
+    """
 
     def __init__(self) -> None:
-        self._by_label: defaultdict[str, dict[int, str]] = defaultdict(dict)
+        self._names_by_label: defaultdict[str, dict[int, str]] = defaultdict(dict)
 
     def add(self, seq: str, name: str) -> str | None:
-        """Add a number. Returns the object that already had it, or None."""
+        """Add a sequence number. Returns the name of the object that already had it, or None."""
         label, _, number = seq.rpartition("#")
-        names = self._by_label[label]
-        before = names.get(int(number))
+        names = self._names_by_label[label]
+        other_name = names.get(int(number))
         names[int(number)] = name
-        return before
+        return other_name
 
 
 class Verifier:
-    """Verifies the archive of given days and entities."""
+    """Verifies the archive of given days and entities. ``store`` is the table."""
 
     def __init__(
         self,
@@ -145,7 +160,8 @@ class Verifier:
     def verify(self, days: DayRange, entities: Sequence[str]) -> VerifyReport:
         """Verify the deletions of these days and entities.
 
-        Both arguments are required: only the table shows a chain that has lost every object.
+        The caller names the entities, because the names of the objects do not show a chain all of
+        whose objects are lost: only the table does, by entity and day.
         """
         report = VerifyReport()
         for entity in entities:
@@ -156,14 +172,14 @@ class Verifier:
         return report
 
     def _verify_day(self, entity: str, day: dt.date, report: VerifyReport) -> None:
-        """Verify one partition.
+        """Verify all chains of an entity and a day of deletion.
 
         The table is read before the objects that are compared with it, so the objects must hold
-        everything that the table recorded by then. The index may lack a chain that has just begun.
-        The objects of such a chain show it.
+        everything that the table recorded by then. The index may not show a chain that has just
+        begun, so the shards are also taken from the names of the objects.
         """
         archive, days = self._archive, DayRange.for_rows(day)
-        shards = {item["GSI2SK"]["S"] for item in self._list_day(entity, day)}
+        shards = {item["GSI2SK"]["S"] for item in self._list_indexed_chains(entity, day)}
         shards |= {info.link.chain.shard for info in archive.list_links(entity, days) if info.link}
         states = {
             Chain(shard, entity, day): self._read_chain_state(Chain(shard, entity, day))
@@ -174,23 +190,28 @@ class Verifier:
             report.counts.objects += 1
             report.counts.bytes += info.size
             if info.link is None:
-                report.find("foreign", info.name, "the archiver gives no such name")
+                report.add_finding(
+                    "foreign", info.name, "the archiver writes no object of this name"
+                )
         links = sorted(((info.link, info) for info in infos if info.link), key=lambda pair: pair[0])
         chain_objects = {
             chain: [info for _, info in group]
             for chain, group in groupby(links, key=lambda pair: pair[0].chain)
         }
-        numbers = _SequenceIndex()
+        sequence_index = _SequenceIndex()
         for chain in sorted(states):
             state = states[chain]
-            objects = [self._read(info, numbers, report) for info in chain_objects.get(chain, ())]
-            self._check_links(
-                [member for member in objects if not member.link.is_side], state.item, chain, report
-            )
-            self._check_side_objects(objects, state.sides, chain, report)
+            objects = [
+                self._read_object(info, sequence_index, report)
+                for info in chain_objects.get(chain, ())
+            ]
+            links_in_order = [member for member in objects if not member.link.is_side]
+            self._check_links(links_in_order, state.item, chain, report)
+            self._check_side_objects(objects, state.side_numbers, chain, report)
             self._check_counts(objects, state, chain, report)
 
-    def _list_day(self, entity: str, day: dt.date) -> Iterator[Image]:
+    def _list_indexed_chains(self, entity: str, day: dt.date) -> Iterator[Image]:
+        """The items of the chains of an entity and a day that the index lists."""
         query = Query(chains.render_days_list(entity, day), index="GSI2")
         for page in self._store.query_pages(query):
             yield from page.items
@@ -200,50 +221,52 @@ class Verifier:
         key = chain.watermark_key
         item = self._store.get(key, consistent=True)
         query = Query(key.pk, prefix=keys.render_prefix(key.sk), consistent=True)
-        sides, already_archived = set(), 0
+        side_numbers, already_archived = set(), 0
         for page in self._store.query_pages(query):
             for entry in page.items:
                 _, kind, seq = keys.parse(entry["SK"]["S"])
                 if kind == chains.SIDE_ITEM:
-                    sides.add(seq)
+                    side_numbers.add(seq)
                 else:
                     already_archived += attributes.get_integer(entry, "rows") or 0
-        return _ChainState(item or {}, frozenset(sides), already_archived)
+        return _ChainState(item or {}, frozenset(side_numbers), already_archived)
 
-    def _read(
-        self, info: StoredObjectInfo, numbers: _SequenceIndex, report: VerifyReport
-    ) -> _Object:
+    def _read_object(
+        self, info: StoredObjectInfo, sequence_index: _SequenceIndex, report: VerifyReport
+    ) -> _CheckedObject:
+        """Read an object of a chain, and check its rows."""
         link = info.link
         if link is None:
-            raise ValueError(f"{info.name} is no object of a chain")
+            raise ValueError(f"{info.name} is not an object of a chain")
         try:
             contents = self._archive.read(info.name)
-            self._check_rows(info.name, link, contents, numbers, report)
+            self._check_rows(info.name, link, contents, sequence_index, report)
         except CorruptObjectError as error:
-            report.find("corrupt", info.name, str(error))
-            return _Object(info, link, None)
-        return _Object(info, link, _ObjectSummary.from_object(contents))
+            report.add_finding("corrupt", info.name, str(error))
+            return _CheckedObject(info, link, None)
+        return _CheckedObject(info, link, _ObjectSummary.from_object(contents))
 
     def _check_rows(
         self,
         name: str,
         link: Link,
         contents: ObjectContents,
-        numbers: _SequenceIndex,
+        sequence_index: _SequenceIndex,
         report: VerifyReport,
     ) -> None:
-        """Check that every row belongs to its object and occurs once. ``numbers``: the day's."""
+        """Check that every row belongs to its object, and occurs in no other object of the day."""
         chain, after = link.chain, "" if link.is_side else link.after
         for row in contents.rows:
-            partition = (row.entity, row.deleted_at.astimezone(dt.UTC).date())
-            if partition != (chain.entity, chain.day) or not after < row.seq <= contents.last:
-                report.find("misplaced", name, f"{row.seq} of {row.key}")
-            if before := numbers.add(row.seq, name):
-                report.find("doubled", name, f"{row.seq} is in {before} too")
+            entity_and_day = (row.entity, row.deleted_at.astimezone(dt.UTC).date())
+            is_in_range = after < row.seq <= contents.last
+            if entity_and_day != (chain.entity, chain.day) or not is_in_range:
+                report.add_finding("misplaced", name, f"{row.seq} of {row.key}")
+            if other_name := sequence_index.add(row.seq, name):
+                report.add_finding("doubled", name, f"{row.seq} is in {other_name} too")
             report.counts.raw += row.raw
 
     def _check_links(
-        self, links: Iterable[_Object], item: Image, chain: Chain, report: VerifyReport
+        self, links: Iterable[_CheckedObject], item: Image, chain: Chain, report: VerifyReport
     ) -> None:
         """Check that each link begins where the previous one ends, up to the watermark."""
         end: str | None = chains.START
@@ -252,46 +275,54 @@ class Verifier:
             if end is None:
                 pass  # the previous link cannot be read, so its end is unknown
             elif after > end:
-                report.find("gap", member.info.name, f"nothing from {end} to {after}")
+                report.add_finding("gap", member.info.name, f"nothing from {end} to {after}")
             elif after < end:
-                report.find("overlap", member.info.name, f"begins at {after}, before {end}")
+                report.add_finding("overlap", member.info.name, f"begins at {after}, before {end}")
             if member.summary is None:
                 end = None
             elif end is None or member.summary.last > end:
                 end = member.summary.last
         watermark = chains.read_watermark(item)
         if end is not None and watermark != chains.START and end < watermark:
-            report.find("removed", chain.prefix, f"nothing from {end} to {watermark}")
+            report.add_finding("removed", chain.prefix, f"nothing from {end} to {watermark}")
 
     def _check_side_objects(
-        self, objects: Iterable[_Object], sides: frozenset[str], chain: Chain, report: VerifyReport
+        self,
+        objects: Iterable[_CheckedObject],
+        side_numbers: frozenset[str],
+        chain: Chain,
+        report: VerifyReport,
     ) -> None:
         """Check that every side object that the table names exists."""
-        numbers = {member.link.after for member in objects if member.link.is_side}
-        for seq in sorted(sides - numbers):
-            report.find("removed", chain.render_side_name(seq), "the table names it")
+        stored_numbers = {member.link.after for member in objects if member.link.is_side}
+        for seq in sorted(side_numbers - stored_numbers):
+            report.add_finding("removed", chain.render_side_name(seq), "the table names it")
 
     def _check_counts(
-        self, objects: Sequence[_Object], state: _ChainState, chain: Chain, report: VerifyReport
+        self,
+        objects: Sequence[_CheckedObject],
+        state: _ChainState,
+        chain: Chain,
+        report: VerifyReport,
     ) -> None:
-        """Check that rows match deletions, unless an unreadable object is reported already."""
+        """Count the rows, and compare them with the table unless an object cannot be read."""
         rows = _RowCounts.from_objects(objects, chains.read_watermark(state.item))
         counts = report.counts
         counts.chains += 1
         counts.deletions += state.deletions
         counts.rows += rows.total - rows.forgotten
-        counts.sides += rows.sides
+        counts.sides += rows.in_side_objects
         counts.redriven += rows.redriven
         counts.already_archived += state.already_archived
         counts.forgotten += rows.forgotten
         if any(member.summary is None for member in objects):
             return
         table_rows = attributes.get_integer(state.item, "rows") or 0
-        if rows.linked != table_rows:
-            # Altered metadata may agree with the rows, so the table decides.
-            kind: Kind = "removed" if rows.linked < table_rows else "unseen"
-            detail = f"{rows.linked} rows, and the table counted {table_rows}"
-            report.find(kind, chain.prefix, detail)
+        if rows.in_links != table_rows:
+            # Somebody may have altered the rows and the metadata alike: only the table shows it.
+            kind: Kind = "removed" if rows.in_links < table_rows else "unseen"
+            detail = f"{rows.in_links} rows, and the table counted {table_rows}"
+            report.add_finding(kind, chain.prefix, detail)
             return
         self._compare_with_deletions(rows, state, chain, report)
 
@@ -299,15 +330,16 @@ class Verifier:
         self, rows: _RowCounts, state: _ChainState, chain: Chain, report: VerifyReport
     ) -> None:
         """Report rows without a deletion, and deletions without a row."""
-        if rows.exceed(state):
-            # More may have arrived meanwhile: a writer counts before it writes.
+        if rows.has_unexplained_rows(state):
+            # More deletions may have arrived since. The archiver counts them before it writes the
+            # rows, so a new read of the count includes the deletions of all rows that were read.
             state = self._read_chain_state(chain)
         detail = f"{rows.total} rows of {state.deletions} deletions"
-        if rows.exceed(state):
-            report.find("unseen", chain.prefix, detail)
+        if rows.has_unexplained_rows(state):
+            report.add_finding("unseen", chain.prefix, detail)
         elif rows.total < state.deletions:
             grace_start = self._now() - DELIVERY_GRACE
             if (attributes.get_integer(state.item, "seen_at") or 0) > grace_start.timestamp():
                 report.counts.under_way += state.deletions - rows.total
             else:
-                report.find("lost", chain.prefix, detail)
+                report.add_finding("lost", chain.prefix, detail)
