@@ -1,9 +1,14 @@
-"""The redrive: applies what was set aside, exactly once, after a fix (EXACTNESS rules 15, 16, 22).
+"""The redrive: applies records that could not be processed, exactly once, after a fix.
 
-First it applies the claims of quarantined records, shard by shard in ascending order. Then it
-applies the batches that Lambda gave up, in that order: the projector's under claims, the archive's
-into its chains. It may be called again, while others write, beside another redrive, and after a
-kill at any point: the claim of a done record shows that it is done.
+In this order (docs/exactness.md, rules 15, 16 and 22):
+
+1. The records that the projector quarantined: each has an open *claim* in its shard's item, and its
+   payload in the failure bucket. Shards and records are in ascending order.
+2. The batches that Lambda *discarded*, in the same bucket: the projector's records are applied
+   under claims, the archiver's batches are appended to its chains.
+
+It may be called again while the projector or another redrive writes, and after a kill at any point:
+the claim of a record shows whether the record is done.
 """
 
 from __future__ import annotations
@@ -48,7 +53,7 @@ from daicho.stream.records import Batch, EventError, StreamRecord
 from daicho.stream.recount_list import LIST, Recount
 
 MAX_RECOUNTS = 500
-"""Tallies that a report names: a function's answer is 6 MB at most."""
+"""The limit of tallies in a report: the response of a Lambda function has at most 6 MB."""
 _log = logging.getLogger(__name__)
 
 
@@ -57,19 +62,19 @@ class RedriveStore(GetsItems, QueriesItems, PutsItems, UpdatesItems, TransactsWr
 
 
 class MissingPayloadError(DaichoError):
-    """A claim whose record is not in the bucket."""
+    """The payload of a claim, or the batch with its record, is not in the bucket."""
 
 
 class EndOfCallError(Exception):
-    """A call has done as much as it may; the next goes on behind its position."""
+    """The limit of records or of time is reached; the next call continues after the position."""
 
 
 @dataclass(frozen=True)
 class Redrive:
-    """Everything that a redrive uses. ``projector``: the function whose batches it applies.
+    """The settings and the clients of all calls of a redrive.
 
-    ``archiver`` is the one whose batches go into the ``archive``; without one they are left in
-    place. ``emulated``: as `Batch.parse` takes it.
+    ``objects``: the failure bucket. ``projector``, ``archiver``: the functions whose discarded
+    batches are applied; without an ``archive``, the archiver's stay. ``emulated``: `Batch.parse`.
     """
 
     store: RedriveStore
@@ -111,12 +116,12 @@ class Redrive:
 
     @property
     def functions(self) -> frozenset[str]:
-        """The functions whose batches it deals with."""
+        """The names of the functions whose batches it applies."""
         return frozenset({self.projector} | ({self.archiver} if self.archive else set()))
 
     @cached_property
     def applier(self) -> Applier:
-        """What applies records: one for all calls, since it keeps its threads."""
+        """The applier of records: one for all calls, since it keeps a thread pool."""
         return Applier(
             self.store,
             self.ledger,
@@ -135,38 +140,38 @@ class Redrive:
 
 
 class _RedriveCall:
-    """One call of a redrive."""
+    """One call of a redrive, with its limits, its position and its report."""
 
     def __init__(
         self, redrive: Redrive, request: RedriveRequest, retry_budget: RetryBudget
     ) -> None:
         self._redrive, self._objects, self._store = redrive, redrive.objects, redrive.store
         self._applies = request.action == "apply"
-        self._patience = retry_budget
+        self._retry_budget = retry_budget
         self._records_left = request.limit
         self._begin = self._position = request.begin
         self._report = RedriveReport()
         self._failure_bucket = FailureBucket(
             self._objects, redrive.functions, redrive.emulated, retry_budget, self._report
         )
-        self._cleaning = ClaimCleanup(self._store, self._objects, now=redrive.now)
-        self._full: dict[str, FullOfDoneError] = {}
-        self._cleaned: set[str] = set()
+        self._cleanup = ClaimCleanup(self._store, self._objects, now=redrive.now)
+        self._full_shards: dict[str, FullOfDoneError] = {}
+        self._cleaned_shards: set[str] = set()
 
     def run(self) -> RedriveReport:
-        """Process the records behind the call's position, as far as limit and time allow."""
+        """Process the records after the position of the request, until a limit is reached."""
         report = self._report
         try:
             if self._begin.phase == "claims":
-                for shard in self._list_marked_shards(self._begin.place):
+                for shard in self._list_shards_with_claims(self._begin.place):
                     self._apply_claims(shard)
                 self._position = RedrivePosition("discarded")
             self._apply_discarded()
             if self._applies:
                 self._clean_up()
             report.finished = True
-        except (EndOfCallError, UnavailableError) as end:
-            _log.info("the call ends at %s: %r", self._position, end)
+        except (EndOfCallError, UnavailableError) as error:
+            _log.info("the call ends at %s: %r", self._position, error)
             report.cursor = self._position.cursor
         report.recount = [
             {"tally": recount.tally, "numbers": list(recount.numbers), "since": recount.since}
@@ -176,28 +181,29 @@ class _RedriveCall:
 
     # --- Claims ------------------------------------------------------------------------------
 
-    def _list_marked_shards(self, low: str = "") -> Iterator[str]:
-        """The shards that have open claims."""
-        query = Query(claims.QUARANTINE, index="GSI2", low=low or None)
+    def _list_shards_with_claims(self, first: str = "") -> Iterator[str]:
+        """The shards that have open claims, in ascending order from ``first``."""
+        query = Query(claims.QUARANTINE, index="GSI2", low=first or None)
         for page in self._store.query_pages(query):
             yield from (item["GSI2SK"]["S"] for item in page.items)
 
     def _apply_claims(self, shard: str) -> None:
-        tried = self._begin.seq if shard == self._begin.place else ""
-        waiting = [claim for claim in self._read_shard(shard).open_claims if claim.seq > tried]
-        discarded = any(claim.state == "discarded" for claim in waiting)
-        has_batches = discarded and shard in self._failure_bucket.list_shards()
-        for claim in waiting:
-            self._count_one()
+        """Apply the open claims of a shard, except those whose record is in a discarded batch."""
+        after = self._begin.seq if shard == self._begin.place else ""
+        untried = [claim for claim in self._read_shard(shard).open_claims if claim.seq > after]
+        is_discarded = any(claim.state == "discarded" for claim in untried)
+        has_batches = is_discarded and shard in self._failure_bucket.list_shards()
+        for claim in untried:
+            self._count_record()
             if claim.state != "discarded":
                 self._apply_claim(shard, claim)
-            elif not has_batches:  # else its record is in one of Lambda's objects
+            elif not has_batches:  # otherwise its record is in a discarded batch, applied later
                 self._report_missing(shard, claim, f"no batch of {shard}")
             self._position = RedrivePosition("claims", shard, claim.seq)
 
     def _apply_claim(self, shard: str, claim: Claim) -> None:
         name = claims.render_payload_name(shard, claim.seq)
-        body = retry(lambda: self._objects.read(name), self._patience)
+        body = retry(lambda: self._objects.read(name), self._retry_budget)
         if body is None:
             self._report_missing(shard, claim, f"no object {name}")
             return
@@ -223,11 +229,11 @@ class _RedriveCall:
             self._report.add_claim(shard, claim, None, MissingPayloadError(detail))
 
     def _apply(self, record: StreamRecord, claim: Claim) -> bool:
-        """Apply a record; True if it is done."""
-        # Before and not after: of a record that ends the process this is the last log line.
-        about = {"seq": record.seq, "shard": record.shard, "item": [record.key.pk, record.key.sk]}
-        _log.info("record is applied", extra=about)
-        result = self._redrive.applier.apply(record, claim, self._patience)
+        """Apply a record under its claim; True if it is done."""
+        # Logged first, so that a record that kills the process is in the last log line.
+        extra = {"seq": record.seq, "shard": record.shard, "item": [record.key.pk, record.key.sk]}
+        _log.info("record is applied", extra=extra)
+        result = self._redrive.applier.apply(record, claim, self._retry_budget)
         if result.outcome is Outcome.LATER:
             raise EndOfCallError
         if result.is_done:
@@ -235,23 +241,23 @@ class _RedriveCall:
             self._report.already_done += result.outcome is Outcome.ALREADY
             self._report.uncertain += bool(result.recount)
             if claim.state != "discarded":
-                self._cleaning.archive_payloads(claims.render_payload_name(record.shard, claim.seq))
+                self._cleanup.archive_payloads(claims.render_payload_name(record.shard, claim.seq))
         elif result.error is not None:
             self._report.add_claim(record.shard, claim, record, result.error)
         if isinstance(result.error, FullOfDoneError):
-            self._full[record.shard] = result.error
+            self._full_shards[record.shard] = result.error
         return result.is_done
 
     # --- Discarded batches -------------------------------------------------------------------
 
     def _apply_discarded(self) -> None:
-        """Batches in the order in which they were given up; those of one second by number."""
+        """Apply batches in the order in which they were discarded; those of a second by number."""
         begin = self._begin if self._begin.phase == "discarded" else RedrivePosition("discarded")
         for group in self._failure_bucket.list_groups(begin):
             if self._applies:
-                # Its claims are read before its objects: no done claim is removed while one exists.
+                # Claims are read before batches: no done claim is removed while a batch needs it.
                 shard = self._read_shard(group.shard)
-                if shard.is_full_of_done and shard.id not in self._cleaned:
+                if shard.is_full_of_done and shard.id not in self._cleaned_shards:
                     shard = self._expire_done_claims(shard)
                 failed_batches = self._failure_bucket.read_batches(group)
                 if archive := self._redrive.archive:
@@ -262,14 +268,14 @@ class _RedriveCall:
                     group, shard, self._select_batches(failed_batches, archived=False)
                 )
             else:
-                self._count_one()
+                self._count_record()
                 self._failure_bucket.read_batches(group)
             self._position = RedrivePosition("discarded", group.name, END)
 
     def _select_batches(
         self, failed_batches: Mapping[str, FailedBatch], *, archived: bool
     ) -> dict[str, Batch]:
-        """The batches of the archive's consumer, or those of the projector."""
+        """The batches of the archiver if ``archived``, otherwise those of the projector."""
         archiver = self._redrive.archiver if self._redrive.archive else None
         return {
             name: failed_batch.batch
@@ -280,20 +286,20 @@ class _RedriveCall:
     def _archive_batches(
         self, group: FailureGroup, archive: RecordRearchiver, batches: Mapping[str, Batch]
     ) -> None:
-        """Archive the batches that it lacks, in order, each whole: repeated rows do no harm."""
-        lasts = {
-            name: max((r.seq for r in batch.records), default=END)
+        """Archive whole batches in order. The archive skips rows that it has already."""
+        last_numbers = {
+            name: max((record.seq for record in batch.records), default=END)
             for name, batch in batches.items()
         }
-        for name, last in sorted(lasts.items(), key=lambda entry: entry[1]):
+        for name, last in sorted(last_numbers.items(), key=lambda entry: entry[1]):
             if last <= group.tried:
                 continue
-            self._count_one()
+            self._count_record()
             try:
-                counts = archive.rearchive(batches[name], self._patience)
+                counts = archive.rearchive(batches[name], self._retry_budget)
             except UnavailableError:
                 raise
-            except DaichoError as error:  # a link that cannot be read: the others go on
+            except DaichoError as error:  # a link that cannot be read; other batches may succeed
                 self._report.discarded[name]["error"] = str(error)
             else:
                 self._report.applied += counts.added
@@ -304,73 +310,75 @@ class _RedriveCall:
     def _apply_batches(
         self, group: FailureGroup, shard: ShardClaims, batches: Mapping[str, Batch]
     ) -> None:
-        records = {
-            stream_record.seq: stream_record
-            for batch in batches.values()
-            for stream_record in batch.records
+        """Apply the records of the projector's batches; move batches of which all are done."""
+        records_by_seq = {
+            record.seq: record for batch in batches.values() for record in batch.records
         }
         undone: set[str] = set()
-        for seq in sorted(records):
-            record = records[seq]
+        for seq in sorted(records_by_seq):
+            record = records_by_seq[seq]
             existing = shard.claims.get(seq)
             if record.entity is None or (existing is not None and existing.state == "done"):
                 continue
             if seq <= group.tried:
                 undone.add(seq)
                 continue
-            self._count_one()
-            if not self._adopt_record(record, existing):
+            self._count_record()
+            if not self._apply_under_claim(record, existing):
                 undone.add(seq)
             self._position = RedrivePosition("discarded", group.name, seq)
         for name, batch in batches.items():
             if undone.isdisjoint(record.seq for record in batch.records):
                 self._failure_bucket.archive_processed(name)
 
-    def _adopt_record(self, record: StreamRecord, existing: Claim | None) -> bool:
-        """Put the record's claim if it has none, and apply it under the one that it has."""
-        if existing is None:
-            existing = Claim.for_record(record, "discarded", self._redrive.now())
-            if full := self._full.get(record.shard):
-                # Claims that no call can finish would take the projector's room (rule 18).
-                self._report.add_claim(record.shard, existing, record, full)
+    def _apply_under_claim(self, record: StreamRecord, claim: Claim | None) -> bool:
+        """Apply a record under its claim, which is put first if it is None; True if it is done."""
+        if claim is None:
+            claim = Claim.for_record(record, "discarded", self._redrive.now())
+            if full := self._full_shards.get(record.shard):
+                # A claim that no call can finish would use the projector's room (rule 18).
+                self._report.add_claim(record.shard, claim, record, full)
                 return False
-            put = partial(put_claim, self._store, record.shard, existing)
+            put = partial(put_claim, self._store, record.shard, claim)
             try:
-                if not retry(put, self._patience):
+                if not retry(put, self._retry_budget):
                     stored_claim = self._read_shard(record.shard).claims.get(record.seq)
                     if stored_claim is None or stored_claim.state == "done":
                         self._report.already_done += 1
                         return True
-                    existing = stored_claim  # it governs alone
+                    claim = stored_claim  # a concurrent writer put it first: it decides
             except ShardFullError as error:
-                self._report.add_claim(record.shard, existing, record, error)
+                self._report.add_claim(record.shard, claim, record, error)
                 return False
-        return self._apply(record, existing)
+        return self._apply(record, claim)
 
     # --- The end -----------------------------------------------------------------------------
 
     def _clean_up(self) -> None:
-        """Remove, at the end of a complete run, the claims that nobody can need any more."""
+        """Remove the expired claims of done records, at the end of a complete redrive."""
         shards_with_batches = self._failure_bucket.list_shards()
-        for shard in list(self._list_marked_shards()):
-            numbers = None if shard in shards_with_batches else frozenset[str]()
-            retry(partial(self._cleaning.expire_claims, shard, numbers), self._patience)
+        for shard in list(self._list_shards_with_claims()):
+            batch_numbers = None if shard in shards_with_batches else frozenset[str]()
+            retry(partial(self._cleanup.expire_claims, shard, batch_numbers), self._retry_budget)
 
     def _expire_done_claims(self, shard: ShardClaims) -> ShardClaims:
         """Remove the expired done claims of a shard that is full of them; return the shard.
 
-        Its batches in the bucket are read for that. To wait until there are none would be to wait
-        for ever, because without room they stay there.
+        A claim must stay while a batch in the bucket has its record, so the batches are read. The
+        removal cannot wait until there are no batches: they need room for claims to be applied.
         """
-        self._cleaned.add(shard.id)
+        self._cleaned_shards.add(shard.id)
         if shard.list_expired(self._redrive.now()):
-            numbers = self._failure_bucket.list_numbers(shard.id)
-            retry(partial(self._cleaning.expire_claims, shard.id, numbers), self._patience)
+            batch_numbers = self._failure_bucket.list_numbers(shard.id)
+            retry(
+                partial(self._cleanup.expire_claims, shard.id, batch_numbers),
+                self._retry_budget,
+            )
             shard = self._read_shard(shard.id)
         if shard.is_full_of_done:
-            self._full[shard.id] = FullOfDoneError()
+            self._full_shards[shard.id] = FullOfDoneError()
         else:
-            self._full.pop(shard.id, None)
+            self._full_shards.pop(shard.id, None)
         return shard
 
     def _list_recounts(self) -> Iterator[Recount]:
@@ -379,11 +387,11 @@ class _RedriveCall:
 
     def _read_shard(self, shard: str) -> ShardClaims:
         key = claims.build_shard_key(shard)
-        image = retry(lambda: self._store.get(key, consistent=True), self._patience)
+        image = retry(lambda: self._store.get(key, consistent=True), self._retry_budget)
         return ShardClaims.from_item(shard, image)
 
-    def _count_one(self) -> None:
-        """Before each record: end the call if no room or time is left for it."""
-        if self._records_left == 0 or not self._patience.has_time_left:
+    def _count_record(self) -> None:
+        """Before each record: end the call if its limit of records or of time is reached."""
+        if self._records_left == 0 or not self._retry_budget.has_time_left:
             raise EndOfCallError
         self._records_left -= 1
