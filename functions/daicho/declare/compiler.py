@@ -1,6 +1,6 @@
-"""Declarations to plan: checks that need the whole class, then plain data.
+"""Compiles an entity's declarations to its plan, with the checks that need the whole class.
 
-Every error names the declaration and the value; it is raised at import, when a domain is made.
+Every error names the declaration and the value; it is raised when a domain's module is imported.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 KEY_KINDS = ("str", "int", "bool", "date", "datetime")
 UNNUMBERED = 0
-"""The first generation of a declaration that no lock file has numbered yet."""
+"""``since`` of a declaration before the lock file assigns the generation that declared it."""
 
 
 def compile_entity(entity: type[Entity]) -> plan.EntityPlan:
-    """The plan of an entity, its declarations not numbered yet (``since`` is 0).
+    """The plan of an entity. ``since`` of its declarations is 0 until the lock file numbers them.
 
     Raises:
         DeclarationError: with the declaration's name in it.
@@ -48,21 +48,24 @@ class _Compiler:
 
     def compile_plan(self) -> plan.EntityPlan:
         for spec in self.entity.fields_.values():
-            self._check_copy(spec)
+            self._check_references(spec)
         self._check_objects()
         key = cast(Key[Any], self.declarations["key"])
         compiled = plan.EntityPlan(
             name=self.name,
             key=self._compile_key(key),
-            searches=tuple(self._compile_search(search) for search in self._compile_all(Search)),
+            searches=tuple(
+                self._compile_search(search) for search in self._list_declarations(Search)
+            ),
             listings=tuple(
-                self._compile_listing(listing) for listing in self._compile_all(Listing)
+                self._compile_listing(listing) for listing in self._list_declarations(Listing)
             ),
             aggregates=tuple(
-                self._compile_aggregate(aggregate) for aggregate in self._compile_all(Aggregate)
+                self._compile_aggregate(aggregate)
+                for aggregate in self._list_declarations(Aggregate)
             ),
             counters=tuple(
-                self._compile_counter(counter) for counter in self._compile_all(Counter)
+                self._compile_counter(counter) for counter in self._list_declarations(Counter)
             ),
             expires=self._compile_expires(),
             versions=self._compile_versions(),
@@ -72,7 +75,7 @@ class _Compiler:
         kinds = {name: self.entity.fields_[name].kind for name in compiled.list_read_fields()}
         return replace(compiled, fields=kinds)
 
-    def _compile_all(self, kind: Any) -> list[Any]:
+    def _list_declarations(self, kind: Any) -> list[Any]:
         declarations = [
             declaration
             for declaration in self.declarations.values()
@@ -87,7 +90,7 @@ class _Compiler:
         shards = self._compile_shards(key)
         salt = self._compile_field(key, key.salt, ("str",)) if key.salt is not None else None
         if salt is not None and shards is None:
-            raise DeclarationError(f"{key}: a salt seasons shards, and there are none")
+            raise DeclarationError(f"{key}: a salt needs shards, and the key has none")
         split = key.partition
         return plan.KeyPlan(
             tuple(names[:split]),
@@ -103,16 +106,18 @@ class _Compiler:
         if moves is None:
             return None
         if moves not in key.parts:
-            raise DeclarationError(f"{key}: moves={moves.name} is no field of the key")
+            raise DeclarationError(f"{key}: moves={moves.name} is not a field of the key")
         if moves.frozen:
-            raise DeclarationError(f"{key}: {moves} is set once, so no item ever moves by it")
+            raise DeclarationError(f"{key}: {moves} is set once, so it cannot move an item")
         return moves.name
 
     def _compile_shards(self, key: Key[Any]) -> int | str | None:
         shards = key.shards
         if isinstance(shards, FieldSpec):
             if not shards.frozen:
-                raise DeclarationError(f"{key}: {shards} must be frozen: a place never moves")
+                raise DeclarationError(
+                    f"{key}: {shards} must be frozen: the key of an item cannot change"
+                )
             return self._compile_field(key, shards, ("int",))
         if shards is not None and shards < 2:
             raise DeclarationError(f"{key}: shards is a number from 2, or a field of whole numbers")
@@ -136,27 +141,27 @@ class _Compiler:
         )
 
     def _compile_through(self, search: Search, through: ThroughSpec) -> plan.ThroughPlan:
-        reference, name = through.reference, through.target
-        members = self._compile_field(search, reference, ("str", "set"))
+        reference, field = through.reference, through.target
+        reference_name = self._compile_field(search, reference, ("str", "set"))
         target = reference.target
-        if name.entity != target.__name__:
+        if field.entity != target.__name__:
             raise DeclarationError(
-                f"{search} reads {name} through {reference}, which refers to {target.__name__}"
+                f"{search} reads {field} through {reference}, which refers to {target.__name__}"
             )
-        if name.kind != "str":
-            raise DeclarationError(f"{search} reads {name}, which is {name.kind}; it takes str")
-        self._check_single(reference)
-        self._check_in_pointer(search, target, name)
+        if field.kind != "str":
+            raise DeclarationError(f"{search} reads {field}, which is {field.kind}; it takes str")
+        self._check_single_key_field(reference)
+        self._check_in_base_item(search, target, field)
         key = target.declarations_["key"]
         if key.partition or key.shards:
             raise DeclarationError(
-                f"{search} looks through all items of {target.__name__}, which must stand in one "
+                f"{search} reads all items of {target.__name__}, which must be in one "
                 f"collection: key = Key({key.parts[0].name}, partition=0)"
             )
         listing = next(
             (
                 candidate
-                for candidate in self._compile_all(Listing)
+                for candidate in self._list_declarations(Listing)
                 if _is_listed_by_reference(candidate, reference)
             ),
             None,
@@ -164,10 +169,12 @@ class _Compiler:
         if listing is None:
             part = f"each({reference.name})" if reference.role == "refs" else reference.name
             raise DeclarationError(
-                f"{search} reads {name} through {reference}, whose members nothing lists: "
+                f"{search} reads {field} through {reference}, which needs a listing: "
                 f"of_{target.__name__.lower()} = Listing({part})"
             )
-        return plan.ThroughPlan(members, target.__name__, name.name, name.reads_as, listing.name)
+        return plan.ThroughPlan(
+            reference_name, target.__name__, field.name, field.reads_as, listing.name
+        )
 
     def _compile_listing(self, listing: Listing[Any]) -> plan.ListingPlan:
         order = listing.order or (created_at,)
@@ -182,20 +189,20 @@ class _Compiler:
         )
 
     def _compile_copies(self, listing: Listing[Any]) -> tuple[str, ...]:
-        """The fields by which a row is shown: the copied ones, and the key of the item."""
+        """The fields that an index row copies: the declared ones, and the key fields."""
         fields = self.entity.fields_
-        chosen = tuple(fields.values()) if listing.copies_all else listing.copies
-        for spec in chosen:
+        copied = tuple(fields.values()) if listing.copies_all else listing.copies
+        for spec in copied:
             if spec is not created_at and spec.entity != self.name:
-                raise DeclarationError(f"{listing} copies {spec}: an image knows only its own")
+                raise DeclarationError(f"{listing} copies {spec}, which is no field of {self.name}")
             if spec is not created_at:
-                self._check_in_pointer(listing, self.entity, spec)
+                self._check_in_base_item(listing, self.entity, spec)
         if listing.copies_all:
             versioned = ("versioned_at",) if self.entity.versioned_ else ()
             return (*fields, "created_at", "version", *versioned)
         key = cast(Key[Any], self.declarations["key"])
-        kept = (*key.parts, *chosen) if chosen else ()
-        return tuple(dict.fromkeys(spec.name for spec in kept))
+        specs = (*key.parts, *copied) if copied else ()
+        return tuple(dict.fromkeys(spec.name for spec in specs))
 
     def _compile_aggregate(self, aggregate: Aggregate) -> plan.AggregatePlan:
         measured = None
@@ -220,11 +227,13 @@ class _Compiler:
         by = tuple(self._compile_part(counter, part) for part in counter.by)
         slots = counter.slots
         if isinstance(slots, FieldSpec):
-            is_copied = slots.role == "copied" and slots.target.name in [p.field for p in within]
+            is_copied = slots.role == "copied" and slots.target.name in [
+                part.field for part in within
+            ]
             if not is_copied or not slots.frozen:
                 raise DeclarationError(
-                    f"{counter}: {slots} cannot be known from what is counted; slots is a number, "
-                    "or a field that is copied through a reference which it counts within"
+                    f"{counter}: {slots} cannot be read from what is counted; slots is a number, "
+                    "or a field copied through one of the references in `within`"
                 )
             return plan.CounterPlan(
                 counter.name, UNNUMBERED, by, within, self._compile_field(counter, slots, ("int",))
@@ -236,11 +245,11 @@ class _Compiler:
             return "subtract"
         if aggregate.on_expiry is None:
             raise DeclarationError(
-                f"{aggregate} does not say what expiry does to it: on_expiry='keep' or 'subtract'"
+                f"{aggregate} needs on_expiry='keep' or 'subtract', because {self.name} expires"
             )
         if aggregate.on_expiry == "keep" and not self.expires.archive:
             raise DeclarationError(
-                f"{aggregate} keeps what expires, but {self.name} is not archived: "
+                f"{aggregate} keeps expired items, but {self.name} is not archived: "
                 "it could never be recounted"
             )
         return aggregate.on_expiry
@@ -250,7 +259,7 @@ class _Compiler:
             return None
         seconds = int(self.expires.after.total_seconds())
         if seconds < 1:
-            raise DeclarationError(f"{self.expires} expires before it is written")
+            raise DeclarationError(f"{self.expires} needs a duration of at least one second")
         return plan.ExpiryPlan(seconds, self.expires.archive)
 
     def _check_objects(self) -> None:
@@ -259,13 +268,13 @@ class _Compiler:
                 raise DeclarationError(
                     f"{self.expires} would leave {self.name}.{name} behind in S3"
                 )
-            if self._compile_all(Versioned) or self._compile_all(Split):
+            if self._list_declarations(Versioned) or self._list_declarations(Split):
                 raise DeclarationError(
                     f"{self.name}.{name}: an item with an object has no versions and no sections"
                 )
 
     def _compile_split(self) -> str | None:
-        splits = self._compile_all(Split)
+        splits = self._list_declarations(Split)
         if len(splits) > 1:
             raise DeclarationError(f"{splits[1]}: {self.name} is split already, by {splits[0]}")
         for split in splits:
@@ -273,24 +282,26 @@ class _Compiler:
             if self.expires is not None:
                 raise DeclarationError(f"{self.expires} would leave the sections of {split} behind")
             if cast(Key[Any], self.declarations["key"]).moves is not None:
-                raise DeclarationError(f"{split}: what moves would leave its sections behind")
-            if self._compile_all(Versioned):
+                raise DeclarationError(
+                    f"{split}: an item that moves would leave its sections behind"
+                )
+            if self._list_declarations(Versioned):
                 raise DeclarationError(f"{split}: versions of {self.name} would hold no sections")
             return str(split.split_field.name)
         return None
 
     def _compile_versions(self) -> plan.VersionMode | None:
         key = cast(Key[Any], self.declarations["key"])
-        for declared in self._compile_all(Versioned):
+        for declared in self._list_declarations(Versioned):
             if key.moves is not None:
                 raise DeclarationError(
-                    f"{declared}: {key} moves, and what moves leaves its versions behind; let "
-                    f"{key.moves.name} be no part of the key"
+                    f"{declared}: {key} moves, and an item that moves leaves its versions behind; "
+                    f"remove {key.moves.name} from the key"
                 )
             if self.expires is not None:
                 raise DeclarationError(
-                    f"{declared}: {self.name} expires, and what DynamoDB deletes leaves its "
-                    "versions behind; keep versions, or let it expire"
+                    f"{declared}: {self.name} expires, and DynamoDB would not delete its versions; "
+                    "remove Versioned or Expires"
                 )
         return self.entity.versioned_
 
@@ -315,67 +326,69 @@ class _Compiler:
         for value in where.values:
             if literals is not None and value not in literals:
                 raise DeclarationError(
-                    f"{declaration}: {value!r} is no value of {where.field} {literals}"
+                    f"{declaration}: {value!r} is not a value of {where.field} {literals}"
                 )
         return plan.Condition(name, tuple(render_scalar(value) for value in where.values))
 
     def _compile_field(
         self, declaration: Declaration, spec: FieldSpec, kinds: tuple[str, ...]
     ) -> str:
+        """The name of a field that a declaration reads; it must be of one of the ``kinds``."""
         if spec is created_at:
             return "created_at"
         if spec.entity != self.name:
             raise DeclarationError(
-                f"{declaration} reads {spec}: an image knows only its own fields. Copy it: "
+                f"{declaration} reads {spec}, which is no field of {self.name}. Copy it: "
                 f"{spec.name}: ... = copied(..., {spec})"
             )
-        if any(split.split_field is spec for split in self._compile_all(Split)):
+        if any(split.split_field is spec for split in self._list_declarations(Split)):
             raise DeclarationError(
-                f"{declaration} reads {spec}, which is split into items of its own: no image "
-                "holds it"
+                f"{declaration} reads {spec}, which is split: its sections are separate items"
             )
         if spec.kind not in kinds:
             raise DeclarationError(
                 f"{declaration} reads {spec}, which is {spec.kind}; it takes {' or '.join(kinds)}"
             )
-        self._check_in_pointer(declaration, self.entity, spec)
+        self._check_in_base_item(declaration, self.entity, spec)
         return spec.name
 
-    def _check_in_pointer(self, reader: object, entity: type[Entity], spec: FieldSpec) -> None:
-        """Refuse content of an entity versioned by pointer: its base item holds the key only."""
+    def _check_in_base_item(self, reader: object, entity: type[Entity], spec: FieldSpec) -> None:
+        """Refuse a field that the base item lacks: versioned by pointer, it holds the key only."""
         key = cast(Key[Any], entity.declarations_["key"])
         if entity.versioned_ == "pointer" and spec not in key.parts:
-            who = "" if entity is self.entity else f"{entity.__name__} is "
+            subject = "" if entity is self.entity else f"{entity.__name__} is "
             raise DeclarationError(
-                f"{reader}: {who}versioned by pointer, the current image holds no "
+                f"{reader}: {subject}versioned by pointer, the current image holds no "
                 f"{spec.name!r}; use copy"
             )
 
-    def _check_single(self, reference: FieldSpec) -> None:
-        """Check that the key of an entity that is read through a reference is its id alone."""
+    def _check_single_key_field(self, reference: FieldSpec) -> None:
+        """Check that the key of the entity that a reference refers to is one field."""
         key = reference.target.declarations_["key"]
         if len(key.parts) != 1:
             raise DeclarationError(
-                f"{reference} refers to {reference.target.__name__}, which no single id tells: "
-                f"{key} is of {len(key.parts)} fields"
+                f"{reference} refers to {reference.target.__name__} by one id, but "
+                f"{key} has {len(key.parts)} fields"
             )
 
-    def _check_copy(self, spec: FieldSpec) -> None:
+    def _check_references(self, spec: FieldSpec) -> None:
         if spec.role == "refs" or spec.must_exist:
-            self._check_single(spec)
+            self._check_single_key_field(spec)
         if spec.role != "copied" or spec.source is None:
             return
         reference: FieldSpec = spec.target
-        self._check_single(reference)
+        self._check_single_key_field(reference)
         own_field = self.entity.fields_.get(reference.name)
         if own_field is not reference:
-            raise DeclarationError(f"{spec} is copied through {reference}, a field of another")
+            raise DeclarationError(
+                f"{spec} is copied through {reference}, a field of another entity"
+            )
         if spec.source.entity != reference.target.__name__:
             raise DeclarationError(
                 f"{spec} copies {spec.source}, but {reference} refers to "
                 f"{reference.target.__name__}"
             )
-        self._check_in_pointer(spec, reference.target, spec.source)
+        self._check_in_base_item(spec, reference.target, spec.source)
 
 
 def _is_listed_by_reference(listing: Listing[Any], reference: FieldSpec) -> bool:

@@ -90,7 +90,9 @@ def test_what_lists_no_members_is_named() -> None:
         key = Key(id)
         search = Search(name, through(tags, Tag.name))
 
-    with pytest.raises(DeclarationError, match=r"nothing lists: of_tag = Listing\(each\(tags\)\)"):
+    with pytest.raises(
+        DeclarationError, match=r"needs a listing: of_tag = Listing\(each\(tags\)\)"
+    ):
         Domain("test", Person)
 
 

@@ -71,7 +71,10 @@ def test_the_plan_names_what_is_split_and_a_change_of_it_is_a_generation() -> No
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ("search", r"Paper\.search reads Paper\.sections, which is split into items of its own"),
+        (
+            "search",
+            r"Paper\.search reads Paper\.sections, which is split: its sections are separate",
+        ),
         ("listing", r"Paper\.listing reads Paper\.sections, which is split"),
         ("aggregate", r"Paper\.aggregate reads Paper\.sections, which is split"),
         ("twice", "Paper is split already"),

@@ -134,7 +134,7 @@ def test_declarations_that_make_no_sense() -> None:
         versions = Versioned("copy")
         expires = Expires(dt.timedelta(days=1))
 
-    with refused(r"B\.versions: B expires, and what DynamoDB deletes leaves its versions behind"):
+    with refused(r"B\.versions: B expires, and DynamoDB would not delete its versions"):
         Domain("b", B)
 
     class D(Entity):
@@ -143,7 +143,7 @@ def test_declarations_that_make_no_sense() -> None:
         key = Key(state, id, moves=state)
         versions = Versioned("copy")
 
-    with refused(r"D\.versions: D\.key moves, and what moves leaves its versions behind"):
+    with refused(r"D\.versions: D\.key moves, and an item that moves leaves its versions behind"):
         Domain("d", D)
     with refused(r"C\.versioned_at: the name is reserved"):
 
