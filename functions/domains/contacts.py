@@ -23,12 +23,12 @@ from daicho import (
 )
 
 LATEST_CALLS = 3
-MOST_CATEGORIES = 1_000
-"""Of a tenant: a search reads the names of all."""
+MAX_CATEGORIES = 1_000
+"""The limit of a tenant: a search of contacts reads the names of all its categories."""
 
 
 class Category(Entity):
-    """What contacts are sorted by. Its name is nowhere else, so that renaming rewrites nothing."""
+    """A group of contacts. Only this item holds its name, so that renaming rewrites no contact."""
 
     id: str = uid()
     name: str = field(min_length=1, max_length=256)
@@ -38,7 +38,7 @@ class Category(Entity):
 
 
 class Contact(Entity):
-    """Somebody to call. Membership of a category is seen while the category exists."""
+    """A person or company to call. Ids of deleted categories may remain in ``categories``."""
 
     id: str = uid()
     name: str = field()
@@ -48,7 +48,7 @@ class Contact(Entity):
     categories: set[str] = refs(Category)
 
     key = Key(id)
-    # Not by email: it would be one word here, and 9 write units more a contact.
+    # Without email: a search would match only its beginning, and cost 9 more write units a contact.
     search = Search(name, company, phone, through(categories, Category.name))
     in_category = Listing(each(categories))
     of_category = Aggregate(Count(), each(categories), ranked=True)
@@ -74,7 +74,9 @@ domain = Domain("contacts", Category, Contact, Call, examples={
     "contact": "01KAKZ0C7SJ7W9V0E3M4N5P6Q7", "include": "calls", "name": "山田 美香",
     "note": "Asked for an offer", "phone": "+81 3-1234-5678", "q": "yamada", "seconds": 180,
 })  # fmt: skip
-domain.resource("/categories/{id}", Category, "POST GET PATCH DELETE LIST", most=MOST_CATEGORIES)
+domain.resource(
+    "/categories/{id}", Category, "POST GET PATCH DELETE LIST", max_items=MAX_CATEGORIES
+)
 domain.resource("/contacts/{id}", Contact, "POST GET PATCH DELETE")
 domain.resource("/contacts/{contact}/calls/{id}", Call, "POST GET DELETE")
 domain.mount("/contacts/{contact}/calls", Call.latest)
@@ -90,13 +92,13 @@ def contacts(book: Book, limit: int, cursor: str | None) -> Page[Contact]:
 def members(book: Book, id: str, limit: int, cursor: str | None) -> Page[Contact]:
     """Contacts of a category, newest first."""
     page = book.page(Contact.in_category(id), limit=limit, cursor=cursor)
-    book.get(Category.key(id))
+    book.get(Category.key(id))  # 404 if the category does not exist
     return page
 
 
 @domain.include(Contact)
 def category_names(book: Book, contacts: list[Contact]) -> list[dict[str, str]]:
-    """The names of each contact's categories by id, without those that were deleted."""
+    """The names of each contact's categories by id, without deleted categories."""
     ids = sorted({id for contact in contacts for id in contact.categories})
     categories = book.find_all([Category.key(id) for id in ids])
     names = {category.id: category.name for category in categories if category}

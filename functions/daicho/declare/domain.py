@@ -25,13 +25,13 @@ VERBS = ("POST", "PUT", "GET", "PATCH", "DELETE", "LIST")
 class Resource:
     """An entity's items over HTTP: ``path`` is the item's, its parent the collection's.
 
-    ``most``: the highest number of items of a tenant.
+    ``max_items``: the highest number of items of a tenant.
     """
 
     path: str
     entity: type[Entity]
     verbs: tuple[str, ...]
-    most: int | None = None
+    max_items: int | None = None
 
     @property
     def collection(self) -> str:
@@ -97,13 +97,14 @@ class Domain:
         self.plans = tuple(compiler.compile_entity(entity) for entity in entities)
 
     def resource(
-        self, path: str, entity: type[Entity], verbs: str, *, most: int | None = None
+        self, path: str, entity: type[Entity], verbs: str, *, max_items: int | None = None
     ) -> None:
         """Mount an entity's items: ``verbs`` of POST PUT GET PATCH DELETE LIST.
 
-        Searches, listings, edges and figures of the entity are mounted with it. ``most``: POST is
-        refused while a tenant has so many, by the entity's count of all, which follows through the
-        stream: a caller that creates many in the same second may end a few above.
+        Searches, listings, edges and figures of the entity are mounted with it. ``max_items``: POST
+        is refused while a tenant has so many items. They are counted by the entity's `Count` of all
+        items, which lags behind the writes: a caller that creates many in the same second may
+        exceed the limit by a few.
         """
         verb_names = tuple(verbs.split())
         for verb in verb_names:
@@ -111,11 +112,15 @@ class Domain:
                 raise DeclarationError(f"{path}: {verb!r} is none of {' '.join(VERBS)}")
         if entity not in self.entities:
             raise DeclarationError(f"{path}: {entity.__name__} is not of the domain {self.name!r}")
-        if most is not None and "PUT" in verb_names:
-            raise DeclarationError(f"{path}: PUT creates too, and what `most` counts is for POST")
-        if most is not None and find_total_count(entity) is None:
-            raise DeclarationError(f"{path}: at most {most} of what nothing counts: Count()")
-        self.resources.append(Resource(path, entity, verb_names, most))
+        if max_items is not None and "PUT" in verb_names:
+            raise DeclarationError(
+                f"{path}: PUT creates items too, and `max_items` limits only POST"
+            )
+        if max_items is not None and find_total_count(entity) is None:
+            raise DeclarationError(
+                f"{path}: max_items={max_items} needs a count of all items: Aggregate(Count())"
+            )
+        self.resources.append(Resource(path, entity, verb_names, max_items))
 
     def mount(self, path: str, declaration: Any, *, window: Window | None = None) -> None:
         """Mount a declaration at ``path`` instead of where `resource` would.

@@ -18,9 +18,12 @@ class Uncounted(Entity):
 
 @pytest.mark.parametrize(
     ("entity", "verbs", "said"),
-    [(Uncounted, "POST", r"nothing counts: Count\(\)"), (Label, "POST PUT", "PUT creates too")],
+    [
+        (Uncounted, "POST", r"needs a count of all items"),
+        (Label, "POST PUT", "PUT creates items too"),
+    ],
 )
 def test_what_cannot_be_limited(entity: type[Entity], verbs: str, said: str) -> None:
     domain = Domain("labels", Label, Uncounted)
     with pytest.raises(DeclarationError, match=said):
-        domain.resource("/labels/{id}", entity, verbs, most=3)
+        domain.resource("/labels/{id}", entity, verbs, max_items=3)

@@ -27,7 +27,7 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import ItemPage, Query
 from daicho.tally import counter_items, counter_rollup, counter_slots, reader, slots
-from daicho.tally.rollup import Rollup, build_ranking_attributes
+from daicho.tally.rollup import Rollup, build_ranking_key
 from tests.support.fast_counters import (
     AMPLE,
     LEDGER,
@@ -103,7 +103,7 @@ def test_a_rollup_that_was_overtaken_measures_from_the_other_on() -> None:
     clock[0] = NOW + dt.timedelta(seconds=5)
     table.before = overtake
     counter_rollup.roll_up_counter(
-        table, LEDGER, slot.pk, lambda: clock[0], build_ranking_attributes, AMPLE
+        table, LEDGER, slot.pk, lambda: clock[0], build_ranking_key, AMPLE
     )
     assert counter_items.read_slot_count(head(table)) == 8
     assert total(table, "a") == 20_000
@@ -249,7 +249,7 @@ def test_a_counter_whose_totals_are_not_all_written_keeps_its_marks() -> None:
             LEDGER,
             NAME.render_slot_key(0),
             lambda: NOW,
-            build_ranking_attributes,
+            build_ranking_key,
             RetryBudget(lambda: next(left), reserve=1),
         )
     assert (total(table, "a"), total(table, "b")) == (1, 0)

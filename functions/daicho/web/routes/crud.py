@@ -22,8 +22,8 @@ def create_item(resource: Resource, call: Call) -> Reply:
     Raises:
         Conflict: the tenant has as many items as the resource allows.
     """
-    if resource.most is not None:
-        _check_room(resource.entity, resource.most, call)
+    if resource.max_items is not None:
+        _check_room(resource.entity, resource.max_items, call)
     item = call.book.create(_build_item(resource.entity, call))
     return responses.show_written(item, location=render_item_location(resource, item), created=True)
 
@@ -96,13 +96,13 @@ def render_item_location(resource: Resource, item: Entity) -> str:
     return responses.render_location(resource.path, models.list_key_names(resource.entity), item)
 
 
-def _check_room(entity: type[Entity], most: int, call: Call) -> None:
-    """Refuse a creation while a tenant has ``most`` items, as counted now."""
+def _check_room(entity: type[Entity], max_items: int, call: Call) -> None:
+    """Refuse a creation while a tenant has ``max_items`` items, as counted now."""
     count = find_total_count(entity)
     if count is None:
         return
-    if call.book.read(TotalQuery(entity, count, (), ()), live=True).items >= most:
-        message = f"a tenant has at most {most:,} of {entity.__name__}"
+    if call.book.read(TotalQuery(entity, count, (), ()), live=True).items >= max_items:
+        message = f"a tenant has at most {max_items:,} of {entity.__name__}"
         raise Conflict(f"{message}: delete one first")
 
 

@@ -21,7 +21,7 @@ THERE = 7
 @pytest.mark.parametrize(("most", "taken"), [(THERE + 1, True), (THERE, False), (None, True)])
 def test_post_is_refused_while_there_are_so_many(most: int | None, taken: bool) -> None:
     domain = Domain("labels", Label)
-    domain.resource("/labels/{id}", Label, "POST", most=most)
+    domain.resource("/labels/{id}", Label, "POST", max_items=most)
     (post,) = (each for each in build_operations(Daicho(domain)) if each.method == "POST")
     book = FakeBook()
     call = Call(cast("Book", book), {"name": "blue"})
