@@ -16,7 +16,7 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 from daicho.tally.reader import read_live_amount, read_rolled_up_amount
-from daicho.tally.rollup import build_ranking_attributes
+from daicho.tally.rollup import build_ranking_key
 from daicho.tally.slots import TallyName, build_total_key
 from local.instance import REGION
 from tests.support.derived_state import items_of
@@ -73,7 +73,7 @@ class Verified:
         for tally, wanted in self._amounts().items():
             name = TallyName.parse(tally)
             plan, aggregate = self._ledger.find_aggregate(name.entity, name.aggregate, name.since)
-            place = build_ranking_attributes(name, plan, aggregate, wanted)
+            place = build_ranking_key(name, plan, aggregate, wanted)
             total = self._table.get(build_total_key(tally), consistent=True) or {}
             stands = (
                 ItemKey(total["GSI3PK"]["S"], total["GSI3SK"]["S"]) if "GSI3PK" in total else None

@@ -19,7 +19,7 @@ from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.tally import counter_items, counter_rollup, counter_slots, reader
-from daicho.tally.rollup import build_ranking_attributes
+from daicho.tally.rollup import build_ranking_key
 from tests.delivery.aws.memory import MemoryTable
 
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
@@ -59,7 +59,7 @@ def roll_up(
         return None
     now = NOW + dt.timedelta(seconds=seconds)
     return counter_rollup.roll_up_counter(
-        table, ledger, marked[-1], lambda: now, build_ranking_attributes, AMPLE
+        table, ledger, marked[-1], lambda: now, build_ranking_key, AMPLE
     )
 
 

@@ -24,7 +24,7 @@ from daicho.stream import claims
 from daicho.stream.claim_writer import put_claim
 from daicho.stream.claims import Claim
 from daicho.tally import slots
-from daicho.tally.rollup import build_ranking_attributes
+from daicho.tally.rollup import build_ranking_key
 from handlers import api, jobs, project, rollup
 from handlers.wiring.dependencies import Dependencies
 from tests.support.api_client import Client
@@ -242,7 +242,7 @@ def derived_of(items: Iterable[Image]) -> Iterator[Image]:
         slot = slots.build_slot_key(tally, SHARD)
         more = to_image({"seq": SEQ, "at": int(dt.datetime.now(dt.UTC).timestamp())})
         yield {"PK": {"S": tally}, "SK": {"S": slot.sk}, **held, **more}
-        place = build_ranking_attributes(name, plan, aggregate, amount)
+        place = build_ranking_key(name, plan, aggregate, amount)
         ranked = {"GSI3PK": {"S": place.pk}, "GSI3SK": {"S": place.sk}} if place else {}
         yield {"PK": {"S": tally}, "SK": {"S": "total"}, **held, **ranked}
 

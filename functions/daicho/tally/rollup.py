@@ -126,7 +126,7 @@ class TotalWriter:
             total = self._store.get(slots.build_total_key(tally), consistent=True)
             slot_items = read_slots(self._store, tally)
             amount = slots.read_base(total) + sum_slots(slot_items)
-            place = build_ranking_attributes(name, plan, aggregate, amount)
+            place = build_ranking_key(name, plan, aggregate, amount)
             totalling = slots.write_total(tally, amount, slots.read_revision(total), place)
             if try_update(self._store, totalling):
                 return True, slot_items
@@ -200,7 +200,7 @@ class Rollup(TotalWriter):
         """
         if counter_items.is_counter_partition(tally):
             counter = counter_rollup.roll_up_counter(
-                self._store, self._ledger, tally, self._now, build_ranking_attributes, retry_budget
+                self._store, self._ledger, tally, self._now, build_ranking_key, retry_budget
             )
             return _RolledUpTally(len(counter.images))
         is_total, slot_items = self.write_totals(tally)
@@ -249,7 +249,7 @@ class Rollup(TotalWriter):
                 yield page
 
 
-def build_ranking_attributes(
+def build_ranking_key(
     name: slots.TallyName, plan: EntityPlan, aggregate: AggregatePlan, amount: Amount
 ) -> ItemKey | None:
     """A total's place in its ranking, highest first and ties by member; None if it has none."""

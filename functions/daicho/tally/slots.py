@@ -141,8 +141,8 @@ def add_delta(
 
     The condition compares ``seq`` of the slot with ``first``, and the update sets it to ``last``.
     If the condition compared with ``last``, a slot whose ``seq`` is between the two would count
-    some records twice. A repeat of the same write after a lost response is refused, because ``seq`` is
-    ``last`` by then.
+    some records twice. A repeat of the same write after a lost response is refused, because
+    ``seq`` is ``last`` by then.
     """
     counting = _count(key, amount, dirty_shards, now)
     values = counting.values | {":first": {"S": first}, ":last": {"S": last}}
