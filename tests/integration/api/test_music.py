@@ -184,7 +184,7 @@ def test_a_forged_cursor_leads_nowhere_else(
     ):
         related_search = RelatedSearch(served.table, Ledger.load(), "globex", 0)
         list_plan = book._tools.pages.plan_lists([question], 100, related_search)
-        forged = CursorBinding("globex", list_plan.question).write_cursor(
+        forged = CursorBinding("globex", list_plan.query_identity).write_cursor(
             CursorPosition(order, list)
         )
         sign = "&" if "?" in url else "?"
