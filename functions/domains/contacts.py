@@ -28,7 +28,7 @@ MAX_CATEGORIES = 1_000
 
 
 class Category(Entity):
-    """A group of contacts. Only this item holds its name, so that renaming rewrites no contact."""
+    """What contacts are sorted by. Its name is nowhere else, so that renaming rewrites nothing."""
 
     id: str = uid()
     name: str = field(min_length=1, max_length=256)
@@ -38,7 +38,7 @@ class Category(Entity):
 
 
 class Contact(Entity):
-    """A person or company to call. Ids of deleted categories may remain in ``categories``."""
+    """Somebody to call. Membership of a category is seen while the category exists."""
 
     id: str = uid()
     name: str = field()
