@@ -1,0 +1,53 @@
+"""Checks of language: banned words, and the length of sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.docs.pages import list_blocks
+
+HERE = Path(__file__).parent
+MAX_WORDS = 40
+WORD = re.compile(r"[^\s—–]*\w[^\s—–]*")
+
+
+class BannedWord(NamedTuple):
+    """A pattern, and what to write instead."""
+
+    pattern: re.Pattern[str]
+    instead: str
+
+
+@cache
+def read_banned_words(path: Path = HERE / "banned-words.txt") -> tuple[BannedWord, ...]:
+    """The committed list: a pattern and its replacement in each line, separated by ``=>``."""
+    lines = [line for line in path.read_text("utf-8").splitlines() if line.strip()]
+    pairs = [line.split("=>") for line in lines if not line.startswith("#")]
+    return tuple(BannedWord(re.compile(pattern.strip()), word.strip()) for pattern, word in pairs)
+
+
+def find_banned_words(page: Path) -> Iterator[str]:
+    """The banned words of a page, one message each."""
+    for block in list_blocks(page):
+        for sentence in block.sentences():
+            for banned in read_banned_words():
+                # A heading is no sentence: "What is promised" is a good one.
+                if block.kind == "heading" and banned.pattern.pattern.startswith("^"):
+                    continue
+                for match in banned.pattern.finditer(sentence):
+                    yield f"{block.line}: {match[0]!r}: {banned.instead}"
+
+
+def find_long_sentences(page: Path) -> Iterator[str]:
+    """The sentences of more than 40 words outside tables, one message each."""
+    for block in list_blocks(page):
+        if block.kind == "table":
+            continue
+        for sentence in block.sentences():
+            words = len(WORD.findall(sentence))
+            if words > MAX_WORDS:
+                yield f"{block.line}: {words} words: {sentence[:70]}…"

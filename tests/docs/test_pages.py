@@ -1,0 +1,31 @@
+"""The pages pass the checks: links, banned words, length of sentences, spelling."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs.links import find_broken_links
+from tests.docs.pages import ROOT, list_linked_pages, list_pages
+from tests.docs.prose import find_banned_words, find_long_sentences
+from tests.docs.spelling import find_misspellings
+
+PAGES = list_pages()
+
+
+LINKED = list_linked_pages()
+
+
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_resolve(page: Path) -> None:
+    assert list(find_broken_links(page)) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_sentences_are_short_and_plain(page: Path) -> None:
+    assert [*find_banned_words(page), *find_long_sentences(page)] == []
+
+
+def test_spelling() -> None:
+    assert list(find_misspellings(PAGES)) == []
