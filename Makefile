@@ -93,12 +93,12 @@ trace: $(VENV)/.requirements ## Which files a POST, a projection and a search pa
 		$(BIN)/python -m bench.trace | grep -v '^{"_aws"'
 
 ##@ Test
-.PHONY: test lint format unit property package integration delivery infra e2e mutation-check
+.PHONY: test lint format unit property package docs-check integration delivery infra e2e mutation-check
 # The local stack of e2e mostly waits for its schedules: the other suites run meanwhile, one after
 # the other. What each prints comes in one piece, where make can do that (GNU make 4).
 IN_ONE_PIECE := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
-SUITES := e2e lint unit property package infra delivery integration
-test: $(TOOLS) .local/.ministack .local/.layer build/.layer ## Everything, from nothing
+SUITES := e2e lint unit property package docs-check infra delivery integration
+test: $(TOOLS) .local/.ministack .local/.layer build/.layer .local/.docs ## Everything, from nothing
 	@$(MAKE) --jobs=2 $(IN_ONE_PIECE) $(SUITES)
 
 lint: $(VENV)/.requirements ## ruff and mypy --strict
@@ -123,6 +123,9 @@ property: $(VENV)/.requirements ## Laws of the pure parts
 package: $(VENV)/.requirements ## The wheel, the licences, the workflows
 	$(call run_tests,package)
 
+docs-check: $(TOOLS) .local/.docs ## The documentation: links, words, spelling, the site and its search
+	$(call run_tests,docs)
+
 integration: $(TOOLS) .local/.ministack ## Handlers over Dynoxide (DYNOXIDE=none: over MiniStack's DynamoDB)
 	$(call run_tests,integration,-n 2 --dist loadfile --no-loadscope-reorder)
 
@@ -145,6 +148,15 @@ infra: $(TOOLS) build/.layer ## The synthesised template
 
 e2e: $(TOOLS) .local/.ministack .local/.layer ## Over HTTP, on a local stack of its own
 	$(call run_tests,e2e)
+
+##@ Documentation
+.PHONY: docs-site docs-serve
+MKDOCS := NO_MKDOCS_2_WARNING=1 .local/docs/bin/python -m mkdocs
+docs-site: .local/.docs ## The documentation as a site, in build/site; a warning is an error
+	@$(MKDOCS) build --quiet --strict
+
+docs-serve: .local/.docs ## The same while you write: http://127.0.0.1:8000
+	@$(MKDOCS) serve
 
 ##@ Build and deploy
 .PHONY: dist layer snapshot golden synth bootstrap deploy
@@ -179,7 +191,7 @@ generate: $(VENV)/.requirements ## Write all generated files; says which it chan
 generation: $(VENV)/.requirements ## Append changed declarations to functions/generations.json
 	$(BIN)/daicho generation
 
-openapi: $(VENV)/.requirements ## Write docs/openapi.json
+openapi: $(VENV)/.requirements ## Write docs/reference/openapi.json
 	$(BIN)/daicho openapi
 
 docs: $(VENV)/.requirements ## Write the table of access patterns, and the README's sizes
@@ -187,7 +199,7 @@ docs: $(VENV)/.requirements ## Write the table of access patterns, and the READM
 
 PIP_COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
 lock: $(TOOLS) ## Write the lock files again; UPGRADE=1 takes newer versions
-	@for each in requirements-layer requirements requirements-local; do \
+	@for each in requirements-layer requirements requirements-local requirements-docs; do \
 		$(PIP_COMPILE) $(if $(UPGRADE),--upgrade) $$each.in -o $$each.txt || exit 1; done
 	npm install --package-lock-only --ignore-scripts --silent
 
@@ -240,6 +252,12 @@ node_modules/.installed: package-lock.json $(VENV)/.requirements
 	@mkdir -p .local
 	@test -x .local/ministack/bin/python || $(BIN)/python -m venv --without-pip .local/ministack
 	@$(BIN)/uv pip sync --quiet --python .local/ministack/bin/python --require-hashes requirements-local.txt
+	@touch $@
+
+.local/.docs: requirements-docs.txt $(VENV)/.requirements
+	@mkdir -p .local
+	@test -x .local/docs/bin/python || $(BIN)/python -m venv --without-pip .local/docs
+	@$(BIN)/uv pip sync --quiet --python .local/docs/bin/python --require-hashes requirements-docs.txt
 	@touch $@
 
 LAYER_PLATFORM := --python-platform aarch64-manylinux2014 --python-version 3.14

@@ -11,7 +11,7 @@ from daicho.declare.registry import Daicho
 from daicho.plan import LOCK_FILE, Ledger
 
 ROOT = Path(__file__).parent.parent
-DOCS = ROOT / "docs"
+REFERENCE = ROOT / "docs/reference"
 
 
 def discover_project() -> Daicho:

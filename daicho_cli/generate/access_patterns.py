@@ -26,18 +26,21 @@ from daicho.web import routes
 from daicho_cli.generate.generated_file import Check, write_or_check
 from daicho_cli.generate.line_counts import README, render_readme
 from daicho_cli.generate.route_queries import list_queries
-from daicho_cli.project import DOCS
+from daicho_cli.project import REFERENCE
 
 HEAD = """# Access patterns
 
-Made by `make docs` from the declarations in [`functions/domains`](../functions/domains): not to be
-edited.
+This page lists every route with the index, the key and the reads of its query. `make docs` generates
+it from the declarations in [`functions/domains`](../../functions/domains); do not edit it.
 
-`{x}` is the value of x, escaped; `t` is the tenant of the token; components are joined by `#`.
-Read units are for items of up to 4 KB, strongly consistent (1) or not (½); a page is 100 items.
-Lists in the table are strongly consistent. Through GSI2 come keys, newest first or highest
-first, about 70 rows a unit; the items are fetched and shown if they still stand there, unless
-the rows copy all that `?fields=` asks for.
+- `{x}` is the escaped value of the field x, and `t` is the tenant of the token. Components of a key
+  are joined by `#`.
+- Read units are for items of up to 4 KB: 1 for a strongly consistent read, ½ for an eventually
+  consistent one. A page has 100 items.
+- Lists in the table are strongly consistent.
+- GSI2 returns keys, newest or highest first, about 70 rows for a read unit. The items are then
+  fetched, and an item that no longer matches is left out. Neither happens if the rows copy all
+  fields that `?fields=` requests.
 """
 COLUMNS = ("route", "question", "index", "key", "reads")
 
@@ -56,8 +59,9 @@ ADMIN_READS: Mapping[str, tuple[ItemKey, str]] = {
 def docs(
     check: Check = False,
     path: Annotated[
-        Path, typer.Option(help="The file to write.", show_default="docs/access-patterns.md")
-    ] = DOCS / "access-patterns.md",
+        Path,
+        typer.Option(help="The file to write.", show_default="docs/reference/access-patterns.md"),
+    ] = REFERENCE / "access-patterns.md",
 ) -> None:
     """Write the table of access patterns, and the number of lines of each system in the README."""
     write_or_check(path, render_access_patterns, check=check, make="make docs")

@@ -80,10 +80,14 @@ def test_the_routes_of_one_new_file_work(project: Project) -> None:
     said = project.make("generate")
     after = read_files(project.folder)
     changed = {name for name in after if after[name] != before.get(name)}
-    assert changed == {"docs/access-patterns.md", "docs/openapi.json", "functions/generations.json"}
+    assert changed == {
+        "docs/reference/access-patterns.md",
+        "docs/reference/openapi.json",
+        "functions/generations.json",
+    }
     assert "generations: Ticket 1" in said
-    assert "docs/access-patterns.md written" in said
-    assert "docs/openapi.json written" in said
+    assert "docs/reference/access-patterns.md written" in said
+    assert "docs/reference/openapi.json written" in said
     assert "README.md is up to date" in said
 
     project.make("up", f"PORT={free_port()}")

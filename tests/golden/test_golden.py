@@ -33,7 +33,7 @@ def test_what_happens_is_what_was_recorded(name: str, pytestconfig: pytest.Confi
 
 
 def test_every_route_is_recorded() -> None:
-    described = json.loads((ROOT / "docs/openapi.json").read_text("utf-8"))["paths"]
+    described = json.loads((ROOT / "docs/reference/openapi.json").read_text("utf-8"))["paths"]
     routes = {
         (method.upper(), path): re.compile(re.sub(r"\{\w+\}", "[^/]+", path))
         for path, methods in described.items()

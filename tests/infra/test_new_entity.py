@@ -69,7 +69,9 @@ def test_the_lock_file_has_its_first_generation(project: Path) -> None:
 
 def test_the_api_has_its_routes(project: Path) -> None:
     run(project, "-m", "daicho_cli.main", "openapi")
-    paths: dict[str, Any] = json.loads((project / "docs/openapi.json").read_text())["paths"]
+    paths: dict[str, Any] = json.loads((project / "docs/reference/openapi.json").read_text())[
+        "paths"
+    ]
     assert set(paths["/tickets"]) == {"get", "post"}
     assert set(paths["/tickets/{id}"]) == {"get", "put", "patch", "delete"}
     assert set(paths["/effort/{month}"]) == {"get"}
@@ -79,7 +81,7 @@ def test_the_api_has_its_routes(project: Path) -> None:
 
 def test_the_docs_have_its_access_patterns(project: Path) -> None:
     run(project, "-m", "daicho_cli.main", "docs")
-    table = (project / "docs/access-patterns.md").read_text()
+    table = (project / "docs/reference/access-patterns.md").read_text()
     for route in ("GET /tickets?title=", "GET /tickets?queue=true&team=", "GET /effort/{month}"):
         assert f"`{route}`" in table
     assert "Ticket.effort" in table

@@ -19,7 +19,10 @@ from typing import NamedTuple
 
 from tests.package.test_metadata import PYTHONS, ROOT
 
-LOCKS = ("requirements.txt", "requirements-layer.txt", "requirements-local.txt")
+LOCKS = (
+    *("requirements.txt", "requirements-layer.txt"),
+    *("requirements-local.txt", "requirements-docs.txt"),
+)
 PLATFORMS = {
     "Linux x86-64, WSL 2": "x86_64-manylinux_2_28",
     "Linux arm64": "aarch64-manylinux_2_28",
