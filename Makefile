@@ -63,7 +63,7 @@ bench-search: ## Search beside seed 001's: 20,000 and 60,000 contacts; its data 
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.search
 
-bench-search-full: ## The same up to 500,000 contacts: 25 GB of disk; draws docs/search.svg
+bench-search-full: ## The same up to 500,000 contacts: 25 GB of disk; draws docs/images/search.svg
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.search --full
 
@@ -78,7 +78,7 @@ bench-archive: $(TOOLS) ## The archive: what queries read, objects a day, a mill
 		$(BIN)/python -m bench.archive
 
 .PHONY: simulate-votes
-simulate-votes: $(TOOLS) ## 20,000 votes a second over DynamoDB's partition limits, four ways; draws docs/votes.svg
+simulate-votes: $(TOOLS) ## 20,000 votes a second over DynamoDB's partition limits, four ways; draws docs/images/votes.svg
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.votes
 

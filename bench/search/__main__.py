@@ -31,7 +31,7 @@ FULL: dict[Mode, tuple[int, ...]] = {
 CROWDED = 500_000
 """From this size on, the table contains a hundred small tenants too."""
 
-PICTURE = Path(__file__).parent.parent.parent / "docs" / "search.svg"
+PICTURE = Path(__file__).parent.parent.parent / "docs" / "images" / "search.svg"
 """The picture of the full run; the shorter run writes its picture beside its data."""
 
 HARDLY_MEETING = "two that"

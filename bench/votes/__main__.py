@@ -37,7 +37,7 @@ from bench.votes.schemes import (  # fmt: skip
 )
 from daicho.storage import keys
 
-PICTURE = Path(__file__).parents[2] / "docs" / "votes.svg"
+PICTURE = Path(__file__).parents[2] / "docs" / "images" / "votes.svg"
 MOST_UNEVEN = 1.25
 PROCESSES = 2
 console = Console(width=120)
@@ -64,7 +64,7 @@ def main() -> None:
         outcome.scheme = label
     console.print(_printed(outcomes))
     PICTURE.write_text(_picture(outcomes), encoding="utf-8")
-    console.print(f"drawn: {PICTURE.relative_to(PICTURE.parent.parent)}")
+    console.print(f"drawn: {PICTURE.relative_to(PICTURE.parents[2])}")
     wrong = list(_wrong(outcomes))
     for message in wrong:
         console.print(f"[red]missed: {message}")

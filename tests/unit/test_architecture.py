@@ -199,15 +199,18 @@ def test_mypy_reads_the_same_public_names() -> None:
 
 
 def test_the_documentation_names_the_order_and_where_to_look() -> None:
-    page = (ROOT / "docs/architecture.md").read_text("utf-8")
-    table = page.partition("## The library, by what it does\n")[2].partition("\n## ")[0]
+    page = (ROOT / "docs/explanation/architecture.md").read_text("utf-8")
+    table = page.partition("## Packages of the library\n")[2].partition("\n## ")[0]
     listed = [name.removesuffix("/") for name in re.findall(r"^\| `([\w/]+)` \|", table, re.M)]
     assert listed == [*STREAM_SIDE, *(name for name in ENTITY_SIDE if "." not in name)]
-    look = page.partition("## Where to look\n")[2].partition("\n## ")[0]
+    look = page.partition("## Where to look\n")[2].partition("\n##")[0]
     rows = re.findall(r"^\| .+\? \| (.*) \| `(\w+)` \|$", look, re.MULTILINE)
     assert len(rows) == look.count("? |") > 15
     for files, name in rows:
-        paths = [ROOT / each for each in re.findall(r"`([\w/]+(?:\.py|/))`", files)]
+        paths = [
+            ROOT / path if path.startswith("infra/") else FUNCTIONS / "daicho" / path
+            for path in re.findall(r"`([\w/]+(?:\.py|/))`", files)
+        ]
         assert all(path.exists() for path in paths), files
         texts = [
             p.read_text("utf-8")

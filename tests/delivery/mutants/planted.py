@@ -25,7 +25,8 @@ class CannotPlantError(Exception):
 
 @dataclass(frozen=True)
 class Fault:
-    """A change of one file's text. ``rule``: the rule that it breaks, as docs/exactness.md has it.
+    """A change of one file's text. ``rule``: the rule that it breaks, by its number in
+    docs/explanation/exactness-proof.md.
 
     ``times``: how often the text to be changed stands in the file.
     """

@@ -1,4 +1,4 @@
-"""The schedule that docs/exactness.svg draws, played on a table: what each of the three counts."""
+"""The schedule of docs/images/exactness.svg, played on a table: what each of the three counts."""
 
 from __future__ import annotations
 
