@@ -165,7 +165,7 @@ def measure(ledger: Ledger) -> bool:
             )
         )
     heads = (
-        "asked",
+        "query",
         "rows",
         "partitions",
         "objects",

@@ -65,7 +65,7 @@ def main(*, full: bool, resume: bool) -> bool:
             report.growth(mode, growths, many[0].size, many[-1].size)
             limits += budgets.steady(mode, growths)
         report.random_keywords(mode, many[-1].size, last.random)
-        report.walks(many[-1].size, last.walked)
+        report.walks(mode, many[-1].size, last.walked)
         limits += budgets.others(mode, many[-1].size, last.random)
         limits += budgets.walks(mode, last.walked)
     limits += _writes(scales)

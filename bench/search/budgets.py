@@ -107,7 +107,7 @@ def show(console: Console, targets: Sequence[Target]) -> bool:
     """Print the targets. Return whether all are met."""
     table = Table(
         *("target", "measured", "at most", ""),
-        title="Targets",
+        title="Performance targets",
         box=box.MARKDOWN,
         title_justify="left",
     )

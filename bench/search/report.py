@@ -58,9 +58,9 @@ class Growth:
 def pages(mode: Mode, answers: Iterable[QuestionCosts]) -> None:
     """Print the costs of each page."""
     table = _table(
-        f"A page of 100, by {mode}, newest first: ours, then seed 001's way",
+        f"Pages of 100, by {mode}, newest first: Daicho, then seed 001",
         *("keyword", "contacts", "page", "rows", "units", "requests", "ms", "p99"),
-        *("rows ", "units ", "requests ", "ms ", "p99 ", "times ours"),
+        *("rows ", "units ", "requests ", "ms ", "p99 ", "ratio of units"),
     )
     for answer in answers:
         for place, cost in enumerate(answer.ours):
@@ -86,14 +86,14 @@ def pages(mode: Mode, answers: Iterable[QuestionCosts]) -> None:
 def growth(mode: Mode, growths: Sequence[Growth], smallest: int, largest: int) -> None:
     """Print the growth of the costs of pages with the number of contacts."""
     table = _table(
-        f"Growth by {mode} from {smallest:,} to {largest:,} contacts (of full pages)",
+        f"Growth by {mode} from {smallest:,} to {largest:,} contacts (full pages)",
         *(
             "keyword",
             "page",
-            "our units",
-            "our time, asked in turns",
+            "Daicho's units",
+            "Daicho's time, measured in turns",
             "seed 001's units",
-            "median time",
+            "seed 001's time",
         ),
     )
     for comparison in growths:
@@ -132,7 +132,7 @@ def figure(answers: Sequence[QuestionCosts], growths: Sequence[Growth]) -> str:
 def writes(facts_by_mode: Mapping[Mode, Mapping[str, Any]], peers: Mapping[Mode, float]) -> None:
     """Print the write units of a contact, and the cost of a million contacts."""
     table = _table(
-        "Write units a contact, with all its derived items (tallies apart)",
+        "Write units a contact, with all derived items, without tallies",
         *("search by", "contacts", "derived items", "mean", "p95", "max", "$ a million contacts"),
         "seed 001's mean",
     )
@@ -169,7 +169,7 @@ def busiest(mode: Mode, facts: Mapping[str, Any]) -> None:
 def edits(changes: Iterable[Edit]) -> None:
     """Print the write units of each change."""
     table = _table(
-        "Write units when one thing changes, measured through Book, projector and rollup",
+        "Write units of single changes, measured through Book, projector and rollup",
         *("what", "the item", "derived, slots", "rollup", "sum"),
     )
     for edit in changes:
@@ -186,7 +186,7 @@ def random_keywords(mode: str, size: int, costs: Sequence[PageUnits]) -> None:
     mean = statistics.fmean(beyond)
     table = _table(
         f"The first page of {len(costs):,} random keywords of other lengths, by {mode}",
-        *("contacts", "rows shown", "units beyond them: mean", "p99", "max", "came short"),
+        *("contacts", "rows shown", "units beyond the rows: mean", "p99", "max", "short pages"),
         "$ a million pages",
     )
     dollars = statistics.fmean(units for units, _, _ in costs) * DOLLARS_A_MILLION_READS
@@ -202,11 +202,11 @@ def random_keywords(mode: str, size: int, costs: Sequence[PageUnits]) -> None:
     console.print(table)
 
 
-def walks(size: int, results: Iterable[FullWalk]) -> None:
+def walks(mode: Mode, size: int, results: Iterable[FullWalk]) -> None:
     """Print the costs of all pages of two words with few common matches."""
     table = _table(
-        "To the end of what hardly matches",
-        *("keyword", "contacts", "pages", "rows", "units of the dearest page"),
+        f"Walking a sparse intersection to its last page, by {mode}",
+        *("keyword", "contacts", "pages", "rows", "units of the most expensive page"),
     )
     for question, many, rows, worst in results:
         row = (f"{size:,}", str(many), str(rows), f"{worst:.1f}")
