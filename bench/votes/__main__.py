@@ -129,7 +129,7 @@ def _printed(outcomes: list[Outcome]) -> Printed:
         column.justify = "right"
     printed.columns[0].no_wrap = True
     printed.caption = (
-        "busiest key: write units that it was asked for in its worst second, of 1,000; "
+        "busiest key: write units requested of it in its worst second, of 1,000; "
         "shard/mean: votes of the busiest shard's worst second over the mean"
     )
     return printed

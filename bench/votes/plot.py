@@ -87,12 +87,12 @@ def _panel(panel: Panel, left: float, width: float) -> Iterator[str]:
 
 def _legend(y: int) -> Iterator[str]:
     x = LEFT
-    for kind, text in (("asked", "asked for"), ("taken", "taken")):
+    for kind, text in (("asked", "requested"), ("taken", "accepted")):
         yield f'  <rect class="{kind}" x="{x}" y="46" width="12" height="12"/>'
         yield f'  <text class="small" x="{x + 18}" y="56">{text}</text>'
         x += 100
     yield f'  <line class="limit" x1="{x}" x2="{x + 24}" y1="52" y2="52"/>'
-    text = f"what a partition key takes: {WRITES_A_SECOND:,} write units a second"
+    text = f"limit of a partition key: {WRITES_A_SECOND:,} write units a second"
     yield f'  <text class="small" x="{x + 30}" y="56">{text}</text>'
     yield f'  <text class="small" x="{LEFT}" y="{y}">Write units in the worst second of each key.'
     yield "    One bar is one partition key.</text>"

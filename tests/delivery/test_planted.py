@@ -6,6 +6,7 @@ A few faults that are found quickly; `make mutation-check` tries all of them.
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.delivery.mutants.mutation_check import find
-from tests.delivery.mutants.planted import CannotPlantError, Fault, faults
+from tests.delivery.mutants.planted import ROOT, CannotPlantError, Fault, faults
 from tests.delivery.schedules.aim import ABOUT
 
 QUICK = frozenset(
@@ -52,6 +53,13 @@ def test_every_fault_has_a_name_of_its_own() -> None:
 def test_every_rule_has_a_fault_that_breaks_it() -> None:
     assert {str(number) for number in range(1, 23)} <= {each.rule for each in faults()}
     assert {each.rule for each in faults()} <= ABOUT.keys()
+
+
+def test_the_page_lists_every_fault_in_the_order_of_the_file() -> None:
+    page = (ROOT / "docs/benchmarks/mutation-check.md").read_text("utf-8")
+    listed = re.findall(r"^\| (\w+) \| (.*) \| \d+ \|$", page, re.MULTILINE)
+    assert listed == [(fault.rule, fault.name) for fault in faults()]
+    assert f"All {len(listed)} faults are found" in page
 
 
 def test_what_is_not_there_cannot_be_planted() -> None:
