@@ -10,7 +10,7 @@ For each batch of stream records, in this order:
 
 Each write carries the sequence number of the record that caused it, and a condition that the
 stored number is lower. So any record may come again, late, out of order, or from an attempt that
-Lambda has given up but that still writes. The rules are those of docs/exactness.md.
+Lambda has given up but that still writes. See docs/explanation/exactness-proof.md.
 """
 
 from __future__ import annotations

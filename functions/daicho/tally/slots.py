@@ -12,7 +12,7 @@ index.
 
 A slot without a count for 72 hours is *folded*: it is deleted, and its amount is added to the
 *base* in the total's item: ``base_items`` and ``base_total``, and for kept slots ``kept_items`` and
-``kept_total``. So total = base + slots, always. Rules are those of docs/exactness.md.
+``kept_total``. So total = base + slots, always. See docs/explanation/exactness-proof.md.
 """
 
 from __future__ import annotations
