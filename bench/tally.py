@@ -172,7 +172,7 @@ def events(endpoint: str) -> float:
         )
         printed.add_row(f"{groups:,}", str(shards), *(f"{value:.4f}" for value in units))
     peer = _peer(endpoint)
-    printed.add_row("100", "seed 002's method: one update an event", "", "", f"{peer:.4f}", "")
+    printed.add_row("100", "peer: one update for each event", "", "", f"{peer:.4f}", "")
     console.print(printed)
     return figures[100, 1]
 

@@ -161,7 +161,7 @@ def _metered(house: House, work: Callable[[], object]) -> Consumed:
 def page_costs(house: House) -> str:
     """Print the cost of a page as a list grows, and return the growth as a line."""
     printed = Printed("songs of the artist", "page", "units", "requests", "ms", "peer units", "ms ")
-    printed.title = f"A page of {PAGE}, against reading every match and sorting (seed 001's way)"
+    printed.title = f"A page of {PAGE}, against reading every match and sorting "
     ours: list[float] = []
     last_ratio = 0.0
     for size in SIZES:
@@ -181,7 +181,7 @@ def page_costs(house: House) -> str:
     return (
         f"a million pages cost {cost:.2f} dollars; "
         f"page 1, units at {SIZES[-1]:,} over units at {SIZES[0]:,}: {ours[-1] / ours[0]:.2f}; "
-        f"seed 001's way takes {last_ratio:.0f} times ours at {SIZES[-1]:,}"
+        f"the peer needs {last_ratio:.0f} times as many units at {SIZES[-1]:,}"
     )
 
 

@@ -65,8 +65,8 @@ def _lines(answers: Sequence[QuestionCosts], value: Callable[[Cost], float]) -> 
         return Line(kind, label, [(answer.size, value(cost(answer))) for answer in chosen])
 
     return [
-        line("theirs", "seed 001, all contacts", EVERYTHING, lambda answer: answer.theirs[0]),
-        line("few", f"seed 001, “{SOME}”", SOME, lambda answer: answer.theirs[0]),
+        line("theirs", "peer, all contacts", EVERYTHING, lambda answer: answer.theirs[0]),
+        line("few", f"peer, “{SOME}”", SOME, lambda answer: answer.theirs[0]),
         line("ours", "Daicho, page 1", EVERYTHING, lambda answer: answer.ours[0]),
         line("deep", "Daicho, page 50", EVERYTHING, lambda answer: answer.ours[-1]),
     ]

@@ -58,7 +58,7 @@ class Growth:
 def pages(mode: Mode, answers: Iterable[QuestionCosts]) -> None:
     """Print the costs of each page."""
     table = _table(
-        f"Pages of 100, by {mode}, newest first: Daicho, then seed 001",
+        f"Pages of 100, by {mode}, newest first: Daicho, then the peer",
         *("keyword", "contacts", "page", "rows", "units", "requests", "ms", "p99"),
         *("rows ", "units ", "requests ", "ms ", "p99 ", "ratio of units"),
     )
@@ -92,8 +92,8 @@ def growth(mode: Mode, growths: Sequence[Growth], smallest: int, largest: int) -
             "page",
             "Daicho's units",
             "Daicho's time, measured in turns",
-            "seed 001's units",
-            "seed 001's time",
+            "the peer's units",
+            "the peer's time",
         ),
     )
     for comparison in growths:
@@ -123,9 +123,9 @@ def figure(answers: Sequence[QuestionCosts], growths: Sequence[Growth]) -> str:
         if answer.size == sizes[-1] and answer.ours[0].rows == theirs.rows == PAGE
     ]
     return (
-        f"from {sizes[0]:,} to {sizes[-1]:,} contacts our units grow: {', '.join(parts)}; "
-        f"seed 001's {peer:.1f} (all contacts); for a full page of {sizes[-1]:,} it takes "
-        f"{min(ratios):,.1f} to {max(ratios):,.0f} times ours"
+        f"from {sizes[0]:,} to {sizes[-1]:,} contacts Daicho's units grow: {', '.join(parts)}; "
+        f"the peer's {peer:.1f} (all contacts); for a full page of {sizes[-1]:,} the peer needs "
+        f"{min(ratios):,.1f} to {max(ratios):,.0f} times Daicho's"
     )
 
 
@@ -134,7 +134,7 @@ def writes(facts_by_mode: Mapping[Mode, Mapping[str, Any]], peers: Mapping[Mode,
     table = _table(
         "Write units a contact, with all derived items, without tallies",
         *("search by", "contacts", "derived items", "mean", "p95", "max", "$ a million contacts"),
-        "seed 001's mean",
+        "the peer's mean",
     )
     for mode, facts in facts_by_mode.items():
         units, rows = facts["units"], facts["rows"]
