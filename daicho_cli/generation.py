@@ -14,17 +14,17 @@ from daicho_cli.project import discover_project, load_ledger
 
 def generation(
     check: Annotated[
-        bool, typer.Option("--check", help="Only say whether one is needed: exit code 1.")
+        bool, typer.Option("--check", help="Only check; exit code 1 if a new generation is needed.")
     ] = False,
     unreleased: Annotated[
         bool,
         typer.Option(
             "--unreleased",
-            help="Forget all generations and begin at 1: nothing is deployed yet.",
+            help="Discard all generations and start at 1. Only before the first deployment.",
         ),
     ] = False,
 ) -> None:
-    """Append what changed to functions/generations.json, the lock file of all declarations."""
+    """Append changed declarations to functions/generations.json, their lock file."""
     before = Ledger() if unreleased else load_ledger()
     daicho = discover_project()
     routes.build_operations(

@@ -14,7 +14,7 @@ from daicho.errors import DeclarationError
 
 
 class Subcommand(NamedTuple):
-    """Where a subcommand is, and what the list of all subcommands says about it."""
+    """Where a subcommand is, and its summary in the list of all subcommands."""
 
     module: str
     attribute: str
@@ -26,7 +26,7 @@ SUBCOMMANDS = {
         "daicho_cli.load.command", "load", "Load the rows of FILE as items of ENTITY."
     ),
     "export": Subcommand(
-        "daicho_cli.export.command", "export", "Export items into FILE, a line each."
+        "daicho_cli.export.command", "export", "Export items into FILE, one item a line."
     ),
     "redrive": Subcommand(
         "daicho_cli.redrive.command",
@@ -36,20 +36,20 @@ SUBCOMMANDS = {
     "archive": Subcommand(
         "daicho_cli.archive.group",
         "app",
-        "What expired and was archived: ask it, bring it back, verify it, forget a tenant.",
+        "Query, restore, verify and erase archived items.",
     ),
     "generation": Subcommand(
         "daicho_cli.generation",
         "generation",
-        "Append what changed to functions/generations.json, the lock file of all declarations.",
+        "Append changed declarations to functions/generations.json, their lock file.",
     ),
     "docs": Subcommand(
         "daicho_cli.generate.access_patterns",
         "docs",
-        "Write the table of access patterns, and the number of lines of each system in the README.",
+        "Write the table of access patterns and the line counts in the README.",
     ),
     "openapi": Subcommand(
-        "daicho_cli.generate.openapi", "openapi", "Write the OpenAPI description of all routes."
+        "daicho_cli.generate.openapi", "openapi", "Write the OpenAPI document of all routes."
     ),
 }
 """By name. A summary is the first sentence of the subcommand's own help, which a test compares."""
@@ -104,7 +104,7 @@ app = typer.Typer(
 
 @app.callback()
 def _describe() -> None:
-    """Daicho: one DynamoDB table, and everything derived from it kept exact."""
+    """Generate the files of a Daicho project, and load, export and repair its data."""
 
 
 if __name__ == "__main__":

@@ -15,15 +15,19 @@ from daicho_cli.terminal import CommandError
 
 LOCAL = STACK_FILE
 Stage = Annotated[
-    str | None, typer.Option(help="A deployed stage: dev, prod. Default: the local stack.")
+    str | None, typer.Option(help="A deployed stage, dev or prod. Default: the local stack.")
 ]
 StackFile = Annotated[
     Path,
-    typer.Option("--stack", help="The file of the local stack.", show_default=".local/stack.json"),
+    typer.Option(
+        "--stack", help="The file that describes the local stack.", show_default=".local/stack.json"
+    ),
 ]
-TableName = Annotated[str | None, typer.Option("--table", help="Default: the local stack's.")]
+TableName = Annotated[
+    str | None, typer.Option("--table", help="The table. Default: the table of the local stack.")
+]
 Endpoint = Annotated[
-    str | None, typer.Option("--endpoint", help="Of a DynamoDB that is not AWS's.")
+    str | None, typer.Option("--endpoint", help="The address of a DynamoDB outside AWS.")
 ]
 
 

@@ -1,1 +1,1 @@
-"""``daicho archive``: what expired is asked, brought back, verified and forgotten."""
+"""``daicho archive``: queries, restores, verifies and erases archived items."""

@@ -31,7 +31,7 @@ def forget(  # the command's options
     tenant: Annotated[str | None, typer.Option(help="The tenant whose rows are removed.")] = None,
     due: Annotated[
         bool,
-        typer.Option("--due", help="For all forgotten tenants, remove the rows that are due."),
+        typer.Option("--due", help="Remove the rows that are due, for all forgotten tenants."),
     ] = False,
     apply: Apply = False,
     state: StateFile = None,
@@ -39,14 +39,14 @@ def forget(  # the command's options
     stage: Stage = None,
     stack: StackFile = LOCAL,
 ) -> None:
-    """Remove a tenant's rows from every archived object, with all versions that contain them.
+    """Remove a tenant's rows from every archived object, including older object versions.
 
-    For legal deletion, once the tenant's items are gone from the table. First as a dry run.
-    Objects younger than 72 hours are left until then: the stack rewrites them when they are due,
-    or --due does. The tenant's records in the failure bucket are removed too, except those that
-    wait for daicho redrive. If it was interrupted, the same command continues. Exit code 0:
-    nothing of the tenant is left, or in a dry run: there was nothing. 1: something is left, and it
-    is listed. 2: it could not run.
+    For legal deletion, after the tenant's items were removed from the table. The default is a dry
+    run. Objects younger than 72 hours are rewritten when they are due, by the stack or by --due.
+    The tenant's records in the failure bucket are removed too, except those that wait for daicho
+    redrive. After an interruption the same command continues. Exit code 0: no rows of the tenant
+    are left, or a dry run found none. 1: rows are left, and they are listed. 2: the command could
+    not run.
     """
     with end_on_errors("archive forget"):
         if due == (tenant is not None):

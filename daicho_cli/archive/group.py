@@ -9,7 +9,8 @@ from daicho_cli.archive import forget, query, restore, verify
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="What expired and was archived: ask it, bring it back, verify it, forget a tenant.",
+    add_completion=False,
+    help="Query, restore, verify and erase archived items.",
 )
 app.command()(query.query)
 app.command()(restore.restore)

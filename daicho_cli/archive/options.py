@@ -23,35 +23,35 @@ _DAY = 10
 
 Entities = Annotated[
     list[str] | None,
-    typer.Option("--entity", help="Of this entity: Message. May be given several times."),
+    typer.Option("--entity", help="Only this entity, for example Message. May be repeated."),
 ]
-Tenant = Annotated[str | None, typer.Option(help="Of this tenant.")]
+Tenant = Annotated[str | None, typer.Option(help="Only this tenant.")]
 KeyParts = Annotated[
     list[str] | None,
     typer.Option(
         "--key",
         metavar="FIELD=VALUE",
-        help="The item with this key, a --key for each field of it; with --entity and --tenant.",
+        help="Only the item with this key: one --key a key field; with --entity and --tenant.",
     ),
 ]
 Since = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Deleted since: 2026-11-21, or 2026-11-21T09:30:00Z."),
+    typer.Option(metavar="TIME", help="Deleted at or after: 2026-11-21, or 2026-11-21T09:30:00Z."),
 ]
 Until = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Deleted until: a day inclusive, a time exclusive."),
+    typer.Option(metavar="TIME", help="Deleted until: a day is included, a time is excluded."),
 ]
 Apply = Annotated[
-    bool, typer.Option("--apply/--dry-run", help="Do it, or only report what would be done.")
+    bool, typer.Option("--apply/--dry-run", help="Apply the changes, or only report them.")
 ]
 StateFile = Annotated[
     Path | None,
     typer.Option(
-        "--state", help="The file of the progress. Default: a file here, named by the request."
+        "--state", help="The progress file. Default: a file in this folder, named by the request."
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON document, no text.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 
 
 def parse_selection(

@@ -34,26 +34,28 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
     sql: Annotated[
         str | None,
         typer.Option(
-            help="A SELECT over the selected rows, FROM archive.",
+            help="A SELECT statement over the selected rows: SELECT … FROM archive.",
         ),
     ] = None,
     engine: Annotated[
         Engine | None,
-        typer.Option(help="Default: Athena of a deployed stage, DuckDB of the local stack."),
+        typer.Option(help="Default: Athena for a deployed stage, DuckDB for the local stack."),
     ] = None,
-    output: Annotated[Output, typer.Option("--output", "-o", help="The format.")] = "table",
+    output: Annotated[Output, typer.Option("--output", "-o", help="The output format.")] = "table",
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help=f"Rows at most. Default: {TABLE_ROWS} in a table, else all."),
+        typer.Option(
+            min=1, help=f"The most rows. Default: {TABLE_ROWS} in a table, otherwise all."
+        ),
     ] = None,
     stage: Stage = None,
     stack: StackFile = LOCAL,
 ) -> None:
-    """Show archived items: of an entity, a tenant, a key, or a time of deletion.
+    """Show archived items by entity, tenant, key or time of deletion.
 
-    Only the partitions that can contain them are read: name entities and times. The number of
-    objects and bytes that were read is printed on stderr. An object that cannot be read is named
-    and skipped. Exit code 0: all was read. 1: an object was skipped. 2: it could not run.
+    Only the partitions that can contain these rows are read, so select entities and times. The
+    number of objects and bytes is printed on stderr. An object that cannot be read is reported and
+    skipped. Exit code 0: all was read. 1: an object was skipped. 2: the command could not run.
     """
     with end_on_errors("archive query"):
         session = ArchiveSession.find(stage, stack)

@@ -57,20 +57,19 @@ def restore(  # noqa: PLR0913, PLR0917  # the command's options
     until: Until = None,
     apply: Apply = False,
     over_newer: Annotated[
-        bool, typer.Option("--over-newer", help="Also replace live items.")
+        bool, typer.Option("--over-newer", help="Replace live items too.")
     ] = False,
     state: StateFile = None,
     as_json: AsJson = False,
     stage: Stage = None,
     stack: StackFile = LOCAL,
 ) -> None:
-    """Restore archived items: of a key, a tenant, or a time of deletion. First as a dry run.
+    """Restore archived items by key, tenant or time of deletion. The default is a dry run.
 
-    The newest archived row of each key is restored, with a new expiry. What is derived from the
-    item follows through the stream, as after any write. A live item is replaced only with
-    --over-newer. The command may be called again, and continues if it was interrupted. Exit code
-    0: everything that was selected is restored. 1: something is not, and it is listed. 2: it could
-    not run.
+    The newest archived row of each key is restored, with a new expiry. Derived items follow through
+    the stream, as after any write. A live item is replaced only with --over-newer. The command may
+    be repeated, and continues after an interruption. Exit code 0: all selected items are restored.
+    1: some items are not, and they are listed. 2: the command could not run.
     """
     with end_on_errors("archive restore"):
         if not (tenant or since or until):

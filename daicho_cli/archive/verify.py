@@ -29,20 +29,23 @@ def verify(  # the command's options
     entity: Entities = None,
     since: Annotated[
         str | None,
-        typer.Option(metavar="DAY", help=f"The first day of deletion. Default: {DAYS} days."),
+        typer.Option(
+            metavar="DAY", help=f"The first day of deletion. Default: the last {DAYS} days."
+        ),
     ] = None,
     until: Annotated[
-        str | None, typer.Option(metavar="DAY", help="The last. Default: today (UTC).")
+        str | None,
+        typer.Option(metavar="DAY", help="The last day of deletion. Default: today (UTC)."),
     ] = None,
     as_json: AsJson = False,
     stage: Stage = None,
     stack: StackFile = LOCAL,
 ) -> None:
-    """Verify the archive of a period: each deletion has one row, and there are no other rows.
+    """Verify that each deletion of a period has one archived row, and that no other rows exist.
 
-    Finds gaps, overlaps, objects that are missing, unreadable or foreign, rows that were edited,
-    doubled or moved, and deletions that are in no object. Exit code 0: no findings. 1: there are
-    findings, which are listed. 2: it could not run.
+    Findings are gaps, overlaps, objects that are missing, unreadable or foreign, rows that were
+    edited, doubled or moved, and deletions without a row. Exit code 0: no findings. 1: findings,
+    which are listed. 2: the command could not run.
     """
     with end_on_errors("archive verify"):
         session = ArchiveSession.find(stage, stack)

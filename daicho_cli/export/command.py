@@ -38,47 +38,45 @@ FAILED = 1
 
 
 def export(  # noqa: PLR0913, PLR0917  # the command's options
-    file: Annotated[Path, typer.Argument(help="Where to: NDJSON.", dir_okay=False)],
-    tenant: Annotated[str | None, typer.Option(help="Of this tenant only.")] = None,
+    file: Annotated[Path, typer.Argument(help="The output, in NDJSON.", dir_okay=False)],
+    tenant: Annotated[str | None, typer.Option(help="Export only this tenant.")] = None,
     entity: Annotated[
-        list[str] | None, typer.Option(help="Of this entity only; may be given again.")
+        list[str] | None, typer.Option(help="Export only this entity. May be repeated.")
     ] = None,
     raw: Annotated[
         bool,
-        typer.Option("--raw", help="DynamoDB's own JSON; without --entity, derived items too."),
+        typer.Option("--raw", help="Write DynamoDB JSON; without --entity also derived items."),
     ] = False,
     table: TableName = None,
     endpoint: Endpoint = None,
     stack: StackFile = LOCAL,
-    rate: Annotated[float | None, typer.Option(min=1, help="Read units a second at most.")] = None,
+    rate: Annotated[
+        float | None, typer.Option(min=1, help="The highest number of read units a second.")
+    ] = None,
     parallelism: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            max=64,
-            help="Segments that are read at the same time, at most; fewer while throttled.",
-        ),
+        int, typer.Option(min=1, max=64, help="The most segments in parallel; fewer if throttled.")
     ] = 8,
     segments: Annotated[
-        int, typer.Option(min=1, max=10_000, help="Into how many the table is cut, once for all.")
+        int,
+        typer.Option(
+            min=1, max=10_000, help="The number of segments of the scan, fixed at the start."
+        ),
     ] = 64,
     consistent: Annotated[
-        bool, typer.Option("--consistent", help="Strongly consistent, for twice the units.")
+        bool, typer.Option("--consistent", help="Read strongly consistent, at twice the units.")
     ] = False,
     replica: Annotated[
         bool,
         typer.Option(
-            "--replica", help="From the replica index, if deployed: no read touches the table."
+            "--replica", help="Read the replica index, if deployed, instead of the table."
         ),
     ] = False,
-    again: Annotated[
-        bool, typer.Option("--again", help="Begin anew, whatever was exported before.")
-    ] = False,
+    again: Annotated[bool, typer.Option("--again", help="Start again from the beginning.")] = False,
 ) -> None:
-    """Export items into FILE, a line each.
+    """Export items into FILE, one item a line.
 
-    If an export is interrupted, the same command continues it: no line is lost or doubled. An item
-    that is written meanwhile may be in the export or not: it is no snapshot.
+    If an export is interrupted, the same command continues it, and no line is lost or doubled. An
+    export is not a snapshot: an item that is written during the export may be in it or not.
     """
     try:
         selection = _parse_selection(tenant, entity or [], raw, consistent, replica)

@@ -63,7 +63,7 @@ def docs(
         typer.Option(help="The file to write.", show_default="docs/reference/access-patterns.md"),
     ] = REFERENCE / "access-patterns.md",
 ) -> None:
-    """Write the table of access patterns, and the number of lines of each system in the README."""
+    """Write the table of access patterns and the line counts in the README."""
     write_or_check(path, render_access_patterns, check=check, make="make docs")
     write_or_check(README, render_readme, check=check, make="make docs")
 

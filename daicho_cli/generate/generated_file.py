@@ -13,7 +13,7 @@ from daicho.plan import Ledger
 from daicho_cli.project import ROOT, discover_project, load_ledger
 
 Check = Annotated[
-    bool, typer.Option("--check", help="Only compare with the file: exit code 1 if they differ.")
+    bool, typer.Option("--check", help="Only compare with the file; exit code 1 if they differ.")
 ]
 Render = Callable[[Daicho, Ledger], str]
 

@@ -21,7 +21,7 @@ def openapi(
         Path, typer.Option(help="The file to write.", show_default="docs/reference/openapi.json")
     ] = REFERENCE / "openapi.json",
 ) -> None:
-    """Write the OpenAPI description of all routes."""
+    """Write the OpenAPI document of all routes."""
     write_or_check(path, render_openapi, check=check, make="make openapi")
 
 

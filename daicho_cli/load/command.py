@@ -40,17 +40,20 @@ MAX_PRINTED_ROWS = 10
 
 
 def load(  # noqa: PLR0913, PLR0917  # the command's options
-    entity: Annotated[str, typer.Argument(help="The entity's name: Song.")],
+    entity: Annotated[str, typer.Argument(help="The name of the entity, for example Song.")],
     file: Annotated[
-        Path, typer.Argument(help="A JSON array or NDJSON.", exists=True, dir_okay=False)
+        Path,
+        typer.Argument(help="The input: a JSON array, or NDJSON.", exists=True, dir_okay=False),
     ],
-    tenant: Annotated[str, typer.Option(help="The tenant that the items will belong to.")],
+    tenant: Annotated[str, typer.Option(help="The tenant of the items.")],
     table: TableName = None,
     endpoint: Endpoint = None,
     stack: StackFile = LOCAL,
-    rate: Annotated[float | None, typer.Option(min=1, help="Items a second at most.")] = None,
+    rate: Annotated[
+        float | None, typer.Option(min=1, help="The highest number of items a second.")
+    ] = None,
     writers: Annotated[
-        int, typer.Option(min=1, max=64, help="Batches that are written in parallel.")
+        int, typer.Option(min=1, max=64, help="The number of batches that are written in parallel.")
     ] = 4,
     again: Annotated[
         bool, typer.Option("--again", help="Start again from the first row of the file.")

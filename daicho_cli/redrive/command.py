@@ -21,18 +21,23 @@ Call = Callable[[Mapping[str, Any]], Answer]
 
 def redrive(
     apply: Annotated[
-        bool, typer.Option("--apply/--list", help="Apply what was set aside, or only list it.")
+        bool, typer.Option("--apply/--list", help="Apply the records, or only list them.")
     ] = True,
     stage: Stage = None,
     stack: StackFile = LOCAL,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="Records a call.")] = 100,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document, no table.")] = False,
+    limit: Annotated[
+        int,
+        typer.Option(min=1, max=1000, help="The number of records in one call of the function."),
+    ] = 100,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document instead of tables.")
+    ] = False,
 ) -> None:
     """Apply the records that were quarantined or discarded, each exactly once.
 
-    Call it when the fix is deployed. It may be called again, also while others write, and after it
-    was interrupted. Exit code 0: nothing is left. 1: something is left, and it is listed. 2: it
-    could not run.
+    Run the command after the fix is deployed. It may be repeated, also after an interruption and
+    while the API serves writes. Exit code 0: no records are left. 1: records are left, and they are
+    listed. 2: the command could not run.
     """
     with end_on_errors("redrive"):
         call = LambdaInvoker.find("Redrive", stage, stack)
