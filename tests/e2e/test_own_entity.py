@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 UV = Path(sys.executable).parent / "uv"
 FROM_OUTSIDE = ("MAKE", "MFLAGS", "PYTEST", "PYTHON", "VIRTUAL_ENV", "AWS_", "DAICHO_")
 """Variables by their beginning that somebody who clones the project does not have."""
+OWN_TEST = Path("tests/integration/api/test_tickets.py")
 
 
 class Project:
@@ -31,25 +32,24 @@ class Project:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        tracked = self._run("git", "-C", str(ROOT), "ls-files", "-z", folder=ROOT)
+        tracked = self.run("git", "-C", str(ROOT), "ls-files", "-z", folder=ROOT)
         for name in filter(None, tracked.split("\0")):
             if (ROOT / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, folder / name)
         # What make would do by pip, from uv's cache: the rest of the installation is make's.
         environment = folder / ".venv"
-        self._run(
-            str(UV), "venv", "--quiet", "--seed", "--python", sys.executable, str(environment)
-        )
+        self.run(str(UV), "venv", "--quiet", "--seed", "--python", sys.executable, str(environment))
         locked = ("--require-hashes", "-r", "requirements.txt")
-        self._run(str(UV), "pip", "install", "--quiet", *locked)
+        self.run(str(UV), "pip", "install", "--quiet", *locked)
         (environment / ".uv").touch()
 
     def make(self, *arguments: str) -> str:
         """Run make; what it prints."""
-        return self._run("make", *arguments)
+        return self.run("make", *arguments)
 
-    def _run(self, *command: str, folder: Path | None = None) -> str:
+    def run(self, *command: str, folder: Path | None = None) -> str:
+        """Run a command in the clone, or in another folder; its output."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith(FROM_OUTSIDE)}
         done = subprocess.run(
             command,
@@ -110,6 +110,9 @@ def test_the_routes_of_one_new_file_work(project: Project) -> None:
         assert [(row["team"], row["total"]) for row in effort] == [("ops", 30)]
         assert api.delete(f"/tickets/{ticket['id']}").status_code == 204
         assert api.get(f"/tickets/{ticket['id']}").status_code == 404
+
+    shutil.copy(project.folder / "examples/test_tickets.py", project.folder / OWN_TEST.parent)
+    project.run(".venv/bin/python", "-m", "pytest", str(OWN_TEST), "-q")
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
