@@ -1,4 +1,4 @@
-"""What the site's generator does not do: navigation by folders, and links to files of the repository.
+"""What the site's generator lacks: navigation by folders, and links to files of the repository.
 
 Pages link to files outside ``docs`` (a domain file, CONTRIBUTING.md) as they do in the repository.
 The site gets a copy of each linked file: Markdown files as pages in ``project/``, others as text in
