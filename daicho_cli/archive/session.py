@@ -1,6 +1,6 @@
 """The archive of a deployed stack for one command, with counts of what is read.
 
-The commands run with the caller's own rights: see the table in docs/archive.md.
+The commands run with the caller's own rights: see docs/how-to/query-the-archive.md.
 """
 
 from __future__ import annotations
