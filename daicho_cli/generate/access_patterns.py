@@ -31,7 +31,8 @@ from daicho_cli.project import REFERENCE
 HEAD = """# Access patterns
 
 This page lists every route with the index, the key and the reads of its query. `make docs`
-generates it from the declarations in [`functions/domains`](../../functions/domains); do not edit it.
+generates it from the declarations in [`functions/domains`](../../functions/domains).
+Do not edit it.
 
 - `{x}` is the escaped value of the field x, and `t` is the tenant of the token. Components of a key
   are joined by `#`.

@@ -219,7 +219,7 @@ def test_a_name_that_nothing_bears_any_more_may_be_opened_by_hand(deployment: De
     deployment.client(LEAVES, "admin")("DELETE", "/tenant")
     worked_off(deployment, [], random.Random(3))
     deployment.table.batch_write(deletes=deployment.of(LEAVES))  # tombstones expire
-    assert build_closed_mark_key(LEAVES).pk == f"#tenant#{LEAVES}"  # as in docs/how-to/delete-a-tenant.md
+    assert build_closed_mark_key(LEAVES).pk == f"#tenant#{LEAVES}"  # docs/how-to/delete-a-tenant.md
     assert deployment.table.delete(build_closed_mark_key(LEAVES))
     deployment.now += dt.timedelta(days=5)
     good = deployment.client(LEAVES).good
