@@ -26,6 +26,8 @@ SECTIONS = {
     "Project": "project",
 }
 """The sections in the order of the navigation, and their folders."""
+SEARCH_BOOSTS = {"adr": 0.1, "benchmarks": 0.7, "project": 0.2, "tutorial": 1.5, "how-to": 1.5}
+"""Factors of a page's rank in the search: who asks a question wants an answer before its history."""
 FENCE = re.compile(r"^( *)(`{3,}|~{3,}).*?^\1\2\s*$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?P<head>\]\()(?P<target>[^)\s#]+)(?P<anchor>#[^)\s]*)?(?P<tail>\))")
 
@@ -87,6 +89,8 @@ def _list_folder(pages: list[str], folder: str) -> list[Any]:
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
     """Point links to files outside ``docs`` at their copies on the site."""
+    folder = PurePosixPath(page.file.src_uri).parts[0]
+    page.meta.setdefault("search", {}).setdefault("boost", SEARCH_BOOSTS.get(folder, 1))
     source = Path(page.file.abs_src_path).resolve()
     here = PurePosixPath(page.file.src_uri).parent
 

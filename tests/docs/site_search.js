@@ -1,9 +1,10 @@
-// The search of the built site: its own worker and its own index, outside a browser.
+// The search of the built site: its own worker, index and query script, outside a browser.
 // node site_search.js SITE < questions (JSON array) > pages of the results (JSON array of arrays)
 "use strict";
 const fs = require("node:fs");
 const path = require("node:path");
 const vm = require("node:vm");
+const { dropStopWords } = require("../../docs/javascripts/search.js");
 
 const site = process.argv[2];
 const folder = path.join(site, "assets/javascripts/workers");
@@ -34,7 +35,7 @@ async function main() {
   await send(0, { ...index, options: { suggest: false } });
   const results = [];
   for (const question of questions) {
-    const { data } = await send(2, question);
+    const { data } = await send(2, dropStopWords(question));
     results.push(data.items.map(([first]) => first.location.split("#")[0]));
   }
   process.stdout.write(JSON.stringify(results));

@@ -1,7 +1,7 @@
 """Whether the lock files install without a build from source: `make check-locks`.
 
-Each lock file, for each platform that docs/how-to/run-locally.md names and each supported Python, is resolved
-against the registry with wheels only. It asks the registry for metadata, so it is no part of
+Each lock file is resolved for each platform that docs/how-to/run-locally.md names and for each
+supported Python, against the registry with wheels only. It asks the registry for metadata, so it is no part of
 `make test`. The exit status is 1 if a wheel is missing anywhere.
 """
 
