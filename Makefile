@@ -19,7 +19,7 @@ export JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION := 1
 export CDK_DISABLE_CLI_TELEMETRY := true
 export PYTHONDONTWRITEBYTECODE :=
 
-CODE := $(wildcard app.py functions infra local daicho_cli tests bench examples)
+CODE := $(wildcard app.py functions infra local daicho_cli tests bench examples docs/_site)
 PYTEST := $(BIN)/python -m pytest
 TOOLS := $(VENV)/.requirements node_modules/.installed
 
@@ -153,7 +153,7 @@ e2e: $(TOOLS) .local/.ministack .local/.layer ## Over HTTP, on a local stack of 
 .PHONY: docs-site docs-serve
 MKDOCS := NO_MKDOCS_2_WARNING=1 .local/docs/bin/python -m mkdocs
 docs-site: .local/.docs ## The documentation as a site, in build/site; a warning is an error
-	@$(MKDOCS) build --quiet --strict
+	@$(MKDOCS) build --strict
 
 docs-serve: .local/.docs ## The same while you write: http://127.0.0.1:8000
 	@$(MKDOCS) serve

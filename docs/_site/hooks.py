@@ -1,4 +1,4 @@
-"""What the site's generator lacks: navigation by folders, and links to files of the repository.
+"""Navigation by folders, and links to files of the repository: hooks of the site's generator.
 
 Pages link to files outside ``docs`` (a domain file, CONTRIBUTING.md) as they do in the repository.
 The site gets a copy of each linked file: Markdown files as pages in ``project/``, others as text in
@@ -26,8 +26,17 @@ SECTIONS = {
     "Project": "project",
 }
 """The sections in the order of the navigation, and their folders."""
-SEARCH_BOOSTS = {"adr": 0.1, "benchmarks": 0.7, "project": 0.2, "tutorial": 1.5, "how-to": 1.5}
-"""Factors of a page's rank in the search: who asks a question wants an answer before its history."""
+SEARCH_BOOSTS = {
+    "tutorial": 4,
+    "how-to": 4,
+    "reference/declarations": 4,
+    "reference": 1.5,
+    "explanation": 2,
+    "benchmarks": 1,
+    "adr": 0.2,
+    "project": 0.2,
+}
+"""Factors of the ranks of a folder's pages in the search: an answer comes before its history."""
 FENCE = re.compile(r"^( *)(`{3,}|~{3,}).*?^\1\2\s*$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?P<head>\]\()(?P<target>[^)\s#]+)(?P<anchor>#[^)\s]*)?(?P<tail>\))")
 
@@ -89,8 +98,9 @@ def _list_folder(pages: list[str], folder: str) -> list[Any]:
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
     """Point links to files outside ``docs`` at their copies on the site."""
-    folder = PurePosixPath(page.file.src_uri).parts[0]
-    page.meta.setdefault("search", {}).setdefault("boost", SEARCH_BOOSTS.get(folder, 1))
+    parents = map(str, PurePosixPath(page.file.src_uri).parents)
+    boost = next((SEARCH_BOOSTS[folder] for folder in parents if folder in SEARCH_BOOSTS), 1)
+    page.meta.setdefault("search", {}).setdefault("boost", boost)
     source = Path(page.file.abs_src_path).resolve()
     here = PurePosixPath(page.file.src_uri).parent
 

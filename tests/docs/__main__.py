@@ -15,7 +15,10 @@ from pathlib import Path
 from tests.docs.links import find_broken_links, list_external_links
 from tests.docs.pages import list_pages
 from tests.docs.prose import find_banned_words, find_long_sentences
+from tests.docs.rendering import find_unrendered_lists
 from tests.docs.spelling import find_misspellings
+
+CHECKS = (find_broken_links, find_banned_words, find_long_sentences, find_unrendered_lists)
 
 
 def expand_paths(names: list[str]) -> Iterator[Path]:
@@ -32,12 +35,7 @@ def main(arguments: list[str]) -> int:
     if "--external" in arguments:
         print("\n".join(sorted({link for page in pages for link in list_external_links(page)})))
         return 0
-    messages = [
-        f"{page}:{message}"
-        for page in pages
-        for find in (find_broken_links, find_banned_words, find_long_sentences)
-        for message in find(page)
-    ]
+    messages = [f"{page}:{message}" for page in pages for find in CHECKS for message in find(page)]
     messages += find_misspellings(pages)
     here = f"{Path.cwd()}/"
     for message in messages:

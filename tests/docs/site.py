@@ -16,10 +16,13 @@ SEARCH = Path(__file__).parent / "site_search.js"
 
 
 def build_site(folder: Path, configuration: Path = ROOT / "mkdocs.yml") -> str:
-    """Build the site strictly; what the generator prints, which is nothing if all is well."""
+    """Build the site strictly; the warnings of the generator, and its exit status if not 0.
+
+    Not with ``--quiet``: then warnings are neither printed nor counted.
+    """
     done = subprocess.run(
         [str(part) for part in (
-            *(PYTHON, "-m", "mkdocs", "build", "--quiet", "--strict"),
+            *(PYTHON, "-m", "mkdocs", "build", "--strict"),
             *("--config-file", configuration, "--site-dir", folder),
         )],
         cwd=ROOT,
@@ -29,7 +32,10 @@ def build_site(folder: Path, configuration: Path = ROOT / "mkdocs.yml") -> str:
         text=True,
         check=False,
     )  # fmt: skip
-    return done.stdout + (f"exit {done.returncode}\n" if done.returncode else "")
+    printed = [line for line in done.stdout.splitlines() if line and not line.startswith("INFO")]
+    return "".join(f"{line}\n" for line in printed) + (
+        f"exit {done.returncode}\n" if done.returncode else ""
+    )
 
 
 def search_site(site: Path, questions: list[str]) -> list[list[str]]:

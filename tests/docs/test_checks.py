@@ -10,6 +10,7 @@ from tests.docs.__main__ import main
 from tests.docs.links import find_broken_links, list_external_links
 from tests.docs.pages import list_blocks
 from tests.docs.prose import find_banned_words, find_long_sentences
+from tests.docs.rendering import find_unrendered_lists
 from tests.docs.spelling import find_misspellings
 
 
@@ -98,6 +99,18 @@ def test_links_that_resolve_are_not(tmp_path: Path) -> None:
     page = write_page(tmp_path, text + "\n\n```\n[no](link.md)\n```\n\n`[no](link.md)`\n")
     assert list(find_broken_links(page)) == []
     assert list(list_external_links(page)) == ["https://example.com/x"]
+
+
+def test_lists_that_the_site_does_not_show_are_found(tmp_path: Path) -> None:
+    text = "Text:\n- a\n- b\n\nText:\n\n1. a\n   - b\n\n   ```\n   code\n   ```\n"
+    page = write_page(tmp_path, text)
+    assert [message.partition(":")[0] for message in find_unrendered_lists(page)] == [
+        "2",
+        "8",
+        "10",
+    ]
+    good = "# A\n- a\n    - b\n\n        ```\n        code\n        ```\n\nText:\n\n- a\n  more\n"
+    assert list(find_unrendered_lists(write_page(tmp_path, good))) == []
 
 
 def test_misspellings_are_found(tmp_path: Path) -> None:

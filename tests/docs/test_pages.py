@@ -9,6 +9,7 @@ import pytest
 from tests.docs.links import find_broken_links
 from tests.docs.pages import ROOT, list_linked_pages, list_pages
 from tests.docs.prose import find_banned_words, find_long_sentences
+from tests.docs.rendering import find_unrendered_lists
 from tests.docs.spelling import find_misspellings
 
 PAGES = list_pages()
@@ -25,6 +26,11 @@ def test_links_resolve(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_sentences_are_short_and_plain(page: Path) -> None:
     assert [*find_banned_words(page), *find_long_sentences(page)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_lists_are_shown_on_the_site(page: Path) -> None:
+    assert list(find_unrendered_lists(page)) == []
 
 
 def test_spelling() -> None:
