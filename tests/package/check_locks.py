@@ -1,8 +1,8 @@
 """Whether the lock files install without a build from source: `make check-locks`.
 
-Each lock file is resolved for each platform that docs/how-to/run-locally.md names and for each
-supported Python, against the registry with wheels only. It asks the registry for metadata, so it is no part of
-`make test`. The exit status is 1 if a wheel is missing anywhere.
+Each lock file is resolved against the registry with wheels only, for each supported Python and
+each platform that docs/how-to/run-locally.md names. It asks the registry for metadata, so it is no
+part of `make test`. The exit status is 1 if a wheel is missing anywhere.
 """
 
 # ruff: noqa: T201  # it is a command
