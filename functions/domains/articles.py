@@ -6,7 +6,7 @@ from daicho import Aggregate, Count, Domain, Entity, Key, Listing, Search, Versi
 
 
 class Article(Entity):
-    """An article. What it says now is searched, listed and counted like that of any entity."""
+    """An article. Its newest version is searched, listed and counted."""
 
     id: str = uid()
     title: str = field()

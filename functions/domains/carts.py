@@ -20,9 +20,9 @@ LEFT_OUT: Any = None
 
 
 class CartItem(Entity):
-    """So many of one thing. A thing may be in each state, so one may be bought and one wished for.
+    """A product in a cart, with its quantity. A product may be in the cart once in each state.
 
-    ``price`` is what one of it cost when it was put here.
+    ``price`` is the unit price at the time when it was added.
     """
 
     user: str = ref(User)
@@ -35,7 +35,7 @@ class CartItem(Entity):
 
 
 class CartItemChange(BaseModel):
-    """Another state, another number, another price; what is left out stays."""
+    """A new state, quantity or price; omitted fields do not change."""
 
     state: State = Field(default=LEFT_OUT)
     quantity: int = Field(default=LEFT_OUT, ge=1, le=MOST_OF_ONE)
@@ -53,7 +53,7 @@ domain.resource("/carts/{user}/items/{sku}", CartItem, "PUT GET DELETE")
 def cart(
     book: Book, user: str, limit: int, state: State | None = None, cursor: str | None = None
 ) -> Page[CartItem]:
-    """List a cart, or what of it is active, saved or wished for: nothing else is read."""
+    """List a cart, or only its active, saved or wished items."""
     parts = (user,) if state is None else (user, state)
     return book.page(CartItem.key.under(*parts), limit=limit, cursor=cursor)
 
@@ -67,7 +67,7 @@ def change(
     state: State = "active",
     if_match: int | None = None,
 ) -> CartItem:
-    """Change an item, or its state; where the same thing is there already, they are added up."""
+    """Change an item, or move it to another state, where equal items are added up."""
     changes = change.model_dump(exclude_unset=True)
     source = CartItem.key(user, state, sku)
     target = CartItem.key(user, changes.get("state", state), sku)
@@ -83,7 +83,7 @@ def change(
 
 @domain.route("POST", "/carts/{user}/checkout")
 def checkout(book: Book, user: str) -> Order:
-    """Order what is active: in one moment it is ordered and out of the cart, or nothing is done."""
+    """Order the active items and remove them from the cart, in one transaction."""
     page = book.page(CartItem.key.under(user, "active"), limit=MOST_AT_ONCE)
     if page.cursor is not None:
         raise refuse(422, f"at most {MOST_AT_ONCE} things are ordered at once; save some for later")

@@ -28,7 +28,7 @@ MAX_CATEGORIES = 1_000
 
 
 class Category(Entity):
-    """What contacts are sorted by. Its name is nowhere else, so that renaming rewrites nothing."""
+    """A category of contacts. Only this item has its name, so renaming it is one write."""
 
     id: str = uid()
     name: str = field(min_length=1, max_length=256)
@@ -38,7 +38,7 @@ class Category(Entity):
 
 
 class Contact(Entity):
-    """Somebody to call. Membership of a category is seen while the category exists."""
+    """A person to call. A category is shown while it exists."""
 
     id: str = uid()
     name: str = field()
@@ -84,13 +84,13 @@ domain.mount("/contacts/{contact}/calls", Call.latest)
 
 @domain.route("GET", "/contacts")
 def contacts(book: Book, limit: int, cursor: str | None) -> Page[Contact]:
-    """All contacts, newest first."""
+    """List all contacts, newest first."""
     return book.page(Contact.search(""), limit=limit, cursor=cursor)
 
 
 @domain.route("GET", "/categories/{id}/contacts")
 def members(book: Book, id: str, limit: int, cursor: str | None) -> Page[Contact]:
-    """Contacts of a category, newest first."""
+    """List the contacts of a category, newest first."""
     page = book.page(Contact.in_category(id), limit=limit, cursor=cursor)
     book.get(Category.key(id))  # 404 if the category does not exist
     return page

@@ -9,7 +9,7 @@ from daicho import Domain, Entity, Key, Listing, field, now, one_of, uid
 
 
 class Report(Entity):
-    """What a device said of itself. Most are fine: only what is escalated is in a listing."""
+    """A report of a device. Only escalated reports are in a listing."""
 
     device: str = field(max_length=200)
     at: dt.datetime = field(factory=now)

@@ -8,7 +8,7 @@ from daicho import Domain, Entity, Key, Search, Split, field, uid
 
 
 class Document(Entity):
-    """A JSON document. Each of its sections is an item, so a change of one rewrites no other."""
+    """A JSON document. Each section is stored, read and changed separately."""
 
     id: str = uid()
     title: str = field(default="", max_length=256)

@@ -25,7 +25,7 @@ LATEST = dt.datetime(2100, 1, 1, tzinfo=dt.UTC)
 
 
 class Download(Entity):
-    """One download of a song; the song's artist is copied, because an image knows only itself."""
+    """One download of a song. It has a copy of the song's artist."""
 
     song: str = ref(Song)
     id: str = uid()

@@ -6,7 +6,7 @@ from daicho import Domain, Entity, Key, Listing, Versioned, uid
 
 
 class Manual(Entity):
-    """A manual. It is long and often revised; it is found by its id, or as one of the newest."""
+    """A manual. It is found by its id, or in the list of the newest."""
 
     id: str = uid()
     title: str

@@ -8,7 +8,7 @@ from daicho import Aggregate, Book, Count, Domain, Entity, Expires, Key, Page, S
 
 
 class Message(Entity):
-    """A message of the tenant; it lives for seven days."""
+    """A message of the tenant. It expires after seven days."""
 
     id: str = uid()
     text: str = field(min_length=1, max_length=10_000)
@@ -29,5 +29,5 @@ domain.resource("/messages/{id}", Message, "POST GET DELETE")
 
 @domain.route("GET", "/messages")
 def messages(book: Book, limit: int, cursor: str | None) -> Page[Message]:
-    """All messages, newest first."""
+    """List all messages, newest first."""
     return book.page(Message.search(""), limit=limit, cursor=cursor)

@@ -20,7 +20,7 @@ from daicho import (
 
 
 class Artist(Entity):
-    """Somebody who makes songs and albums."""
+    """A person or band that makes songs and albums."""
 
     id: str = uid()
     name: str = field()
@@ -96,14 +96,14 @@ domain.resource("/playlists/{playlist}/songs/{song}", Track, "PUT GET DELETE LIS
 def songs_of_year(
     book: Book, artist: str, released: int, limit: int, cursor: str | None
 ) -> Page[Song]:
-    """Songs of the artists of a name, released in a year."""
+    """List the songs of the artists with a name, released in a year."""
     lists = [Song.of_year(id, released) for id in _called(book, artist)]
     return book.page(*lists, limit=limit, cursor=cursor) if lists else Page([], None)
 
 
 @domain.route("GET", "/songs?artist=")
 def songs_of_artist(book: Book, artist: str, limit: int, cursor: str | None) -> Page[Song]:
-    """Songs of the artists of a name."""
+    """List the songs of the artists with a name."""
     lists = [Song.of_artist(id) for id in _called(book, artist)]
     return book.page(*lists, limit=limit, cursor=cursor) if lists else Page([], None)
 

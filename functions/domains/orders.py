@@ -29,7 +29,7 @@ Status = Literal["open", "shipped", "cancelled"]
 
 
 class Line(BaseModel):
-    """So many of one thing, at a price each."""
+    """A product with its quantity and unit price."""
 
     sku: str = Field(min_length=1, max_length=200)
     quantity: int = Field(default=1, ge=1, le=1_000_000)
@@ -37,7 +37,7 @@ class Line(BaseModel):
 
 
 class Order(Entity):
-    """An order of a day. The day's orders are one list, in the order that they came."""
+    """An order of a day. The orders of a day are one list, oldest first."""
 
     id: str = uid()
     date: dt.date = field()
@@ -52,7 +52,7 @@ class Order(Entity):
 
 
 class NewOrder(BaseModel):
-    """An order to be; its total is that of its lines."""
+    """A new order. Its total is computed from its lines."""
 
     date: Day
     customer: Addressable = Field(min_length=1, max_length=200)
@@ -71,7 +71,7 @@ for path in ("/users/{customer}/orders", "/customers/{customer}/orders"):
 
 @domain.route("POST", "/orders")
 def place(book: Book, order: NewOrder) -> Order:
-    """Place an order; its total is that of its lines."""
+    """Place an order; its total is computed from its lines."""
     new_order = Order(
         date=order.date,
         customer=order.customer,

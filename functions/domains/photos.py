@@ -6,7 +6,7 @@ from daicho import Domain, Entity, Key, StoredObject, field, stored_object, uid
 
 
 class Photo(Entity):
-    """A photo. Its image is put to the URL that its creation answers, and had from another."""
+    """A photo. Its image is uploaded to and downloaded from S3, by signed URLs."""
 
     id: str = uid()
     title: str = field(default="", max_length=256)

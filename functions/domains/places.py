@@ -6,7 +6,7 @@ from daicho import Domain, Entity, Key, field
 
 
 class Place(Entity):
-    """A city, where it lies."""
+    """A city in its country, region and state."""
 
     country: str = field(max_length=200)
     region: str = field(max_length=200)

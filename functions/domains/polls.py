@@ -11,9 +11,9 @@ from daicho import Book, Domain, Entity, Key, field, refuse, shards_for, uid
 
 
 class Poll(Entity):
-    """A question with candidates. A deleted poll's id stays taken: its votes were counted.
+    """A question with candidates. The id of a deleted poll is not used again.
 
-    ``shards``: over so many its ballots are spread; fast votes begin with as many slots.
+    ``shards``: the number of shards of its ballots, or the first number of slots of fast votes.
     """
 
     id: str = uid()
@@ -27,7 +27,7 @@ class Poll(Entity):
 
 
 class NewPoll(BaseModel):
-    """A poll to be; the votes that it expects size it."""
+    """A new poll. The expected votes a second determine its number of shards."""
 
     candidates: list[str] = Field(min_length=2, max_length=100)
     expected_votes_per_second: int = Field(default=0, ge=0, le=1_000_000)
@@ -35,7 +35,7 @@ class NewPoll(BaseModel):
 
 
 class PollChange(BaseModel):
-    """A closed poll takes no votes, until it is opened again."""
+    """A new state. A closed poll accepts no votes until it is opened again."""
 
     state: Literal["open", "closed"]
 
@@ -67,7 +67,7 @@ def change(book: Book, id: str, change: PollChange, if_match: int | None = None)
 
 @domain.route("DELETE", "/polls/{id}")
 def delete(book: Book, id: str, if_match: int | None = None) -> None:
-    """Delete a poll; its votes stay where they were counted, out of reach."""
+    """Delete a poll. Its votes remain stored, but are no longer shown."""
     _become(book, id, "deleted", if_match)
 
 

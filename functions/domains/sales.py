@@ -13,7 +13,7 @@ LATEST = dt.datetime(2100, 1, 1, tzinfo=dt.UTC)
 
 
 class Product(Entity):
-    """A song that is for sale: its genre, and its price as it is now."""
+    """A song for sale, with its genre and its current price."""
 
     song: str = ref(Song)
     genre: str = field(min_length=1, max_length=200)
@@ -23,7 +23,7 @@ class Product(Entity):
 
 
 class Sale(Entity):
-    """One sale; genre and price are copied, so what a product becomes later changes no sale."""
+    """One sale. Genre and price are copied, so later changes of the product do not affect it."""
 
     id: str = uid()
     song: str = ref(Product)

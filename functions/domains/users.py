@@ -6,7 +6,7 @@ from daicho import Domain, Entity, Key, Search, field, uid
 
 
 class User(Entity):
-    """Somebody who orders: a customer is a user."""
+    """A person who places orders."""
 
     id: str = uid()
     name: str = field()

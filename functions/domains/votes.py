@@ -28,7 +28,7 @@ POLL_SECONDS = 2.0
 
 
 class Ballot(Entity):
-    """One voter's vote. An anonymous voter is an Idempotency-Key, apart from the named ones."""
+    """One voter's vote. An anonymous voter is identified by the Idempotency-Key."""
 
     poll: str = ref(Poll)
     anonymous: bool = field(default=False)
@@ -43,13 +43,13 @@ class Ballot(Entity):
 
 
 class Vote(BaseModel):
-    """What one votes for."""
+    """The candidate of a vote."""
 
     candidate: str
 
 
 class Result(BaseModel):
-    """Votes by candidate, the most first."""
+    """Votes by candidate, highest first."""
 
     totals: dict[str, int]
     votes: int
@@ -67,7 +67,7 @@ domain.resource("/polls/{poll}/votes/{voter}", Ballot, "")  # where they are; wh
 
 @domain.route("GET", "/polls/{id}")
 def result(book: Book, id: str, live: bool = False) -> Result:
-    """A poll's totals and its leader; live sums them up now."""
+    """Show a poll's totals and its leader; live adds them up now."""
     poll = poll_of(book, id)
     if poll.counting == "fast":
         scores = book.top(Ballot.likes.top(id), live=live).items
@@ -89,7 +89,7 @@ def result(book: Book, id: str, live: bool = False) -> Result:
 
 @domain.route("PUT", "/polls/{poll}/votes/{voter}")
 def vote(book: Book, poll: str, voter: str, vote: Vote, if_match: int | None = None) -> Ballot:
-    """Vote, or change one's vote."""
+    """Vote, or change a vote."""
     _check_exact(_taking_votes(book, poll, vote.candidate))
     return book.put(Ballot(poll=poll, voter=voter, candidate=vote.candidate), if_match=if_match)
 

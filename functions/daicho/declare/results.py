@@ -19,10 +19,10 @@ class SectionValue:
 
 @dataclass(frozen=True)
 class VoteResult:
-    """What became of a vote for a fast counter.
+    """The result of a vote for a fast counter.
 
-    ``unknown``: no answer came, so it was counted or it was not. Added again it would count once
-    or twice, so nobody does that unasked.
+    ``unknown``: DynamoDB did not answer, so the vote was counted or it was not. It is not repeated,
+    because a repeat might count it twice.
     """
 
     counted: Literal["yes", "unknown"]
@@ -30,7 +30,7 @@ class VoteResult:
 
 @dataclass(frozen=True)
 class ForgetVersionsResult:
-    """How many versions were removed; ``done``: no more are to be, else ask again."""
+    """How many versions were removed; unless ``done``, there are more: call again."""
 
     removed: int
     done: bool

@@ -30,7 +30,7 @@ MAX_OBJECT_BYTES = 5 * 1024**3
 
 
 class StoredObject(BaseModel):
-    """What an item holds of its object: the kind, as ``image/png``, and its size in bytes."""
+    """The description of an object in its item: media type, and size in bytes."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -29,7 +29,7 @@ def build_parameter(entity: type[Entity]) -> Parameter:
         return text
 
     annotation = Annotated[str, Field(examples=[names[0]]), AfterValidator(check)]
-    description = f"Show only these fields, separated by commas: of {', '.join(names)}."
+    description = f"Show only these fields, separated by commas. Fields: {', '.join(names)}."
     return Parameter(FIELDS, annotation, description)
 
 

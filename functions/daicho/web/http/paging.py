@@ -11,8 +11,8 @@ MAX_ITEMS = 100
 LIMIT = Parameter(
     "limit",
     add_limits(to_text_type(int), [Ge(1), Le(MAX_ITEMS)]),
-    "How many items at most.",
+    "The highest number of items of a page.",
     default=MAX_ITEMS,
 )
-CURSOR = Parameter("cursor", str, "Where the page before ended.")
+CURSOR = Parameter("cursor", str, "The cursor of the previous page.")
 PAGING = (LIMIT, CURSOR)

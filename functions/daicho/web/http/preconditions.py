@@ -13,18 +13,16 @@ from daicho.web.http.operation import Parameter
 from daicho.web.http.problems import HttpError
 from daicho.write.idempotency import HEADER
 
-IF_MATCH = Parameter("If-Match", str, "The ETag of the item as you know it: else 412.", "header")
+IF_MATCH = Parameter("If-Match", str, "The ETag that the item must have; otherwise 412.", "header")
 IF_NONE_MATCH = Parameter(
-    "If-None-Match", str, "The ETag of the item as you have it: 304 if it is still so.", "header"
+    "If-None-Match", str, "The ETag of your copy; 304 if the item has not changed.", "header"
 )
-CREATE_ONLY = Parameter(
-    "If-None-Match", str, "`*`: only if there is no such item yet, else 412.", "header"
-)
+CREATE_ONLY = Parameter("If-None-Match", str, "`*` creates only: 412 if the item exists.", "header")
 PRECONDITION_HEADERS = (IF_MATCH.name, IF_NONE_MATCH.name)
 IDEMPOTENCY_KEY = Parameter(
     HEADER,
     Annotated[str, MinLen(1), MaxLen(255)],
-    "Yours for this one request: sent again with it within 24 hours, it does nothing twice.",
+    "A key for this request alone: a repeat within 24 hours gets the same answer.",
     "header",
 )
 _TAG = re.compile(r'(W/)?"([\x21\x23-\x7e]*)"')

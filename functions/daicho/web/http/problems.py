@@ -28,7 +28,7 @@ _EXAMPLE: dict[str, Any] = {
 
 
 class FieldProblem(BaseModel):
-    """What is wrong with one field."""
+    """The problem of one field."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"field": "name", "message": "…"}]})
 
@@ -37,7 +37,7 @@ class FieldProblem(BaseModel):
 
 
 class Problem(BaseModel):
-    """An error, as RFC 9457 has it; ``errors`` names the fields."""
+    """A problem document (RFC 9457); ``errors`` names the fields."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 

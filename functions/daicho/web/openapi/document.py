@@ -27,17 +27,17 @@ TITLE = "Daicho"
 ANYWHERE = (400, 403, 404, 410, 422, 429)
 """Problems that every operation may answer."""
 
-ABOUT = """One DynamoDB table, over HTTP.
+ABOUT = """The entities and queries of this stack.
 
-- **Token**: the ID token of a user of the pool, as `Authorization: Bearer …`; press *Authorize*. It
-  names the tenant, of which alone everything is asked and written.
-- **Lists** answer `{"items": […], "cursor": …}`; hand the cursor on for the next page, null is the
-  end. A page may come short, or empty, and still have a cursor.
-- **Versions**: each item has an `ETag`. `If-Match` makes a change conditional, `If-None-Match: *`
-  a PUT create only; a change that would look at neither refuses them. Under an `Idempotency-Key` a
-  change is done once, however often it is sent.
-- **Problems** are RFC 9457 documents. Their `type` is the address of a page that says what it means
-  and what to do: all of them are at `/problems`.
+- **Token**: send the ID token of a user of the user pool as `Authorization: Bearer …`; press
+  *Authorize* to enter it. The token selects the tenant. Other tenants cannot be read or written.
+- **Lists** answer `{"items": […], "cursor": …}`. Pass the cursor to read the next page; null marks
+  the end. A page may contain fewer items than `limit`, or none, and still have a cursor.
+- **Versions**: each item has an `ETag`. `If-Match` makes a change conditional, and
+  `If-None-Match: *` restricts a PUT to new items. An operation that supports neither refuses both.
+- **Repeats**: a change with an `Idempotency-Key` is applied once, however often it is sent.
+- **Problems** are RFC 9457 documents. Their `type` is the address of a page that describes the
+  problem and its remedy. `/problems` lists all of them.
 """
 
 NO_EXAMPLES: Mapping[str, Mapping[str, Any]] = {}
@@ -120,7 +120,7 @@ def _describe_variants(operation: Operation) -> str | None:
     """The parameters that distinguish the queries of a path."""
     lines = [f"`{variant}`: {variant.summary}." for variant in operation.variants if variant.needed]
     return (
-        "\n".join(["Ask with one of these:", "", *(f"- {line}" for line in lines)])
+        "\n".join(["Queries by parameters:", "", *(f"- {line}" for line in lines)])
         if lines
         else None
     )
@@ -147,7 +147,10 @@ def _describe_problem(status: int) -> dict[str, Any]:
     content = {problems.CONTENT_TYPE: {"schema": schema, "example": example}}
     response: dict[str, Any] = {"description": get_phrase(status), "content": content}
     if status == 429:
-        wait = {"description": "Seconds to wait.", "schema": {"type": "string"}}
+        wait = {
+            "description": "The number of seconds to wait before a repeat.",
+            "schema": {"type": "string"},
+        }
         response["headers"] = {"Retry-After": wait}
     return response
 
@@ -182,7 +185,7 @@ def _describe_headers(operation: Operation, status: int) -> Iterator[tuple[str, 
     if has_version:
         yield "ETag", {"description": "The item's version.", **text}
     if status == 201 and has_version:
-        yield "Location", {"description": "Where the item is.", **text}
+        yield "Location", {"description": "The address of the item.", **text}
 
 
 def _refuse_book(_tenant: str) -> Any:

@@ -31,7 +31,10 @@ from daicho.web.schema.wire_types import Month, to_text_type
 MAX_KEYWORD_CHARACTERS = 64
 
 LIVE = Parameter(
-    "live", to_text_type(bool), "Sum up now instead of reading the rolled-up total.", default=False
+    "live",
+    to_text_type(bool),
+    "Add up all that is counted now, instead of the last total.",
+    default=False,
 )
 
 
@@ -108,28 +111,29 @@ class DeclaredQuery:
     def summary(self) -> str:
         """A description of the answer, in words."""
         entity = self.entity.__name__
-        named = " and ".join(parameter.name for parameter in self.parameters) or "tenant"
+        names = " and ".join(parameter.name for parameter in self.parameters)
+        selected = f"{entity} by {names}" if names else f"all {entity}"
         if self.mode == "under":
-            return f"List {entity} under {named.replace('under', 'the beginning of a key')}"
+            return f"List {entity} under {names.replace('under', 'the beginning of a key')}"
         match self.owner, self.mode:
             case SearchQueries(), _:
                 sought = _describe_search(self.owner.declaration)
                 return f"Find {entity} by {sought[0].lower()}{sought[1:]}"
             case ListingQueries(), _:
                 declared = self.owner.declaration
-                names = " and ".join(spec.name for spec in declared.order)
-                order = f"by {names}" if names else "newest first"
+                fields = " and ".join(spec.name for spec in declared.order)
+                order = f"highest {fields} first" if fields else "newest first"
                 flagged = f", {declared.name}" if self.flag else ""
-                return f"List {entity} of a {named}{flagged}, {order}"
+                return f"List {selected}{flagged}, {order}"
             case TallyQueries(), "top":
                 members = _describe_list([part.field for part in self.owner.declaration.by])
-                return f"Rank {members} of a {named}"
+                return f"Rank {members} by {names}" if names else f"Rank {members}"
             case TallyQueries(), _:
                 verb = "Count" if isinstance(self.owner.declaration.measure, Count) else "Sum up"
-                return f"{verb} {entity} of a {named}"
+                return f"{verb} {selected}"
             case KeyQueries(), "":
                 return f"Show one {entity}"
-        return f"List {entity} of a {named}"
+        return f"List {selected}"
 
     @property
     def flag(self) -> str | None:
@@ -262,7 +266,7 @@ def _describe_search(search: Search) -> str:
     """The texts that a search compares with a keyword, in words."""
     names = " or ".join(search.reads)
     if search.mode == "contains":
-        return f"What stands anywhere in {names}"
+        return f"Text anywhere in {names}"
     return f"The beginning of any word of {names}"
 
 

@@ -101,7 +101,7 @@ def _build_include_parameter(names: Sequence[str]) -> tuple[Parameter, ...]:
         return ()
     any_of = "|".join(names)
     listed = Annotated[str, Field(pattern=f"^({any_of})(,({any_of}))*$")]
-    return (Parameter(INCLUDE, listed, f"What else to show beside each item: {', '.join(names)}."),)
+    return (Parameter(INCLUDE, listed, f"Values to add to each item: {', '.join(names)}."),)
 
 
 def _find_value_type(include: Include) -> Any:

@@ -20,8 +20,8 @@ _BROKEN = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 def build_parameter(names: tuple[str, ...]) -> Parameter:
     """The parameter; ``names`` are the fields that it may give, in order."""
-    prefix = f"{'/'.join(names)}, or the beginning of that; a slash inside is %2F, a percent %25."
-    return Parameter(UNDER, str, f"Only what is under {prefix}")
+    first = f"Only items under {'/'.join(names)}, or its first components."
+    return Parameter(UNDER, str, f"{first} Write a slash inside as %2F, a percent sign as %25.")
 
 
 def split_components(text: str) -> list[str]:

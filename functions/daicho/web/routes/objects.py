@@ -31,13 +31,13 @@ NOT_KEPT = {"Cache-Control": "no-store"}
 UPLOAD = Parameter(
     "upload",
     to_text_type(bool),
-    "Tell where to put what was not put there yet; not with fields.",
+    "Show a URL to upload an object that is missing; not with fields.",
     default=False,
 )
 
 
 class Upload(BaseModel):
-    """A request that S3 carries out: with just these headers and a body of just that size."""
+    """A request that S3 accepts, with exactly these headers and a body of exactly this size."""
 
     method: str
     url: str
@@ -46,9 +46,10 @@ class Upload(BaseModel):
 
 
 class Located(BaseModel):
-    """An object: what it is, and until when it may be had from where, once it was put there.
+    """An object, and a URL that downloads it until ``expires_at``, once it was uploaded.
 
-    ``upload`` is where to put it, once: for who has just created its item, or asks for it.
+    ``upload`` is a request that uploads it, once. It is shown after the creation of the item, and
+    with ``?upload=true``.
     """
 
     type: str

@@ -131,7 +131,7 @@ def _list_outside_path(
 def _build_post(tag: str, resource: Resource, in_paths: Collection[str]) -> Operation:
     entity, collection = resource.entity, resource.collection
     name = entity.__name__
-    summary = f"Create one {name}; its id is made"
+    summary = f"Create one {name}"
     variant = QueryVariant(
         f"{name}.POST",
         summary,

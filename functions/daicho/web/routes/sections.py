@@ -30,7 +30,9 @@ from daicho.web.http.preconditions import IF_MATCH, IF_NONE_MATCH, matches_any, 
 from daicho.web.schema import models
 
 VARIABLE = "section"
-_NAME = Parameter(VARIABLE, Annotated[str, Field(min_length=1)], "Its name.", place="path")
+_NAME = Parameter(
+    VARIABLE, Annotated[str, Field(min_length=1)], "The name of the section.", place="path"
+)
 
 
 def build_operations(
@@ -53,7 +55,7 @@ def build_operations(
         "GET": (partial(_get_section, entity), f"Show one of the {name} of one {entity.__name__}"),
         "PUT": (
             partial(_put_section, resource),
-            f"Create or replace one of the {name}, and nothing else",
+            f"Create or replace one of the {name}",
         ),
         "DELETE": (partial(_delete_section, entity), f"Remove one of the {name}"),
     }

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 ARCHIVE = Parameter(
     "archive",
     Archive,
-    "What is to become of the tenant's archived rows: `forget` takes them out for good, within "
-    "days after the job is done. Later it may be said too, but not taken back.",
+    "`forget` also removes the archived rows of the tenant for good, within days after the job is "
+    "done. It can be requested later, but not revoked.",
     default="keep",
 )
 ADMIN = "admin"
@@ -32,29 +32,31 @@ TAG = "tenant"
 
 
 class Removed(BaseModel):
-    """What was removed so far, by all passes."""
+    """What all passes have removed so far."""
 
     items: int = Field(description="Items that were removed.")
     tombstones: int = Field(
         description="Derived items and figures that became tombstones, which expire."
     )
     objects: int = Field(description="Versions of objects.")
-    payloads: int = Field(description="Records that were set aside.")
-    recounts: int = Field(description="Figures that were to be recounted.")
+    payloads: int = Field(description="Quarantined and discarded records.")
+    recounts: int = Field(description="Entries of the list of recounts.")
 
 
 class Proof(BaseModel):
-    """The pass that found nothing: it began when nothing was written for the tenant any more."""
+    """The pass that found nothing. It began after the last write for the tenant."""
 
     began: dt.datetime
     ended: dt.datetime
-    looked_at: int = Field(description="Items of the whole table, strongly consistent.")
-    tombstones: int = Field(description="All that there was of the tenant.")
-    tombstones_expire: dt.datetime = Field(description="The last ones, at the latest.")
+    looked_at: int = Field(description="Items of the whole table, read strongly consistent.")
+    tombstones: int = Field(description="The tombstones of the tenant.")
+    tombstones_expire: dt.datetime = Field(
+        description="When the last tombstone expires, at the latest."
+    )
 
 
 class JobView(BaseModel):
-    """A job, as far as it has come."""
+    """A job and its progress."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -89,19 +91,21 @@ class JobView(BaseModel):
     kind: Literal["tenant deletion"] = "tenant deletion"
     state: Literal["running", "succeeded", "failed"]
     phase: Literal["items", "objects", "payloads", "recounts", "waiting", "done"]
-    passes: int = Field(description="How many times it began to go through everything.")
+    passes: int = Field(description="How many passes have begun.")
     removed: Removed
     read_units: float
     write_units: float
     asked_at: dt.datetime
     updated_at: dt.datetime
     archive: Archive = Field(
-        description="Whether its archived rows are to be forgotten when this is done, or kept."
+        description="Whether the archived rows are forgotten after the job, or kept."
     )
     waits_until: dt.datetime | None = Field(
-        None, description="When the next pass begins: until then others may still be writing."
+        None, description="When the next pass begins: earlier writes may continue until then."
     )
-    error: str | None = Field(None, description="Why it failed; ask again, and it goes on.")
+    error: str | None = Field(
+        None, description="Why the job failed. A repeated request resumes it."
+    )
     proof: Proof | None = None
 
 
@@ -109,12 +113,12 @@ def build_admin_operations() -> list[Operation]:
     """The routes."""
     delete = QueryVariant(
         "Tenant.DELETE",
-        "Close the tenant for good, and remove everything of it by a job",
+        "Close the tenant for good, and start a job that removes its data",
         _delete,
         JobView,
         optional=(ARCHIVE,),
     )
-    show = QueryVariant("Job.GET", "Show how far a job has come", _show, JobView)
+    show = QueryVariant("Job.GET", "Show the progress of a job", _show, JobView)
     variable = Parameter("id", str, place="path")
     return [
         Operation("DELETE", "/tenant", TAG, [delete], status=202, role=ADMIN, errors=(503,)),

@@ -24,7 +24,7 @@ def build_parameter(window: Window) -> Parameter:
     """The parameter with the number of the window's units."""
     most = MAX_UNITS // dt.timedelta(**{window: 1})
     annotation = add_limits(to_text_type(int), [Ge(1), Le(most)])
-    return Parameter(window, annotation, f"Only of the last so many {window}.")
+    return Parameter(window, annotation, f"Only items of the last {window}, by number.")
 
 
 def check_window(owner: Any, mode: str, path: str, window: Window) -> None:

@@ -24,14 +24,14 @@ MAX_VERSION = 10**15
 NUMBER = Parameter(
     "version",
     add_limits(to_text_type(int), [Ge(1), Le(MAX_VERSION)]),
-    "The version's number.",
+    "The number of the version.",
     "path",
 )
 OutsideParameters = tuple[Parameter, ...]
 
 
 class Forgotten(BaseModel):
-    """How many versions were removed. Not ``done``: ask again, there are more."""
+    """How many versions were removed. Unless ``done``, there are more: repeat the request."""
 
     removed: int
     done: bool
@@ -62,26 +62,26 @@ def build_operations(
         bound, accepted = partial(answer, resource), (*optional, *parameters)
         return [QueryVariant(variant_name, description, bound, returns, required, accepted)]
 
-    summary = f"List the versions of one {name}, newest first; of a removed one too"
+    summary = f"List the versions of one {name}, newest first, also if it was removed"
     fields = field_selection.build_parameter(entity)
     variants = build_variants(
         "", summary, _list_versions, models.build_page_model(item_model), *PAGING, fields
     )
     yield Operation("GET", list_path, tag, variants, variables)
     numbered = (*variables, NUMBER)
-    summary = f"Show one {name} as it was in that version"
+    summary = f"Show one version of one {name}"
     variants = build_variants("at", summary, _get_version, item_model, fields)
     get = Operation("GET", version_path, tag, variants, numbered)
     get.headers, get.also = (IF_NONE_MATCH,), (304,)
     yield get
     if {"PUT", "PATCH"} & set(resource.verbs):
-        summary = f"Write a version of one {name} once more, as the newest"
+        summary = f"Restore a version of one {name} as the newest"
         variants = build_variants("restore", summary, _restore_version, item_model)
         restore = Operation("POST", f"{version_path}/restore", tag, variants, numbered, (IF_MATCH,))
         restore.errors = (409, 412)
         yield restore
     if "DELETE" in resource.verbs:
-        summary = f"Remove the versions of one {name} before the newest, a thousand at most"
+        summary = f"Remove up to a thousand versions of one {name}, except the newest"
         variants = build_variants("forget", summary, _forget_versions, Forgotten)
         yield Operation("DELETE", list_path, tag, variants, variables)
 

@@ -87,7 +87,9 @@ def build_item_model(entity: type[Entity]) -> type[BaseModel]:
     }
     split_field = entity.split_field_
     if split_field is not None:
-        whole_field = Field(default=None, description="Where one item is asked for, not in lists.")
+        whole_field = Field(
+            default=None, description="Only in the answer for one item, not in lists."
+        )
         fields[split_field.name] = (split_field.annotation, whole_field)
     fields |= {"created_at": (dt.datetime, ...), "version": (int, ...)}
     if entity.versioned_:
@@ -99,7 +101,7 @@ def build_item_model(entity: type[Entity]) -> type[BaseModel]:
 def build_page_model(model: type[BaseModel]) -> type[BaseModel]:
     """The model of a list's page."""
     fields: dict[str, Any] = {"items": (list[model], ...), "cursor": (str | None, ...)}  # type: ignore[valid-type]
-    description = "A page of a list; the cursor is null at the end, and only there."
+    description = "A page of a list; the cursor is null on the last page only."
     return create_model(f"{model.__name__}Page", __doc__=description, **fields)
 
 
