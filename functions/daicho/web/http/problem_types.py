@@ -46,113 +46,117 @@ TYPES: tuple[ProblemType, ...] = (
     ProblemType(
         "bad-request",
         400,
-        "The request cannot be read: JSON, UTF-8, a header, or parameters that belong to no query "
-        "of this path.",
-        "Correct it as the detail says; sent again as it is, it fails again.",
+        "The request cannot be read: its JSON, its encoding, a header, or parameters that "
+        "belong to no query of this path.",
+        "Correct the request as described in detail. An unchanged repeat fails again.",
     ),
     ProblemType(
         "bad-cursor",
         400,
-        "The cursor belongs to no page of this list: it is of another query or tenant, or made up.",
-        "Begin without a cursor, and hand on what the pages give, unchanged.",
+        "The cursor does not belong to this list. It is of another query or another tenant, or "
+        "was not created by the API.",
+        "Start without a cursor, and pass each cursor on unchanged.",
         "Bad Cursor",
     ),
     ProblemType(
         "forbidden",
         403,
-        "The token names no tenant, or its user has not the role that this takes.",
-        "Send an ID token, not an access token; for a role, ask an administrator.",
+        "The token contains no tenant, or the user does not have the required role.",
+        "Send an ID token instead of an access token. For a role, ask an administrator.",
     ),
     ProblemType(
         "not-found",
         404,
-        "There is no such item of your tenant, or it has expired; or nothing is at this path.",
-        "Look at the path and the id. Another tenant's items are not told from none.",
+        "The item does not exist in your tenant or has expired, or the path does not exist.",
+        "Check the path and the id. Items of other tenants are answered like missing items.",
     ),
     ProblemType(
         "method-not-allowed",
         405,
-        "The path is there, and does not take this method.",
-        "The header Allow lists those that it takes.",
+        "The path exists, but does not accept this method.",
+        "Use one of the methods in the header Allow.",
     ),
     ProblemType(
         "conflict",
         409,
-        "What stands there forbids it: an item of that key, or one that has expired and waits for "
-        "the archive.",
-        "Take another key, or change the item that is there.",
+        "An existing item prevents the change: an item with the same key, or an expired item "
+        "with the same key that waits for the archive.",
+        "Use another key, or change the existing item.",
     ),
     ProblemType(
         "raced",
         409,
-        "Others changed the same items at the same time. Nothing was done.",
-        "Send it again after the seconds in Retry-After.",
-        "Others Were Faster",
+        "Concurrent requests changed the same items. Nothing was written.",
+        "Repeat the request after the number of seconds in Retry-After.",
+        "Concurrent Change",
     ),
     ProblemType(
         "tenant-closed",
         410,
-        "The tenant was deleted by an administrator: everything of it is gone, or going.",
-        "Nothing brings it back. GET /jobs/{id} tells an administrator how far it is.",
+        "An administrator deleted the tenant. Its data is removed, or is being removed.",
+        "The deletion is final. GET /jobs/{id} shows its progress to an administrator.",
         "Tenant Closed",
     ),
     ProblemType(
         "precondition-failed",
         412,
-        "The item is not of the version that If-Match names; or it is there, and If-None-Match: * "
-        "was sent.",
-        "Read it again, and decide anew: somebody has changed it.",
+        "The item does not have the version in If-Match. Or the item exists, and the request "
+        "has If-None-Match: *.",
+        "Read the item again and decide with its current content.",
     ),
     ProblemType(
         "content-too-large",
         413,
-        "The body is larger than one may be.",
-        "Send less: the detail says how many bytes there may be.",
+        "The body exceeds the limit.",
+        "Send a smaller body. The detail contains the limit in bytes.",
     ),
     ProblemType(
         "unsupported-media-type",
         415,
-        "The body is of another type than the API reads.",
+        "The body does not have a media type that the API reads.",
+        "Send application/json.",
         "Send application/json.",
     ),
     ProblemType(
         "invalid",
         422,
-        "The request can be read, and a value in it is not admitted. errors names each field.",
+        "The request can be read, but a value is not accepted. errors names each field.",
+        "Correct the fields in errors.",
         "Correct the fields.",
     ),
     ProblemType(
         "reference-not-found",
         422,
-        "A field refers to an item that does not exist, and something of it is needed.",
-        "Create that item first, or name another one.",
+        "A field refers to an item that does not exist but is required.",
+        "Create that item first, or refer to another item.",
         "Reference Not Found",
     ),
     ProblemType(
         "idempotency-key-reused",
         422,
-        "Another request was made under this Idempotency-Key within a day.",
-        "Give each request a key of its own; repeat a request exactly under its key.",
+        "Another request was made with this Idempotency-Key within 24 hours.",
+        "Use a new key for each request. Repeat a request unchanged with its key.",
         "Idempotency Key Reused",
     ),
     ProblemType(
         "too-many-requests",
         429,
-        "More requests at once than the table takes for one key. Nothing was done.",
-        "Send it again after the seconds in Retry-After, later each time.",
+        "DynamoDB throttled the requests for one key. Nothing was written.",
+        "Repeat the request after the number of seconds in Retry-After, and increase the wait "
+        "with each repeat.",
     ),
     ProblemType(
         "internal-server-error",
         500,
-        "A fault of the API. The detail has the request's id, which is in its log.",
-        "Tell whoever runs it, with the id.",
+        "The API has a bug. The detail contains the id of the request, which is in the log.",
+        "Report the id to the operator of the API.",
     ),
     ProblemType(
         "service-unavailable",
         503,
-        "The table did not answer in time. It may have been done or not.",
-        "Send it again after the seconds in Retry-After; a change under an Idempotency-Key, or "
-        "with If-Match, is then done once.",
+        "The table did not answer in time. The change was written or was not written.",
+        "Repeat the request after the number of seconds in Retry-After. A change with an "
+        "Idempotency-Key or with If-Match is applied once.",
     ),
 )
 _BY_NAME = {kind.name: kind for kind in TYPES}
@@ -181,8 +185,8 @@ def _render_html(chosen: Iterable[ProblemType]) -> str:
     return (
         "<!doctype html><html lang=en><meta charset=utf-8><title>Problems</title>"
         f"<style>{style}</style><h1>Problems</h1>"
-        "<p>What the API answers when something is wrong is a problem document (RFC 9457): "
-        "<code>type</code> is the address of its description here. A request without a valid token "
-        "gets no further than the gateway, whose 401 is no such document.</p>"
+        "<p>Every error of the API is a problem document (RFC 9457). Its <code>type</code> is the "
+        "address of a description on this page. A request without a valid token is answered 401 by "
+        "the gateway, without a problem document.</p>"
         f"\n{sections}\n</html>\n"
     )
