@@ -115,14 +115,12 @@ TYPES: tuple[ProblemType, ...] = (
         415,
         "The body does not have a media type that the API reads.",
         "Send application/json.",
-        "Send application/json.",
     ),
     ProblemType(
         "invalid",
         422,
         "The request can be read, but a value is not accepted. errors names each field.",
         "Correct the fields in errors.",
-        "Correct the fields.",
     ),
     ProblemType(
         "reference-not-found",
