@@ -1,12 +1,14 @@
-"""A new entity is one file: copy it, `make generate`, `make up`, and its routes work.
+"""The README's commands: a new entity is one file that is copied, generated and deployed.
 
-As the README says it, in a copy of the project with an environment of its own.
+They run as the README shows them, in a copy of the project with an environment of its own. Not run:
+`make test`, which runs this test, `make bootstrap` and `make deploy`, which need an account.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -26,12 +28,32 @@ FROM_OUTSIDE = ("MAKE", "MFLAGS", "PYTEST", "PYTHON", "VIRTUAL_ENV", "AWS_", "DA
 """Variables by their beginning that somebody who clones the project does not have."""
 OWN_TEST = Path("tests/integration/api/test_tickets.py")
 
+README = (ROOT / "README.md").read_text("utf-8")
+NOT_RUN = {
+    *("make test", "make bootstrap", "make deploy", "make deploy STAGE=prod"),
+    "make docs-serve",  # it ends with Ctrl+C: tests/docs builds the same site
+}
+
+
+def list_commands(text: str) -> set[str]:
+    """The commands of a page: those of its blocks without a language, and inline ones."""
+    fence = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+    blocks = [block for language, block in fence.findall(text) if not language]
+    lines = "".join(blocks).replace("\\\n  ", "").splitlines()
+    prose = fence.sub("", text)
+    inline = re.findall(r"`((?:make|curl|daicho) [^`]+)`", prose)
+    return {line.partition(" #")[0].strip() for line in (*lines, *inline)}
+
+
+README_COMMANDS = list_commands(README)
+
 
 class Project:
     """A clone of the project in another folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.variables: dict[str, str] = {}
         tracked = self.run("git", "-C", str(ROOT), "ls-files", "-z", folder=ROOT)
         for name in filter(None, tracked.split("\0")):
             if (ROOT / name).is_file():
@@ -48,9 +70,15 @@ class Project:
         """Run make; what it prints."""
         return self.run("make", *arguments)
 
+    def paste(self, command: str) -> str:
+        """Run a command of the README; what it prints."""
+        assert command in README_COMMANDS, command
+        return self.run("bash", "-euc", command)
+
     def run(self, *command: str, folder: Path | None = None) -> str:
         """Run a command in the clone, or in another folder; its output."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith(FROM_OUTSIDE)}
+        environment |= self.variables
         done = subprocess.run(
             command,
             cwd=folder or self.folder,
@@ -74,45 +102,59 @@ def project(tmp_path: Path) -> Iterator[Project]:
         clone.make("reset")
 
 
-def test_the_routes_of_one_new_file_work(project: Project) -> None:
-    shutil.copy(project.folder / "examples/tickets.py", project.folder / "functions/domains")
+def test_the_commands_of_the_readme(project: Project) -> None:
+    pasted = set(NOT_RUN)
+
+    def paste(command: str) -> str:
+        pasted.add(command)
+        return project.paste(command)
+
     before = read_files(project.folder)
-    said = project.make("generate")
+    paste("cp examples/tickets.py functions/domains/")
+    copied = {"functions/domains/tickets.py"}
+    printed = paste("make generate")
     after = read_files(project.folder)
-    changed = {name for name in after if after[name] != before.get(name)}
-    assert changed == {
-        "docs/reference/access-patterns.md",
-        "docs/reference/openapi.json",
-        "functions/generations.json",
-    }
-    assert "generations: Ticket 1" in said
-    assert "docs/reference/access-patterns.md written" in said
-    assert "docs/reference/openapi.json written" in said
-    assert "README.md is up to date" in said
+    changed = {name for name in after if after[name] != before.get(name)} - copied
+    generated = {"docs/reference/access-patterns.md", "docs/reference/openapi.json"}
+    assert changed == generated | {"functions/generations.json"}
+    assert "generations: Ticket 1" in printed
+    assert all(f"{name} written" in printed for name in generated)
+    assert "README.md is up to date" in printed
 
-    project.make("up", f"PORT={free_port()}")
+    project.variables["PORT"] = str(free_port())
+    printed = paste("make up")
     stack: dict[str, Any] = json.loads((project.folder / ".local/stack.json").read_text("utf-8"))
-    with client(stack, "acme") as api:
-        body = {"title": "Printer on fire", "team": "ops", "opened": "2026-11-21", "minutes": 30}
-        created = api.post("/tickets", json=body)
-        assert created.status_code == 201, created.text
-        ticket = created.json()
-        assert api.get(f"/tickets/{ticket['id']}").json() == ticket
-        by_title = partial(everything, api, "/tickets", title="prin")
-        assert eventually(by_title, bool) == [ticket]
-        assert everything(api, "/tickets", team="ops", queue="true") == [ticket]
+    assert f"URL={stack['url']}" in printed
+    project.variables |= {"URL": stack["url"], "TOKEN": stack["tokens"]["acme"]}
+    by_name, post, by_title, effort = (
+        next(command for command in README_COMMANDS if word in command and "curl" in command)
+        for word in ("/artists?", " POST ", "/tickets?", "/effort/")
+    )
+    assert f"  {by_name}\n" in printed
+    (shown,) = re.findall(r"^```json\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    printed_item, shown_item = (json.loads(text)["items"][0] for text in (paste(by_name), shown))
+    assert printed_item | {"created_at": shown_item["created_at"]} == shown_item
 
+    ticket = json.loads(paste(post))
+    assert ticket["title"] == "Printer on fire"
+    assert eventually(lambda: json.loads(paste(by_title))["items"], bool) == [ticket]
+    totals = eventually(lambda: json.loads(paste(effort))["items"], bool)
+    assert [(row["team"], row["total"]) for row in totals] == [("ops", 30)]
+
+    with client(stack, "acme") as api:
+        assert everything(api, "/tickets", team="ops", queue="true") == [ticket]
         done = api.patch(f"/tickets/{ticket['id']}", json={"state": "done"})
         assert done.json() == ticket | {"state": "done", "version": 2}
         queue = partial(everything, api, "/tickets", team="ops", queue="true")
         assert eventually(queue, lambda items: not items) == []
-        effort = eventually(partial(everything, api, "/effort/2026-11"), bool)
-        assert [(row["team"], row["total"]) for row in effort] == [("ops", 30)]
         assert api.delete(f"/tickets/{ticket['id']}").status_code == 204
         assert api.get(f"/tickets/{ticket['id']}").status_code == 404
 
     shutil.copy(project.folder / "examples/test_tickets.py", project.folder / OWN_TEST.parent)
     project.run(".venv/bin/python", "-m", "pytest", str(OWN_TEST), "-q")
+    paste("make down")
+    paste("make reset")
+    assert pasted - NOT_RUN == README_COMMANDS - NOT_RUN
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
