@@ -35,3 +35,10 @@ def test_lists_are_shown_on_the_site(page: Path) -> None:
 
 def test_spelling() -> None:
     assert list(find_misspellings(PAGES)) == []
+
+
+def test_every_decision_is_in_the_index_and_has_its_own_number() -> None:
+    decisions = sorted((ROOT / "docs/adr").glob("0*.md"))
+    index = (ROOT / "docs/adr/index.md").read_text("utf-8")
+    assert [page.name for page in decisions if f"({page.name})" not in index] == []
+    assert len({page.name[:4] for page in decisions}) == len(decisions) > 100
