@@ -129,5 +129,5 @@ def test_what_no_single_id_tells_cannot_be_asked_for() -> None:
 
         key = Key(remark, id)
 
-    with pytest.raises(DeclarationError, match=r"Reply\.remark refers to Remark, which no single"):
+    with pytest.raises(DeclarationError, match=r"Reply\.remark refers to Remark by one id"):
         compile_entity(Reply)

@@ -28,7 +28,7 @@ def test_a_split_item_is_no_part_of_a_transaction(book: Book) -> None:
         lambda transaction: transaction.delete(Document.key("old")),
     )
     for write in writes:
-        with pytest.raises(TypeError, match="by the Book, on its own"), book.transaction() as t:
+        with pytest.raises(TypeError, match="by Book.delete, outside a transaction"), book.transaction() as t:
             write(t)
     assert whole(book, "old") == FIRST
 
