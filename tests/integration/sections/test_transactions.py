@@ -27,8 +27,8 @@ def test_a_split_item_is_no_part_of_a_transaction(book: Book) -> None:
         lambda transaction: transaction.create(Document(id="d", sections={})),
         lambda transaction: transaction.delete(Document.key("old")),
     )
-    for write in writes:
-        with pytest.raises(TypeError, match="by Book.delete, outside a transaction"), book.transaction() as t:
+    for write, message in zip(writes, ("by the Book, on its own", "by Book.delete"), strict=True):
+        with pytest.raises(TypeError, match=message), book.transaction() as t:
             write(t)
     assert whole(book, "old") == FIRST
 
