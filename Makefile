@@ -19,32 +19,33 @@ export JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION := 1
 export CDK_DISABLE_CLI_TELEMETRY := true
 export PYTHONDONTWRITEBYTECODE :=
 
-CODE := $(wildcard app.py functions infra local daicho_cli tests bench examples docs/_site)
+CODE := $(wildcard app.py functions infra daicho_cli demonstration tests bench examples docs/_site)
 PYTEST := $(BIN)/python -m pytest
 TOOLS := $(VENV)/.requirements node_modules/.installed
+CDK := .local/node/node_modules/.bin/cdk
 
 ##@ Use
 .PHONY: up down reset demo-data expire status logs
-up: $(TOOLS) .local/.ministack .local/.layer ## Start the local AWS, deploy, load demo data (PORT=4600 for another port)
-	@$(BIN)/python -m local up
+up: $(VENV)/.requirements ## Start the local AWS, deploy, load demo data (PORT=4600 for another port)
+	@$(BIN)/daicho local up
 
 down: $(VENV)/.requirements ## Stop the local AWS; data and stream records stay
-	@$(BIN)/python -m local down
+	@$(BIN)/daicho local down
 
 reset: $(VENV)/.requirements ## Stop the local AWS and forget its data
-	@$(BIN)/python -m local reset
+	@$(BIN)/daicho local reset
 
 demo-data: $(VENV)/.requirements ## Load the demo data once more
-	@$(BIN)/python -m local demo-data
+	@$(BIN)/daicho local sample-data
 
 expire: $(VENV)/.requirements ## What expires within DAYS=8 expires now, each on the day that it would
-	@$(BIN)/python -m local expire --days $(or $(DAYS),8)
+	@$(BIN)/daicho local expire --days $(or $(DAYS),8)
 
 status: $(VENV)/.requirements ## Say what runs, and where
-	@$(BIN)/python -m local status
+	@$(BIN)/daicho local status
 
 logs: $(VENV)/.requirements ## What the functions logged, newest last
-	@$(BIN)/python -m local logs
+	@$(BIN)/daicho local logs
 
 ##@ Measure
 .PHONY: bench
@@ -98,7 +99,7 @@ trace: $(VENV)/.requirements ## Which files a POST, a projection and a search pa
 # the other. What each prints comes in one piece, where make can do that (GNU make 4).
 IN_ONE_PIECE := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 SUITES := e2e lint unit property package docs-check infra delivery integration
-test: $(TOOLS) .local/.ministack .local/.layer build/.layer .local/.docs ## Everything, from nothing
+test: $(TOOLS) .local/.programs .local/.docs ## Everything, from nothing
 	@$(MAKE) --jobs=2 $(IN_ONE_PIECE) $(SUITES)
 
 lint: $(VENV)/.requirements ## ruff and mypy --strict
@@ -126,7 +127,7 @@ package: $(VENV)/.requirements ## The wheel, the licences, the workflows
 docs-check: $(TOOLS) .local/.docs ## The documentation: links, words, spelling, the site and its search
 	$(call run_tests,docs)
 
-integration: $(TOOLS) .local/.ministack ## Handlers over Dynoxide (DYNOXIDE=none: over MiniStack's DynamoDB)
+integration: $(TOOLS) .local/.programs ## Handlers over Dynoxide (DYNOXIDE=none: over MiniStack's DynamoDB)
 	$(call run_tests,integration,-n 2 --dist loadfile --no-loadscope-reorder)
 
 delivery: $(TOOLS) ## The stream path under faults
@@ -143,10 +144,10 @@ mutation-check: $(VENV)/.requirements ## Faults planted in the code: what finds 
 	@$(BIN)/python -m tests.delivery.mutants.mutation_check $(if $(FAULTS),"$(FAULTS)")
 	@$(BIN)/python -m tests.property.planted_search $(if $(FAULTS),"$(FAULTS)")
 
-infra: $(TOOLS) build/.layer ## The synthesised template
+infra: $(TOOLS) ## The synthesised template
 	$(call run_tests,infra)
 
-e2e: $(TOOLS) .local/.ministack .local/.layer ## Over HTTP, on a local stack of its own
+e2e: $(TOOLS) .local/.programs ## Over HTTP, on a local stack of its own
 	$(call run_tests,e2e)
 
 ##@ Documentation
@@ -159,13 +160,11 @@ docs-serve: .local/.docs ## The same while you write: http://127.0.0.1:8000
 	@$(MKDOCS) serve
 
 ##@ Build and deploy
-.PHONY: dist layer snapshot golden synth bootstrap deploy
+.PHONY: dist snapshot golden synth bootstrap deploy
 dist: $(VENV)/.requirements ## The wheel and the source distribution, in dist/
 	@rm -rf dist
 	@$(BIN)/uv build --quiet --offline --no-build-isolation --python $(BIN)/python --out-dir dist
 	@ls dist
-
-layer: build/.layer ## What the Lambda layer holds, for AWS
 
 snapshot: $(VENV)/.requirements ## Write the template snapshots of tests/infra again
 	$(PYTEST) tests/infra/test_snapshot.py --snapshot -q
@@ -173,20 +172,21 @@ snapshot: $(VENV)/.requirements ## Write the template snapshots of tests/infra a
 golden: $(VENV)/.requirements ## Record requests, answers and stored items of tests/golden again
 	$(PYTEST) tests/golden --record -q
 
-synth: $(TOOLS) build/.layer ## The templates of all stages
-	node_modules/.bin/cdk synth --quiet -c stage=dev --output cdk.out/dev
-	node_modules/.bin/cdk synth --quiet -c stage=prod --output cdk.out/prod
+synth: .local/.programs ## The templates of all stages
+	$(CDK) synth --quiet -c stage=dev --output cdk.out/dev
+	$(CDK) synth --quiet -c stage=prod -c demonstration=true --output cdk.out/prod
 
-bootstrap: $(TOOLS) build/.layer ## Prepare a real account for CDK, once for each Region
-	node_modules/.bin/cdk bootstrap -c stage=$(or $(STAGE),dev) $(CONTEXT)
+bootstrap: .local/.programs ## Prepare a real account for CDK, once for each Region
+	$(CDK) bootstrap -c stage=$(or $(STAGE),dev) $(CONTEXT)
 
-deploy: $(TOOLS) build/.layer ## To a real account: make deploy STAGE=prod CONTEXT='-c alarm_email=me@example.com'
-	node_modules/.bin/cdk deploy -c stage=$(or $(STAGE),dev) $(CONTEXT)
+deploy: .local/.programs ## To a real account: make deploy STAGE=prod CONTEXT='-c alarm_email=me@example.com'
+	$(CDK) deploy -c stage=$(or $(STAGE),dev) $(CONTEXT)
 
 ##@ Generate
 .PHONY: generate generation openapi docs lock
 generate: $(VENV)/.requirements ## Write all generated files; says which it changed
 	@$(BIN)/daicho generation && $(BIN)/daicho docs && $(BIN)/daicho openapi
+	@test ! -d demonstration || $(BIN)/python -m demonstration.line_counts
 
 generation: $(VENV)/.requirements ## Append changed declarations to functions/generations.json
 	$(BIN)/daicho generation
@@ -195,13 +195,15 @@ openapi: $(VENV)/.requirements ## Write docs/reference/openapi.json
 	$(BIN)/daicho openapi
 
 docs: $(VENV)/.requirements ## Write the table of access patterns, and the README's sizes
-	$(BIN)/daicho docs
+	@$(BIN)/daicho docs
+	@test ! -d demonstration || $(BIN)/python -m demonstration.line_counts
 
 PIP_COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
 lock: $(TOOLS) ## Write the lock files again; UPGRADE=1 takes newer versions
-	@for each in requirements-layer requirements requirements-local requirements-docs; do \
+	@for each in functions/daicho/cdk/functions/requirements-layer requirements daicho_cli/local/requirements-ministack requirements-docs; do \
 		$(PIP_COMPILE) $(if $(UPGRADE),--upgrade) $$each.in -o $$each.txt || exit 1; done
 	npm install --package-lock-only --ignore-scripts --silent
+	npm install --package-lock-only --ignore-scripts --silent --prefix daicho_cli/local/node
 
 .PHONY: check-locks
 check-locks: $(VENV)/.requirements ## Whether every platform and Python gets wheels of what is locked (asks the registry)
@@ -241,31 +243,14 @@ node_modules/.installed: package-lock.json $(VENV)/.requirements
 	@npm ci --silent
 	@touch $@
 
-# The same layer for the Python of this machine: functions of the local AWS run under it.
-.local/.layer: requirements-layer.txt $(VENV)/.requirements
-	@rm -rf .local/layer && mkdir -p .local
-	@$(BIN)/uv pip install --quiet --target .local/layer --python $(BIN)/python --only-binary :all: \
-		--no-deps --require-hashes -r requirements-layer.txt
-	@touch $@
-
-.local/.ministack: requirements-local.txt $(VENV)/.requirements
-	@mkdir -p .local
-	@test -x .local/ministack/bin/python || $(BIN)/python -m venv --without-pip .local/ministack
-	@$(BIN)/uv pip sync --quiet --python .local/ministack/bin/python --require-hashes requirements-local.txt
-	@touch $@
+# MiniStack, the CDK command line and the layer for the Python of this machine. It looks each time
+# what is missing, which takes no time.
+.PHONY: .local/.programs
+.local/.programs: $(VENV)/.requirements
+	@$(BIN)/daicho local install
 
 .local/.docs: requirements-docs.txt $(VENV)/.requirements
 	@mkdir -p .local
 	@test -x .local/docs/bin/python || $(BIN)/python -m venv --without-pip .local/docs
 	@$(BIN)/uv pip sync --quiet --python .local/docs/bin/python --require-hashes requirements-docs.txt
-	@touch $@
-
-LAYER_PLATFORM := --python-platform aarch64-manylinux2014 --python-version 3.14
-build/.layer: requirements-layer.txt $(VENV)/.requirements
-	@rm -rf build/layer && mkdir -p build/layer
-	@$(BIN)/uv pip install --quiet --target build/layer/python $(LAYER_PLATFORM) --only-binary :all: \
-		--no-deps --require-hashes -r requirements-layer.txt
-	@# Scripts name the .venv of this folder, and RECORD files name the scripts: without them the layer, and so
-	@# its hash in the template, is the same on every machine.
-	@rm -rf build/layer/python/bin build/layer/python/.lock build/layer/python/*.dist-info/RECORD
 	@touch $@

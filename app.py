@@ -1,25 +1,18 @@
 """The CDK app: one stack, for the stage in the context (``-c stage=prod``)."""
 
 import sys
+from pathlib import Path
 
 import aws_cdk as cdk
 
-import domains
-from daicho.declare.registry import Daicho
-from daicho.errors import DeclarationError
-from daicho.plan import Ledger
-from daicho.web.routes.builder import build_operations
-from infra.settings import Settings
-from infra.stack import DaichoStack
-
-try:
-    daicho = Daicho.discover(domains)
-    ledger = daicho.check_locked(Ledger.load())
-    build_operations(daicho)  # a route that cannot be mounted would stop the whole API
-except DeclarationError as error:
-    sys.exit(f"not deployed: {error}")
+from daicho.cdk import DeclarationError, Project, ProjectError, Settings, SettingsError
+from infra.stack import build_stack
 
 app = cdk.App(analytics_reporting=False)
-settings = Settings.from_context(app.node.try_get_context)
-DaichoStack(app, settings=settings, ledger=ledger)
+try:
+    project = Project.find(Path(__file__).parent)
+    settings = Settings.from_context(app.node.try_get_context)
+    build_stack(app, project=project, settings=settings)
+except (DeclarationError, ProjectError, SettingsError) as error:
+    sys.exit(f"not deployed: {error}")
 app.synth()

@@ -29,13 +29,13 @@ from daicho.book.book import Book
 from daicho.declare.fields import field as declared
 from daicho.declare.fields import uid
 from daicho.declare.registry import Daicho
+from daicho.handlers import project, rollup
+from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.layout import item_keys
 from daicho.plan import Ledger
 from daicho.storage import attributes, keys
 from daicho.storage.table import Table
 from daicho.tally import slots
-from handlers import project, rollup
-from handlers.wiring.dependencies import Dependencies
 from tests.support.dynoxide import client, create_table, serving
 from tests.support.stream_pump import Context, environment
 

@@ -22,8 +22,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from handlers import api, project
-from handlers.wiring.dependencies import Dependencies
+from daicho.handlers import api, project
+from daicho.handlers.wiring.dependencies import Dependencies
 from tests.delivery.aws.memory import MemoryBucket, MemoryTable
 from tests.support.api_client import Client
 from tests.support.stream_pump import Context, environment

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from daicho.plan import LOCK_FILE, Ledger
+from daicho.plan import Ledger
 from daicho.plan.lockfile import write_lock_file
 from daicho.web import routes
-from daicho_cli.project import discover_project, load_ledger
+from daicho_cli.project import discover_project, find_project, load_ledger
 
 
 def generation(
@@ -24,7 +25,8 @@ def generation(
         ),
     ] = False,
 ) -> None:
-    """Append changed declarations to functions/generations.json, their lock file."""
+    """Append changed declarations to the lock file of generations."""
+    project = find_project()
     before = Ledger() if unreleased else load_ledger()
     daicho = discover_project()
     routes.build_operations(
@@ -41,5 +43,5 @@ def generation(
             typer.echo(f"a new generation is needed: {', '.join(changed)}", err=True)
             raise typer.Exit(1)
     elif changed or unreleased:
-        write_lock_file(after, LOCK_FILE)
+        write_lock_file(replace(after, project=project.name), project.lock_file)
     typer.echo(f"generations: {', '.join(changed)}" if changed else "no declaration changed")

@@ -38,15 +38,20 @@ SUBCOMMANDS = {
         "app",
         "Query, restore, verify and erase archived items.",
     ),
+    "local": Subcommand(
+        "daicho_cli.local.group",
+        "app",
+        "Run the project's stack on a local AWS, without an account and without Docker.",
+    ),
     "generation": Subcommand(
         "daicho_cli.generation",
         "generation",
-        "Append changed declarations to functions/generations.json, their lock file.",
+        "Append changed declarations to the lock file of generations.",
     ),
     "docs": Subcommand(
         "daicho_cli.generate.access_patterns",
         "docs",
-        "Write the table of access patterns and the line counts in the README.",
+        "Write the table of access patterns.",
     ),
     "openapi": Subcommand(
         "daicho_cli.generate.openapi", "openapi", "Write the OpenAPI document of all routes."

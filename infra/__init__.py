@@ -1,1 +1,1 @@
-"""The infrastructure: one stack that composes a construct for each concern."""
+"""The infrastructure of this repository: the library's stack, with checks of its own."""

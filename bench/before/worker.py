@@ -57,7 +57,7 @@ def measure_start(handler: str) -> float:
 
 def measure_record(path: str, rounds: int) -> float:
     """Processor seconds of the projection of one record, in the mean of many rounds."""
-    project = import_module("handlers.project")
+    project = import_module("daicho.handlers.project")
     event: dict[str, Any] = json.loads(Path(path).read_text("utf-8"))
     handler = project.build(ENVIRON, None, _build_dependencies())
     for _ in range(WARM_UP_ROUNDS):
@@ -72,7 +72,7 @@ def _build_dependencies() -> Any:
     client: Any = StubClient()
     try:
         table_type = import_module("daicho.storage.table").Table
-        dependencies_type = import_module("handlers.wiring.dependencies").Dependencies
+        dependencies_type = import_module("daicho.handlers.wiring.dependencies").Dependencies
         threads = "parallelism"
     except ModuleNotFoundError:  # a checkout with the names of before
         table_type = import_module("daicho.table").Table

@@ -22,7 +22,7 @@ from daicho.storage.bucket import GZIP, Bucket, open_bucket
 from daicho.storage.protocols import FetchedObject, ListedObject, ObjectVersion
 from daicho.storage.table import Table, open_table
 from daicho_cli.aws.stacks import Stack
-from daicho_cli.project import discover_project
+from daicho_cli.project import discover_project, load_ledger
 from daicho_cli.terminal import create_progress_bar
 
 
@@ -121,7 +121,7 @@ class ArchiveSession:
         bucket = open_bucket(stack["ArchiveBucketName"], **client)
         table = open_table(stack["TableName"], **client)
         failures = open_bucket(stack["FailureBucketName"], **client)
-        return cls(stack, Ledger.load(), table, bucket, failures, MeteredBucket(bucket))
+        return cls(stack, load_ledger(), table, bucket, failures, MeteredBucket(bucket))
 
     def list_fields(self, entities: Sequence[str]) -> list[str]:
         """The current fields of entities, in order of declaration, then the creation time."""

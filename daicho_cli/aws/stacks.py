@@ -11,14 +11,19 @@ from typing import Any
 
 import boto3
 
-from daicho_cli.project import ROOT
+from daicho_cli.project import find_project, find_root
 from daicho_cli.terminal import CommandError
 
-STACK_FILE = ROOT / ".local" / "stack.json"
+STACK_FILE = find_root() / ".local" / "stack.json"
 
 
 class StackError(CommandError):
     """The stack does not exist, or lacks something."""
+
+
+def name_stack(stage: str) -> str:
+    """The name of the project's stack at a stage."""
+    return f"{find_project().name}-{stage}"
 
 
 def read_outputs(stage: str) -> dict[str, str]:
@@ -27,7 +32,8 @@ def read_outputs(stage: str) -> dict[str, str]:
     Raises:
         ClientError, BotoCoreError: AWS refuses, or the stack does not exist.
     """
-    (stack,) = boto3.client("cloudformation").describe_stacks(StackName=f"Daicho-{stage}")["Stacks"]
+    client = boto3.client("cloudformation")
+    (stack,) = client.describe_stacks(StackName=name_stack(stage))["Stacks"]
     return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", ())}
 
 
@@ -66,7 +72,7 @@ class Stack:
             ClientError, BotoCoreError: AWS does not answer the request.
         """
         if stage is not None:
-            return cls(f"Daicho-{stage}", read_outputs(stage))
+            return cls(name_stack(stage), read_outputs(stage))
         content = read_local_stack(file)
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
             os.environ.setdefault(name, "test")  # the local AWS accepts any

@@ -24,10 +24,10 @@ from daicho.plan import (
 from daicho.storage.item_key import ItemKey
 from daicho.web import routes
 from daicho_cli.generate.generated_file import Check, write_or_check
-from daicho_cli.generate.line_counts import README, render_readme
 from daicho_cli.generate.route_queries import list_queries
-from daicho_cli.project import REFERENCE
+from daicho_cli.project import find_root
 
+FILE = find_root() / "docs/reference/access-patterns.md"
 HEAD = """# Access patterns
 
 This page lists every route with the index, the key and the reads of its query. `make docs`
@@ -62,11 +62,10 @@ def docs(
     path: Annotated[
         Path,
         typer.Option(help="The file to write.", show_default="docs/reference/access-patterns.md"),
-    ] = REFERENCE / "access-patterns.md",
+    ] = FILE,
 ) -> None:
-    """Write the table of access patterns and the line counts in the README."""
+    """Write the table of access patterns."""
     write_or_check(path, render_access_patterns, check=check, make="make docs")
-    write_or_check(README, render_readme, check=check, make="make docs")
 
 
 def render_access_patterns(daicho: Daicho, ledger: Ledger) -> str:

@@ -10,7 +10,7 @@ import typer
 
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
-from daicho_cli.project import ROOT, discover_project, load_ledger
+from daicho_cli.project import discover_project, find_root, load_ledger
 
 Check = Annotated[
     bool, typer.Option("--check", help="Only compare with the file; exit code 1 if they differ.")
@@ -25,7 +25,8 @@ def write_or_check(path: Path, render: Render, *, check: bool, make: str) -> Non
     and names the target of ``make`` that writes it.
     """
     text = render(discover_project(), load_ledger())
-    name = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+    root = find_root()
+    name = path.relative_to(root) if path.is_relative_to(root) else path
     current = path.read_text(encoding="utf-8") if path.exists() else None
     if current == text:
         typer.echo(f"{name} is up to date")

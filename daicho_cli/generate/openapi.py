@@ -12,14 +12,16 @@ from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.web import openapi as api_description
 from daicho_cli.generate.generated_file import Check, write_or_check
-from daicho_cli.project import REFERENCE
+from daicho_cli.project import find_root
+
+FILE = find_root() / "docs/reference/openapi.json"
 
 
 def openapi(
     check: Check = False,
     path: Annotated[
         Path, typer.Option(help="The file to write.", show_default="docs/reference/openapi.json")
-    ] = REFERENCE / "openapi.json",
+    ] = FILE,
 ) -> None:
     """Write the OpenAPI document of all routes."""
     write_or_check(path, render_openapi, check=check, make="make openapi")

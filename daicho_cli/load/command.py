@@ -11,7 +11,6 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainin
 
 from daicho.declare.entity import Entity
 from daicho.errors import StoreError, TenantClosed
-from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage import keys
@@ -31,7 +30,7 @@ from daicho_cli.options import (
     check_tenant,
     find_entity,
 )
-from daicho_cli.project import discover_project
+from daicho_cli.project import discover_project, load_ledger
 from daicho_cli.terminal import CommandError, create_progress_bar, end_command, print_message
 
 FAILED, ROWS_REJECTED = 1, 3
@@ -115,7 +114,7 @@ def _open_loader(
         checkpoint = open_checkpoint(path, file, now, restart=restart)
     except CheckpointError as error:
         raise CheckpointError(f"{error}; --again starts again") from error
-    ledger = discover_project().check_locked(Ledger.load())
+    ledger = discover_project().check_locked(load_ledger())
     preparer = RowPreparer(table, ledger, tenant, entity, checkpoint.progress)
     return Loader(file, checkpoint, preparer, BatchWriter(table, writers, RateLimiter(rate)))
 

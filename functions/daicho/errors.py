@@ -16,11 +16,15 @@ class DaichoError(Exception):
 
 
 class SettingsError(DaichoError):
-    """Environment variables that are missing or wrong, all of them at once."""
+    """Settings that are missing or wrong, all of them at once."""
 
 
 class DeclarationError(TypeError):
     """A wrong declaration; the message names it. Raised at import."""
+
+
+class ProjectError(DaichoError):
+    """There is no project, its configuration is wrong, or a file of it belongs to another."""
 
 
 class StoreError(DaichoError):

@@ -1,31 +1,5 @@
-"""Lambda `archive`: puts items that DynamoDB's TTL process removed into the bucket."""
+"""Lambda `archive`, as the library has it: the place to wrap it."""
 
-from __future__ import annotations
+from daicho.handlers.archive import __getattr__
 
-import os
-from collections.abc import Mapping
-from functools import partial
-
-from daicho.archive.archiver import Archiver
-from daicho.plan import Ledger
-from daicho.runtime.lazy_names import lazy_attributes
-from daicho.runtime.settings import Settings
-from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
-from handlers.wiring.invocation import Handler
-from handlers.wiring.stream_consumer import stream_handler
-
-
-def build(
-    environ: Mapping[str, str],
-    ledger: Ledger | None = None,
-    dependencies: Dependencies = AWS_DEPENDENCIES,
-) -> Handler:
-    """Wire the function up."""
-    settings = Settings.parse(environ, "ARCHIVE_BUCKET")
-    table = dependencies.table(settings.table_name, attempts=2)
-    bucket = dependencies.bucket(settings.archive_bucket, attempts=2)
-    archiver = Archiver(table, bucket, ledger or Ledger.load(), now=dependencies.now)
-    return stream_handler(archiver.archive, settings, dependencies)
-
-
-__getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})
+__all__ = ["__getattr__"]

@@ -1,45 +1,5 @@
-"""Lambda `audit`: continues the day's verification of the archive."""
+"""Lambda `audit`, as the library has it: the place to wrap it."""
 
-from __future__ import annotations
+from daicho.handlers.audit import __getattr__
 
-import logging
-import os
-from collections.abc import Mapping
-from functools import partial
-from typing import Any
-
-from daicho.archive.audit import Auditor
-from daicho.plan import Ledger
-from daicho.runtime.lazy_names import lazy_attributes
-from daicho.runtime.settings import Settings
-from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
-from handlers.wiring.invocation import Context, Handler, make_retry_budget
-from handlers.wiring.metrics import emit
-
-
-def build(
-    environ: Mapping[str, str],
-    ledger: Ledger | None = None,
-    dependencies: Dependencies = AWS_DEPENDENCIES,
-) -> Handler:
-    """Wire the function up."""
-    settings = Settings.parse(environ, "ARCHIVE_BUCKET")
-    table = dependencies.table(settings.table_name)
-    bucket = dependencies.bucket(settings.archive_bucket)
-    entities = (ledger or Ledger.load()).archived_types
-    auditor = Auditor(table, bucket, entities, now=dependencies.now)
-    log = logging.getLogger(__name__)
-
-    def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        retry_budget = make_retry_budget(context, dependencies)
-        report = auditor.run(retry_budget, again=event.get("again") is True)
-        emit(report.counted, {"ArchiveAuditAge": report.age})
-        summary = report.to_json()
-        if report.report.findings:
-            log.error("the archive does not add up: %s", summary["report"])
-        return summary
-
-    return handler
-
-
-__getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})
+__all__ = ["__getattr__"]

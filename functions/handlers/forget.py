@@ -1,39 +1,5 @@
-"""Lambda `forget`: each hour, continues the due removals of tenants from the archive."""
+"""Lambda `forget`, as the library has it: the place to wrap it."""
 
-from __future__ import annotations
+from daicho.handlers.forget import __getattr__
 
-import logging
-import os
-from collections.abc import Mapping
-from functools import partial
-from typing import Any
-
-from daicho.archive.forget_schedule import ForgetScheduler
-from daicho.runtime.lazy_names import lazy_attributes
-from daicho.runtime.settings import Settings
-from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
-from handlers.wiring.invocation import Context, Handler, make_retry_budget
-from handlers.wiring.metrics import emit
-
-
-def build(environ: Mapping[str, str], dependencies: Dependencies = AWS_DEPENDENCIES) -> Handler:
-    """Wire the function up."""
-    settings = Settings.parse(environ, "ARCHIVE_BUCKET")
-    table, bucket = (
-        dependencies.table(settings.table_name),
-        dependencies.bucket(settings.archive_bucket),
-    )
-    due = ForgetScheduler(table, bucket, now=dependencies.now)
-    log = logging.getLogger(__name__)
-
-    def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        report = due.run(make_retry_budget(context, dependencies))
-        emit(report.counted, {"ForgettingOverdue": report.overdue})
-        if report.failed or report.broken:
-            log.error("not forgotten: %s", {**report.failed, **report.broken})
-        return report.to_json()
-
-    return handler
-
-
-__getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})
+__all__ = ["__getattr__"]

@@ -1,44 +1,5 @@
-"""Lambda `project`: updates derived items and aggregates from the table's stream."""
+"""Lambda `project`, as the library has it: the place to wrap it."""
 
-from __future__ import annotations
+from daicho.handlers.project import __getattr__
 
-import os
-from collections.abc import Mapping
-from functools import partial
-
-from daicho.plan import Ledger
-from daicho.runtime.lazy_names import lazy_attributes
-from daicho.runtime.settings import Settings
-from daicho.stream.projector import Projector
-from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
-from handlers.wiring.fault_injection import with_faults
-from handlers.wiring.invocation import Handler
-from handlers.wiring.metrics import emit
-from handlers.wiring.stream_consumer import stream_handler
-
-S3_TIMEOUT_S = 5.0
-"""The timeout of one attempt of a call to S3."""
-
-
-def build(
-    environ: Mapping[str, str],
-    ledger: Ledger | None = None,
-    dependencies: Dependencies = AWS_DEPENDENCIES,
-) -> Handler:
-    """Build the handler. ``dependencies`` makes the clients of AWS."""
-    settings = Settings.parse(environ, "DIRTY_SHARDS", "FAILURE_BUCKET")
-    projector = Projector(
-        dependencies.table(settings.table_name, attempts=2, connections=dependencies.parallelism),
-        # Both attempts of a call fit in the last seconds of an invocation, in which no call begins
-        # (`END_RESERVE_S`).
-        dependencies.bucket(settings.failure_bucket, attempts=2, timeout=S3_TIMEOUT_S),
-        ledger or Ledger.load(),
-        dirty_shards=settings.dirty_shards,
-        threads=dependencies.parallelism,
-        now=dependencies.now,
-        emit_metrics=emit,
-    )
-    return stream_handler(projector.project, settings, dependencies)
-
-
-__getattr__ = lazy_attributes(__name__, {"handler": partial(with_faults, build, os.environ)})
+__all__ = ["__getattr__"]

@@ -1,42 +1,5 @@
-"""Lambda `rollup`: once a minute, updates the totals of changed tallies from their slots."""
+"""Lambda `rollup`, as the library has it: the place to wrap it."""
 
-from __future__ import annotations
+from daicho.handlers.rollup import __getattr__
 
-import os
-from collections.abc import Mapping
-from functools import partial
-from typing import Any
-
-from daicho.plan import Ledger
-from daicho.runtime.lazy_names import lazy_attributes
-from daicho.runtime.settings import Settings
-from daicho.tally.rollup import Rollup
-from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
-from handlers.wiring.invocation import Context, Handler, make_retry_budget
-from handlers.wiring.metrics import emit
-
-
-def build(
-    environ: Mapping[str, str],
-    ledger: Ledger | None = None,
-    dependencies: Dependencies = AWS_DEPENDENCIES,
-) -> Handler:
-    """Wire the function up."""
-    settings = Settings.parse(environ, "DIRTY_SHARDS")
-    ledger, shards, threads = (
-        ledger or Ledger.load(),
-        settings.dirty_shards,
-        dependencies.parallelism,
-    )
-    table = dependencies.table(settings.table_name, connections=threads).with_metering()
-    rollup = Rollup(table, ledger, dirty_shards=shards, threads=threads, now=dependencies.now)
-
-    def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        report = rollup.run(make_retry_budget(context, dependencies))
-        emit(report.counts(), {"RollupLag": report.age_of_oldest_mark(dependencies.now())})
-        return dict(vars(report))
-
-    return handler
-
-
-__getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})
+__all__ = ["__getattr__"]

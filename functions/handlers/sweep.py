@@ -1,33 +1,5 @@
-"""Lambda `sweep`: every few minutes, removes the remains of requests that ended half-way."""
+"""Lambda `sweep`, as the library has it: the place to wrap it."""
 
-from __future__ import annotations
+from daicho.handlers.sweep import __getattr__
 
-import os
-from collections.abc import Mapping
-from functools import cache, partial
-from typing import Any
-
-from daicho.runtime.lazy_names import lazy_attributes
-from daicho.runtime.settings import Settings
-from daicho.sweep import Sweep
-from handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
-from handlers.wiring.invocation import Context, Handler, make_retry_budget
-from handlers.wiring.metrics import emit
-
-
-def build(environ: Mapping[str, str], dependencies: Dependencies = AWS_DEPENDENCIES) -> Handler:
-    """Wire the function up."""
-    settings = Settings.parse(environ, "OBJECT_BUCKET")
-    table = dependencies.table(settings.table_name)
-    bucket = cache(lambda: dependencies.bucket(settings.object_bucket))
-    sweep = Sweep(table, bucket, dependencies.now)
-
-    def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        report = vars(sweep.run(make_retry_budget(context, dependencies)))
-        emit({f"Sweep{name.capitalize()}": count for name, count in report.items()})
-        return dict(report)
-
-    return handler
-
-
-__getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})
+__all__ = ["__getattr__"]

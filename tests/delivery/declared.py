@@ -15,12 +15,12 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, TypeVar
 
+from daicho.cdk.filters import archive_filters, project_filters
 from daicho.derive import contributions
 from daicho.derive.contributions import Amount
 from daicho.plan import AggregatePlan, EntityPlan, Ledger
 from daicho.storage import keys
 from daicho.storage.attributes import Image
-from infra.filters import archive_filters, project_filters
 from tests.delivery.aws.event_filters import EventFilters
 from tests.delivery.code import FIRST, FIXED, SECOND
 from tests.support import sample_ledger

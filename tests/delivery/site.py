@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from daicho.handlers import archive, project, redrive, rollup, sweep
+from daicho.handlers.wiring.dependencies import Dependencies
+from daicho.handlers.wiring.invocation import Handler
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
-from handlers import archive, project, redrive, rollup, sweep
-from handlers.wiring.dependencies import Dependencies
-from handlers.wiring.invocation import Handler
 from tests.delivery.actors import Actor
 from tests.delivery.aws.clients import DynamoClient, ObjectsClient
 from tests.delivery.aws.dynamo import Dynamo

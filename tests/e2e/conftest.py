@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from local import lifecycle
-from local.instance import PROGRAMS, LocalInstance
+from daicho_cli.local import lifecycle
+from daicho_cli.local.instance import LocalInstance
 from tests.support.dynoxide import free_port
+from tests.support.repository import PROGRAMS, PROJECT
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +25,7 @@ def place() -> Iterator[LocalInstance | None]:
     if os.environ.get("DAICHO_STACK"):
         yield None
         return
-    place = LocalInstance(PROGRAMS / "e2e", free_port())
+    place = LocalInstance(PROGRAMS / "e2e", free_port(), PROJECT)
     lifecycle.reset(place, print)
     try:
         lifecycle.up(place, print)

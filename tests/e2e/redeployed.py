@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import io
+import tempfile
 import zipfile
+from pathlib import Path
 from typing import Any
 
-from local.instance import ROOT
-
-CODE = ROOT / "functions"
+from daicho.cdk.functions.code import copy_code
+from tests.support.repository import PROJECT
 
 
 def package(added: dict[str, str]) -> bytes:
     """The code of all functions, with text ``added`` to the end of some files."""
     packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as whole:
-        for path in sorted(CODE.rglob("*")):
-            name = str(path.relative_to(CODE))
-            if path.is_file() and "__pycache__" not in path.parts:
-                whole.writestr(name, path.read_bytes() + added.get(name, "").encode())
-    assert set(added) <= set(whole.namelist())
+    with tempfile.TemporaryDirectory() as folder:
+        code = Path(folder)
+        copy_code(PROJECT, code)
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as whole:
+            for path in sorted(code.rglob("*")):
+                name = str(path.relative_to(code))
+                if path.is_file():
+                    whole.writestr(name, path.read_bytes() + added.get(name, "").encode())
+            assert set(added) <= set(whole.namelist())
     return packed.getvalue()
 
 

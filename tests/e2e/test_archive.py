@@ -17,9 +17,9 @@ import pytest
 from typer.testing import CliRunner
 
 from daicho.storage.table import MAX_BATCH_WRITES
+from daicho_cli.local.instance import REGION, LocalInstance
+from daicho_cli.local.ttl_process import run_process
 from daicho_cli.main import app
-from local.instance import REGION, LocalInstance
-from local.ttl_process import run_process
 from tests.e2e.api import client, eventually, everything
 
 TENANTS = ("acme", "globex")

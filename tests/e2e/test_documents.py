@@ -9,7 +9,7 @@ from typing import Any
 import boto3
 import httpx
 
-from local.instance import REGION
+from daicho_cli.local.instance import REGION
 from tests.e2e.api import TIMEOUT, client, delivered, everything
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 400

@@ -16,12 +16,13 @@ import httpx
 import pytest
 
 from daicho.plan import Ledger
-from local import lifecycle, logs
-from local.instance import PROGRAMS, REGION, ROOT, LocalInstance
+from daicho_cli.local import lifecycle, logs
+from daicho_cli.local.instance import REGION, LocalInstance
 from tests.e2e.api import client, eventually, everything
 from tests.e2e.redeployed import redeploy
 from tests.e2e.verified import Verified
 from tests.support.dynoxide import free_port
+from tests.support.repository import PROGRAMS, PROJECT, ROOT
 
 SHARE = 0.2
 WRITERS, WRITES = 6, 25
@@ -45,10 +46,10 @@ FAULTS = ("the request is lost", "the answer is lost", "the process ends")
 @pytest.fixture(scope="module")
 def faulty() -> Iterator[LocalInstance]:
     """A local AWS of its own, whose projector fails on purpose."""
-    place = LocalInstance(PROGRAMS / "e2e-faults", free_port())
+    place = LocalInstance(PROGRAMS / "e2e-faults", free_port(), PROJECT)
     lifecycle.reset(place, print)
     try:
-        lifecycle.up(place, print, with_demo=False, faults=SHARE)
+        lifecycle.up(place, print, with_sample=False, faults=SHARE)
         yield place
     finally:
         lifecycle.down(place, print)

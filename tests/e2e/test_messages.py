@@ -12,7 +12,7 @@ import boto3
 import httpx
 import pytest
 
-from local.instance import REGION
+from daicho_cli.local.instance import REGION
 from tests.e2e.api import client, delivered, eventually, everything
 
 

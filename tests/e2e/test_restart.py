@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from local import lifecycle
-from local.instance import REGION, LocalInstance
+from daicho_cli.local import lifecycle
+from daicho_cli.local.instance import REGION, LocalInstance
 from tests.e2e.api import TIMEOUT, eventually, everything
 
 

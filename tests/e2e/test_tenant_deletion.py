@@ -15,8 +15,8 @@ from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.requests import to_key_image
 from daicho.tenants.tombstones import DeletionAction, choose_action
-from local.instance import REGION
-from local.users import ADMIN, make_token
+from daicho_cli.local.instance import REGION
+from daicho_cli.local.users import ADMIN, make_token
 from tests.e2e.api import PATIENCE, TIMEOUT, client, delivered, eventually
 from tests.support.derived_state import items_of
 

@@ -19,6 +19,7 @@ import httpx
 import pytest
 
 from daicho.book.book import Book
+from daicho.cdk.settings import STAGES
 from daicho.errors import ThrottledError
 from daicho.plan import Ledger
 from daicho.storage.attributes import Image
@@ -26,10 +27,10 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table, open_table
 from daicho.tally import counter_items
 from daicho.write.counter_writer import CounterSettings
+from daicho_cli.local.instance import CREDENTIALS, REGION
 from domains.votes import Ballot
-from infra.settings import STAGES
-from local.instance import CREDENTIALS, REGION, ROOT
 from tests.e2e.api import TIMEOUT, client, delivered, eventually
+from tests.support.repository import ROOT
 
 CANDIDATES = ("ann", "bob", "cy")
 BALLOTS, CHANGED = 18_000, 1_700

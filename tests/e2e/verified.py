@@ -18,7 +18,7 @@ from daicho.storage.table import Table
 from daicho.tally.reader import read_live_amount, read_rolled_up_amount
 from daicho.tally.rollup import build_ranking_key
 from daicho.tally.slots import TallyName, build_total_key
-from local.instance import REGION
+from daicho_cli.local.instance import REGION
 from tests.support.derived_state import items_of
 
 DERIVED, TALLY = "~", "+"  # how the second part of their partition keys begins

@@ -20,13 +20,13 @@ import pytest
 import time_machine
 import ulid
 
+from daicho.cdk.filters import project_filters
 from daicho.declare.registry import Daicho
+from daicho.handlers import api, project, rollup
+from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.plan import Ledger
 from daicho.storage.bucket import Bucket, open_bucket
 from daicho.storage.table import Table
-from handlers import api, project, rollup
-from handlers.wiring.dependencies import Dependencies
-from infra.filters import project_filters
 from tests.delivery.aws.dynamo import Dynamo
 from tests.delivery.aws.event_filters import EventFilters
 from tests.delivery.aws.journal import Journal

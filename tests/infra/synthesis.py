@@ -9,6 +9,8 @@ from typing import Any
 
 import aws_cdk as cdk
 
+from daicho.cdk.settings import STAGES, Settings
+from daicho.cdk.stack import DaichoStack
 from daicho.plan import (
     AggregatePlan,
     EntityPlan,
@@ -19,8 +21,8 @@ from daicho.plan import (
     Part,
     SearchPlan,
 )
-from infra.settings import ROOT, STAGES, Settings
-from infra.stack import DaichoStack
+from infra.stack import build_stack
+from tests.support.repository import PROJECT, ROOT
 
 Resource = dict[str, Any]
 API_URL = "http://localhost:4566/_aws/execute-api/da1c40ed"
@@ -131,15 +133,9 @@ def context() -> dict[str, Any]:
     return found
 
 
-def settings_of(stage: str, folder: Path, **changes: Any) -> Settings:
-    """The stage's own settings; on AWS with a layer that nobody had to build."""
-    given: dict[str, Any]
-    if stage == "local":
-        given = {"local_layer": "/layer/python", "api_url": API_URL}
-    else:
-        layer = folder / "layer"
-        (layer / "python").mkdir(parents=True, exist_ok=True)
-        given = {"layer": layer}
+def settings_of(stage: str, **changes: Any) -> Settings:
+    """The stage's own settings, with changes."""
+    given = {"local_layer": "/layer/python", "api_url": API_URL} if stage == "local" else {}
     return replace(STAGES[stage], **{**given, **changes})
 
 
@@ -154,7 +150,8 @@ def synthesise(
     """Synthesise a stage into ``folder``; ``also`` may add to the stack what a test is about."""
     out = folder / "out"
     app = cdk.App(outdir=str(out), context=context(), analytics_reporting=False)
-    stack = DaichoStack(app, settings=settings_of(stage, folder, **changes), ledger=ledger)
+    settings = settings_of(stage, **changes)
+    stack = build_stack(app, project=PROJECT, settings=settings, generations=ledger)
     if also:
         also(stack)
     app.synth()

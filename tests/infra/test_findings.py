@@ -7,7 +7,7 @@ import pytest
 from aws_cdk import aws_sns as sns
 from constructs import IConstruct
 
-from infra import nag_suppressions
+from daicho.cdk import nag_suppressions
 from tests.infra.synthesis import Synthesis, synthesise
 
 PACK = "AwsSolutions"
@@ -45,8 +45,8 @@ def test_every_acknowledgement_answers_a_finding(
         acknowledge(construct, rule=rule, reason=reason)
 
     acknowledge = nag_suppressions.suppress_finding
-    for module in ("api", "auth", "functions", "jobs"):
-        monkeypatch.setattr(f"infra.{module}.suppress_finding", record)
+    for module in ("api", "auth", "functions.python_function", "functions.jobs"):
+        monkeypatch.setattr(f"daicho.cdk.{module}.suppress_finding", record)
     stage = synthesise("prod", tmp_path)
 
     found = solutions(stage)["suppressedViolations"]

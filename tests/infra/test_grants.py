@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from daicho.cdk.functions import grants
 from daicho.stream.claims import render_payload_name
 from daicho.stream.failed_batch import DONE_PREFIX
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX as DISCARDED
-from infra import grants
-from infra.settings import ROOT
+from tests.support.repository import ROOT
 
 CODE = ROOT / "functions"
 QUARANTINED = "quarantine/"

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
+from daicho.cdk.functions import grants
+from daicho.cdk.functions.jobs import build_definition
 from daicho.declare.stored_objects import UPLOAD_SECONDS
-from infra import grants
-from infra.jobs import build_definition
 from tests.infra.synthesis import Synthesis
 from tests.infra.test_permissions import allowed, text
 

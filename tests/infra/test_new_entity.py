@@ -22,11 +22,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project with one more file in it, and a new generation."""
     copy = tmp_path_factory.mktemp("project")
     ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
-    for folder in ("functions", "daicho_cli", "infra"):
+    for folder in ("functions", "daicho_cli", "demonstration", "infra"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=ignored)
-    for file in ("app.py", "README.md"):
+    for file in ("app.py", "pyproject.toml", "README.md"):
         shutil.copy(ROOT / file, copy)
-    (copy / "build/layer/python").mkdir(parents=True)
     shutil.copy(EXAMPLE, copy / "functions/domains")
     run(copy, "-m", "daicho_cli.main", "generation")
     return copy

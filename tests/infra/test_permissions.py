@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from infra import grants
+from daicho.cdk.functions import grants
 from tests.infra.synthesis import Synthesis, synthesise
 
 GRANTED = {

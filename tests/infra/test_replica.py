@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from infra.settings import Settings, SettingsError
+from daicho.cdk.settings import Settings
+from daicho.errors import SettingsError
 from tests.infra.synthesis import Synthesis, synthesise
 
 SNAPSHOT = Path(__file__).parent / "snapshots" / "table-with-replica.json"

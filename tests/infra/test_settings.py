@@ -1,10 +1,9 @@
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from infra.settings import Settings, SettingsError
-from tests.infra.synthesis import synthesise
+from daicho.cdk.settings import Settings
+from daicho.errors import SettingsError
 
 
 def read(**context: Any) -> Settings:
@@ -39,8 +38,3 @@ def test_what_is_wrong_is_said_at_once(context: dict[str, str], message: str) ->
     with pytest.raises(SettingsError) as raised:
         read(**context)
     assert str(raised.value) == message
-
-
-def test_a_layer_that_was_not_built_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="missing holds no layer: build it with `make layer`"):
-        synthesise("dev", tmp_path, layer=tmp_path / "missing")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from daicho.cdk.filters import PATTERN_CHARACTERS, FilterError, archive_filters, project_filters
 from daicho.plan import Ledger
-from infra.filters import PATTERN_CHARACTERS, FilterError, archive_filters, project_filters
 from tests.infra.synthesis import COUNT, LEDGER, SEARCH, Synthesis, entity, synthesise
 
 CONSUMERS = ("project", "archive")

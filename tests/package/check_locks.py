@@ -20,8 +20,8 @@ from typing import NamedTuple
 from tests.package.test_metadata import PYTHONS, ROOT
 
 LOCKS = (
-    *("requirements.txt", "requirements-layer.txt"),
-    *("requirements-local.txt", "requirements-docs.txt"),
+    *("requirements.txt", "functions/daicho/cdk/functions/requirements-layer.txt"),
+    *("daicho_cli/local/requirements-ministack.txt", "requirements-docs.txt"),
 )
 PLATFORMS = {
     "Linux x86-64, WSL 2": "x86_64-manylinux_2_28",

@@ -18,7 +18,8 @@ from daicho.runtime.version import VERSION
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-CODE = ("functions", "daicho_cli", "infra", "local")
+LAYER = "functions/daicho/cdk/functions/requirements-layer.txt"
+CODE = ("functions", "daicho_cli", "infra")
 
 
 def read_pins(name: str) -> dict[str, Version]:
@@ -37,8 +38,8 @@ def check_bounds(required: list[str], pins: dict[str, Version]) -> None:
 
 
 def test_the_library_requires_what_the_layer_holds() -> None:
-    check_bounds(PROJECT["dependencies"], read_pins("requirements-layer.txt"))
-    declared = (ROOT / "requirements-layer.in").read_text("utf-8")
+    check_bounds(PROJECT["dependencies"], read_pins(LAYER))
+    declared = (ROOT / LAYER).with_suffix(".in").read_text("utf-8")
     names = re.findall(r"^([a-z0-9-]+)(?:\[|==)", declared, re.MULTILINE)
     assert names == [Requirement(each).name for each in PROJECT["dependencies"]]
 

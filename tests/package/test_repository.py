@@ -105,7 +105,9 @@ def test_the_licence_is_the_whole_apache_licence() -> None:
 
 def test_the_notice_names_files_that_exist() -> None:
     text = (ROOT / "NOTICE").read_text("utf-8")
-    named = re.findall(r"^(?:in )?((?:functions|bench|local|tests)/[\w./*]+)", text, re.MULTILINE)
+    named = re.findall(
+        r"^(?:in )?((?:functions|bench|demonstration|tests)/[\w./*]+)", text, re.MULTILINE
+    )
     assert len(named) >= 4
     assert [pattern for pattern in named if not list(ROOT.glob(pattern))] == []
     assert "UNICODE LICENSE V3" in text

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
+from daicho.cdk.filters import project_filters
 from daicho.derive.contributions import Amount
 from daicho.derive.index_row import IndexRow
 from daicho.layout import item_keys, versions
@@ -15,7 +16,6 @@ from daicho.storage.item_key import ItemKey
 from daicho.stream.batch_fold import DerivedWrite, fold_batch, sum_deltas
 from daicho.stream.changes import RecordChanges, compute_batch
 from daicho.stream.records import Batch
-from infra.filters import project_filters
 from tests.delivery.aws.dynamo import Dynamo
 from tests.delivery.aws.event_filters import EventFilters
 from tests.delivery.aws.journal import Journal

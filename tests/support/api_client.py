@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, unquote_to_bytes, urlencode
 
-from handlers.wiring.invocation import Handler
+from daicho.handlers.wiring.invocation import Handler
 from tests.support.stream_pump import Context
 
 _numbers = itertools.count(1)

@@ -16,12 +16,12 @@ from daicho.book.book import Book
 from daicho.declare.fields import field as declared
 from daicho.declare.fields import uid
 from daicho.declare.registry import Daicho
+from daicho.handlers import archive, project, rollup
+from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.plan import Ledger
 from daicho.storage.bucket import Bucket
 from daicho.storage.table import Table
-from handlers import archive, project, rollup
-from handlers.wiring.dependencies import Dependencies
-from local.ttl_process import delete_expired
+from daicho_cli.local.ttl_process import delete_expired
 from tests.support.stream_pump import Consumer, Context, Pump, environment
 
 BUCKET = "archive"

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
+from daicho.handlers import api, project, rollup
+from daicho.handlers.wiring.invocation import Handler
 from daicho.plan import Ledger
 from daicho.storage.table import Table
-from handlers import api, project, rollup
-from handlers.wiring.invocation import Handler
 from tests.support.api_client import Client
 from tests.support.dynoxide import create_table
 from tests.support.stream_pump import Consumer, Context, Pump, environment

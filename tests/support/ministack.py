@@ -13,7 +13,8 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from local.instance import PROGRAMS, REGION
+from daicho_cli.local.instance import REGION
+from tests.support.repository import PROGRAMS
 
 PYTHON = PROGRAMS / "ministack/bin/python"
 KEPT_VARIABLES = ("PATH", "HOME", "LANG")

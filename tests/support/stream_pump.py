@@ -15,7 +15,7 @@ import boto3
 from botocore.config import Config
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from handlers.wiring.invocation import Handler
+from daicho.handlers.wiring.invocation import Handler
 from tests.support.dynoxide import REGION
 
 BATCH = 1_000

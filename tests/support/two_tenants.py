@@ -14,6 +14,8 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
+from daicho.handlers import api, jobs, project, rollup
+from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.plan import EntityPlan, Ledger
 from daicho.storage import keys
 from daicho.storage.attributes import Image, to_image
@@ -25,8 +27,6 @@ from daicho.stream.claim_writer import put_claim
 from daicho.stream.claims import Claim
 from daicho.tally import slots
 from daicho.tally.rollup import build_ranking_key
-from handlers import api, jobs, project, rollup
-from handlers.wiring.dependencies import Dependencies
 from tests.support.api_client import Client
 from tests.support.derived_state import items_of
 from tests.support.sample_ledger import build_image

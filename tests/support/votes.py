@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from daicho.handlers import api, rollup
+from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.plan import Ledger
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.keys import parse
 from daicho.storage.table import Table
 from daicho.tally import counter_items
-from handlers import api, rollup
-from handlers.wiring.dependencies import Dependencies
 from tests.support.api_client import Client
 from tests.support.deployment import Served
 from tests.support.stream_pump import Context, environment

@@ -24,7 +24,7 @@ from tests.support.imports import (
 
 ROOT = Path(__file__).parents[2]
 FUNCTIONS = ROOT / "functions"
-CODE = ("functions", "infra", "local", "daicho_cli", "tests", "bench", "examples")
+CODE = ("functions", "infra", "daicho_cli", "demonstration", "tests", "bench", "examples")
 
 STREAM_SIDE = (
     *("errors", "runtime", "plan", "storage", "search", "layout", "derive", "tally"),
@@ -37,7 +37,7 @@ ENTITY_SIDE = (
 )
 """What the API, the commands and the domain files load besides."""
 ORDER = tuple(f"daicho.{package}" for package in (*STREAM_SIDE, *ENTITY_SIDE))
-ORDER = (*ORDER, "daicho", "domains", "handlers")
+ORDER = (*ORDER, "daicho.project", "daicho.handlers", "daicho.cdk", "daicho", "domains", "handlers")
 """Packages and modules, lowest first: each imports itself and those before it, and nothing else.
 
 ``daicho`` is the public names, which are loaded when they are asked for.
@@ -50,7 +50,7 @@ NOT_ON_THE_STREAM_SIDE = ("pydantic", "aws_lambda_powertools", "domains", "daich
 
 MODULES = list_modules(FUNCTIONS)
 OURS = {find_entry(name, ORDER) for name in MODULES}
-HANDLERS = sorted(path.stem for path in (FUNCTIONS / "handlers").glob("[a-z]*.py"))
+HANDLERS = sorted(path.stem for path in (FUNCTIONS / "daicho/handlers").glob("[a-z]*.py"))
 MAX_LINES = 400
 MAX_MODULES = 17
 
@@ -69,7 +69,6 @@ def test_no_modules_import_each_other() -> None:
     for folder, package in (
         (FUNCTIONS, ""),
         (ROOT, "infra"),
-        (ROOT, "local"),
         (ROOT, "daicho_cli"),
     ):
         modules = list_modules(folder, package)
@@ -92,7 +91,7 @@ def test_every_entry_of_the_order_exists() -> None:
         ("web/http/paging.py", "from daicho.web.routes import crud", "daicho.web.routes.crud"),
         ("plan/model.py", "def load():\n    import daicho.book.book", "daicho.book.book"),
         ("errors.py", "if TYPE_CHECKING:\n    from .tally import slots", "daicho.tally.slots"),
-        ("tally/slots.py", "from handlers import api", "handlers.api"),
+        ("tally/slots.py", "from daicho.handlers import api", "daicho.handlers.api"),
     ],
 )
 def test_an_import_against_the_order_is_found(
@@ -117,7 +116,7 @@ def test_a_cycle_within_a_package_is_found(tmp_path: Path) -> None:
 
 
 def test_nothing_but_the_library_itself_is_imported_by_it() -> None:
-    outside = {"infra", "daicho_cli", "local", "tests", "bench", "examples"}
+    outside = {"infra", "daicho_cli", "demonstration", "tests", "bench", "examples"}
     assert [str(i) for i in read_imports(MODULES) if i.imported.partition(".")[0] in outside] == []
 
 
@@ -127,9 +126,11 @@ def test_domains_import_the_library_and_nothing_of_aws() -> None:
     assert {each.imported.partition(".")[0] for each in read_imports(domains)} <= allowed
 
 
-def test_infrastructure_imports_nothing_but_the_plan() -> None:
-    imports = read_imports(list_modules(ROOT, "infra"))
-    assert {each.imported for each in imports if is_ours(each.imported)} == {"daicho.plan"}
+def test_infrastructure_imports_nothing_but_the_plan_and_the_project() -> None:
+    own = {name: path for name, path in MODULES.items() if name.startswith("daicho.cdk")}
+    imported = {each.imported for each in read_imports(own) if is_ours(each.imported)}
+    allowed = ("daicho.cdk", "daicho.errors", "daicho.plan", "daicho.project", "daicho.runtime")
+    assert {name for name in imported if not name.startswith(allowed)} <= {"daicho"}
 
 
 def test_the_sdk_is_imported_in_few_modules() -> None:
@@ -169,14 +170,14 @@ def test_the_stream_side_loads_neither_pydantic_nor_the_resolver() -> None:
 
 @pytest.mark.parametrize("name", [name for name in HANDLERS if name != "api"])
 def test_stream_and_scheduled_functions_load_neither_either(name: str) -> None:
-    assert load([f"handlers.{name}"], NOT_ON_THE_STREAM_SIDE) == []
+    assert load([f"daicho.handlers.{name}"], NOT_ON_THE_STREAM_SIDE) == []
 
 
 def test_loading_a_package_loads_none_of_its_modules() -> None:
     """A stream function would load Pydantic with the first import from ``daicho``."""
     packages = {name for name, path in MODULES.items() if path.name == "__init__.py"}
     with_imports = {each.importer for each in read_imports(MODULES)} & packages
-    lazy = {"daicho", "daicho.web.openapi", "daicho.web.routes"}
+    lazy = {"daicho", "daicho.cdk", "daicho.web.openapi", "daicho.web.routes"}
     assert with_imports == lazy | {"daicho.plan", "domains"} & with_imports
     assert load(["daicho"], ("daicho.errors",)) == []
 
@@ -206,10 +207,7 @@ def test_the_documentation_names_the_order_and_where_to_look() -> None:
     rows = re.findall(r"^\| .+\? \| (.*) \| `(\w+)` \|$", look, re.MULTILINE)
     assert len(rows) == look.count("? |") > 15
     for files, name in rows:
-        paths = [
-            ROOT / path if path.startswith("infra/") else FUNCTIONS / "daicho" / path
-            for path in re.findall(r"`([\w/]+(?:\.py|/))`", files)
-        ]
+        paths = [FUNCTIONS / "daicho" / path for path in re.findall(r"`([\w/]+(?:\.py|/))`", files)]
         assert all(path.exists() for path in paths), files
         texts = [
             p.read_text("utf-8")
@@ -222,7 +220,7 @@ def test_the_documentation_names_the_order_and_where_to_look() -> None:
 
 @pytest.mark.parametrize("name", HANDLERS)
 def test_handlers_are_thin(name: str) -> None:
-    lines = len((FUNCTIONS / f"handlers/{name}.py").read_text("utf-8").splitlines())
+    lines = len((FUNCTIONS / f"daicho/handlers/{name}.py").read_text("utf-8").splitlines())
     assert 15 <= lines <= 45, f"{lines} lines"
 
 
@@ -243,10 +241,8 @@ def test_no_folder_of_the_library_is_large() -> None:
 
 def test_unit_tests_mirror_the_modules() -> None:
     """``unit/write/test_sender.py`` tests ``write/sender.py``, and so may ``test_sender_x.py``."""
-    roots = {"": FUNCTIONS / "daicho", "handlers": FUNCTIONS / "handlers"}
-    roots |= {name: ROOT / name for name in ("daicho_cli", "local")} | {
-        "support": ROOT / "tests/support"
-    }
+    roots = {"": FUNCTIONS / "daicho", "demonstration": ROOT / "demonstration"}
+    roots |= {name: ROOT / name for name in ("daicho_cli",)} | {"support": ROOT / "tests/support"}
     modules = {
         (Path(name) / path.relative_to(root)).with_suffix("")
         for name, root in roots.items()

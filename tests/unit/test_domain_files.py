@@ -11,7 +11,7 @@ import pytest
 
 import domains
 from daicho.declare.registry import Daicho
-from daicho_cli.generate.line_counts import count_lines
+from demonstration.line_counts import count_lines
 from tests.support.demonstration import SYSTEMS
 
 ROOT = Path(__file__).parents[2]

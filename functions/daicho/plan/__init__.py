@@ -1,6 +1,7 @@
 """Compiled declarations as plain data: every generation of them, and the lock file."""
 
 from daicho.plan.ledger import LOCK_FILE as LOCK_FILE
+from daicho.plan.ledger import LOCK_FILE_NAME as LOCK_FILE_NAME
 from daicho.plan.ledger import Generation as Generation
 from daicho.plan.ledger import Ledger as Ledger
 from daicho.plan.ledger import NewerGenerationError as NewerGenerationError

@@ -15,7 +15,9 @@ from typing import Any
 
 from daicho.plan.model import AggregatePlan, CounterPlan, EntityPlan
 
-LOCK_FILE = Path(__file__).parents[2] / "generations.json"
+LOCK_FILE_NAME = "generations.json"
+LOCK_FILE = Path(__file__).parents[2] / LOCK_FILE_NAME
+"""Beside the package `daicho`: where the code of a function has it."""
 
 
 class NewerGenerationError(Exception):
@@ -36,9 +38,13 @@ class Generation:
 
 @dataclass(frozen=True)
 class Ledger:
-    """All generations of all entities, oldest first."""
+    """All generations of all entities, oldest first.
+
+    ``project``: the name of the project that they belong to; empty in a file that names none.
+    """
 
     entities: Mapping[str, tuple[Generation, ...]] = field(default_factory=dict)
+    project: str = ""
 
     @classmethod
     def load(cls, path: Path = LOCK_FILE) -> Ledger:
@@ -55,19 +61,21 @@ class Ledger:
                     for entry in generations
                 )
                 for name, generations in data["entities"].items()
-            }
+            },
+            data.get("project", ""),
         )
 
     def to_json(self) -> dict[str, Any]:
         """The lock file as plain JSON values, entities in order of name."""
         return {
+            **({"project": self.project} if self.project else {}),
             "entities": {
                 name: [
                     {"generation": generation.number, "plan": generation.plan.to_json()}
                     for generation in self.entities[name]
                 ]
                 for name in sorted(self.entities)
-            }
+            },
         }
 
     def current_generation(self, name: str) -> Generation:

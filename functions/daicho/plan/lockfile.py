@@ -62,7 +62,7 @@ def append_generations(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger
             *generations,
             Generation(number, _number_declarations(plan, before, number)),
         )
-    return Ledger(entities)
+    return Ledger(entities, ledger.project)
 
 
 def write_lock_file(ledger: Ledger, path: Path) -> None:

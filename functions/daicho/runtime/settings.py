@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
 from daicho.errors import SettingsError
 
 Stage = Literal["local", "dev", "prod"]
 MAX_DIRTY_SHARDS = 256
+CODE = Path(__file__).parents[2]
+"""The folder with the package `daicho`: in a function, the root of its code."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,8 @@ class Settings:
     ``faults``: how often the projector is to fail on purpose, as a share of its writes. It exists
     at stage local only: there it shows that failing changes nothing. ``settle_seconds``: how long
     writers for a closed tenant may continue. ``scan_units``: read units a second.
+    ``domain_package``: the package of the domain files. ``lock_file``: the generations; a relative
+    path begins at the folder of the function's code, which holds the package `daicho`.
     """
 
     table_name: str
@@ -35,6 +40,8 @@ class Settings:
     scan_units: int = 0
     faults: float = 0.0
     api_url: str = ""
+    domain_package: str = "domains"
+    lock_file: Path = CODE / "generations.json"
 
     @classmethod
     def parse(cls, environ: Mapping[str, str], *needed: str) -> Settings:
@@ -78,6 +85,8 @@ class Settings:
             scan_units=units,
             faults=faults,
             api_url=environ.get("API_URL", ""),
+            domain_package=environ.get("DOMAIN_PACKAGE") or "domains",
+            lock_file=CODE / (environ.get("LOCK_FILE") or "generations.json"),
         )
 
 

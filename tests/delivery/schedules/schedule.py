@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stdout
 from typing import Any, Protocol
 
+from daicho.handlers.wiring.invocation import make_retry_budget
 from daicho.storage.item_key import ItemKey
 from daicho.tally import reader
-from handlers.wiring.invocation import make_retry_budget
 from tests.delivery.actors import Actor, Weather
 from tests.delivery.attempts import Attempts
 from tests.delivery.callers import Callers

@@ -21,11 +21,11 @@ from daicho.declare.fields import refs, uid
 from daicho.declare.queries import RankingQuery
 from daicho.declare.registry import Daicho
 from daicho.declare.results import Score
+from daicho.handlers import project, rollup
+from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.plan import Ledger
 from daicho.storage.table import Table
-from handlers import project, rollup
-from handlers.wiring.dependencies import Dependencies
-from local.ttl_process import delete_expired
+from daicho_cli.local.ttl_process import delete_expired
 from tests.support.stream_pump import Consumer, Context, Pump, environment
 
 START = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)

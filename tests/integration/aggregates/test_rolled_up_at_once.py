@@ -15,12 +15,12 @@ from daicho.book.book import Book
 from daicho.declare.fields import field, uid
 from daicho.declare.registry import Daicho
 from daicho.derive.contributions import Amount
+from daicho.handlers import project, rollup
 from daicho.plan import Ledger
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.table import Table
 from daicho.tally import slots
 from daicho.tally.immediate_rollup import ImmediateRollup
-from handlers import project, rollup
 from tests.support.stream_pump import Consumer, Context, Pump, environment
 
 AT = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from daicho.errors import ThrottledError, UnansweredError
+from daicho.handlers import api
+from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.storage.table import Table
 from domains.carts import MOST_AT_ONCE, MOST_OF_ONE
-from handlers import api
-from handlers.wiring.dependencies import Dependencies
 from tests.support.api_client import Client, segment
 from tests.support.deployment import Served
 from tests.support.stream_pump import environment

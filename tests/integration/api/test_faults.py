@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from daicho.errors import UnansweredError
+from daicho.handlers import api
+from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.storage.table import Table
 from daicho.web.http.operation import Operation
-from handlers import api
-from handlers.wiring.dependencies import Dependencies
 from tests.support.api_client import Client
 from tests.support.deployment import Served
 from tests.support.described_routes import KEYED, MAKING, body_of, items_of, named, url_of

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from daicho.errors import ContendedError, UnansweredError
+from daicho.handlers import api
+from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.plan import Ledger
 from daicho.storage.table import Table
 from daicho.web.http import endpoint
 from daicho.web.http.operation import Operation
 from daicho.write import sender
-from handlers import api
-from handlers.wiring.dependencies import Dependencies
 from tests.support.api_client import Answer, Client
 from tests.support.deployment import Served
 from tests.support.described_routes import (

@@ -14,14 +14,14 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.book.book import Book
 from daicho.errors import Invalid, UnavailableError
+from daicho.handlers import api
+from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES
 from daicho.plan import Ledger
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.bucket import Bucket, open_bucket
 from daicho.storage.table import Table
 from daicho.sweep import Sweep
 from domains.photos import Photo
-from handlers import api
-from handlers.wiring.dependencies import AWS_DEPENDENCIES
 from tests.support.api_client import Client
 from tests.support.dynoxide import create_table
 from tests.support.stream_pump import environment

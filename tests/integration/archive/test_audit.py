@@ -14,11 +14,11 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.archive.archiver import Archiver
 from daicho.errors import SettingsError
+from daicho.handlers import audit
+from daicho.handlers.wiring.dependencies import Dependencies
+from daicho.handlers.wiring.invocation import Handler
 from daicho.storage.bucket import Bucket
 from daicho.storage.table import Table
-from handlers import audit
-from handlers.wiring.dependencies import Dependencies
-from handlers.wiring.invocation import Handler
 from tests.support.memory_archive import PATIENCE, build_expired_batch
 from tests.support.sample_ledger import LEDGER
 from tests.support.stream_pump import Context, environment

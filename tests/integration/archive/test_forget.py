@@ -13,8 +13,8 @@ from daicho.archive.forget_schedule import ForgetScheduler
 from daicho.archive.forgetter import Forgetter
 from daicho.archive.reader import Selection
 from daicho.errors import SettingsError, UnavailableError
-from handlers import forget
-from handlers.wiring.dependencies import Dependencies
+from daicho.handlers import forget
+from daicho.handlers.wiring.dependencies import Dependencies
 from tests.support.archive_deployment import BUCKET, Deployed, write
 from tests.support.stream_pump import Context, environment
 

@@ -12,7 +12,7 @@ import pytest
 
 from daicho.book.book import Book
 from daicho.errors import Conflict, Invalid, NotFound, PreconditionFailed
-from handlers import project
+from daicho.handlers import project
 from tests.support.sample_entities import LEDGER, NOON, Errand, Shelf
 from tests.support.stream_pump import Consumer, Pump, environment
 

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from daicho.book.book import Book
+from daicho.handlers import api, project, rollup
 from daicho.plan import Ledger
 from daicho.search.normalise import fold
 from daicho.storage.table import Table
 from daicho_cli.load.command import load
 from domains.downloads import Download
-from handlers import api, project, rollup
 from tests.support.api_client import Client, at
 from tests.support.chinook import Chinook
 from tests.support.dynoxide import choose_lookups, client, create_table, has_dynoxide, serving

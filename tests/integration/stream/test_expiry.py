@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import boto3
 import pytest
 
-from local.ttl_process import AT_MARK, DAY, MARK, delete_expired, run_process
+from daicho_cli.local.ttl_process import AT_MARK, DAY, MARK, delete_expired, run_process
 from tests.support.dynoxide import REGION
 
 if TYPE_CHECKING:

@@ -18,11 +18,11 @@ from moto import mock_aws
 
 from daicho.derive.contributions import Amount
 from daicho.errors import SettingsError
+from daicho.handlers import archive, project, rollup
+from daicho.handlers.wiring.stream_consumer import NotDoneError
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 from daicho.tally import reader
-from handlers import archive, project, rollup
-from handlers.wiring.stream_consumer import NotDoneError
 from tests.support.sample_ledger import LEDGER, OLD_LEDGER, build_tally_key
 
 TESTS = Path(__file__).parents[2]

@@ -10,14 +10,14 @@ import pytest
 from moto import mock_aws
 from mypy_boto3_dynamodb import DynamoDBClient
 
+from daicho.handlers import project, redrive
+from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import get_key
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claims import ShardClaims
-from handlers import project, redrive
-from handlers.wiring.dependencies import Dependencies
 from tests.support.consistency import differences
 from tests.support.redrive_setup import (
     SHARD,

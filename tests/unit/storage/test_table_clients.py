@@ -6,11 +6,11 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from daicho.handlers import project
+from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.runtime.retry import END_RESERVE_S
 from daicho.storage.bucket import open_bucket
 from daicho.storage.table import open_table
-from handlers import project
-from handlers.wiring.dependencies import Dependencies
 from tests.support.sample_ledger import LEDGER
 
 CONNECTING = 1.0

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from daicho.errors import SettingsError, UnavailableError
-from handlers.wiring.dependencies import Dependencies
-from handlers.wiring.fault_injection import Faults, with_faults
+from daicho.handlers.wiring.dependencies import Dependencies
+from daicho.handlers.wiring.fault_injection import Faults, with_faults
 from tests.support.stream_pump import Context
 
 CALLS = 2_000

@@ -1,0 +1,121 @@
+"""``daicho local``: a local AWS with the project's stack."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NoReturn
+
+import typer
+from botocore.exceptions import EndpointConnectionError
+from typer.core import TyperGroup
+
+from daicho.errors import DeclarationError, ProjectError
+from daicho_cli.local import lifecycle, ttl_process
+from daicho_cli.local import logs as logged
+from daicho_cli.local.instance import LocalError, LocalInstance
+from daicho_cli.local.programs import install_programs
+
+SUMMARY = "Run the project's stack on a local AWS, without an account and without Docker."
+
+
+class _Group(TyperGroup):
+    """Ends with one message where an error is expected."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except (LocalError, ProjectError, DeclarationError) as trouble:
+            _end(str(trouble), trouble)
+        except EndpointConnectionError as trouble:
+            _end("the local AWS does not run; make up starts it", trouble)
+
+
+app = typer.Typer(cls=_Group, no_args_is_help=True, add_completion=False, help=SUMMARY)
+
+
+@app.command()
+def up(
+    sample: Annotated[bool, typer.Option(help="Load the project's sample data.")] = True,
+    faults: Annotated[
+        float | None,
+        typer.Option(envvar="FAULTS", help="Share of the projector's writes that are to fail."),
+    ] = None,
+) -> None:
+    """Start the local AWS, deploy, load sample data, print the first calls."""
+    lifecycle.up(LocalInstance.find(), _say, with_sample=sample, faults=faults)
+
+
+@app.command()
+def install() -> None:
+    """Install the programs of the local AWS; `up` does it too."""
+    for name in install_programs(LocalInstance.find().programs):
+        _say(f"{name} is installed")
+
+
+@app.command()
+def down() -> None:
+    """Stop the local AWS; data and undelivered stream records stay."""
+    lifecycle.down(LocalInstance.find(), _say)
+
+
+@app.command()
+def reset() -> None:
+    """Stop the local AWS and forget its data."""
+    lifecycle.reset(LocalInstance.find(), _say)
+
+
+@app.command()
+def status() -> None:
+    """Say what runs, and where."""
+    lifecycle.status(LocalInstance.find(), _say)
+
+
+@app.command()
+def logs(
+    lines: Annotated[int, typer.Option(min=1, help="How many of the newest.")] = logged.NEWEST,
+) -> None:
+    """Print what the functions logged."""
+    for line in logged.read_newest(LocalInstance.find(), lines):
+        _say(line)
+
+
+@app.command(name="sample-data")
+def sample_data() -> None:
+    """Load the project's sample data; doing it twice changes nothing."""
+    instance = LocalInstance.find()
+    sample = lifecycle.find_sample_data(instance.project)
+    if sample is None:
+        raise LocalError("the project names no sample_data in [tool.daicho] of pyproject.toml")
+    loaded = sample.load(instance, instance.stack(), _say)
+    _say(f"{loaded} items are new; the others were there.")
+
+
+@app.command()
+def expire(
+    every: Annotated[float, typer.Option(help="Seconds between sweeps; 0: one sweep.")] = 0,
+    days: Annotated[
+        int, typer.Option(min=0, max=3650, help="Play so many days ahead instead.")
+    ] = 0,
+    entity: Annotated[
+        list[str] | None, typer.Option(help="Ahead only of this entity; several times.")
+    ] = None,
+) -> None:
+    """Play DynamoDB's TTL process: once, for ever, or ahead of time."""
+    instance = LocalInstance.find()
+    if days:
+        for day, deleted in enumerate(ttl_process.simulate_days(instance, days, entity or ()), 1):
+            if deleted:
+                _say(f"in {day} days: {deleted} expired")
+    elif every:
+        ttl_process.run(instance, every)
+    else:
+        _say(f"{ttl_process.delete_expired_now(instance)} expired")
+
+
+def _say(text: str) -> None:
+    typer.echo(text)
+
+
+def _end(text: str, trouble: Exception) -> NoReturn:
+    typer.echo(f"daicho: {text}", err=True)
+    raise typer.Exit(1) from trouble

@@ -1,0 +1,206 @@
+"""`make up` and its opposites."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from daicho.project import Project
+from daicho_cli.local.calls import Call, make_first_call
+from daicho_cli.local.deploy import bootstrap, deploy
+from daicho_cli.local.instance import REGION, LocalError, LocalInstance
+from daicho_cli.local.process import Background
+from daicho_cli.local.programs import install_programs
+from daicho_cli.local.server import find_program, lock_instance, start, stop
+from daicho_cli.local.users import list_admins, make_tokens
+
+FUNCTION = "FunctionName"
+"""The suffix of the outputs with function names."""
+SECONDS_BETWEEN_SWEEPS = 3
+SECONDS_TO_END_A_SWEEP = 60
+Printer = Callable[[str], None]
+
+
+def ttl_player(instance: LocalInstance) -> Background:
+    """The process that plays DynamoDB's TTL."""
+    return Background(
+        "expiry", instance.logs, f"daicho_cli.local expire --every {SECONDS_BETWEEN_SWEEPS}"
+    )
+
+
+def up(
+    instance: LocalInstance, say: Printer, *, with_sample: bool = True, faults: float | None = None
+) -> None:
+    """Start, deploy, and load; a step that is already done is skipped or costs little."""
+    with lock_instance(instance):
+        if find_program(instance).ended_by_itself:
+            say("  The local AWS ended without make down: what it had not written down is lost.")
+            say("  If something is odd now: make reset, then make up.")
+        with _step(say, "programs of the local AWS"):
+            install_programs(instance.programs)
+        with _step(say, f"the local AWS on port {instance.port}"):
+            start(instance)
+        with _step(say, "cdk bootstrap"):
+            bootstrap(instance)
+        with _step(say, "cdk deploy (stage local)"):
+            outputs = deploy(instance, faults)
+        with _step(say, "users and tokens"):
+            instance.write_stack(describe(instance, outputs))
+            _start_ttl_player(instance)
+        sample = find_sample_data(instance.project)
+        if sample is None:
+            calls, answer = make_first_call(instance.stack())
+        else:
+            calls, answer = [Call("GET", path) for path in sample.CALLS], ""
+            if with_sample:
+                with _step(say, "sample data"):
+                    sample.load(instance, instance.stack(), say)
+    say(render_goodbye(instance, calls, answer))
+
+
+def describe(instance: LocalInstance, outputs: dict[str, str]) -> dict[str, object]:
+    """The content of the stack file."""
+    functions = {
+        output.removesuffix(FUNCTION).lower(): name
+        for output, name in outputs.items()
+        if output.endswith(FUNCTION)
+    }
+    return {
+        "url": instance.url,
+        "tokens": make_tokens(instance, outputs["UserPoolId"], outputs["UserPoolClientId"]),
+        "admins": list_admins(instance, outputs["UserPoolId"], outputs["UserPoolClientId"]),
+        "table": outputs["TableName"],
+        "bucket": outputs["ArchiveBucketName"],
+        "archive_database": outputs["ArchiveDatabaseName"],
+        "archive_table": outputs["ArchiveTableName"],
+        "archive_workgroup": outputs["ArchiveWorkgroupName"],
+        "failures": outputs["FailureBucketName"],
+        "endpoint": instance.endpoint,
+        "region": REGION,
+        "functions": functions,
+        "user_pool": outputs["UserPoolId"],
+        "client_id": outputs["UserPoolClientId"],
+    }
+
+
+def down(instance: LocalInstance, say: Printer) -> None:
+    """Stop everything; stored data and undelivered records remain."""
+    with lock_instance(instance):
+        ttl_player(instance).stop(SECONDS_TO_END_A_SWEEP)
+        if find_program(instance).pid is None:
+            say("The local AWS does not run.")
+            return
+        with _step(say, "stopping the local AWS"):
+            stop(instance)
+    say("Stopped. Data and undelivered stream records stay: make up goes on from here.")
+
+
+def reset(instance: LocalInstance, say: Printer) -> None:
+    """Stop everything and remove the data; the installed programs remain."""
+    with lock_instance(instance):
+        ttl_player(instance).stop(SECONDS_TO_END_A_SWEEP)
+        stop(instance)
+        for folder in (instance.data, instance.logs, instance.folder / "cdk.out"):
+            shutil.rmtree(folder, ignore_errors=True)
+        for file in (instance.stack_file, instance.outputs, instance.folder / "port"):
+            file.unlink(missing_ok=True)
+    say(f"Everything stored in {instance.folder} is gone.")
+
+
+def status(instance: LocalInstance, say: Printer) -> None:
+    """Print the running processes and their addresses."""
+    pid = find_program(instance).pid
+    say(f"folder     {instance.folder}")
+    say(f"local AWS  {f'{instance.endpoint} (process {pid})' if pid else 'stopped'}")
+    player = ttl_player(instance).pid
+    say(f"TTL        {f'played (process {player})' if player else 'stopped'}")
+    if instance.stack_file.exists():
+        say(f"API        {instance.stack()['url']}")
+
+
+class SampleData(Protocol):
+    """A module of a project with data for the local stack."""
+
+    CALLS: Sequence[str]
+    """Paths of GET requests that have results then."""
+
+    def load(self, instance: LocalInstance, stack: Mapping[str, Any], say: Printer) -> int:
+        """Load the data over HTTP, once; the number of new items."""
+
+
+def find_sample_data(project: Project) -> SampleData | None:
+    """The module of sample data that the project names, if it names one.
+
+    Raises:
+        LocalError: it does not exist.
+    """
+    if not project.sample_data:
+        return None
+    root = str(project.root)
+    if root not in sys.path:
+        sys.path.insert(0, root)
+    try:
+        return cast(SampleData, importlib.import_module(project.sample_data))
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{project.sample_data}.".startswith(f"{error.name}."):
+            raise
+        raise LocalError(f"there is no module {project.sample_data} for sample data") from None
+
+
+def render_goodbye(instance: LocalInstance, calls: Sequence[Call], answer: str) -> str:
+    """The last output of `make up`: lines that work when pasted.
+
+    ``answer``: what the first call was answered, if it was sent.
+    """
+    stack = instance.stack()
+    tenant, other = list(stack["tokens"])[:2]
+    root = instance.project.root
+    file = _render_relative(instance.stack_file, root)
+    read = f"""import json; print(json.load(open("{file}"))["tokens"]["{other}"])"""
+    lines = "\n".join(f"  {call.render()}" for call in calls)
+    first = f"\n  {answer}\n" if answer else ""
+    return f"""{first}
+{instance.project.name} is up. Paste:
+
+  URL={stack["url"]}
+  TOKEN={stack["tokens"][tenant]}
+
+{lines}
+
+That was {tenant}; {other} sees none of it:
+
+  TOKEN=$({_render_relative(Path(sys.executable), root)} -c '{read}')
+
+In {file}: both tokens (good for a day), the table, the bucket.
+In a browser: {stack["url"]}/docs
+To stop: make down"""
+
+
+def _render_relative(path: Path, root: Path) -> Path:
+    return path.relative_to(root) if path.is_relative_to(root) else path
+
+
+def _start_ttl_player(instance: LocalInstance) -> None:
+    player = ttl_player(instance)
+    # Restarted each time: the name of the table and the code may have changed.
+    player.stop(SECONDS_TO_END_A_SWEEP)
+    sweeping = ("expire", "--every", str(SECONDS_BETWEEN_SWEEPS))
+    place = {"DAICHO_LOCAL": str(instance.folder), "PORT": str(instance.port)}
+    player.start(
+        [sys.executable, "-m", "daicho_cli.local", *sweeping],
+        {**instance.environment(), **place},
+        folder=instance.project.root,
+    )
+
+
+@contextmanager
+def _step(say: Printer, step: str) -> Iterator[None]:
+    began = time.monotonic()
+    yield
+    say(f"  {step} … {time.monotonic() - began:.1f} s")

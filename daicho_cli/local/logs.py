@@ -1,0 +1,41 @@
+"""The logs of the functions, from the local CloudWatch."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterator
+
+from daicho_cli.local.instance import REGION, LocalInstance
+
+NEWEST = 200
+_FUNCTION = re.compile(r"/(?:Projector)?(\w+?)(?:Function)?Logs[0-9A-F]{8}$")
+_OF_LAMBDA = ("START RequestId:", "END RequestId:", "REPORT RequestId:")
+
+
+def read_newest(instance: LocalInstance, lines: int = NEWEST) -> list[str]:
+    """The newest lines of all functions, oldest first: time, function, text."""
+    # Events of the same millisecond keep the order in which they were written.
+    events = sorted(_read_events(instance), key=lambda event: event[0])[-lines:]
+    return [f"{_format_time(at)}  {function:8} {text}" for at, function, text in events]
+
+
+def _read_events(instance: LocalInstance) -> Iterator[tuple[int, str, str]]:
+    client = instance.session().client("logs", endpoint_url=instance.endpoint, region_name=REGION)
+    groups = client.get_paginator("describe_log_groups").paginate()
+    for group in (entry["logGroupName"] for page in groups for entry in page["logGroups"]):
+        pages = client.get_paginator("filter_log_events").paginate(logGroupName=group)
+        for event in (entry for page in pages for entry in page["events"]):
+            if not event["message"].startswith(_OF_LAMBDA):
+                yield event["timestamp"], parse_function(group), event["message"].rstrip()
+    client.close()
+
+
+def parse_function(group: str) -> str:
+    """The function of a log group, by its name in the stack file; else the group's last part."""
+    match = _FUNCTION.search(group)
+    return match[1].lower() if match else group.rpartition("/")[2]
+
+
+def _format_time(milliseconds: int) -> str:
+    return dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC).strftime("%H:%M:%S")

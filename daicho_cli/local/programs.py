@@ -1,0 +1,134 @@
+"""The programs of the local AWS, installed into a project: MiniStack, the CDK, the layer.
+
+All three are pinned with hashes by files of this package. Each is installed again when its file
+changes; a step that is already done costs nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from daicho.cdk.functions import layer
+from daicho.errors import SettingsError
+from daicho_cli.local.instance import LocalError
+
+HERE = Path(__file__).parent
+MINISTACK = HERE / "requirements-ministack.txt"
+NODE_FILES = (HERE / "node/package.json", HERE / "node/package-lock.json")
+TAIL = 10
+
+
+@dataclass(frozen=True)
+class Program:
+    """One thing to install: below which name, from which files, how."""
+
+    name: str
+    files: Sequence[Path]
+    install: Callable[[Path], None]
+
+    @property
+    def digest(self) -> str:
+        """A hash of all that decides what is installed."""
+        content = b"".join(file.read_bytes() for file in self.files)
+        return hashlib.sha256(content + sys.version.encode() + b"1").hexdigest()
+
+
+def install_programs(folder: Path) -> list[str]:
+    """Install what is missing or outdated below ``folder``; the names of what was installed.
+
+    Raises:
+        LocalError: an installer is missing, or failed.
+    """
+    missing = [program for program in PROGRAMS if _read_stamp(folder, program) != program.digest]
+    folder.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(len(PROGRAMS)) as pool:
+        list(pool.map(lambda program: _install(folder, program), missing))
+    return [program.name for program in missing]
+
+
+def _install(folder: Path, program: Program) -> None:
+    shutil.rmtree(folder / program.name, ignore_errors=True)
+    program.install(folder / program.name)
+    _stamp(folder, program).write_text(program.digest, encoding="ascii")
+
+
+def _stamp(folder: Path, program: Program) -> Path:
+    return folder / f".{program.name}"
+
+
+def _read_stamp(folder: Path, program: Program) -> str:
+    stamp = _stamp(folder, program)
+    installed = stamp.exists() and (folder / program.name).is_dir()
+    return stamp.read_text(encoding="ascii") if installed else ""
+
+
+def _install_ministack(folder: Path) -> None:
+    uv = find_tool("uv")
+    run_tool(uv, "venv", "--quiet", "--python", sys.executable, str(folder))
+    python = str(folder / "bin/python")
+    locked = ("--require-hashes", str(MINISTACK))
+    run_tool(uv, "pip", "sync", "--quiet", "--python", python, *locked)
+
+
+def _install_node_packages(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    for file in NODE_FILES:
+        shutil.copy(file, folder)
+    run_tool(find_tool("npm"), "ci", "--silent", "--no-audit", "--no-fund", folder=folder)
+
+
+def _install_layer(folder: Path) -> None:
+    try:
+        layer.install_packages(folder)
+    except SettingsError as error:
+        raise LocalError(str(error)) from error
+
+
+def find_tool(name: str) -> str:
+    """A program beside this Python or on the PATH.
+
+    Raises:
+        LocalError: there is none.
+    """
+    beside = Path(sys.executable).with_name(name)
+    found = str(beside) if beside.exists() else shutil.which(name)
+    if found is None:
+        raise LocalError(f"{name} is not installed: pip install 'daicho[local]'")
+    return found
+
+
+def run_tool(*command: str, folder: Path | None = None) -> None:
+    """Run an installer.
+
+    Raises:
+        LocalError: it failed; with its last lines.
+    """
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        tail = "\n".join(done.stdout.strip().splitlines()[-TAIL:])
+        raise LocalError(f"{Path(command[0]).name} {command[1]} failed:\n{tail}")
+
+
+PROGRAMS = (
+    Program("ministack", (MINISTACK,), _install_ministack),
+    Program("node", NODE_FILES, _install_node_packages),
+    Program("layer", (layer.REQUIREMENTS,), _install_layer),
+)

@@ -1,0 +1,134 @@
+"""Starts and stops the local AWS, MiniStack."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import socket
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+from daicho_cli.local.instance import REGION, LocalError, LocalInstance
+from daicho_cli.local.process import Background
+
+SECONDS_TO_START = 60
+SECONDS_TO_STOP = 120
+PROGRAM = Path(__file__).with_name("emulator.py")
+
+
+def find_program(instance: LocalInstance) -> Background:
+    """MiniStack's process."""
+    return Background("ministack", instance.logs, f"{PROGRAM} {instance.folder}")
+
+
+@contextlib.contextmanager
+def lock_instance(instance: LocalInstance) -> Iterator[None]:
+    """Lock the folder, so that two commands do not start, stop or deploy at once.
+
+    Raises:
+        LocalError: another command has the lock.
+    """
+    instance.folder.mkdir(parents=True, exist_ok=True)
+    with (instance.folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise LocalError(f"another command is at work in {instance.folder}") from None
+        yield
+
+
+def start(instance: LocalInstance) -> bool:
+    """Start MiniStack unless it runs; True if it was started.
+
+    Raises:
+        LocalError: the port is taken, it runs on another port, or it does not start.
+    """
+    process = find_program(instance)
+    if process.pid is not None:
+        running = int((instance.folder / "port").read_text(encoding="ascii"))
+        if running != instance.port:
+            raise LocalError(
+                f"it runs on port {running} already; to move it: make down, then "
+                f"PORT={instance.port} make up"
+            )
+        _wait_until_healthy(instance, process)
+        return False
+    _check_port(instance.port)
+    python = instance.programs / "ministack/bin/python"
+    if not python.exists():
+        raise LocalError(f"MiniStack is not installed at {python}; start it by make up")
+    for folder in ("state", "s3", "tmp"):
+        (instance.data / folder).mkdir(parents=True, exist_ok=True)
+    (instance.folder / "port").write_text(str(instance.port), encoding="ascii")
+    process.start([python, PROGRAM, instance.folder], _settings(instance))
+    _wait_until_healthy(instance, process)
+    return True
+
+
+def stop(instance: LocalInstance) -> bool:
+    """Stop MiniStack cleanly, so that it saves its state; True if it ran."""
+    return find_program(instance).stop(SECONDS_TO_STOP)
+
+
+def is_healthy(instance: LocalInstance) -> bool:
+    """Whether MiniStack answers."""
+    try:
+        with urllib.request.urlopen(  # noqa: S310 - a fixed http address of this machine
+            f"{instance.endpoint}/_ministack/health", timeout=2
+        ) as answer:
+            return bool(json.load(answer))
+    except (OSError, ValueError):
+        return False
+
+
+def _settings(instance: LocalInstance) -> dict[str, str]:
+    own_variables = {
+        name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ
+    }
+    return {
+        **own_variables,
+        "GATEWAY_PORT": str(instance.port),
+        "BIND_HOST": "127.0.0.1",
+        "MINISTACK_REGION": REGION,
+        "PERSIST_STATE": "1",
+        "S3_PERSIST": "1",
+        "STATE_DIR": str(instance.data / "state"),
+        "S3_DATA_DIR": str(instance.data / "s3"),
+        "TMPDIR": str(instance.data / "tmp"),
+        # Listeners of unused services would take fixed ports.
+        "IOT_MTLS_ENABLED": "0",
+        "SFTP_ENABLED": "0",
+        # No Docker, even if it is installed: functions run in processes.
+        "DOCKER_HOST": "unix:///nonexistent/docker.sock",
+        "LOG_LEVEL": os.environ.get("LOG_LEVEL", "INFO"),
+        "PYTHONDONTWRITEBYTECODE": "",
+    }
+
+
+def _check_port(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            raise LocalError(
+                f"port {port} is taken by another program; choose another: "
+                f"PORT={port + 34 if port < 65000 else 4600} make up"
+            ) from None
+
+
+def _wait_until_healthy(instance: LocalInstance, process: Background) -> None:
+    until = time.monotonic() + SECONDS_TO_START
+    while not is_healthy(instance):
+        if process.pid is None:
+            raise LocalError(f"MiniStack ended at its start:\n{process.last_words()}")
+        if time.monotonic() > until:
+            raise LocalError(
+                f"MiniStack does not answer on port {instance.port}; see {process.log}"
+            )
+        time.sleep(0.1)

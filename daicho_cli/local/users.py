@@ -1,0 +1,60 @@
+"""The demo tenants' users, and their tokens."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from daicho_cli.local.instance import LocalInstance
+
+if TYPE_CHECKING:
+    from mypy_boto3_cognito_idp import CognitoIdentityProviderClient
+
+TENANTS = ("acme", "globex")
+ADMIN = "admin"
+PASSWORD = "Only-on-this-laptop-1"  # noqa: S105 - it is valid on the local AWS only
+
+
+def make_tokens(instance: LocalInstance, pool: str, client_id: str) -> dict[str, str]:
+    """An ID token of each demo tenant; creates its user if necessary."""
+    cognito = instance.session().client("cognito-idp", endpoint_url=instance.endpoint)
+    return {tenant: make_token(cognito, pool, client_id, tenant) for tenant in TENANTS}
+
+
+def list_admins(instance: LocalInstance, pool: str, client_id: str) -> dict[str, str]:
+    """An ID token of an administrator of each demo tenant, who may delete it."""
+    cognito = instance.session().client("cognito-idp", endpoint_url=instance.endpoint)
+    return {tenant: make_token(cognito, pool, client_id, tenant, ADMIN) for tenant in TENANTS}
+
+
+def make_token(
+    cognito: CognitoIdentityProviderClient,
+    pool: str,
+    client_id: str,
+    tenant: str,
+    group: str | None = None,
+) -> str:
+    """An ID token of a tenant's user, or of a group's member; creates the user if necessary."""
+    name = f"demo-{tenant}-{group}" if group else f"demo-{tenant}"
+    with contextlib.suppress(cognito.exceptions.UsernameExistsException):
+        cognito.admin_create_user(
+            UserPoolId=pool,
+            Username=name,
+            MessageAction="SUPPRESS",
+            UserAttributes=[
+                {"Name": "email", "Value": f"{name}@{tenant}.example"},
+                {"Name": "email_verified", "Value": "true"},
+                {"Name": "custom:tenant", "Value": tenant},
+            ],
+        )
+    cognito.admin_set_user_password(
+        UserPoolId=pool, Username=name, Password=PASSWORD, Permanent=True
+    )
+    if group:
+        cognito.admin_add_user_to_group(UserPoolId=pool, Username=name, GroupName=group)
+    answer = cognito.initiate_auth(
+        ClientId=client_id,
+        AuthFlow="USER_PASSWORD_AUTH",
+        AuthParameters={"USERNAME": name, "PASSWORD": PASSWORD},
+    )
+    return answer["AuthenticationResult"]["IdToken"]

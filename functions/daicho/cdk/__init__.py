@@ -1,0 +1,36 @@
+"""The infrastructure as CDK constructs, for a project's own app or for one that exists already.
+
+It needs the extra ``cdk``: ``pip install 'daicho[cdk]'``. ::
+
+    from daicho.cdk import STAGES, DaichoStack, Project
+
+    DaichoStack(app, project=Project.find(Path(__file__).parent), settings=STAGES["dev"])
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from daicho.runtime.lazy_names import lazy_imports
+
+if TYPE_CHECKING:
+    from daicho.cdk.ledger import Ledger as Ledger
+    from daicho.cdk.settings import STAGES as STAGES
+    from daicho.cdk.settings import Memory as Memory
+    from daicho.cdk.settings import Settings as Settings
+    from daicho.cdk.settings import WarmThroughput as WarmThroughput
+    from daicho.cdk.stack import DaichoStack as DaichoStack
+    from daicho.errors import DeclarationError as DeclarationError
+    from daicho.errors import ProjectError as ProjectError
+    from daicho.errors import SettingsError as SettingsError
+    from daicho.project import Project as Project
+
+_NAMES = {
+    "cdk.ledger": ("Ledger",),
+    "cdk.settings": ("STAGES", "Memory", "Settings", "WarmThroughput"),
+    "cdk.stack": ("DaichoStack",),
+    "errors": ("DeclarationError", "ProjectError", "SettingsError"),
+    "project": ("Project",),
+}
+__all__ = sorted(name for names in _NAMES.values() for name in names)  # noqa: PLE0605
+__getattr__ = lazy_imports("daicho", _NAMES)

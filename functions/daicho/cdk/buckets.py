@@ -1,0 +1,147 @@
+"""The buckets: expired items, answers to queries over them, and failed stream records."""
+
+from __future__ import annotations
+
+from aws_cdk import Duration
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from daicho.cdk.settings import Settings
+
+DISCARDED = "Discarded"  # the request metrics' filter: objects that Lambda writes
+DISCARDED_PREFIX = "aws/lambda/"
+DONE_PREFIX = "done/"
+DONE_DAYS = 90
+
+
+class Buckets(Construct):
+    """Encrypted, versioned, closed to the public, over TLS only.
+
+    A bucket that is not empty is not removed with its stack, at any stage.
+    """
+
+    def __init__(
+        self, scope: Construct, id: str, *, settings: Settings, key: kms.IKey | None
+    ) -> None:
+        """Create all three, and one for their access logs where the stage keeps any."""
+        super().__init__(scope, id)
+        self._settings = settings
+        self._key = key
+        self._access_logs = self._log_bucket() if settings.access_logs else None
+        # It is read at once in every class that it may come to be in: a query that passed over
+        # what is frozen would be wrong without saying so.
+        self.archive = self._bucket(
+            "Archive",
+            rules=[
+                s3.LifecycleRule(
+                    id="glacier",
+                    transitions=[
+                        s3.Transition(
+                            storage_class=s3.StorageClass.GLACIER_INSTANT_RETRIEVAL,
+                            transition_after=Duration.days(settings.glacier_after_days),
+                        )
+                    ],
+                ),
+                _leftovers(),
+            ],
+        )
+        # Nothing in it expires but what was applied: all else waits until it has been.
+        self.failures = self._bucket(
+            "Failures",
+            rules=[
+                s3.LifecycleRule(
+                    id="done", prefix=DONE_PREFIX, expiration=Duration.days(DONE_DAYS)
+                ),
+                _leftovers(),
+            ],
+            metrics=[s3.BucketMetrics(id=DISCARDED, prefix=DISCARDED_PREFIX)],
+        )
+        # Answers to queries hold tenants' data like the archive, and can be asked for again.
+        self.results = self._bucket(
+            "Results",
+            rules=[
+                s3.LifecycleRule(id="answers", expiration=Duration.days(settings.answer_days)),
+                _leftovers(older_versions=1),
+            ],
+        )
+
+        # Whoever deletes a photo wants it gone: no version of it stays. Browsers put and get
+        # here by URLs that the API signs, from the origins that the stage names.
+        self.objects = self._bucket(
+            "Objects",
+            rules=[
+                s3.LifecycleRule(
+                    id="leftovers", abort_incomplete_multipart_upload_after=Duration.days(1)
+                )
+            ],
+            versioned=False,
+            cors=[
+                s3.CorsRule(
+                    allowed_origins=list(settings.cors_origins),
+                    allowed_methods=[s3.HttpMethods.GET, s3.HttpMethods.PUT],
+                    allowed_headers=["content-type", "if-none-match"],
+                    exposed_headers=["ETag"],
+                    max_age=3600,
+                )
+            ]
+            if settings.cors_origins
+            else None,
+        )
+
+    def _bucket(
+        self,
+        id: str,
+        *,
+        rules: list[s3.LifecycleRule],
+        metrics: list[s3.BucketMetrics] | None = None,
+        versioned: bool = True,
+        cors: list[s3.CorsRule] | None = None,
+    ) -> s3.Bucket:
+        return s3.Bucket(
+            self,
+            id,
+            encryption=s3.BucketEncryption.KMS if self._key else s3.BucketEncryption.S3_MANAGED,
+            encryption_key=self._key,
+            bucket_key_enabled=True if self._key else None,
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+            enforce_ssl=self._settings.tls_only,
+            minimum_tls_version=1.2 if self._settings.tls_only else None,
+            versioned=versioned,
+            lifecycle_rules=rules,
+            metrics=metrics,
+            cors=cors,
+            server_access_logs_bucket=self._access_logs,
+            server_access_logs_prefix=f"{id.lower()}/" if self._access_logs else None,
+            removal_policy=self._settings.removal_policy,
+        )
+
+    def _log_bucket(self) -> s3.Bucket:
+        # Server access logs can be delivered to a bucket with S3's own encryption only.
+        return s3.Bucket(
+            self,
+            "AccessLogs",
+            encryption=s3.BucketEncryption.S3_MANAGED,
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+            enforce_ssl=self._settings.tls_only,
+            minimum_tls_version=1.2 if self._settings.tls_only else None,
+            versioned=True,
+            lifecycle_rules=[
+                s3.LifecycleRule(
+                    id="expire", expiration=Duration.days(max(self._settings.log_days, 30))
+                ),
+                _leftovers(),
+            ],
+            removal_policy=self._settings.removal_policy,
+        )
+
+
+def _leftovers(*, older_versions: int = 30) -> s3.LifecycleRule:
+    """What nobody needs any more; older versions after so many days."""
+    return s3.LifecycleRule(
+        id="leftovers",
+        abort_incomplete_multipart_upload_after=Duration.days(7),
+        noncurrent_version_expiration=Duration.days(older_versions),
+    )

@@ -1,0 +1,1 @@
+"""The Lambda functions: their code and layer, their grants, and what invokes each."""

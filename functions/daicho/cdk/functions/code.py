@@ -1,0 +1,46 @@
+"""The code of the functions: the library, the project's packages and its lock file, in one folder.
+
+What only a developer's machine or a deployment uses is left out: `daicho.cdk`, `daicho.testing`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from pathlib import Path
+
+from daicho.plan import LOCK_FILE_NAME
+from daicho.project import Project
+
+LIBRARY = Path(__file__).parents[2]
+NOT_IN_FUNCTIONS = ("cdk", "testing")
+NOT_CODE = shutil.ignore_patterns("__pycache__", "*.pyc", ".*_cache")
+
+
+def gather_code(project: Project) -> Path:
+    """Copy the code of a project's functions into a temporary folder.
+
+    CDK copies it into its own output at once; the folder is removed when the process ends.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="daicho-functions-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    copy_code(project, folder)
+    return folder
+
+
+def copy_code(project: Project, folder: Path) -> None:
+    """Copy the code of a project's functions into ``folder``.
+
+    Raises:
+        FileNotFoundError: the project lacks a package or its lock file.
+    """
+    shutil.copytree(LIBRARY, folder / LIBRARY.name, ignore=_ignore_parts)
+    for package in project.packages:
+        shutil.copytree(project.source / package, folder / package, ignore=NOT_CODE)
+    shutil.copyfile(project.lock_file, folder / LOCK_FILE_NAME)
+
+
+def _ignore_parts(folder: str, names: list[str]) -> set[str]:
+    parts = NOT_IN_FUNCTIONS if Path(folder) == LIBRARY else ()
+    return {*NOT_CODE(folder, names), *(name for name in names if name in parts)}

@@ -1,0 +1,123 @@
+"""The layer with the packages that the functions import, built by uv or pip.
+
+It is built for Lambda's machine and Python on any host, from wheels alone, as
+``requirements-layer.txt`` pins them with hashes. Whatever would differ from host to host is removed
+from it, so that its hash in the template is the same everywhere. This module imports no CDK.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from daicho.errors import SettingsError
+
+REQUIREMENTS = Path(__file__).with_name("requirements-layer.txt")
+FORMAT = "1"
+"""Part of the name of a built layer: a change of how it is built is another layer."""
+NOT_IN_LAYER = ("bin", ".lock", "**/__pycache__")
+"""Scripts name the interpreter of this host; what is compiled belongs to its Python."""
+NOT_IN_METADATA = ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json")
+"""Files of an installation, which name the scripts and the installer."""
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A machine and its Python, as pip and uv call them."""
+
+    pip: tuple[str, ...]
+    uv: str
+    python: str
+
+
+LAMBDA_ARM64 = Platform(
+    pip=("manylinux2014_aarch64", "manylinux_2_28_aarch64"),
+    uv="aarch64-manylinux_2_28",
+    python="3.14",
+)
+"""Amazon Linux 2023 has glibc 2.34."""
+
+
+def build_lambda_layer(cache: Path | None = None) -> Path:
+    """The folder of the layer for Lambda; it is built if the cache does not have it.
+
+    ``cache``: the folder of built layers; default: ``daicho`` in the user's folder of caches.
+
+    Raises:
+        SettingsError: neither uv nor pip is installed, or it could not build the layer.
+    """
+    content = REQUIREMENTS.read_bytes()
+    digest = hashlib.sha256(content + repr((LAMBDA_ARM64, FORMAT)).encode()).hexdigest()
+    folder = (cache or _find_cache()) / f"layer-{digest[:16]}"
+    if not (folder / "python").is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as draft:
+            built = Path(draft) / "layer"
+            install_packages(built / "python", LAMBDA_ARM64)
+            try:
+                built.rename(folder)
+            except OSError:
+                # Another process has built the same layer meanwhile.
+                if not (folder / "python").is_dir():
+                    raise
+    return folder
+
+
+def install_packages(folder: Path, platform: Platform | None = None) -> None:
+    """Install what the functions import into ``folder``, without what differs between hosts.
+
+    ``platform``: where it will run; None for this host and its Python.
+
+    Raises:
+        SettingsError: neither uv nor pip is installed, or it failed.
+    """
+    command = [*_build_command(folder, platform), "--requirement", str(REQUIREMENTS)]
+    done = subprocess.run(  # noqa: S603  # an absolute path, no shell
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        tail = "\n".join(done.stderr.strip().splitlines()[-5:])
+        raise SettingsError(f"the layer could not be built by {Path(command[0]).name}:\n{tail}")
+    _remove_traces(folder)
+
+
+def _build_command(folder: Path, platform: Platform | None) -> list[str]:
+    locked = ["--quiet", "--no-deps", "--require-hashes", "--target", str(folder)]
+    if uv := _find_uv():
+        place = ["--python", sys.executable]
+        if platform:
+            place = ["--python-platform", platform.uv, "--python-version", platform.python]
+        return [uv, "pip", "install", *locked, "--only-binary", ":all:", *place]
+    if find_spec("pip") is None:
+        raise SettingsError("the layer needs uv or pip to be built: pip install uv")
+    place = ["--only-binary=:all:", "--no-compile", "--disable-pip-version-check"]
+    if platform:
+        place += [f"--platform={name}" for name in platform.pip]
+        place += ["--implementation=cp", f"--python-version={platform.python}"]
+    return [sys.executable, "-m", "pip", "install", *locked, *place]
+
+
+def _find_uv() -> str | None:
+    beside = Path(sys.executable).with_name("uv")
+    return str(beside) if beside.exists() else shutil.which("uv")
+
+
+def _find_cache() -> Path:
+    root = os.environ.get("XDG_CACHE_HOME")
+    return (Path(root) if root else Path.home() / ".cache") / "daicho"
+
+
+def _remove_traces(folder: Path) -> None:
+    for pattern in NOT_IN_LAYER:
+        for path in sorted(folder.glob(pattern)):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for metadata in folder.glob("*.dist-info"):
+        for name in NOT_IN_METADATA:
+            (metadata / name).unlink(missing_ok=True)

@@ -1,0 +1,226 @@
+"""A Python function: every default in one place, and its own least-privilege role."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aws_cdk import CfnElement, Duration, Stack
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from daicho.cdk.functions import grants
+from daicho.cdk.functions.code import gather_code
+from daicho.cdk.functions.grants import Grants
+from daicho.cdk.functions.layer import build_lambda_layer
+from daicho.cdk.nag_suppressions import suppress_finding
+from daicho.cdk.settings import Settings
+from daicho.errors import SettingsError
+from daicho.project import Project
+
+ARM = lambda_.Architecture.ARM_64
+RUNTIME = lambda_.Runtime.PYTHON_3_14
+RETENTION = {
+    1: logs.RetentionDays.ONE_DAY,
+    14: logs.RetentionDays.TWO_WEEKS,
+    90: logs.RetentionDays.THREE_MONTHS,
+}
+Actions = tuple[str, ...]
+
+# Why a policy names objects by a pattern: the reasons that accompany cdk-nag's findings.
+_ARCHIVE_NAMES = (
+    "The names of objects follow from the records; all archived entities are this function's."
+)
+_PAYLOAD_NAMES = "The names of payloads follow from the records."
+_OBJECT_NAMES = "The names of objects follow from the keys of their items, of any tenant."
+_BATCH_NAMES = "Lambda itself names the objects that hold what it discards."
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedResources:
+    """The common base of all functions: the stage, their code, and their stores.
+
+    ``layer``: the dependencies. Stage local has no layer: each worker of the local AWS would
+    unpack it again.
+    """
+
+    settings: Settings
+    project: Project
+    code: lambda_.Code
+    layer: lambda_.LayerVersion | None
+    table: dynamodb.Table
+    archive: s3.Bucket
+    failures: s3.Bucket
+    objects: s3.Bucket
+    key: kms.Key | None
+
+    @property
+    def stream(self) -> str:
+        """The ARN of the table's stream."""
+        arn = self.table.table_stream_arn
+        if arn is None:
+            raise SettingsError("the table has no stream")
+        return arn
+
+
+def bundle_functions(project: Project) -> lambda_.Code:
+    """The code of all functions of a project."""
+    return lambda_.Code.from_asset(str(gather_code(project)))
+
+
+def build_layer(scope: Construct, *, settings: Settings) -> lambda_.LayerVersion | None:
+    """The layer, which is built for this if no cache has it; None at a stage without a layer.
+
+    Raises:
+        SettingsError: it cannot be built on this machine.
+    """
+    if not settings.layered:
+        return None
+    return lambda_.LayerVersion(
+        scope,
+        "Layer",
+        code=lambda_.Code.from_asset(str(build_lambda_layer())),
+        compatible_runtimes=[RUNTIME],
+        compatible_architectures=[ARM],
+        description="What requirements-layer.txt pins",
+    )
+
+
+class PythonFunction(Construct):
+    """One function of the project's package of handlers, with its log group and its role."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        name: str,
+        shared: SharedResources,
+        permissions: Grants,
+        timeout: Duration,
+        environment: dict[str, str] | None = None,
+    ) -> None:
+        """Create the function of the module ``name``, which may do what ``permissions`` lists."""
+        super().__init__(scope, id)
+        self.name = name
+        self.settings = settings = shared.settings
+        self._shared = shared
+        log_group = logs.LogGroup(
+            self,
+            "Logs",
+            retention=RETENTION[settings.log_days],
+            removal_policy=settings.removal_policy,
+        )
+        self._role = iam.Role(
+            self,
+            "Role",
+            assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
+            description=f"{settings.title}: {name}",
+        )
+        log_group.grant_write(self._role)
+        self._grant(permissions)
+        self.function = lambda_.Function(
+            self,
+            "Function",
+            runtime=RUNTIME,
+            architecture=ARM,
+            code=shared.code,
+            handler=f"{shared.project.handlers}.{name}.handler",
+            description=f"{settings.title}: {name}",
+            layers=[shared.layer] if shared.layer else None,
+            memory_size=getattr(settings.memory, name),
+            timeout=timeout,
+            role=self._role,
+            log_group=log_group,
+            logging_format=lambda_.LoggingFormat.JSON,
+            application_log_level_v2=lambda_.ApplicationLogLevel[settings.log_level],
+            system_log_level_v2=lambda_.SystemLogLevel.WARN,
+            tracing=lambda_.Tracing.ACTIVE,
+            environment={
+                "TABLE_NAME": shared.table.table_name,
+                "STAGE": settings.stage,
+                "POWERTOOLS_SERVICE_NAME": name,
+                "POWERTOOLS_METRICS_NAMESPACE": settings.name,
+                "POWERTOOLS_LOG_LEVEL": settings.log_level,
+                **({"PYTHONPATH": settings.local_layer} if settings.local_layer else {}),
+                **(environment or {}),
+            },
+        )
+        suppress_finding(
+            self._role,
+            rule="IAM5[Resource::*]",
+            reason="X-Ray's PutTraceSegments and PutTelemetryRecords know no resources"
+            + ("; nor does DynamoDB's ListStreams." if permissions.stream else "."),
+        )
+
+    def _grant(self, permissions: Grants) -> None:
+        """Grant exactly the listed actions, each on exactly one kind of resource."""
+        shared = self._shared
+        table, archive, failures = shared.table, shared.archive, shared.failures
+        statements: list[tuple[str, Actions, str | _ObjectNames]] = [
+            ("dynamodb", permissions.table, table.table_arn),
+            *(
+                ("dynamodb", actions, f"{table.table_arn}/index/{index}")
+                for index, actions in permissions.indexes.items()
+            ),
+            ("s3", permissions.archive, _ObjectNames(archive, "entity=*", _ARCHIVE_NAMES)),
+            ("s3", permissions.archive_bucket, archive.bucket_arn),
+            *(
+                ("s3", actions, _ObjectNames(failures, pattern, _PAYLOAD_NAMES))
+                for pattern, actions in permissions.failures.items()
+            ),
+            ("s3", permissions.failure_bucket, failures.bucket_arn),
+            ("s3", permissions.objects, _ObjectNames(shared.objects, "*", _OBJECT_NAMES)),
+            ("s3", permissions.object_bucket, shared.objects.bucket_arn),
+        ]
+        if permissions.stream:
+            batches = _ObjectNames(failures, grants.DISCARDED, _BATCH_NAMES)
+            statements += [
+                ("dynamodb", grants.STREAM_READ, shared.stream),
+                ("dynamodb", grants.STREAM_LIST, "*"),
+                ("s3", grants.FAILURE_OBJECTS, batches),
+                ("s3", grants.FAILURE_BUCKET, failures.bucket_arn),
+            ]
+        if shared.key:
+            statements.append(("kms", grants.KEY, shared.key.key_arn))
+        for service, actions, resource in statements:
+            if actions:
+                self.allow(service, actions, resource)
+
+    def allow(self, service: str, actions: Actions, resource: str | _ObjectNames) -> None:
+        """Grant actions of a service on one resource."""
+        arn = resource if isinstance(resource, str) else resource.arn
+        self._role.add_to_policy(
+            iam.PolicyStatement(
+                actions=[f"{service}:{action}" for action in actions], resources=[arn]
+            )
+        )
+        if isinstance(resource, _ObjectNames):
+            suppress_finding(self._role, rule=resource.nag_rule, reason=resource.reason)
+
+
+@dataclass(frozen=True)
+class _ObjectNames:
+    """The objects of a bucket whose names match a pattern, and the reason for the pattern."""
+
+    bucket: s3.Bucket
+    pattern: str
+    reason: str
+
+    @property
+    def arn(self) -> str:
+        """The ARN in a policy."""
+        return self.bucket.arn_for_objects(self.pattern)
+
+    @property
+    def nag_rule(self) -> str:
+        """The rule of cdk-nag that finds a wildcard in this ARN."""
+        resource = self.bucket.node.default_child
+        if not isinstance(resource, CfnElement):
+            raise TypeError(f"{self.bucket.node.path} is no bucket of this stack")
+        logical_id = Stack.of(self.bucket).get_logical_id(resource)
+        return f"IAM5[Resource::<{logical_id}.Arn>/{self.pattern}]"

@@ -1,0 +1,59 @@
+"""Redrive: applies quarantined and discarded records on request."""
+
+from __future__ import annotations
+
+from aws_cdk import Duration
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from daicho.cdk.functions import grants
+from daicho.cdk.functions.python_function import PythonFunction, SharedResources
+
+# All that Lambda gives. An invocation stops by itself when little of it is left, says that it is
+# not finished, and is called again.
+TIMEOUT = Duration.minutes(15)
+
+
+class Redrive(Construct):
+    """Nothing triggers it: no mapping, no schedule, no event of the bucket.
+
+    It is useful only after a fix, and the caller needs its answer. Two concurrent runs are
+    harmless, as each claim is done in one transaction.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        shared: SharedResources,
+        projector: lambda_.Function,
+        archiver: lambda_.Function,
+    ) -> None:
+        """Create the function; it applies the discarded batches of the two other functions."""
+        super().__init__(scope, id)
+        settings = shared.settings
+        self.python = PythonFunction(
+            self,
+            "Redrive",
+            name="redrive",
+            shared=shared,
+            permissions=grants.REDRIVE,
+            timeout=TIMEOUT,
+            environment={
+                "FAILURE_BUCKET": shared.failures.bucket_name,
+                "PROJECT_FUNCTION": projector.function_name,
+                "ARCHIVE_FUNCTION": archiver.function_name,
+                "ARCHIVE_BUCKET": shared.archive.bucket_name,
+                "DIRTY_SHARDS": str(settings.dirty_shards),
+                "EMULATED_STREAM": str(settings.emulated_stream).lower(),
+            },
+        )
+        # Called without waiting for the answer, it is not repeated behind the caller's back.
+        lambda_.EventInvokeConfig(
+            self,
+            "Invocation",
+            function=self.python.function,
+            retry_attempts=0,
+            max_event_age=Duration.seconds(60),
+        )

@@ -1,0 +1,142 @@
+"""A ledger: the table and all that keeps its derived state right, for any stack."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from daicho import plan
+from daicho.cdk.api import Api
+from daicho.cdk.archive_catalog import ArchiveCatalog
+from daicho.cdk.auth import Auth
+from daicho.cdk.buckets import Buckets
+from daicho.cdk.functions.archiver import build_archiver
+from daicho.cdk.functions.jobs import Jobs
+from daicho.cdk.functions.projector import build_projector
+from daicho.cdk.functions.python_function import SharedResources, build_layer, bundle_functions
+from daicho.cdk.functions.redrive import Redrive
+from daicho.cdk.functions.scheduled_function import RECURRING, ScheduledFunction
+from daicho.cdk.key import build_key
+from daicho.cdk.observability import Observability
+from daicho.cdk.settings import Settings
+from daicho.cdk.table import LedgerTable
+from daicho.project import Project
+
+
+class Ledger(Construct):
+    """One table with its stream, functions, API, archive, dashboard and alarms.
+
+    It fits into any stack: it has no VPC, sets no names but those that begin with the project and
+    the stage (which must be unique in an account and Region), and takes the tags of its stack. Its
+    logical IDs follow from its place: what holds data is replaced if the construct is moved or
+    renamed.
+
+    Attributes: ``table`` (its indexes GSI1, GSI2, GSI3), ``archive``, ``failures``, ``objects``
+    (the buckets), ``user_pool``, ``user_pool_client``, ``http_api``, ``api_url``, ``functions`` (by
+    name: api, project, archive, redrive, jobs, rollup, audit, forget, sweep), ``outputs``.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        project: Project,
+        settings: Settings,
+        generations: plan.Ledger | None = None,
+    ) -> None:
+        """Create everything.
+
+        ``settings``: a stage, as it is or with changes: ``replace(STAGES["prod"], log_days=14)``.
+        ``generations``: the project's own by default; event filters are computed from them.
+
+        Raises:
+            ProjectError: the project lacks something.
+            DeclarationError: see `Project.check`.
+            SettingsError: the layer cannot be built.
+        """
+        super().__init__(scope, id)
+        ledger = generations or project.check()
+        settings = replace(settings, name=project.name)
+        key = build_key(self, settings=settings)
+        self.table = LedgerTable(self, "Table", settings=settings, key=key).table
+        buckets = Buckets(self, "Buckets", settings=settings, key=key)
+        self.archive, self.failures = buckets.archive, buckets.failures
+        self.objects = buckets.objects
+        shared = SharedResources(
+            settings=settings,
+            project=project,
+            code=bundle_functions(project),
+            layer=build_layer(self, settings=settings),
+            table=self.table,
+            archive=buckets.archive,
+            failures=buckets.failures,
+            objects=buckets.objects,
+            key=key,
+        )
+        auth = Auth(self, "Auth", settings=settings)
+        self.user_pool, self.user_pool_client = auth.pool, auth.client
+
+        jobs = Jobs(self, "Jobs", shared=shared)
+        api = Api(self, "Api", auth=auth, machine=jobs.machine.attr_arn, shared=shared)
+        self.http_api, self.api_url = api.http, api.url
+        projector = build_projector(self, ledger=ledger, shared=shared)
+        archiver = build_archiver(self, ledger=ledger, shared=shared)
+        scheduled = [
+            ScheduledFunction(self, props.name.capitalize(), recurring=props, shared=shared).python
+            for props in RECURRING
+        ]
+        catalog = ArchiveCatalog(
+            self,
+            "Catalog",
+            settings=settings,
+            ledger=ledger,
+            archive=buckets.archive,
+            results=buckets.results,
+            key=key,
+        )
+        redrive = Redrive(
+            self,
+            "Redrive",
+            shared=shared,
+            projector=projector.python.function,
+            archiver=archiver.python.function,
+        )
+        # CloudFormation updates the stream consumers before the API. Otherwise an item that the new
+        # API writes could reach an old consumer, which cannot process it, or an old event filter,
+        # which drops its record; a dropped record is not delivered again.
+        api.python.function.node.add_dependency(projector, archiver)
+        consumers = (projector.python, archiver.python)
+        self.functions: Mapping[str, lambda_.Function] = {
+            python.name: python.function
+            for python in (api.python, *consumers, redrive.python, jobs.python, *scheduled)
+        }
+        Observability(
+            self,
+            "Observability",
+            settings=settings,
+            functions=self.functions,
+            table=self.table,
+            failures=buckets.failures,
+            api=api.http,
+            machine=jobs.machine.attr_arn,
+        )
+        self.outputs: Mapping[str, str] = {
+            "ApiUrl": api.url,
+            "TableName": self.table.table_name,
+            "ArchiveBucketName": buckets.archive.bucket_name,
+            "ArchiveDatabaseName": catalog.database_name,
+            "ArchiveTableName": catalog.table_name,
+            "ArchiveWorkgroupName": catalog.workgroup_name,
+            "FailureBucketName": buckets.failures.bucket_name,
+            "ObjectsBucketName": buckets.objects.bucket_name,
+            "UserPoolId": auth.pool.user_pool_id,
+            "UserPoolClientId": auth.client.user_pool_client_id,
+            **{
+                f"{name.capitalize()}FunctionName": function.function_name
+                for name, function in self.functions.items()
+            },
+        }

@@ -1,0 +1,223 @@
+"""The differences between the stages, in one typed place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from aws_cdk import RemovalPolicy
+
+from daicho.errors import SettingsError
+
+LOCAL_API_ID = "da1c40ed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarmThroughput:
+    """What the table takes at once, without a warm-up; paid once, when it is raised.
+
+    Without it a new on-demand table takes 4,000 writes and 12,000 reads a second. An index that
+    takes less than the table makes the table's writes wait, so the postings have their own.
+    """
+
+    table_reads: int
+    table_writes: int
+    posting_reads: int
+    posting_writes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memory:
+    """Megabytes for each function; the processor share grows with them (1,769 is one core)."""
+
+    api: int = 1024
+    project: int = 1769
+    rollup: int = 512
+    archive: int = 1024
+    redrive: int = 1024
+    sweep: int = 512
+    jobs: int = 1024
+    audit: int = 3008
+    forget: int = 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """One stage. Names of durations include the unit; ``None`` disables a feature.
+
+    ``name``: the project, which begins all names that must be unique in an account. ``layered``:
+    whether the functions have the layer of their packages; the local AWS has them in a folder,
+    ``local_layer``.
+
+    ``retain``: data outlives the stack. ``replica_index``: a fourth index with the table's own
+    keys and all attributes, for reading much without touching the table; it doubles every write.
+    ``dirty_shards``: the number of partitions of GSI2 for the dirty marks of tallies.
+    ``archive_window_seconds``: how long the archive gathers before it writes an object.
+    ``glacier_after_days``: a class that is still read at once, so that queries over old days go on
+    working. ``query_gigabytes``: what a single query may read before it is ended;
+    ``answer_days``: how long its answer is kept. ``saved_queries``: the local AWS has none.
+    ``cors_origins``: whose pages may put and get objects in a browser, by signed URLs.
+    ``tls_only`` is off at stage local alone: the local AWS speaks http. ``settle_seconds``:
+    whatever writes for a tenant when it is closed has ended by then, and the projector has done
+    what was value. ``scan_units``: read units a second of a scan. ``faults``, for stage local
+    only: how often the projector is to fail on purpose, as a share of its writes.
+    """
+
+    stage: str
+    name: str = "Daicho"
+    retain: bool
+    deletion_protection: bool
+    recovery_days: int | None
+    warm: WarmThroughput | None = None
+    replica_index: bool = False
+    customer_managed_key: bool = False
+    log_days: int
+    dirty_shards: int = 16
+    settle_seconds: int = 1_000
+    scan_units: int = 1_000
+    archive_window_seconds: int
+    glacier_after_days: int
+    query_gigabytes: int = 10
+    answer_days: int = 7
+    saved_queries: bool = True
+    requests_per_second: int
+    request_burst: int
+    id_token_hours: int = 1
+    log_level: str = "INFO"
+    memory: Memory = Memory()
+    tls_only: bool = True
+    access_logs: bool = True
+    emulated_stream: bool = False
+    layered: bool = True
+    local_layer: str | None = None
+    api_url: str | None = None
+    api_id: str | None = None
+    faults: float | None = None
+    cors_origins: tuple[str, ...] = ()
+    alarm_email: str | None = None
+    account: str | None = None
+    region: str | None = None
+
+    @property
+    def full_name(self) -> str:
+        """Project and stage, as names of resources have them: ``Shop-dev``."""
+        return f"{self.name}-{self.stage}"
+
+    @property
+    def title(self) -> str:
+        """Project and stage, as descriptions have them: ``Shop dev``."""
+        return f"{self.name} {self.stage}"
+
+    @property
+    def removal_policy(self) -> RemovalPolicy:
+        """Of everything that holds data."""
+        return RemovalPolicy.RETAIN if self.retain else RemovalPolicy.DESTROY
+
+    @classmethod
+    def from_context(cls, context: Callable[[str], Any]) -> Settings:
+        """Read the stage and its few options from the CDK context.
+
+        Options: ``account`` and ``region`` (both or neither; neither leaves the choice to the
+        credentials of the deployment), ``alarm_email``, ``replica_index`` (true or false),
+        ``cors_origins`` (separated by commas); at stage local ``local_layer`` and ``api_url``,
+        which are required, and ``faults``.
+
+        Raises:
+            SettingsError: everything that is missing or wrong, in one message.
+        """
+        stage = context("stage") or "dev"
+        if stage not in STAGES:
+            raise SettingsError(f"stage is {stage!r}; the stages are {', '.join(STAGES)}")
+        local = ("local_layer", "api_url")
+        options: dict[str, Any] = {
+            name: context(name) or None for name in (*local, "alarm_email", "account", "region")
+        }
+        wrong = [f"stage local needs {n}" for n in local if stage == "local" and not options[n]]
+        options["replica_index"] = _truth("replica_index", context("replica_index"), wrong)
+        origins = str(context("cors_origins") or "")
+        options["cors_origins"] = tuple(filter(None, origins.replace(" ", "").split(",")))
+        options["faults"] = _share("faults", context("faults"), wrong)
+        only = (*local, "faults")
+        wrong += [f"{n} is for stage local only" for n in only if stage != "local" and options[n]]
+        if bool(options["account"]) != bool(options["region"]):
+            wrong.append("account and region go together")
+        if wrong:
+            raise SettingsError("; ".join(wrong))
+        return replace(STAGES[stage], **options)
+
+
+def _truth(name: str, value: Any, wrong: list[str]) -> bool:
+    """True, false, or nothing, which is false."""
+    text = str(value or "false").lower()
+    if text not in {"true", "false"}:
+        wrong.append(f"{name} is {value!r}, neither true nor false")
+    return text == "true"
+
+
+def _share(name: str, value: Any, wrong: list[str]) -> float | None:
+    """A number above 0 and below 1, or nothing."""
+    if value in {None, ""}:
+        return None
+    try:
+        share = float(value)
+    except (TypeError, ValueError):
+        share = math.nan
+    if not 0 < share < 1:
+        wrong.append(f"{name} is {value!r}, not a number between 0 and 1")
+        return None
+    return share
+
+
+STAGES = {
+    "local": Settings(
+        stage="local",
+        retain=False,
+        deletion_protection=False,
+        recovery_days=None,
+        log_days=1,
+        dirty_shards=1,
+        settle_seconds=8,
+        archive_window_seconds=0,
+        glacier_after_days=90,
+        saved_queries=False,
+        requests_per_second=1000,
+        request_burst=1000,
+        id_token_hours=24,
+        tls_only=False,
+        access_logs=False,
+        emulated_stream=True,
+        layered=False,
+        api_id=LOCAL_API_ID,
+    ),
+    "dev": Settings(
+        stage="dev",
+        retain=False,
+        deletion_protection=False,
+        recovery_days=1,
+        log_days=14,
+        archive_window_seconds=60,
+        glacier_after_days=90,
+        requests_per_second=500,
+        request_burst=500,
+    ),
+    # 20,000 votes a second, or the bulk load of contacts (800 a second with 18 postings each),
+    # from the first minute on. An account's own quotas may have to be raised for both.
+    "prod": Settings(
+        stage="prod",
+        retain=True,
+        deletion_protection=True,
+        recovery_days=35,
+        warm=WarmThroughput(
+            table_reads=24_000, table_writes=24_000, posting_reads=12_000, posting_writes=16_000
+        ),
+        log_days=90,
+        scan_units=6_000,
+        archive_window_seconds=300,
+        glacier_after_days=90,
+        query_gigabytes=100,
+        requests_per_second=10_000,
+        request_burst=5_000,
+    ),
+}

@@ -1,0 +1,44 @@
+"""Lambda `api`: answers HTTP requests."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cache, partial
+from importlib import import_module
+
+from daicho.book.book import Book
+from daicho.declare.registry import Daicho
+from daicho.handlers.wiring.api_telemetry import with_telemetry
+from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+from daicho.handlers.wiring.invocation import Handler
+from daicho.plan import Ledger
+from daicho.runtime.lazy_names import lazy_attributes
+from daicho.runtime.settings import Settings
+from daicho.storage.item_cache import ItemCache
+from daicho.tenants.lifecycle import Tenants
+from daicho.web.api import Api
+from daicho.write.counter_writer import CounterSettings
+
+
+def build(
+    environ: Mapping[str, str],
+    ledger: Ledger | None = None,
+    dependencies: Dependencies = AWS_DEPENDENCIES,
+) -> Handler:
+    """Wire the function up."""
+    settings = Settings.parse(environ, "DIRTY_SHARDS", "JOB_MACHINE", "OBJECT_BUCKET")
+    table = dependencies.table(settings.table_name)
+    once = dependencies.table(settings.table_name, attempts=1)
+    counters = CounterSettings(once, settings.dirty_shards, dependencies.random)
+    daicho = Daicho.discover(import_module(settings.domain_package))
+    ledger = daicho.check_locked(ledger or Ledger.load(settings.lock_file))
+    now, machine = dependencies.now, dependencies.machine(settings.job_machine)
+    item_cache, bucket = ItemCache(now), cache(lambda: dependencies.bucket(settings.object_bucket))
+    book = partial(Book, clock=now, item_cache=item_cache, bucket=bucket, counter_settings=counters)
+    tenants = Tenants(table, item_cache, machine, now)
+    api = Api(daicho, partial(book, table, ledger), server=settings.api_url, tenants=tenants)
+    return with_telemetry(api, traced=settings.stage != "local")
+
+
+__getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})

@@ -1,0 +1,33 @@
+"""Lambda `archive`: puts items that DynamoDB's TTL process removed into the bucket."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import partial
+
+from daicho.archive.archiver import Archiver
+from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+from daicho.handlers.wiring.invocation import Handler
+from daicho.handlers.wiring.stream_consumer import stream_handler
+from daicho.plan import Ledger
+from daicho.runtime.lazy_names import lazy_attributes
+from daicho.runtime.settings import Settings
+
+
+def build(
+    environ: Mapping[str, str],
+    ledger: Ledger | None = None,
+    dependencies: Dependencies = AWS_DEPENDENCIES,
+) -> Handler:
+    """Wire the function up."""
+    settings = Settings.parse(environ, "ARCHIVE_BUCKET")
+    table = dependencies.table(settings.table_name, attempts=2)
+    bucket = dependencies.bucket(settings.archive_bucket, attempts=2)
+    archiver = Archiver(
+        table, bucket, ledger or Ledger.load(settings.lock_file), now=dependencies.now
+    )
+    return stream_handler(archiver.archive, settings, dependencies)
+
+
+__getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})

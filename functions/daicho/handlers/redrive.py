@@ -1,0 +1,41 @@
+"""Lambda `redrive`: applies records that were quarantined or discarded, on request."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import partial
+
+from daicho.archive.rearchiver import Rearchiver
+from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+from daicho.handlers.wiring.invocation import Handler, make_retry_budget
+from daicho.plan import Ledger
+from daicho.redrive.redrive import Redrive
+from daicho.redrive.report import RedriveRequest
+from daicho.runtime.lazy_names import lazy_attributes
+from daicho.runtime.settings import Settings
+
+BUCKETS = ("FAILURE_BUCKET", "ARCHIVE_BUCKET")
+FUNCTIONS = ("PROJECT_FUNCTION", "ARCHIVE_FUNCTION")
+
+
+def build(
+    environ: Mapping[str, str],
+    ledger: Ledger | None = None,
+    dependencies: Dependencies = AWS_DEPENDENCIES,
+) -> Handler:
+    """Wire the function up."""
+    settings = Settings.parse(environ, "DIRTY_SHARDS", *BUCKETS, *FUNCTIONS)
+    ledger = ledger or Ledger.load(settings.lock_file)
+    now, threads = dependencies.now, dependencies.parallelism
+    table = dependencies.table(settings.table_name, connections=threads)
+    archive = dependencies.bucket(settings.archive_bucket)
+    failures = dependencies.bucket(settings.failure_bucket)
+    rearchiver = Rearchiver(table, archive, ledger, now=now)
+    redrive = Redrive.build(settings, ledger, table, failures, rearchiver, threads=threads, now=now)
+    return lambda event, context: redrive.run(
+        RedriveRequest.parse(event), make_retry_budget(context, dependencies)
+    ).to_json()
+
+
+__getattr__ = lazy_attributes(__name__, {"handler": partial(build, os.environ)})

@@ -1,0 +1,33 @@
+"""The dependencies of a function outside its process: the stores, the clock, chance."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from daicho.runtime.clock import utc_now
+from daicho.storage.bucket import Bucket, open_bucket
+from daicho.storage.table import Table, open_table
+from daicho.tenants.state_machine import StateMachine
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """A handler's dependencies. Tests and the delivery simulator give their own.
+
+    ``parallelism``: the number of concurrent writes; 1 means in order, in the calling thread.
+    """
+
+    table: Callable[..., Table] = open_table
+    bucket: Callable[..., Bucket] = open_bucket
+    machine: Callable[[str], StateMachine] = StateMachine
+    now: Callable[[], dt.datetime] = utc_now
+    sleep: Callable[[float], None] = time.sleep
+    random: Callable[[], float] = random.random
+    parallelism: int = 8
+
+
+AWS_DEPENDENCIES = Dependencies()

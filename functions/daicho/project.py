@@ -1,0 +1,177 @@
+"""A project: its name, and where its declarations and their lock file are.
+
+A project says it in the table ``[tool.daicho]`` of its ``pyproject.toml``; all but the name has a
+default::
+
+    [tool.daicho]
+    name = "Shop"                    # the stacks are Shop-dev and Shop-prod
+    source = "."                     # the folder with the packages below
+    domains = "domains"              # the package of the domain files
+    lock_file = "generations.json"   # the generations of the declarations
+    handlers = "daicho.handlers"     # the package with a module for each function
+    sample_data = ""                 # a module with data for the local stack
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from daicho.errors import ProjectError
+from daicho.plan import LOCK_FILE_NAME, Ledger
+
+if TYPE_CHECKING:
+    from daicho.declare.registry import Daicho
+
+CONFIGURATION = "pyproject.toml"
+NAME = re.compile(r"[A-Z][A-Za-z0-9]{0,31}")
+"""The name begins names of stacks, alarms and log groups, which have lengths of their own."""
+PACKAGE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+HANDLERS = "daicho.handlers"
+
+
+@dataclass(frozen=True)
+class Project:
+    """One project. Paths are absolute.
+
+    ``source``: the folder with the package of domains. ``handlers``: the package with a module for
+    each function, `daicho.handlers` unless the project wraps the functions. ``sample_data``: a
+    module with data for the local stack; empty for none.
+    """
+
+    name: str
+    root: Path
+    source: Path
+    domains: str
+    lock_file: Path
+    handlers: str = HANDLERS
+    sample_data: str = ""
+
+    @classmethod
+    def find(cls, folder: Path) -> Project:
+        """The project of a folder or of the nearest folder above that has one.
+
+        Raises:
+            ProjectError: there is none, or its configuration is wrong.
+        """
+        start = folder.absolute()
+        for candidate in (start, *start.parents):
+            configuration = _read_configuration(candidate / CONFIGURATION)
+            if configuration is not None:
+                return cls._parse(candidate, configuration)
+        raise ProjectError(
+            f"no Daicho project is in {start} or above: go into its folder, or make one by "
+            "daicho init NAME"
+        )
+
+    @classmethod
+    def _parse(cls, root: Path, configuration: Mapping[str, Any]) -> Project:
+        values: dict[str, Any] = {
+            "source": ".",
+            "domains": "domains",
+            "lock_file": LOCK_FILE_NAME,
+            "handlers": HANDLERS,
+            "sample_data": "",
+            **configuration,
+        }
+        wrong = [f"{name} is no setting" for name in values.keys() - _SETTINGS]
+        wrong += [f"{name} is no text" for name, v in values.items() if not isinstance(v, str)]
+        if not wrong:
+            if not NAME.fullmatch(values.get("name", "")):
+                wrong.append("name must be 1 to 32 letters and digits, the first a capital")
+            wrong += [
+                f"{name} is {values[name]!r}, no name of a package"
+                for name in ("domains", "handlers")
+                if not PACKAGE.fullmatch(values[name])
+            ]
+        if wrong:
+            file = root / CONFIGURATION
+            raise ProjectError(f"[tool.daicho] in {file}: {'; '.join(sorted(wrong))}")
+        return cls(
+            name=values["name"],
+            root=root,
+            source=root / values["source"],
+            domains=values["domains"],
+            lock_file=root / values["lock_file"],
+            handlers=values["handlers"],
+            sample_data=values["sample_data"],
+        )
+
+    @cached_property
+    def packages(self) -> tuple[str, ...]:
+        """The packages of the project that its functions load, by their outermost names."""
+        names = (self.domains.partition(".")[0], self.handlers.partition(".")[0])
+        return tuple(dict.fromkeys(name for name in names if name != "daicho"))
+
+    def discover(self) -> Daicho:
+        """Import the domain files, and compile what they declare.
+
+        Raises:
+            ProjectError: the package of domains does not exist.
+            DeclarationError: a declaration is wrong, or a file declares no domain.
+        """
+        from daicho.declare.registry import Daicho  # noqa: PLC0415  # it loads Pydantic
+
+        source = str(self.source)
+        if source not in sys.path:
+            sys.path.insert(0, source)
+        try:
+            package = importlib.import_module(self.domains)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{self.domains}.".startswith(f"{error.name}."):
+                raise
+            raise ProjectError(f"{self.source} has no package {self.domains}") from None
+        return Daicho.discover(package)
+
+    def load_ledger(self) -> Ledger:
+        """The generations in the lock file; none if the file does not exist yet.
+
+        Raises:
+            ProjectError: the file belongs to another project.
+        """
+        if not self.lock_file.exists():
+            return Ledger(project=self.name)
+        ledger = Ledger.load(self.lock_file)
+        if ledger.project not in ("", self.name):
+            raise ProjectError(
+                f"{self.lock_file} belongs to the project {ledger.project}, and this is "
+                f"{self.name}: use this project's own lock file, or the name that it had"
+            )
+        return ledger
+
+    def check(self) -> Ledger:
+        """The generations, if declarations and routes can be deployed with them.
+
+        Raises:
+            ProjectError: see `discover` and `load_ledger`.
+            DeclarationError: a declaration is wrong or changed without a new generation, or a
+                route cannot be mounted.
+        """
+        from daicho.web.routes.builder import build_operations  # noqa: PLC0415  # it loads Pydantic
+
+        daicho = self.discover()
+        ledger = daicho.check_locked(self.load_ledger())
+        build_operations(daicho)
+        return ledger
+
+
+_SETTINGS = {"name", "source", "domains", "lock_file", "handlers", "sample_data"}
+
+
+def _read_configuration(file: Path) -> Mapping[str, Any] | None:
+    """The table ``[tool.daicho]`` of a file; None if the file or the table does not exist."""
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ProjectError(f"{file} cannot be read: {error}") from error
+    table = content.get("tool", {}).get("daicho")
+    return table if isinstance(table, dict) else None

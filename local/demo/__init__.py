@@ -1,1 +1,0 @@
-"""Demo data, one file a tenant, and the program that loads it over HTTP."""

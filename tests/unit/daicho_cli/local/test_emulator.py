@@ -1,0 +1,42 @@
+"""Which stream records are kept over a restart of the local AWS."""
+
+from __future__ import annotations
+
+from daicho_cli.local.emulator import Scope, list_pending, read_positions
+
+TABLE: Scope = ("1", "r", "ledger")
+STREAM = "arn:aws:dynamodb:r:1:table/ledger/stream/2026-11-21T00:00:00.000"
+
+
+def mapping(uuid: str, source: str = STREAM) -> tuple[Scope, dict[str, str]]:
+    return ("1", "r", uuid), {"EventSourceArn": source}
+
+
+def test_the_slowest_mapping_decides() -> None:
+    mappings = dict([mapping("fast"), mapping("slow")])
+    read = {("1", "r", "fast"): 9, ("1", "r", "slow"): 4}
+    assert read_positions(mappings, read) == {TABLE: 4}
+
+
+def test_a_mapping_that_has_not_begun_keeps_everything() -> None:
+    assert read_positions(dict([mapping("new")]), {}) == {TABLE: 0}
+
+
+def test_other_sources_do_not_count() -> None:
+    assert read_positions(dict([mapping("queue", "arn:aws:sqs:r:1:jobs")]), {}) == {}
+
+
+def test_what_is_delivered_is_left_out() -> None:
+    assert list_pending({TABLE: ["c", "d", "e"]}, {TABLE: 2}, {TABLE: 4}) == {TABLE: (4, ["e"])}
+
+
+def test_expired_records_do_not_move_the_position_back() -> None:
+    assert list_pending({TABLE: ["c", "d"]}, {TABLE: 2}, {TABLE: 1}) == {TABLE: (2, ["c", "d"])}
+
+
+def test_a_table_that_nobody_reads_keeps_only_its_position() -> None:
+    assert list_pending({TABLE: ["a", "b"]}, {}, {}) == {TABLE: (2, [])}
+
+
+def test_a_position_without_records_is_kept() -> None:
+    assert list_pending({}, {TABLE: 7}, {TABLE: 7}) == {TABLE: (7, [])}

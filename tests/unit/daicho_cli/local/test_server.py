@@ -1,0 +1,37 @@
+"""What is said when the local AWS cannot start."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from daicho_cli.local.instance import LocalError, LocalInstance
+from daicho_cli.local.server import is_healthy, lock_instance, start
+from tests.support.repository import PROJECT
+
+
+def test_a_taken_port_is_named_with_the_way_out(tmp_path: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(LocalError, match=rf"port {port} is taken .*PORT=\d+ make up"):
+            start(LocalInstance(tmp_path, port, PROJECT))
+
+
+def test_two_commands_do_not_work_in_one_folder(tmp_path: Path) -> None:
+    place = LocalInstance(tmp_path, 4600, PROJECT)
+    with (
+        lock_instance(place),
+        pytest.raises(LocalError, match="another command is at work"),
+        lock_instance(place),
+    ):
+        pass
+
+
+def test_nothing_there_is_not_healthy(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        assert not is_healthy(LocalInstance(tmp_path, free.getsockname()[1], PROJECT))

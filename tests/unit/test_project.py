@@ -1,0 +1,132 @@
+"""A project's configuration, its declarations and its lock file."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from daicho.errors import DeclarationError, ProjectError
+from daicho.plan import Ledger
+from daicho.project import Project
+
+ENTITY = """
+from daicho import Domain, Entity, Key, field
+
+class {name}(Entity):
+    id: str = field()
+    key = Key(id)
+
+domain = Domain("{lower}", {name})
+domain.resource("/{lower}/{{id}}", {name}, "PUT GET")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A project with one entity, in packages of names that no other test imports."""
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.daicho]\nname = "Shop"\ndomains = "shop_things.declared"\n'
+    )
+    package = tmp_path / "shop_things/declared"
+    package.mkdir(parents=True)
+    (package.parent / "__init__.py").touch()
+    (package / "__init__.py").touch()
+    (package / "product.py").write_text(ENTITY.format(name="Product", lower="product"))
+    path = list(sys.path)
+    yield tmp_path
+    sys.path[:] = path
+    for name in [name for name in sys.modules if name.startswith("shop_things")]:
+        del sys.modules[name]
+
+
+def configure(folder: Path, text: str) -> Path:
+    (folder / "pyproject.toml").write_text(f"[tool.daicho]\n{text}\n")
+    return folder
+
+
+def test_it_is_found_from_a_folder_below(folder: Path) -> None:
+    project = Project.find(folder / "shop_things/declared")
+    assert project.root == project.source == folder
+    assert (project.name, project.domains) == ("Shop", "shop_things.declared")
+    assert project.lock_file == folder / "generations.json"
+    assert (project.handlers, project.packages) == ("daicho.handlers", ("shop_things",))
+
+
+def test_a_file_without_the_table_is_passed_over(folder: Path) -> None:
+    below = folder / "tools"
+    below.mkdir()
+    (below / "pyproject.toml").write_text("[tool.ruff]\n")
+    assert Project.find(below).root == folder
+
+
+def test_packages_of_functions_are_those_of_domains_and_handlers(tmp_path: Path) -> None:
+    configure(tmp_path, 'name = "A"\nsource = "src"\nhandlers = "wrapped.functions"')
+    project = Project.find(tmp_path)
+    assert project.source == tmp_path / "src"
+    assert project.packages == ("domains", "wrapped")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "name must be 1 to 32 letters and digits, the first a capital"),
+        ('name = "my shop"', "name must be"),
+        ('name = "A"\ncolour = "red"', "colour is no setting"),
+        ('name = "A"\nlock_file = 3', "lock_file is no text"),
+        ('name = "A"\ndomains = "a-b"', "domains is 'a-b', no name of a package"),
+    ],
+)
+def test_a_wrong_configuration_is_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ProjectError, match=message) as raised:
+        Project.find(configure(tmp_path, text))
+    assert str(tmp_path / "pyproject.toml") in str(raised.value)
+
+
+def test_a_file_that_is_no_toml_is_named(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool")
+    with pytest.raises(ProjectError, match=r"pyproject\.toml cannot be read"):
+        Project.find(tmp_path)
+
+
+def test_without_a_project_it_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(ProjectError, match="daicho init NAME"):
+        Project.find(tmp_path)
+
+
+def test_a_missing_package_is_named(tmp_path: Path) -> None:
+    project = Project.find(configure(tmp_path, 'name = "A"\ndomains = "no_such_package"'))
+    with pytest.raises(ProjectError, match="has no package no_such_package"):
+        project.discover()
+
+
+def test_an_import_that_fails_within_is_not_hidden(folder: Path) -> None:
+    (folder / "shop_things/declared/broken.py").write_text("import no_such_library")
+    with pytest.raises(ModuleNotFoundError, match="no_such_library"):
+        Project.find(folder).discover()
+
+
+def test_it_is_checked_against_its_lock_file(folder: Path) -> None:
+    project = Project.find(folder)
+    with pytest.raises(DeclarationError, match="Product changed without a new generation"):
+        project.check()
+    ledger = project.discover().append_generations(project.load_ledger())
+    assert ledger.project == "Shop"
+    project.lock_file.write_text(json.dumps(ledger.to_json()))
+    assert project.check() == ledger
+
+
+def test_the_lock_file_of_another_project_is_refused(folder: Path) -> None:
+    project = Project.find(folder)
+    project.lock_file.write_text(json.dumps(Ledger(project="Bank").to_json()))
+    with pytest.raises(ProjectError, match="belongs to the project Bank, and this is Shop"):
+        project.check()
+
+
+def test_a_lock_file_that_names_no_project_is_taken(folder: Path) -> None:
+    project = Project.find(folder)
+    project.lock_file.write_text(json.dumps(Ledger().to_json()))
+    assert project.load_ledger() == Ledger()
