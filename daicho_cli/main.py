@@ -22,6 +22,11 @@ class Subcommand(NamedTuple):
 
 
 SUBCOMMANDS = {
+    "init": Subcommand(
+        "daicho_cli.init.command",
+        "init",
+        "Make a new project: an app with one entity, its test, and all to run and deploy it.",
+    ),
     "load": Subcommand(
         "daicho_cli.load.command", "load", "Load the rows of FILE as items of ENTITY."
     ),

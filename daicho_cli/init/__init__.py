@@ -1,0 +1,1 @@
+"""``daicho init``: a new project."""

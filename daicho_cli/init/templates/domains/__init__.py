@@ -1,0 +1,1 @@
+"""The domains of {{title}}: one file each, declarations first, then routes."""

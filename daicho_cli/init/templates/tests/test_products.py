@@ -1,0 +1,1 @@
+"""Products over a table in memory, and all declarations under faults."""
