@@ -22,6 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from daicho.errors import ProjectError
@@ -119,9 +120,7 @@ class Project:
         """
         from daicho.declare.registry import Daicho  # noqa: PLC0415  # it loads Pydantic
 
-        source = str(self.source)
-        if source not in sys.path:
-            sys.path.insert(0, source)
+        self._make_importable()
         try:
             package = importlib.import_module(self.domains)
         except ModuleNotFoundError as error:
@@ -129,6 +128,17 @@ class Project:
                 raise
             raise ProjectError(f"{self.source} has no package {self.domains}") from None
         return Daicho.discover(package)
+
+    def _make_importable(self) -> None:
+        """Let the name of the package mean this project's, also beside another project's."""
+        outermost = self.domains.partition(".")[0]
+        loaded = sys.modules.get(outermost)
+        if loaded is not None and not _is_below(loaded, self.source):
+            for name in [name for name in sys.modules if f"{name}.".startswith(f"{outermost}.")]:
+                del sys.modules[name]
+        source = str(self.source)
+        if sys.path[:1] != [source]:
+            sys.path.insert(0, source)
 
     def load_ledger(self) -> Ledger:
         """The generations in the lock file; none if the file does not exist yet.
@@ -163,6 +173,10 @@ class Project:
 
 
 _SETTINGS = {"name", "source", "domains", "lock_file", "handlers", "sample_data"}
+
+
+def _is_below(package: ModuleType, folder: Path) -> bool:
+    return any(Path(path).resolve().parent == folder.resolve() for path in package.__path__)
 
 
 def _read_configuration(file: Path) -> Mapping[str, Any] | None:

@@ -22,7 +22,7 @@ from daicho.plan import (
     SearchPlan,
 )
 from infra.stack import build_stack
-from tests.support.repository import PROJECT, ROOT
+from tests.support.repository import PROJECT
 
 Resource = dict[str, Any]
 API_URL = "http://localhost:4566/_aws/execute-api/da1c40ed"
@@ -128,11 +128,6 @@ class Synthesis:
         return found
 
 
-def context() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((ROOT / "cdk.json").read_text())["context"]
-    return found
-
-
 def settings_of(stage: str, **changes: Any) -> Settings:
     """The stage's own settings, with changes."""
     given = {"local_layer": "/layer/python", "api_url": API_URL} if stage == "local" else {}
@@ -149,7 +144,7 @@ def synthesise(
 ) -> Synthesis:
     """Synthesise a stage into ``folder``; ``also`` may add to the stack what a test is about."""
     out = folder / "out"
-    app = cdk.App(outdir=str(out), context=context(), analytics_reporting=False)
+    app = cdk.App(outdir=str(out), analytics_reporting=False)
     settings = settings_of(stage, **changes)
     stack = build_stack(app, project=PROJECT, settings=settings, generations=ledger)
     if also:

@@ -11,12 +11,11 @@ import pytest
 from daicho.cdk import STAGES
 from daicho.errors import SettingsError
 from infra.stack import build_stack, check_demonstration
-from tests.infra.synthesis import context
 from tests.support.repository import PROJECT
 
 
 def build(folder: Path, stage: str, **more: Any) -> None:
-    app = cdk.App(outdir=str(folder), context=context() | more, analytics_reporting=False)
+    app = cdk.App(outdir=str(folder), context=more, analytics_reporting=False)
     build_stack(app, project=PROJECT, settings=STAGES[stage])
 
 

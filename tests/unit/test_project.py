@@ -97,6 +97,20 @@ def test_without_a_project_it_says_what_to_do(tmp_path: Path) -> None:
         Project.find(tmp_path)
 
 
+def test_two_projects_may_have_a_package_of_the_same_name(folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    (other / "shop_things/declared").mkdir(parents=True)
+    (other / "shop_things/__init__.py").touch()
+    (other / "shop_things/declared/__init__.py").touch()
+    text = ENTITY.format(name="Account", lower="account")
+    (other / "shop_things/declared/account.py").write_text(text)
+    configure(other, 'name = "Bank"\ndomains = "shop_things.declared"')
+    projects = [Project.find(folder), Project.find(other)]
+    for _ in range(2):
+        names = [[entity.__name__ for entity in p.discover().entities] for p in projects]
+        assert names == [["Product"], ["Account"]]
+
+
 def test_a_missing_package_is_named(tmp_path: Path) -> None:
     project = Project.find(configure(tmp_path, 'name = "A"\ndomains = "no_such_package"'))
     with pytest.raises(ProjectError, match="has no package no_such_package"):

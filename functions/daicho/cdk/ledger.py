@@ -13,6 +13,7 @@ from daicho.cdk.api import Api
 from daicho.cdk.archive_catalog import ArchiveCatalog
 from daicho.cdk.auth import Auth
 from daicho.cdk.buckets import Buckets
+from daicho.cdk.feature_flags import set_feature_flags
 from daicho.cdk.functions.archiver import build_archiver
 from daicho.cdk.functions.jobs import Jobs
 from daicho.cdk.functions.projector import build_projector
@@ -59,6 +60,7 @@ class Ledger(Construct):
             SettingsError: the layer cannot be built.
         """
         super().__init__(scope, id)
+        set_feature_flags(self)
         ledger = generations or project.check()
         settings = replace(settings, name=project.name)
         key = build_key(self, settings=settings)

@@ -8,6 +8,7 @@ from aws_cdk import CfnOutput, Environment, Stack
 from constructs import Construct
 
 from daicho import plan
+from daicho.cdk.feature_flags import set_feature_flags
 from daicho.cdk.ledger import Ledger
 from daicho.cdk.settings import Settings
 from daicho.project import Project
@@ -40,6 +41,8 @@ class DaichoStack(Stack):
         super().__init__(
             scope, id or f"{project.name}-{settings.stage}", **{**defaults, **properties}
         )
+        # Some flags are read at the stack only.
+        set_feature_flags(self)
         # "Default" is no part of logical IDs: those of a ledger do not name it.
         self.ledger = Ledger(
             self, "Default", project=project, settings=settings, generations=generations

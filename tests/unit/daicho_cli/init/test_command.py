@@ -60,12 +60,6 @@ def test_its_lock_file_is_its_own_and_complete(shop: Path) -> None:
     assert [len(generations) for generations in lock["entities"].values()] == [1]
 
 
-def test_it_has_the_feature_flags_of_this_repository(shop: Path) -> None:
-    """The template of a project is tested with these flags only."""
-    flags = [json.loads((each / "cdk.json").read_text("utf-8"))["context"] for each in (shop, ROOT)]
-    assert flags[0] == flags[1]
-
-
 def test_it_pins_the_actions_of_this_repository(shop: Path) -> None:
     pattern = re.compile(r"uses: (\S+@[0-9a-f]{40})")
     own = pattern.findall((shop / ".github/workflows/ci.yml").read_text("utf-8"))

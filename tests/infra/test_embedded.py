@@ -1,0 +1,170 @@
+"""A ledger in a CDK app that exists already, beside other resources and another ledger."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sns as sns
+
+from daicho.cdk import STAGES, DaichoStack, Ledger, Project
+from daicho.cdk.functions.code import gather_code
+from daicho_cli.init.command import create_project
+
+CFN_LINT = Path(sys.executable).with_name("cfn-lint")
+OWN_SETTINGS = replace(
+    STAGES["dev"], recovery_days=7, log_days=14, memory=replace(STAGES["dev"].memory, api=2048)
+)
+STACKS = ("Existing", "Bank")
+IGNORED = ("--ignore-checks", "W3005")
+"""A dependency that a reference implies already: the CDK writes each function's on its role."""
+OWN_NAMES = ("AWS::Athena::NamedQuery", "AWS::ApiGatewayV2::Authorizer")
+"""Resources whose names are unique within their workgroup or API, not in the account."""
+NETWORKING = ("AWS::EC2::", "AWS::ElasticLoadBalancing")
+
+
+def make_project(folder: Path, name: str) -> Project:
+    create_project(name, folder / name)
+    return Project.find(folder / name)
+
+
+def read_template(folder: Path, stack: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((folder / f"{stack}.template.json").read_text("utf-8"))
+    return content
+
+
+@pytest.fixture(scope="module")
+def findings(embedded: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """What cfn-lint says of both templates, and of one with a mistake, by the file's name."""
+    wrong = tmp_path_factory.mktemp("wrong") / "Wrong.template.json"
+    topic = {"Type": "AWS::SNS::Topic", "Properties": {"Colour": "red"}}
+    wrong.write_text(json.dumps({"Resources": {"Topic": topic}}))
+    templates = [embedded / f"{stack}.template.json" for stack in STACKS] + [wrong]
+    options = ("--format", "json", "--regions", "us-east-1", *IGNORED)
+    done = subprocess.run(
+        [CFN_LINT, *options, "--template", *templates], capture_output=True, text=True, check=False
+    )
+    assert done.stdout, done.stderr
+    found: dict[str, list[str]] = {template.name: [] for template in templates}
+    for each in json.loads(done.stdout):
+        where = f"{each['Rule']['Id']} {each['Location']['Path']}: {each['Message']}"
+        found[Path(each["Filename"]).name].append(where)
+    return found
+
+
+@pytest.fixture(scope="module")
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The output of an app with resources and a ledger in one stack, and another ledger's stack."""
+    folder = tmp_path_factory.mktemp("embedded")
+    out = folder / "out"
+    app = cdk.App(outdir=str(out), analytics_reporting=False)
+    stack = cdk.Stack(app, "Existing")
+    topic = sns.Topic(stack, "Orders")
+    report = lambda_.Function(
+        stack,
+        "Report",
+        runtime=lambda_.Runtime.PYTHON_3_14,
+        handler="index.handler",
+        code=lambda_.Code.from_inline("def handler(event, context): pass"),
+    )
+    ledger = Ledger(stack, "Ledger", project=make_project(folder, "shop"), settings=OWN_SETTINGS)
+    ledger.table.grant_read_data(report)
+    report.add_environment("LEDGER", ledger.table.table_name)
+    topic.grant_publish(ledger.functions["api"])
+    cdk.CfnOutput(stack, "LedgerUrl", value=ledger.api_url)
+    bank = make_project(folder, "bank")
+    DaichoStack(app, "Bank", project=bank, settings=STAGES["prod"], tags={"team": "payments"})
+    app.synth()
+    return out
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_cfn_lint_finds_nothing(findings: dict[str, list[str]], stack: str) -> None:
+    assert findings[f"{stack}.template.json"] == []
+
+
+def test_cfn_lint_would_find_something(findings: dict[str, list[str]]) -> None:
+    (found,) = findings["Wrong.template.json"]
+    assert found.startswith("E3002 ")
+
+
+def test_own_resources_and_grants_are_beside_it(embedded: Path) -> None:
+    resources = read_template(embedded, "Existing")["Resources"]
+    kinds = [resource["Type"] for resource in resources.values()]
+    assert kinds.count("AWS::SNS::Topic") == 1
+    assert kinds.count("AWS::DynamoDB::Table") == 1
+    report = next(
+        r for name, r in resources.items() if name.startswith("Report") and "Fun" in r["Type"]
+    )
+    assert "LEDGER" in report["Properties"]["Environment"]["Variables"]
+
+
+def test_settings_reach_the_resources(embedded: Path) -> None:
+    resources = read_template(embedded, "Existing")["Resources"]
+    tables = {
+        n: r["Properties"] for n, r in resources.items() if r["Type"] == "AWS::DynamoDB::Table"
+    }
+    (table,) = (properties for name, properties in tables.items() if name.startswith("Ledger"))
+    assert table["PointInTimeRecoverySpecification"]["RecoveryPeriodInDays"] == 7
+    (api,) = (
+        r["Properties"]
+        for name, r in resources.items()
+        if name.startswith("LedgerApiFunction") and r["Type"] == "AWS::Lambda::Function"
+    )
+    assert api["MemorySize"] == 2048
+    assert api["Handler"] == "daicho.handlers.api.handler"
+
+
+def test_names_that_must_be_unique_begin_with_the_project(embedded: Path) -> None:
+    for stack, project in (("Existing", "Shop-dev"), ("Bank", "Bank-prod")):
+        names = [
+            value
+            for resource in read_template(embedded, stack)["Resources"].values()
+            for key in ("Name", "DashboardName", "LogGroupName", "FunctionName", "TableName")
+            if isinstance(value := resource.get("Properties", {}).get(key), str)
+            and resource["Type"] not in OWN_NAMES
+        ]
+        assert len(names) >= 4
+        assert [name for name in names if project not in name] == []
+
+
+def test_it_needs_no_network_of_its_own(embedded: Path) -> None:
+    resources = read_template(embedded, "Existing")["Resources"].values()
+    assert [r["Type"] for r in resources if r["Type"].startswith(NETWORKING)] == []
+    assert not any("VpcConfig" in r.get("Properties", {}) for r in resources)
+
+
+def test_tags_of_the_stack_reach_the_table(embedded: Path) -> None:
+    manifest = json.loads((embedded / "manifest.json").read_text("utf-8"))
+    assert manifest["artifacts"]["Bank"]["properties"]["tags"] == {"team": "payments"}
+
+
+def test_the_functions_hold_the_library_and_the_project_alone(embedded: Path) -> None:
+    (code,) = {
+        path.parent
+        for path in embedded.glob("asset.*/generations.json")
+        if '"project": "Bank"' in path.read_text("utf-8")
+    }
+    assert {path.name for path in code.iterdir()} == {"daicho", "domains", "generations.json"}
+    parts = {path.name for path in (code / "daicho").iterdir()}
+    assert {"handlers", "stream", "web"} <= parts
+    assert not parts & {"cdk", "testing"}
+    assert not list(code.rglob("__pycache__"))
+
+
+def test_the_hash_of_the_code_does_not_depend_on_the_folder(tmp_path: Path) -> None:
+    """Or each machine and each checkout would deploy the functions again."""
+    projects = [make_project(tmp_path / name, "shop") for name in ("one", "another/place")]
+    (projects[1].root / "domains/__pycache__").mkdir()
+    (projects[1].root / "domains/__pycache__/products.pyc").touch()
+    hashes = {cdk.FileSystem.fingerprint(str(gather_code(project))) for project in projects}
+    assert len(hashes) == 1
+    (projects[1].root / "domains/products.py").write_text("changed")
+    assert cdk.FileSystem.fingerprint(str(gather_code(projects[1]))) not in hashes
