@@ -88,6 +88,10 @@ bench-before: $(VENV)/.requirements ## Start-up and processor time of a record, 
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
 		$(BIN)/python -m bench.before | grep -v '^{"_aws"'
 
+.PHONY: bench-project
+bench-project: $(VENV)/.requirements ## How long a newcomer waits with an own project, with warm and with empty caches
+	@$(BIN)/python -m bench.own_project
+
 .PHONY: trace
 trace: $(VENV)/.requirements ## Which files a POST, a projection and a search pass through, and how often
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
