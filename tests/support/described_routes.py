@@ -60,11 +60,11 @@ CHANGING = [each for each in ALL if each.method != "GET"]
 KEYED = [each for each in CHANGING if each.accepts_idempotency_key]
 MAKING = [each for each in CHANGING if each.method == "PUT"]
 NEEDING = {
-    "post_carts_by_user_checkout",
-    "post_contacts_by_contact_calls",
-    "post_sales",
-    "put_contacts_by_id_categories_by_category",
-    "put_polls_by_poll_votes_by_voter",
+    "checkout_cart",
+    "create_contact_call",
+    "create_sale",
+    "add_contact_category",
+    "put_poll_vote",
 }
 """Routes that are refused here, besides those that change what a POST has made."""
 

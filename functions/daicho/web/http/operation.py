@@ -114,7 +114,8 @@ class Operation:
     has the statuses of errors besides 400, 403, 404, 422 and 429. ``accepts_idempotency_key``:
     a request with the key of an earlier one gets its stored answer. ``max_body_bytes``: the limit
     of a body. ``reserved_values``: values of the path's last variable that no item may have,
-    because another operation serves GET there.
+    because another operation serves GET there. ``name``: the name for programs, if it is not the
+    path's; ``verb``: how that name begins, if the method does not say it.
     """
 
     method: str
@@ -131,6 +132,8 @@ class Operation:
     accepts_idempotency_key: bool = False
     max_body_bytes: int = MAX_BODY_BYTES
     reserved_values: frozenset[str] = frozenset()
+    name: str = ""
+    verb: str = ""
 
     @property
     def shape(self) -> tuple[str, str]:
@@ -139,7 +142,9 @@ class Operation:
 
     @property
     def id(self) -> str:
-        """A name for programs: ``get_artists_by_artist_songs``."""
+        """The name for programs: ``list_artist_songs``, or one that is made of the whole path."""
+        if self.name:
+            return self.name
         words = [self.method.lower()]
         for word in self.path.strip("/").split("/"):
             variable = VARIABLE.fullmatch(word)

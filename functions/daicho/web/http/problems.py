@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from daicho.web.http.problem_types import ProblemType, find_type
 
@@ -37,7 +37,7 @@ class FieldProblem(BaseModel):
 
 
 class Problem(BaseModel):
-    """A problem document (RFC 9457); ``errors`` names the fields."""
+    """A problem document (RFC 9457); ``errors`` names the fields, if there are any."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
@@ -45,7 +45,7 @@ class Problem(BaseModel):
     title: str
     status: int
     detail: str
-    errors: list[FieldProblem] | None = None
+    errors: list[FieldProblem] = Field(default_factory=list)
 
 
 @dataclass

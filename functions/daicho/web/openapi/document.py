@@ -26,6 +26,10 @@ from daicho.web.routes.tenant_admin import build_admin_operations
 TITLE = "Daicho"
 ANYWHERE = (400, 403, 404, 410, 422, 429)
 """Problems that every operation may answer."""
+NO_BODY = ("204", "304")
+"""Statuses of answers without a body."""
+WRITTEN = "Input"
+"""The end of the name of a schema for bodies, beside one for answers."""
 
 ABOUT = """The entities and queries of this stack.
 
@@ -75,7 +79,7 @@ def describe_operations(
             responses=_describe_responses(operation),
         )(Endpoint(operation, _refuse_book, _refuse_request))
     text = resolver.get_openapi_json_schema(title=TITLE, version=VERSION)
-    document: dict[str, Any] = json.loads(text)
+    document = _name_schemas(json.loads(text))
     for operation in served:
         _complete(document["paths"][operation.path][operation.method.lower()], operation)
     schemas = document["components"]["schemas"]
@@ -87,8 +91,9 @@ def describe_operations(
             "examples": [{"text": "A good year"}],
         }
     for body in {route.body.__name__ for route in served if route.body}:
-        if "properties" in schemas[body]:
-            schemas[body]["additionalProperties"] = False
+        schema = schemas.get(f"{body}{WRITTEN}", schemas[body])
+        if "properties" in schema:
+            schema["additionalProperties"] = False
     Examples(examples).add(document)
     document["info"]["description"] = ABOUT
     document["servers"] = [{"url": server or "/"}]
@@ -159,6 +164,41 @@ def _union_of(models: Sequence[Any]) -> Any:
     return reduce(lambda first, second: first | second, models)
 
 
+def _name_schemas(document: dict[str, Any]) -> dict[str, Any]:
+    """Name a model that is read and written ``Line`` in answers and ``LineInput`` in bodies.
+
+    Pydantic appends -Output and -Input to the names if the two schemas differ. It gives both the
+    title of the model, of which generators of clients make the name of a class: so each schema
+    gets its own name as its title.
+    """
+    schemas = document["components"]["schemas"]
+    names = {name: name for name in schemas}
+    for name in schemas:
+        shown, written = name.removesuffix("-Output"), f"{name.removesuffix('-Input')}{WRITTEN}"
+        if shown != name and shown not in schemas:
+            names[name] = shown
+        elif name.endswith("-Input") and written not in schemas:
+            names[name] = written
+    document["components"]["schemas"] = {
+        names[name]: schema | {"title": names[name]} for name, schema in schemas.items()
+    }
+    prefix = "#/components/schemas/"
+
+    def rename(value: Any) -> Any:
+        match value:
+            case {"$ref": str(reference)} if reference.startswith(prefix):
+                name = reference.removeprefix(prefix)
+                return value | {"$ref": prefix + names.get(name, name)}
+            case dict():
+                return {key: rename(member) for key, member in value.items()}
+            case list():
+                return [rename(member) for member in value]
+        return value
+
+    renamed: dict[str, Any] = rename(document)
+    return renamed
+
+
 def _complete(described: dict[str, Any], operation: Operation) -> None:
     """Add what Powertools cannot describe: required parameters, and headers of answers."""
     needed = frozenset.intersection(*(variant.needed for variant in operation.variants))
@@ -174,8 +214,11 @@ def _complete(described: dict[str, Any], operation: Operation) -> None:
     for status, response in sorted(described["responses"].items()):
         if int(status) >= 400:
             described["responses"][status] = {"$ref": f"#/components/responses/{status}"}
-        elif headers := dict(_describe_headers(operation, int(status))):
+            continue
+        if headers := dict(_describe_headers(operation, int(status))):
             response["headers"] = headers
+        if status in NO_BODY:
+            response.pop("content", None)
 
 
 def _describe_headers(operation: Operation, status: int) -> Iterator[tuple[str, Mapping[str, Any]]]:

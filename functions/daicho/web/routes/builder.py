@@ -29,10 +29,11 @@ from daicho.declare.searches import Search
 from daicho.errors import DeclarationError
 from daicho.web.http.operation import Operation, get_shape, list_variables
 from daicho.web.http.preconditions import IDEMPOTENCY_KEY
-from daicho.web.routes import custom, resources, time_window
+from daicho.web.routes import custom, resources, tenant_admin, time_window
 from daicho.web.routes.declared_queries import DeclaredQuery
 from daicho.web.routes.includes import Includes
 from daicho.web.routes.objects import ObjectUrls
+from daicho.web.routes.operation_names import name_operations
 
 FreeDeclaration = Search | Listing[*tuple[Any, ...]] | Edge[*tuple[Any, ...]] | Aggregate
 
@@ -59,6 +60,8 @@ def build_operations(daicho: Daicho) -> list[Operation]:
             operation.reserved_values = frozenset(
                 _list_reserved_values(operation, builder.operations)
             )
+    entity_names = (entity.__name__ for entity in daicho.entities)
+    name_operations(builder.operations.values(), entity_names, taken=tenant_admin.NAMES)
     return sorted(builder.operations.values(), key=_sort_literals_first)
 
 

@@ -37,7 +37,7 @@ from daicho.web.http.paging import CURSOR, LIMIT
 from daicho.web.http.preconditions import IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH, parse_version
 from daicho.web.routes.declared_queries import build_only
 from daicho.web.schema import models
-from daicho.web.schema.wire_types import to_text_type
+from daicho.web.schema.wire_types import strip_none, to_text_type
 
 Homes = Mapping[type[Entity], Resource]
 HEADERS = {
@@ -131,10 +131,10 @@ class _Signature:
                 wire_parameter = PAGING[name]
                 optional.append(wire_parameter)
             elif name in query_values or default is inspect.Parameter.empty:
-                wire_parameter = Parameter(name, _strip_none(to_text_type(hint)))
+                wire_parameter = Parameter(name, strip_none(to_text_type(hint)))
                 required.append(wire_parameter)
             else:
-                wire_parameter = Parameter(name, _strip_none(to_text_type(hint)), default=default)
+                wire_parameter = Parameter(name, strip_none(to_text_type(hint)), default=default)
                 optional.append(wire_parameter)
             self.names[name] = wire_parameter.name
         for name, value in query_values.items():
@@ -219,13 +219,6 @@ def _get_page_item(returns: Any) -> Any:
 
 def _is_plain(returns: Any) -> bool:
     return returns is not None and not _list_entities(returns) and not _get_page_item(returns)
-
-
-def _strip_none(annotation: Any) -> Any:
-    """The type without None: a parameter is given or omitted, and never None."""
-    inner = [member for member in typing.get_args(annotation) if member is not type(None)]
-    union = type(None) in typing.get_args(annotation)
-    return typing.Union[tuple(inner)] if union else annotation  # noqa: UP007
 
 
 def _list_required(header: Parameter) -> Parameter:

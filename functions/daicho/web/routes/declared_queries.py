@@ -26,7 +26,7 @@ from daicho.web.http.operation import Answerer, Call, Parameter, QueryVariant, R
 from daicho.web.http.paging import PAGING
 from daicho.web.routes import key_prefix, time_window
 from daicho.web.schema import models
-from daicho.web.schema.wire_types import Month, to_text_type
+from daicho.web.schema.wire_types import DecimalText, Month, to_text_type
 
 MAX_KEYWORD_CHARACTERS = 64
 
@@ -305,7 +305,7 @@ def _make_score_model(declared: TallyDeclaration) -> type[BaseModel]:
     fields: dict[str, Any] = {render_part_name(part): (str, ...) for part in declared.by}
     fields["count"] = (int, ...)
     if not isinstance(declared.measure, Count):
-        fields["total"] = (str if _sums_decimals(declared) else int, ...)
+        fields["total"] = (DecimalText if _sums_decimals(declared) else int, ...)
     if declared.ranked:
         fields["rank"] = (int | None, ...)
         fields["rank_more_than"] = (int, Field(default=None, description="Instead of a rank."))

@@ -167,12 +167,13 @@ def _build_members(tag: str, resource: Resource) -> Iterator[Operation]:
         path = f"{resource.path}/{spec.name}/{{{variable}}}"
         inside = (*build_variables(entity, resource.path), member)
         membership = crud.Membership(resource, spec.name, variable)
-        for method, verb, answer in (
-            ("PUT", "Add to", membership.add),
-            ("DELETE", "Remove from", membership.remove),
+        for method, verb, preposition, answer in (
+            ("PUT", "add", "to", membership.add),
+            ("DELETE", "remove", "from", membership.remove),
         ):
-            variant = QueryVariant(f"{spec}.{method}", f"{verb} {spec.name}", answer)
-            yield Operation(method, path, tag, [variant], inside, status=204)
+            summary = f"{verb.title()} {preposition} {spec.name}"
+            variant = QueryVariant(f"{spec}.{method}", summary, answer)
+            yield Operation(method, path, tag, [variant], inside, status=204, verb=verb)
 
 
 def build_listing(

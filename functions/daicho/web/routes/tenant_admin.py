@@ -29,6 +29,8 @@ ARCHIVE = Parameter(
 ADMIN = "admin"
 """The role that these routes require: a group of the user pool."""
 TAG = "tenant"
+NAMES = ("delete_tenant", "get_job")
+"""The names of the operations, which no operation of a domain has."""
 
 
 class Removed(BaseModel):
@@ -120,10 +122,10 @@ def build_admin_operations() -> list[Operation]:
     )
     show = QueryVariant("Job.GET", "Show the progress of a job", _show, JobView)
     variable = Parameter("id", str, place="path")
-    return [
-        Operation("DELETE", "/tenant", TAG, [delete], status=202, role=ADMIN, errors=(503,)),
-        Operation("GET", "/jobs/{id}", TAG, [show], (variable,), role=ADMIN),
-    ]
+    deletion = Operation("DELETE", "/tenant", TAG, [delete], status=202, role=ADMIN, errors=(503,))
+    job = Operation("GET", "/jobs/{id}", TAG, [show], (variable,), role=ADMIN)
+    deletion.name, job.name = NAMES
+    return [deletion, job]
 
 
 def _delete(call: Call) -> Reply:

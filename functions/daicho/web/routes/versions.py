@@ -83,7 +83,7 @@ def build_operations(
     if "DELETE" in resource.verbs:
         summary = f"Remove up to a thousand versions of one {name}, except the newest"
         variants = build_variants("forget", summary, _forget_versions, Forgotten)
-        yield Operation("DELETE", list_path, tag, variants, variables)
+        yield Operation("DELETE", list_path, tag, variants, variables, verb="forget")
 
 
 def _list_versions(resource: Resource, call: Call) -> Reply:

@@ -21,6 +21,7 @@ from daicho.web.schema.wire_types import (
     ADDRESSABLE,
     add_limits,
     list_addressable_names,
+    strip_none,
     to_json_type,
     to_shown_type,
     to_text_type,
@@ -138,7 +139,7 @@ def get_given_fields(body: BaseModel) -> dict[str, Any]:
 
 def choose_parameter_type(entity: type[Entity], name: str) -> Any:
     """The type of a field in a path or a query."""
-    return _choose_type(entity, name, to_text_type)
+    return _choose_type(entity, name, lambda annotation: to_text_type(strip_none(annotation)))
 
 
 def _choose_body_type(entity: type[Entity], name: str, in_paths: Collection[str]) -> Any:

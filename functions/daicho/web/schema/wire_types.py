@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Annotated, Any, Union
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from daicho.storage.attributes import to_value
@@ -125,6 +125,11 @@ Instant = Annotated[
 Day = Annotated[dt.date, BeforeValidator(_render_day), Field(examples=["2026-11-21"])]
 Month = Annotated[str, Field(pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])$", examples=["2026-11"])]
 
+_DECIMAL_FORMAT = {"type": "string", "format": "decimal"}
+ShownDecimal = Annotated[Decimal, WithJsonSchema(_DECIMAL_FORMAT, mode="serialization")]
+"""A decimal in an answer: text, which keeps all digits."""
+DecimalText = Annotated[str, WithJsonSchema(_DECIMAL_FORMAT)]
+
 _IN_JSON: dict[Any, Any] = {
     dt.datetime: Instant,
     dt.date: Day,
@@ -156,7 +161,13 @@ def to_text_type(annotation: Any) -> Any:
 
 def to_shown_type(annotation: Any) -> Any:
     """The type in an answer: sets become lists, so that their order can be fixed."""
-    return _replace_types(annotation, {set[str]: list[str]})
+    return _replace_types(annotation, {set[str]: list[str], Decimal: ShownDecimal})
+
+
+def strip_none(annotation: Any) -> Any:
+    """The type without None: a parameter is given or omitted, and never None."""
+    inner = tuple(kind for kind in typing.get_args(annotation) if kind is not type(None))
+    return Union[inner] if admits_none(annotation) and inner else annotation  # noqa: UP007
 
 
 def add_limits(annotation: Any, limits: Sequence[Any]) -> Any:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from decimal import Decimal
 from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
 import domains
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
-from daicho.web.http.operation import Operation
+from daicho.web.http.operation import Operation, QueryVariant, Reply
 from daicho.web.http.problem_types import find_type
 from daicho.web.openapi.document import describe_api, describe_operations, render_page
 from daicho.web.openapi.examples import UNKNOWN
@@ -169,3 +170,46 @@ def test_each_problem_that_is_described_has_its_type() -> None:
         example = content["example"]
         assert str(example["status"]) == status
         assert example["type"] == f"/problems/{find_type(int(status)).name}"
+
+
+def test_a_model_that_is_written_in_another_way_has_two_names() -> None:
+    schemas = SPEC["components"]["schemas"]
+    assert {name for name in schemas if "Line" in name} == {"Line", "LineInput"}
+    assert all(schema["title"] == name for name, schema in schemas.items() if "title" in schema)
+    assert schemas["NewOrder"]["properties"]["lines"]["items"]["$ref"].endswith("/LineInput")
+    assert schemas["Order"]["properties"]["lines"]["items"]["$ref"].endswith("/Line")
+
+
+class Note(BaseModel):
+    """A model that is a body and an answer, with a field that is written in more ways."""
+
+    amount: Decimal
+
+
+def test_a_body_that_is_an_answer_too_is_closed_only_as_a_body() -> None:
+    variant = QueryVariant("note", "Note", lambda _: Reply(200), returns=Note)
+    operation = Operation("POST", "/notes", "notes", [variant], body=Note)
+    schemas = describe_operations([operation])["components"]["schemas"]
+    assert schemas["NoteInput"]["additionalProperties"] is False
+    assert "additionalProperties" not in schemas["Note"]
+
+
+def test_a_parameter_is_given_or_omitted_and_never_null() -> None:
+    for path, method, operation in OPERATIONS:
+        for parameter in operation.get("parameters", ()):
+            assert "null" not in json.dumps(parameter["schema"]), (path, method, parameter["name"])
+
+
+def test_an_answer_without_a_body_has_no_content() -> None:
+    contact = SPEC["paths"]["/contacts/{id}"]
+    assert "content" not in contact["delete"]["responses"]["204"]
+    assert "content" not in contact["get"]["responses"]["304"]
+    assert "content" in contact["get"]["responses"]["200"]
+
+
+def test_a_decimal_in_an_answer_is_text() -> None:
+    schemas = SPEC["components"]["schemas"]
+    decimal = {"type": "string", "format": "decimal"}
+    assert schemas["Product"]["properties"]["price"] == {**decimal, "title": "Price"}
+    assert schemas["Sale"]["properties"]["price"]["anyOf"] == [decimal, {"type": "null"}]
+    assert schemas["SaleRevenue"]["properties"]["total"] == {**decimal, "title": "Total"}

@@ -63,7 +63,7 @@ def test_literals_come_before_variables() -> None:
 def test_operation_ids_are_unique() -> None:
     ids = [each.id for each in build_operations(Daicho(*TOYS))]
     assert len(ids) == len(set(ids))
-    assert "get_contacts_by_customer_orders" in ids
+    assert "list_contact_orders" in ids
 
 
 class Mixed(Entity):
