@@ -119,7 +119,7 @@ timed = began=$$SECONDS; $(1) || { echo "--- $@: failed after $$((SECONDS - bega
 	echo "--- $@: $$((SECONDS - began)) s"
 run_tests = @$(call timed,$(PYTEST) $(addprefix tests/,$(1)) -q $(2))
 
-unit: $(VENV)/.requirements ## The pure parts, and what was recorded of all routes
+unit: $(TOOLS) .local/.clients ## The pure parts, and what was recorded of all routes
 	$(call run_tests,unit golden,-n 2)
 
 property: $(VENV)/.requirements ## Laws of the pure parts
@@ -187,7 +187,7 @@ deploy: .local/.programs ## To a real account: make deploy STAGE=prod CONTEXT='-
 	$(CDK) deploy -c stage=$(or $(STAGE),dev) $(CONTEXT)
 
 ##@ Generate
-.PHONY: generate generation openapi docs lock
+.PHONY: generate generation openapi docs clients lock
 generate: $(VENV)/.requirements ## Write all generated files; says which it changed
 	@$(BIN)/daicho generation && $(BIN)/daicho docs && $(BIN)/daicho openapi
 	@test ! -d demonstration || $(BIN)/python -m demonstration.line_counts
@@ -198,13 +198,16 @@ generation: $(VENV)/.requirements ## Append changed declarations to functions/ge
 openapi: $(VENV)/.requirements ## Write docs/reference/openapi.json
 	$(BIN)/daicho openapi
 
+clients: $(VENV)/.requirements ## Write typed clients for Python and TypeScript, in clients/
+	$(BIN)/daicho clients
+
 docs: $(VENV)/.requirements ## Write the table of access patterns, and the README's sizes
 	@$(BIN)/daicho docs
 	@test ! -d demonstration || $(BIN)/python -m demonstration.line_counts
 
 PIP_COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
 lock: $(TOOLS) ## Write the lock files again; UPGRADE=1 takes newer versions
-	@for each in functions/daicho/cdk/functions/requirements-layer requirements daicho_cli/local/requirements-ministack requirements-docs; do \
+	@for each in functions/daicho/cdk/functions/requirements-layer requirements daicho_cli/local/requirements-ministack requirements-docs daicho_cli/clients/requirements-clients; do \
 		$(PIP_COMPILE) $(if $(UPGRADE),--upgrade) $$each.in -o $$each.txt || exit 1; done
 	npm install --package-lock-only --ignore-scripts --silent
 	npm install --package-lock-only --ignore-scripts --silent --prefix daicho_cli/local/node

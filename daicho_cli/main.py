@@ -61,6 +61,11 @@ SUBCOMMANDS = {
     "openapi": Subcommand(
         "daicho_cli.generate.openapi", "openapi", "Write the OpenAPI document of all routes."
     ),
+    "clients": Subcommand(
+        "daicho_cli.clients.command",
+        "clients",
+        "Write typed clients of the API in Python and TypeScript.",
+    ),
 }
 """By name. A summary is the first sentence of the subcommand's own help, which a test compares."""
 

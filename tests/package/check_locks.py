@@ -22,6 +22,7 @@ from tests.package.test_metadata import PYTHONS, ROOT
 LOCKS = (
     *("requirements.txt", "functions/daicho/cdk/functions/requirements-layer.txt"),
     *("daicho_cli/local/requirements-ministack.txt", "requirements-docs.txt"),
+    "daicho_cli/clients/requirements-clients.txt",
 )
 PLATFORMS = {
     "Linux x86-64, WSL 2": "x86_64-manylinux_2_28",

@@ -13,6 +13,7 @@ from daicho.items.projection import list_field_names
 from daicho.web.http.operation import Call, Parameter
 
 FIELDS = "fields"
+DESCRIPTION = "Show only these fields, separated by commas."
 
 
 @cache
@@ -29,7 +30,7 @@ def build_parameter(entity: type[Entity]) -> Parameter:
         return text
 
     annotation = Annotated[str, Field(examples=[names[0]]), AfterValidator(check)]
-    description = f"Show only these fields, separated by commas. Fields: {', '.join(names)}."
+    description = f"{DESCRIPTION} Fields: {', '.join(names)}."
     return Parameter(FIELDS, annotation, description)
 
 

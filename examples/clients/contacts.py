@@ -1,0 +1,93 @@
+"""Contacts by the Python client that `make clients` generates: api_client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+import httpx
+from api_client import AuthenticatedClient
+from api_client.api.contacts import (
+    change_contact,
+    create_contact,
+    create_contact_call,
+    get_contact,
+    list_contact_calls,
+)
+from api_client.models import (
+    Call,
+    CallPage,
+    Contact,
+    ContactChange,
+    NewCall,
+    NewContact,
+    Problem,
+)
+from api_client.types import UNSET
+
+T = TypeVar("T")
+
+
+class ProblemError(Exception):
+    """The API has answered with a problem document."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(f"{problem.status} {problem.title}: {problem.detail}")
+        self.problem = problem
+
+
+def open_client(url: str, token: str) -> AuthenticatedClient:
+    return AuthenticatedClient(
+        base_url=url,
+        token=token,
+        timeout=httpx.Timeout(30.0),
+        raise_on_unexpected_status=True,  # 401 and 5xx, which the description does not have
+    )
+
+
+def expect(kind: type[T], answer: object) -> T:
+    """The answer if it is of the kind; a problem is raised."""
+    if isinstance(answer, Problem):
+        raise ProblemError(answer)
+    if not isinstance(answer, kind):
+        raise TypeError(f"expected {kind.__name__}, got {answer!r}")
+    return answer
+
+
+def add_contact(client: AuthenticatedClient, name: str, idempotency_key: str) -> Contact:
+    """Create a contact once, however often this is repeated with one key."""
+    new = NewContact(name=name, company="Acme")
+    answer = create_contact.sync(client=client, body=new, idempotency_key=idempotency_key)
+    return expect(Contact, answer)
+
+
+def read_contact(client: AuthenticatedClient, id: str) -> Contact:
+    return expect(Contact, get_contact.sync(id, client=client))
+
+
+def rename_contact(client: AuthenticatedClient, id: str, name: str) -> Contact:
+    """Change a contact unless another change comes between the read and the write."""
+    current = get_contact.sync_detailed(id, client=client)
+    expect(Contact, current.parsed)
+    change = ContactChange(name=name)
+    etag = current.headers["ETag"]
+    return expect(Contact, change_contact.sync(id, client=client, body=change, if_match=etag))
+
+
+def add_call(client: AuthenticatedClient, contact: str, seconds: int) -> Call:
+    call = NewCall(direction="in", seconds=seconds)
+    return expect(Call, create_contact_call.sync(contact, client=client, body=call))
+
+
+def list_calls(client: AuthenticatedClient, contact: str, limit: int = 100) -> Iterator[Call]:
+    """All calls of a contact, page by page: the cursor of the last page is None."""
+    cursor: str | None = None
+    while True:
+        answer = list_contact_calls.sync(
+            contact, client=client, limit=limit, cursor=cursor or UNSET
+        )
+        page = expect(CallPage, answer)
+        yield from page.items
+        cursor = page.cursor
+        if cursor is None:
+            return

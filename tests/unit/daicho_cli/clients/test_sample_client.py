@@ -1,0 +1,169 @@
+"""The client of a sample domain: types of values, headers, problems, and awkward names."""
+
+from __future__ import annotations
+
+import datetime as dt
+import importlib
+import json
+import pkgutil
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal
+
+import httpx
+import pytest
+
+from daicho import Domain, Entity, Key, field, ref, uid
+from daicho.declare.registry import Daicho
+from daicho.web.openapi.document import describe_operations
+from daicho.web.routes.builder import build_operations
+from daicho_cli.clients.document import prepare_document
+from tests.support.typed_clients import check_python, check_typescript, generate, refuse
+
+SENT: list[httpx.Request] = []
+ROOM = {
+    "id": "r1",
+    "client": "c1",
+    "opened": "2026-11-21",
+    "price": "12.50",
+    "state": "open",
+    "created_at": "2026-11-21T01:05:40.123456Z",
+    "version": 3,
+}
+
+
+class Client(Entity):
+    """A name that the Python client has for itself."""
+
+    id: str = uid()
+    name: str = field()
+
+    key = Key(id)
+
+
+class Record(Entity):
+    """A name that TypeScript has for itself."""
+
+    id: str = uid()
+    name: str | None = field(default=None)
+
+    key = Key(id)
+
+
+class Room(Entity):
+    """A room of a client."""
+
+    client: str = ref(Client)
+    id: str = uid()
+    opened: dt.date = field()
+    price: Decimal = field(ge=0)
+    state: Literal["open", "done"] = field(default="open")
+
+    key = Key(client, id)
+
+
+domain = Domain("import", Client, Record, Room)
+domain.resource("/clients/{id}", Client, "POST PUT GET PATCH DELETE LIST")
+domain.resource("/records/{id}", Record, "POST PUT GET PATCH DELETE LIST")
+domain.resource("/clients/{client}/rooms/{id}", Room, "POST PUT GET PATCH DELETE LIST")
+
+
+def describe(*domains: Domain) -> dict[str, Any]:
+    return describe_operations(build_operations(Daicho(*domains)))
+
+
+def save(folder: Path, document: dict[str, Any]) -> Path:
+    path = folder / "api.json"
+    path.write_text(json.dumps(document), "utf-8")
+    return path
+
+
+def answer(request: httpx.Request) -> httpx.Response:
+    SENT.append(request)
+    if request.url.path.endswith("/none"):
+        problem = {"type": "/problems/not-found", "title": "Not found", "status": 404, "detail": ""}
+        content_type = {"Content-Type": "application/problem+json"}
+        return httpx.Response(404, headers=content_type, text=json.dumps(problem))
+    if request.method == "GET" and request.url.path.endswith("/rooms"):
+        return httpx.Response(200, json={"items": [ROOM], "cursor": "next"})
+    return httpx.Response(204) if request.method == "DELETE" else httpx.Response(200, json=ROOM)
+
+
+def test_the_client_of_a_sample_domain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package, types = tmp_path / "clients/python", tmp_path / "clients/api.d.ts"
+    document = save(tmp_path, describe(domain))
+    generate("--document", document, "--python", package, "--typescript", types, "--name", "rooms")
+    check_python(tmp_path, "clients/python/rooms")
+    check_typescript(tmp_path, types)
+    assert "export type Room =" not in types.read_text("utf-8"), "a type Record hides another"
+
+    monkeypatch.syspath_prepend(package)
+    rooms: Any = importlib.import_module("rooms")
+    for module in pkgutil.walk_packages(rooms.__path__, "rooms."):
+        importlib.import_module(module.name)
+    api, models = rooms.api.import_, rooms.models
+    assert models.ClientModel and models.Record
+    client = rooms.AuthenticatedClient(base_url="http://api", token="t")
+    client.set_httpx_client(
+        httpx.Client(base_url="http://api", transport=httpx.MockTransport(answer))
+    )
+
+    room = api.get_client_room.sync("c1", "r1", client=client)
+    assert room.opened == dt.date(2026, 11, 21)
+    assert Decimal(room.price) == Decimal("12.50")
+    assert room.created_at == dt.datetime(2026, 11, 21, 1, 5, 40, 123456, dt.UTC)
+    page = api.list_client_rooms.sync("c1", client=client, limit=1)
+    assert (page.items, page.cursor) == ([room], "next")
+    problem = api.get_client_room.sync("c1", "none", client=client)
+    assert (type(problem), problem.status, problem.errors) == (
+        models.Problem,
+        404,
+        rooms.types.UNSET,
+    )
+
+    new = models.NewRoom(opened=room.opened, price="12.50", state=room.state)
+    api.create_client_room.sync_detailed("c1", client=client, body=new, idempotency_key="k")
+    assert SENT[-1].headers["Idempotency-Key"] == "k"
+    assert json.loads(SENT[-1].content) == {
+        "opened": "2026-11-21", "price": "12.50", "state": "open",
+    }  # fmt: skip
+    change = models.RoomChange(state="done")
+    api.change_client_room.sync("c1", "r1", client=client, body=change, if_match='"3"')
+    assert SENT[-1].headers["If-Match"] == '"3"'
+    assert json.loads(SENT[-1].content) == {"state": "done"}
+    gone = api.delete_client_room.sync_detailed("c1", "r1", client=client)
+    assert (gone.status_code, gone.parsed) == (204, None)
+    client.get_httpx_client().close()
+
+
+class Parcel(Entity):
+    """An item whose key has the name of an argument of the Python client."""
+
+    body: str = field()
+    name: str = field()
+
+    key = Key(body)
+
+
+def test_a_key_field_called_body_is_refused(tmp_path: Path) -> None:
+    parcels = Domain("parcels", Parcel)
+    parcels.resource("/parcels/{body}", Parcel, "PUT")
+    document = save(tmp_path, describe(parcels))
+    output = refuse("--document", document, "--python", tmp_path / "python")
+    assert "api_client/api/parcels/put_parcel.py: duplicate argument 'body'" in output
+    assert not (tmp_path / "python").exists()
+
+
+def test_the_generators_read_neither_fields_nor_examples_of_bodies() -> None:
+    document = describe(domain)
+    path = document["paths"]["/records/{id}"]
+    own = {"name": "fields", "in": "query", "schema": {"type": "string"}}
+    path["get"]["parameters"].append(own)
+    prepared = prepare_document(document)
+    get = prepared["paths"]["/records/{id}"]["get"]
+    assert [p["name"] for p in get["parameters"]] == ["id", "If-None-Match", "fields"]
+    assert get["parameters"][-1] == own
+    assert [p["name"] for p in path["get"]["parameters"]].count("fields") == 2
+    post = prepared["paths"]["/records"]["post"]
+    assert '"example"' not in json.dumps([get["responses"], post["requestBody"]])
+    assert prepared["components"] == document["components"]
