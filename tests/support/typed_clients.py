@@ -21,7 +21,7 @@ GENERATORS = (
 )
 TSC = (
     *("--noEmit", "--strict", "--target", "es2022", "--module", "nodenext"),
-    *("--allowImportingTsExtensions", "--lib", "es2022,dom,dom.iterable"),
+    *("--allowImportingTsExtensions", "--lib", "esnext,dom,dom.iterable"),
 )
 
 

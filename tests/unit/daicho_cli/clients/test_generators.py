@@ -17,7 +17,6 @@ from daicho import Domain, Entity, Key, field, ref, uid
 from daicho.declare.registry import Daicho
 from daicho.web.openapi.document import describe_operations
 from daicho.web.routes.builder import build_operations
-from daicho_cli.clients.document import prepare_document
 from tests.support.typed_clients import check_python, check_typescript, generate, refuse
 
 SENT: list[httpx.Request] = []
@@ -152,18 +151,3 @@ def test_a_key_field_called_body_is_refused(tmp_path: Path) -> None:
     output = refuse("--document", document, "--python", tmp_path / "python")
     assert "api_client/api/parcels/put_parcel.py: duplicate argument 'body'" in output
     assert not (tmp_path / "python").exists()
-
-
-def test_the_generators_read_neither_fields_nor_examples_of_bodies() -> None:
-    document = describe(domain)
-    path = document["paths"]["/records/{id}"]
-    own = {"name": "fields", "in": "query", "schema": {"type": "string"}}
-    path["get"]["parameters"].append(own)
-    prepared = prepare_document(document)
-    get = prepared["paths"]["/records/{id}"]["get"]
-    assert [p["name"] for p in get["parameters"]] == ["id", "If-None-Match", "fields"]
-    assert get["parameters"][-1] == own
-    assert [p["name"] for p in path["get"]["parameters"]].count("fields") == 2
-    post = prepared["paths"]["/records"]["post"]
-    assert '"example"' not in json.dumps([get["responses"], post["requestBody"]])
-    assert prepared["components"] == document["components"]
