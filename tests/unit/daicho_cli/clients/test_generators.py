@@ -8,7 +8,7 @@ import json
 import pkgutil
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_type_hints
 
 import httpx
 import pytest
@@ -17,7 +17,7 @@ from daicho import Domain, Entity, Key, field, ref, uid
 from daicho.declare.registry import Daicho
 from daicho.web.openapi.document import describe_operations
 from daicho.web.routes.builder import build_operations
-from tests.support.typed_clients import check_python, check_typescript, generate, refuse
+from tests.support.typed_clients import check_typescript, generate, refuse
 
 SENT: list[httpx.Request] = []
 ROOM = {
@@ -92,7 +92,6 @@ def test_the_client_of_a_sample_domain(tmp_path: Path, monkeypatch: pytest.Monke
     package, types = tmp_path / "clients/python", tmp_path / "clients/api.d.ts"
     document = save(tmp_path, describe(domain))
     generate("--document", document, "--python", package, "--typescript", types, "--name", "rooms")
-    check_python(tmp_path, "clients/python/rooms")
     check_typescript(tmp_path, types)
     assert "export type Room =" not in types.read_text("utf-8"), "a type Record hides another"
 
@@ -102,6 +101,9 @@ def test_the_client_of_a_sample_domain(tmp_path: Path, monkeypatch: pytest.Monke
         importlib.import_module(module.name)
     api, models = rooms.api.import_, rooms.models
     assert models.ClientModel and models.Record
+    hints = get_type_hints(api.get_client.sync)
+    assert hints["client"] == rooms.AuthenticatedClient | rooms.Client
+    assert hints["return"] == Any | models.ClientModel | models.Problem | None
     client = rooms.AuthenticatedClient(base_url="http://api", token="t")
     client.set_httpx_client(
         httpx.Client(base_url="http://api", transport=httpx.MockTransport(answer))
