@@ -1,0 +1,286 @@
+"""Compare two JSON Schemas of an OpenAPI 3.1 document from the side of a client.
+
+What breaks a client depends on the direction. In a request, a schema that accepts less is breaking:
+the client may send what is refused now. In an answer, a schema that allows more is breaking: the
+client may receive what it does not know. New fields of answers are an exception: clients must
+ignore fields that they do not know.
+
+Keywords that no rule is about are compared too. A difference in one of them is a notice, so that
+nothing is passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from daicho_cli.upgrade.api.forms import (
+    ANY,
+    COMPONENT,
+    Document,
+    Schema,
+    group_forms,
+    name_reference,
+    resolve,
+    split_forms,
+)
+from daicho_cli.upgrade.change import Severity
+
+LOWER_BOUNDS = frozenset(
+    {"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "ge", "gt"}
+)
+UPPER_BOUNDS = frozenset(
+    {"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "le", "lt"}
+)
+"""``ge``, ``gt``, ``le`` and ``lt`` are what Pydantic writes where it has no keyword."""
+EXACT = frozenset({"pattern", "format", "multipleOf", "uniqueItems"})
+"""Keywords of which two values cannot be ordered: another value is both narrower and wider."""
+COMPARED = frozenset(
+    {"additionalProperties", "enum", "items", "properties", "required", "type", COMPONENT}
+)
+MAX_DEPTH = 20
+"""Of fields in fields: only a schema that refers to itself with other limits is deeper."""
+
+
+class Direction(Enum):
+    """Who sends the value."""
+
+    REQUEST = "requests"
+    ANSWER = "answers"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One difference. ``subject``: the parameter or field (``Album.genre``)."""
+
+    severity: Severity
+    rule: str
+    subject: str
+    text: str
+
+
+@dataclass
+class SchemaComparer:
+    """Compares schemas of an old and a new document in one direction."""
+
+    before: Document
+    after: Document
+    direction: Direction
+    _compared: dict[tuple[str, str], list[Difference]] = field(default_factory=dict)
+    _paired: dict[tuple[str, str, str], list[Difference]] = field(default_factory=dict)
+
+    @property
+    def _is_request(self) -> bool:
+        return self.direction is Direction.REQUEST
+
+    def compare(self, old: Any, new: Any, subject: str) -> list[Difference]:
+        """All differences. A component is compared once, and is the subject of its differences."""
+        if subject.count(".") + subject.count("[]") > MAX_DEPTH:
+            return []
+        found = list(self._compare_outer(old, new, subject))
+        names = name_reference(old), name_reference(new)
+        if not (names[0] and names[1]):
+            return [*found, *self._compare_forms(old, new, subject)]
+        if names not in self._compared:
+            self._compared[names] = []  # a schema that refers to itself
+            self._compared[names] = list(self._compare_forms(old, new, names[0]))
+        return [*found, *self._compared[names]]
+
+    def _compare_outer(self, old: Any, new: Any, subject: str) -> Iterator[Difference]:
+        """What belongs to a field or a parameter, and not to the type of its values."""
+        old, new = (
+            resolve(each, document) if isinstance(each, Mapping) else {}
+            for each, document in ((old, self.before), (new, self.after))
+        )
+        if self._is_request and old.get("default") != new.get("default"):
+            change = f"default {_show(old.get('default'))} → {_show(new.get('default'))}"
+            yield Difference(Severity.NOTICE, "changed-default", subject, f"{subject}: {change}")
+        if new.get("deprecated") and not old.get("deprecated"):
+            yield Difference(
+                Severity.NOTICE, "deprecated", subject, f"{subject} is deprecated in {self._place}"
+            )
+
+    def _compare_forms(self, old: Any, new: Any, subject: str) -> Iterator[Difference]:
+        before = group_forms(split_forms(old, self.before))
+        after = group_forms(split_forms(new, self.after))
+        source, target = (before, after) if self._is_request else (after, before)
+        for kind in source:
+            if not _find_cover(kind, target):
+                text = "is not accepted any more" if self._is_request else "is possible now"
+                rule = "narrowed-type" if self._is_request else "widened-type"
+                yield self._breaking(rule, subject, f"type {kind} {text}")
+        for kind in target:
+            if not _find_cover(kind, source):
+                text = "is accepted too" if self._is_request else "does not occur any more"
+                rule = "widened-type" if self._is_request else "narrowed-type"
+                yield self._compatible(rule, subject, f"type {kind} {text}")
+        for kind, forms in source.items():
+            cover = _find_cover(kind, target)
+            if cover and (cover != ANY or kind == ANY):
+                yield from self._match_forms(forms, target[cover], subject)
+
+    def _match_forms(
+        self, source: Sequence[Schema], target: Sequence[Schema], subject: str
+    ) -> Iterator[Difference]:
+        """Compare each form of a type with the form of the other side that is most like it."""
+        for form in source:
+            pairs = [(form, other) if self._is_request else (other, form) for other in target]
+            compared = [list(self._compare_pair(old, new, subject)) for old, new in pairs]
+            yield from min(compared, key=_count_breaking)
+
+    def _compare_pair(self, old: Schema, new: Schema, subject: str) -> Sequence[Difference]:
+        """Two forms; those that are components are compared once, like a reference to them."""
+        names = old[COMPONENT], new[COMPONENT]
+        if not (names[0] and names[1]):
+            return list(self._compare_form(old, new, subject))
+        key = (*names, old["type"])
+        if key not in self._paired:
+            self._paired[key] = []
+            self._paired[key] = list(self._compare_form(old, new, names[0]))
+        return self._paired[key]
+
+    def _compare_form(self, old: Schema, new: Schema, subject: str) -> Iterator[Difference]:
+        """Two schemas of one type without alternatives."""
+        yield from self._compare_values(old, new, subject)
+        for name in sorted((old.keys() | new.keys()) & (LOWER_BOUNDS | UPPER_BOUNDS)):
+            if old.get(name) != new.get(name):
+                yield self._judge_bound(name, old.get(name), new.get(name), subject)
+        for name in sorted((old.keys() | new.keys()) & EXACT):
+            if (old.get(name) or None) != (new.get(name) or None):
+                yield self._judge_exact(name, old.get(name), new.get(name), subject)
+        if "properties" in old or "properties" in new or "required" in new:
+            yield from self._compare_fields(old, new, subject)
+        yield from self._compare_other_fields(old, new, subject)
+        if "items" in old or "items" in new:
+            items = old.get("items", {}), new.get("items", {})
+            yield from self.compare(*items, f"{subject}[]")
+        rest = (old.keys() | new.keys()) - COMPARED - LOWER_BOUNDS - UPPER_BOUNDS
+        for name in sorted(rest - EXACT):
+            if old.get(name) != new.get(name):
+                text = f"{subject}: {name} differs in {self._place}, which no rule is about"
+                yield Difference(Severity.NOTICE, "unclassified", subject, text)
+
+    def _compare_values(self, old: Schema, new: Schema, subject: str) -> Iterator[Difference]:
+        """Enumerated values; a schema without an enumeration allows every value."""
+        before, after = old.get("enum"), new.get("enum")
+        if before is None and after is None:
+            return
+        if before is None or after is None:
+            listed = ", ".join(map(str, before or after or ()))
+            if (after is not None) == self._is_request:
+                only = "only" if self._is_request else "also other values than"
+                yield self._breaking("changed-values", subject, f"{only} {listed}")
+            else:
+                yield self._compatible("changed-values", subject, f"values {listed}")
+            return
+        removed = ", ".join(str(value) for value in before if value not in after)
+        added = ", ".join(str(value) for value in after if value not in before)
+        if removed:
+            make = self._breaking if self._is_request else self._compatible
+            yield make("removed-value", subject, f"value {removed} is removed")
+        if added:
+            make = self._compatible if self._is_request else self._breaking
+            yield make("added-value", subject, f"value {added} is added")
+
+    def _judge_bound(self, name: str, before: Any, after: Any, subject: str) -> Difference:
+        rises = before is None if name in LOWER_BOUNDS else after is None
+        if before is not None and after is not None:
+            rises = after > before
+        narrower = rises == (name in LOWER_BOUNDS)
+        change = f"{name} {_show(before)} → {_show(after)}"
+        if self._is_request and narrower:
+            return self._breaking("narrowed-bound", subject, change)
+        if self._is_request or narrower:
+            return self._compatible("changed-bound", subject, change)
+        return Difference(
+            Severity.NOTICE, "widened-bound", subject, f"{subject}: {change} in {self._place}"
+        )
+
+    def _judge_exact(self, name: str, before: Any, after: Any, subject: str) -> Difference:
+        change = f"{name} {_show(before)} → {_show(after)}"
+        is_narrower, is_wider = bool(after), bool(before)
+        if is_narrower if self._is_request else is_wider:
+            return self._breaking(f"changed-{name}", subject, change)
+        return self._compatible(f"changed-{name}", subject, change)
+
+    def _compare_fields(self, old: Schema, new: Schema, subject: str) -> Iterator[Difference]:
+        before, after = old.get("properties", {}), new.get("properties", {})
+        needed_before, needed = set(old.get("required", ())), set(new.get("required", ()))
+        for name in dict.fromkeys((*before, *after, *sorted(needed_before | needed))):
+            place = f"{subject}.{name}"
+            if name in before and name not in after:
+                yield self._breaking("removed-field", place, "is removed from", verb=True)
+            elif name in after and name not in before:
+                if self._is_request and name in needed:
+                    yield self._breaking(
+                        "added-required-field", place, "is new and required in", verb=True
+                    )
+                else:
+                    yield self._compatible("added-field", place, "is added to", verb=True)
+            else:
+                yield from self._judge_requirement(place, name in needed_before, name in needed)
+                if name in before:
+                    yield from self.compare(before[name], after[name], place)
+
+    def _judge_requirement(self, place: str, before: bool, after: bool) -> Iterator[Difference]:
+        if before == after:
+            return
+        if after:
+            make = self._breaking if self._is_request else self._compatible
+            yield make("newly-required-field", place, "is required in", verb=True)
+        else:
+            make = self._compatible if self._is_request else self._breaking
+            yield make("newly-optional-field", place, "may be missing from", verb=True)
+
+    def _compare_other_fields(self, old: Schema, new: Schema, subject: str) -> Iterator[Difference]:
+        """Fields that a schema does not name (``additionalProperties``)."""
+        before, after = (
+            True if each.get("additionalProperties") in (None, {}) else each["additionalProperties"]
+            for each in (old, new)
+        )
+        if before == after:
+            return
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            yield from self.compare(before, after, f"{subject}.*")
+        elif self._is_request and (after is False or before is True):
+            text = "fields that it does not name are refused" if after is False else "are limited"
+            yield self._breaking("refused-fields", subject, text)
+        else:
+            yield self._compatible("other-fields", subject, "other rules for unnamed fields")
+
+    @property
+    def _place(self) -> str:
+        return self.direction.value
+
+    def _breaking(self, rule: str, subject: str, text: str, *, verb: bool = False) -> Difference:
+        return self._make(Severity.BREAKING, rule, subject, text, verb)
+
+    def _compatible(self, rule: str, subject: str, text: str, *, verb: bool = False) -> Difference:
+        return self._make(Severity.COMPATIBLE, rule, subject, text, verb)
+
+    def _make(
+        self, severity: Severity, rule: str, subject: str, text: str, verb: bool
+    ) -> Difference:
+        whole = f"{subject} {text}" if verb else f"{subject}: {text} in"
+        whole = f"{whole} {self._place}"
+        return Difference(severity, rule, subject, whole)
+
+
+def _find_cover(kind: str, kinds: Mapping[str, Any]) -> str:
+    """The type among ``kinds`` that has all values of ``kind``; '' if there is none."""
+    if kind in kinds:
+        return kind
+    if kind == "integer" and "number" in kinds:
+        return "number"
+    return ANY if ANY in kinds else ""
+
+
+def _count_breaking(differences: Sequence[Difference]) -> tuple[int, int]:
+    breaking = sum(each.severity is Severity.BREAKING for each in differences)
+    return breaking, len(differences)
+
+
+def _show(value: Any) -> str:
+    return "none" if value is None else str(value)
