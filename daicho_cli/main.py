@@ -66,6 +66,11 @@ SUBCOMMANDS = {
         "clients",
         "Write typed clients of the API in Python and TypeScript.",
     ),
+    "upgrade": Subcommand(
+        "daicho_cli.upgrade.command",
+        "upgrade",
+        "Upgrade the project to a newer version of Daicho, or print what it changes.",
+    ),
 }
 """By name. A summary is the first sentence of the subcommand's own help, which a test compares."""
 
