@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from daicho.cdk.functions import layer
@@ -41,15 +42,18 @@ class Program:
         return hashlib.sha256(content + sys.version.encode() + b"1").hexdigest()
 
 
-def install_programs(folder: Path) -> list[str]:
+def install_programs(folder: Path, programs: Sequence[Program] | None = None) -> list[str]:
     """Install what is missing or outdated below ``folder``; the names of what was installed.
+
+    ``programs``: all of the local AWS, unless others are given.
 
     Raises:
         LocalError: an installer is missing, or failed.
     """
-    missing = [program for program in PROGRAMS if _read_stamp(folder, program) != program.digest]
+    chosen = PROGRAMS if programs is None else programs
+    missing = [program for program in chosen if _read_stamp(folder, program) != program.digest]
     folder.mkdir(parents=True, exist_ok=True)
-    with ThreadPoolExecutor(len(PROGRAMS)) as pool:
+    with ThreadPoolExecutor(len(chosen)) as pool:
         list(pool.map(lambda program: _install(folder, program), missing))
     return [program.name for program in missing]
 
@@ -78,9 +82,14 @@ def _install_ministack(folder: Path) -> None:
     run_tool(uv, "pip", "sync", "--quiet", "--python", python, *locked)
 
 
-def _install_node_packages(folder: Path) -> None:
+def install_node_packages(folder: Path, files: Sequence[Path]) -> None:
+    """Install npm packages into ``folder``; ``files``: the package file and its lock file.
+
+    Raises:
+        LocalError: npm is missing, or failed.
+    """
     folder.mkdir(parents=True)
-    for file in NODE_FILES:
+    for file in files:
         shutil.copy(file, folder)
     run_tool(find_tool("npm"), "ci", "--silent", "--no-audit", "--no-fund", folder=folder)
 
@@ -129,6 +138,6 @@ def run_tool(*command: str, folder: Path | None = None) -> None:
 
 PROGRAMS = (
     Program("ministack", (MINISTACK,), _install_ministack),
-    Program("node", NODE_FILES, _install_node_packages),
+    Program("node", NODE_FILES, partial(install_node_packages, files=NODE_FILES)),
     Program("layer", (layer.REQUIREMENTS,), _install_layer),
 )

@@ -12,6 +12,7 @@ from packaging.version import Version
 from daicho.errors import DaichoError
 from daicho.project import Project
 from daicho.runtime.version import VERSION
+from daicho_cli.local.instance import PROGRAMS
 from daicho_cli.upgrade import uv
 from daicho_cli.upgrade.change import Severity, find_worst
 from daicho_cli.upgrade.errors import UpgradeError
@@ -48,9 +49,6 @@ def upgrade(
         list[str] | None,
         typer.Option("--context", "-c", help="Context of the CDK app, NAME=VALUE; repeatable."),
     ] = None,
-    node_modules: Annotated[
-        Path | None, typer.Option(hidden=True, help="The folder of the npm packages.")
-    ] = None,
 ) -> None:
     """Upgrade the project to a newer version of Daicho, or print what it changes."""
     try:
@@ -64,7 +62,7 @@ def upgrade(
             target,
             stages=stage or ["dev"],
             context=context or [],
-            node_modules=node_modules or project.root / "node_modules",
+            programs=project.root / PROGRAMS,
             report=partial(typer.echo, err=True),
         )
         typer.echo(format_comparison(comparison, project.name))

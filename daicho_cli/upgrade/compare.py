@@ -1,6 +1,6 @@
 """Compare the descriptions that two versions made of a project.
 
-``python -m daicho_cli.upgrade.compare OLD.json NEW.json OUT.json --node-modules FOLDER`` runs under
+``python -m daicho_cli.upgrade.compare OLD.json NEW.json OUT.json --programs FOLDER`` runs under
 the newer version: it knows what both versions mean. It writes the changes and the sections of the
 changelog. The arguments and the output are an interface between versions.
 """
@@ -26,7 +26,7 @@ NO_TEMPLATE: Mapping[str, Any] = {"Resources": {}}
 
 
 def compare_descriptions(
-    before: Mapping[str, Any], after: Mapping[str, Any], node_modules: Path
+    before: Mapping[str, Any], after: Mapping[str, Any], programs: Path
 ) -> list[Change]:
     """All changes between two descriptions of one project, by area, the worst first.
 
@@ -35,7 +35,7 @@ def compare_descriptions(
     """
     return sort_changes(
         [
-            *compare_resources(dict(_diff_stacks(before, after, node_modules))),
+            *compare_resources(dict(_diff_stacks(before, after, programs))),
             *compare_generations(before["ledger"], after["ledger"]),
             *compare_apis(before["api"], after["api"]),
         ]
@@ -43,16 +43,14 @@ def compare_descriptions(
 
 
 def _diff_stacks(
-    before: Mapping[str, Any], after: Mapping[str, Any], node_modules: Path
+    before: Mapping[str, Any], after: Mapping[str, Any], programs: Path
 ) -> Iterator[tuple[str, TemplateDiff]]:
     for stage in after["templates"]:
         old, new = before["templates"].get(stage, {}), after["templates"][stage]
         for name in dict.fromkeys((*old, *new)):
             yield (
                 name,
-                diff_templates(
-                    old.get(name, NO_TEMPLATE), new.get(name, NO_TEMPLATE), node_modules
-                ),
+                diff_templates(old.get(name, NO_TEMPLATE), new.get(name, NO_TEMPLATE), programs),
             )
 
 
@@ -62,13 +60,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("before", type=Path)
     parser.add_argument("after", type=Path)
     parser.add_argument("file", type=Path)
-    parser.add_argument("--node-modules", type=Path, required=True)
+    parser.add_argument("--programs", type=Path, required=True)
     options = parser.parse_args(arguments)
     before, after = (
         json.loads(file.read_text(encoding="utf-8")) for file in (options.before, options.after)
     )
     try:
-        changes = compare_descriptions(before, after, options.node_modules)
+        changes = compare_descriptions(before, after, options.programs)
     except UpgradeError as error:
         print(error, file=sys.stderr)  # noqa: T201  # the caller's only channel
         return 1

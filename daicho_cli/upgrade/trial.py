@@ -46,13 +46,13 @@ def try_version(
     *,
     stages: Sequence[str],
     context: Sequence[str],
-    node_modules: Path,
+    programs: Path,
     report: Report,
 ) -> Comparison:
     """Describe copies of the project by both versions, and compare the descriptions.
 
     The project itself is not changed. ``context``: of the CDK app, as ``name=value``. ``report``
-    is called with each step before it begins.
+    is called with each step before it begins. ``programs``: where npm packages are installed.
 
     Raises:
         UpgradeError: a version cannot be installed, or cannot read the project.
@@ -84,8 +84,8 @@ def try_version(
         run_module(python, "describe", [new, *options], after, f"daicho {target}")
         result = folder / "result.json"
         files = (old, new, result)
-        modules = f"--node-modules={node_modules}"
-        run_module(python, "compare", [*files, modules], after, f"daicho {target}")
+        option = f"--programs={programs}"
+        run_module(python, "compare", [*files, option], after, f"daicho {target}")
         compared = json.loads(result.read_text(encoding="utf-8"))
         return Comparison(
             current,

@@ -5,13 +5,14 @@ uv reads the package index, ``UV_FIND_LINKS`` and ``[tool.uv]`` as it does for t
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from packaging.version import Version
 
+from daicho_cli.local.instance import LocalError
+from daicho_cli.local.programs import find_tool
 from daicho_cli.upgrade.errors import UpgradeError
 from daicho_cli.upgrade.pin import PACKAGE, Pin
 
@@ -78,19 +79,6 @@ def synchronise(folder: Path) -> None:
     _call(["sync", "--quiet"], folder, "pyproject.toml is changed, and uv sync fails")
 
 
-def find_uv() -> str:
-    """The program ``uv``: of this environment, else of the PATH.
-
-    Raises:
-        UpgradeError: there is none.
-    """
-    own = Path(sys.executable).parent / "uv"
-    program = str(own) if own.exists() else shutil.which("uv")
-    if program is None:
-        raise UpgradeError("uv is missing: install the package uv into the project's environment")
-    return program
-
-
 def _call(arguments: list[str], folder: Path, problem: str) -> str:
     done = _run(arguments, folder)
     _check(done, problem)
@@ -100,8 +88,12 @@ def _call(arguments: list[str], folder: Path, problem: str) -> str:
 def _run(
     arguments: list[str], folder: Path, text: str | None = None
 ) -> subprocess.CompletedProcess[str]:
+    try:
+        program = find_tool("uv")
+    except LocalError as error:
+        raise UpgradeError(str(error)) from error
     return subprocess.run(  # noqa: S603  # uv itself, without a shell
-        [find_uv(), *arguments],
+        [program, *arguments],
         cwd=folder,
         input=text,
         capture_output=True,
