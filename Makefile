@@ -210,7 +210,8 @@ lock: $(TOOLS) ## Write the lock files again; UPGRADE=1 takes newer versions
 	@for each in functions/daicho/cdk/functions/requirements-layer requirements daicho_cli/local/requirements-ministack requirements-docs daicho_cli/clients/requirements-clients; do \
 		$(PIP_COMPILE) $(if $(UPGRADE),--upgrade) $$each.in -o $$each.txt || exit 1; done
 	npm install --package-lock-only --ignore-scripts --silent
-	npm install --package-lock-only --ignore-scripts --silent --prefix daicho_cli/local/node
+	@for each in local clients upgrade; do \
+		npm install --package-lock-only --ignore-scripts --silent --prefix daicho_cli/$$each/node || exit 1; done
 
 .PHONY: check-locks
 check-locks: $(VENV)/.requirements ## Whether every platform and Python gets wheels of what is locked (asks the registry)

@@ -10,9 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from daicho.web import openapi
+from daicho_cli.clients import programs
 from daicho_cli.clients.document import prepare_document
 from daicho_cli.clients.generators import generate_python, generate_typescript
-from daicho_cli.project import discover_project, load_ledger
+from daicho_cli.clients.programs import install_generator
+from daicho_cli.local.instance import PROGRAMS
+from daicho_cli.project import discover_project, find_root, load_ledger
 from daicho_cli.terminal import CommandError, end_on_errors
 
 PYTHON = Path("clients/python")
@@ -34,12 +37,14 @@ def clients(
         Path | None,
         typer.Option(help="An OpenAPI document.", show_default="that of the declarations"),
     ] = None,
-    environment: Annotated[
-        Path, typer.Option(help="The virtual environment of openapi-python-client.")
-    ] = Path(".local/clients"),
-    node_modules: Annotated[Path, typer.Option(help="The folder with openapi-typescript.")] = Path(
-        "node_modules"
-    ),
+    programs_folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--programs",
+            help="The folder of the generators, which are installed at their first use.",
+            show_default=".local of the project",
+        ),
+    ] = None,
 ) -> None:
     """Write typed clients of the API in Python and TypeScript.
 
@@ -52,11 +57,14 @@ def clients(
         if python is None and typescript is None:
             python, typescript = PYTHON, TYPESCRIPT
         described = prepare_document(read_document(document) if document else describe_project())
+        installed = programs_folder or find_root() / PROGRAMS
         if python is not None:
+            environment = install_generator(installed, programs.PYTHON)
             generate_python(described, python, name, environment)
             typer.echo(f"{python} written")
         if typescript is not None:
-            generate_typescript(described, typescript, node_modules)
+            node_folder = install_generator(installed, programs.TYPESCRIPT)
+            generate_typescript(described, typescript, node_folder / "node_modules")
             typer.echo(f"{typescript} written")
 
 

@@ -74,11 +74,16 @@ def _read_stamp(folder: Path, program: Program) -> str:
     return stamp.read_text(encoding="ascii") if installed else ""
 
 
-def _install_ministack(folder: Path) -> None:
+def install_environment(folder: Path, requirements: Path) -> None:
+    """Make a virtual environment with what ``requirements`` pins.
+
+    Raises:
+        LocalError: uv is missing, or failed.
+    """
     uv = find_tool("uv")
     run_tool(uv, "venv", "--quiet", "--python", sys.executable, str(folder))
     python = str(folder / "bin/python")
-    locked = ("--require-hashes", str(MINISTACK))
+    locked = ("--require-hashes", str(requirements))
     run_tool(uv, "pip", "sync", "--quiet", "--python", python, *locked)
 
 
@@ -137,7 +142,7 @@ def run_tool(*command: str, folder: Path | None = None) -> None:
 
 
 PROGRAMS = (
-    Program("ministack", (MINISTACK,), _install_ministack),
+    Program("ministack", (MINISTACK,), partial(install_environment, requirements=MINISTACK)),
     Program("node", NODE_FILES, partial(install_node_packages, files=NODE_FILES)),
     Program("layer", (layer.REQUIREMENTS,), _install_layer),
 )

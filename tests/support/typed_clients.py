@@ -14,11 +14,9 @@ from daicho_cli.clients.generators import find_node
 from daicho_cli.main import app
 
 ROOT = Path(__file__).parents[2]
-NODE_MODULES = ROOT / "node_modules"
-GENERATORS = (
-    *("--environment", str(ROOT / ".local/clients")),
-    *("--node-modules", str(NODE_MODULES)),
-)
+PROGRAMS = ROOT / ".local"
+NODE_MODULES = PROGRAMS / "typescript-client/node_modules"
+GENERATORS = ("--programs", str(PROGRAMS))
 TSC = (
     *("--noEmit", "--strict", "--target", "es2022", "--module", "nodenext"),
     *("--allowImportingTsExtensions", "--lib", "esnext,dom,dom.iterable"),

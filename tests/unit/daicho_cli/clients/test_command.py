@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from daicho_cli.clients import programs
+from daicho_cli.local.instance import LocalError
 from tests.support.typed_clients import (
     ROOT,
     check_python,
@@ -54,7 +56,9 @@ def save(document: Any) -> Path:
 
 
 def test_a_program_with_the_python_client_passes_mypy(tmp_path: Path) -> None:
-    assert generate("--python", "clients/python") == "clients/python written\n"
+    document = ROOT / "docs/reference/openapi.json"
+    output = generate("--document", document, "--python", "clients/python")
+    assert output == "clients/python written\n"
     assert not Path("clients/typescript").exists()
     copy_examples(tmp_path, EXAMPLES / "contacts.py")
     program = Path("examples/clients/contacts.py")
@@ -117,30 +121,31 @@ def test_a_warning_of_a_generator_leaves_the_old_clients() -> None:
     assert [file.read_text("utf-8") for file in files] == before
 
 
-def test_a_line_with_the_sign_of_a_warning_is_an_error() -> None:
-    warning = "process.stderr.write(' \u26a0  something is missing')"
-    script = Path("node_modules/openapi-typescript/bin/cli.js")
+def test_a_line_with_the_sign_of_a_warning_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "typescript-client/node_modules/openapi-typescript/bin/cli.js"
     script.parent.mkdir(parents=True)
-    script.write_text(warning, "utf-8")
-    output = refuse(
-        *("--document", save(DOCUMENT), "--typescript", "api.d.ts"),
-        *("--node-modules", "node_modules"),
-    )
+    script.write_text("process.stderr.write(' \u26a0  something is missing')", "utf-8")
+    monkeypatch.setattr(programs, "install_programs", lambda *_: [])
+    options = ("--typescript", "api.d.ts", "--programs", tmp_path)
+    output = refuse("--document", save(DOCUMENT), *options)
     assert "something is missing" in output
     assert not Path("api.d.ts").exists()
+
+
+def test_an_installation_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> list[str]:
+        raise LocalError("npm ci failed")
+
+    monkeypatch.setattr(programs, "install_programs", fail)
+    output = refuse("--document", save(DOCUMENT), "--typescript", "api.d.ts")
+    assert output == "daicho clients could not run: npm ci failed\n"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            ["--environment", "none"],
-            "none/bin/openapi-python-client is missing: `make clients` installs it",
-        ),
-        (
-            ["--typescript", "api.d.ts", "--node-modules", "none"],
-            "none/openapi-typescript is missing: `make clients` installs it",
-        ),
         (["--name", "Shop"], "'Shop' is no name of a package: use one like shop-client"),
         (["--document", "none.json"], "none.json"),
         (["--document", "text.json"], "text.json is no OpenAPI document: save that of"),
