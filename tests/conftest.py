@@ -43,6 +43,7 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test by its folder."""
+    """Mark each test by its folder: ``unit`` in tests/unit and in tests/demonstration/unit."""
     for item in items:
-        item.add_marker(item.path.relative_to(HERE).parts[0])
+        folders = item.path.relative_to(HERE).parts
+        item.add_marker(folders[folders[0] == "demonstration"])

@@ -5,12 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, TypeVar
 
 import httpx
-
-from daicho.declare.fields import new_id
 
 T = TypeVar("T")
 TIMEOUT = 60.0
@@ -33,20 +30,6 @@ def eventually(read: Callable[[], T], holds: Callable[[T], bool], seconds: float
     while not holds(found := read()) and time.monotonic() < until:
         time.sleep(0.3)
     return found
-
-
-def delivered(api: httpx.Client) -> None:
-    """Wait until all that was written before is derived and counted.
-
-    What is written together need not be seen together. But the local stream is handled one batch
-    after the other: a sign that is written when another is seen comes in a later batch, and once
-    it is seen the batch before it is done, with all that it held.
-    """
-    for _ in range(2):
-        sign = new_id()
-        api.put(f"/users/{sign}", json={"name": sign}).raise_for_status()
-        found = eventually(partial(everything, api, "/users", name=sign), bool)
-        assert [each["id"] for each in found] == [sign]
 
 
 def everything(api: httpx.Client, path: str, **parameters: Any) -> list[dict[str, Any]]:

@@ -13,9 +13,8 @@ from tests.support.api_client import Client
 from tests.support.deployment import Served, serving_on
 from tests.support.sample_entities import Shelf
 from tests.support.versioned_entities import BOTH, Kept
-from tests.support.votes import Instance
 
-LONGEST = ("test_chinook.py", "test_deletion.py", "test_sales.py")
+LONGEST = ("test_deletion.py",)
 """Files that take most of the time: they come first, so that no worker ends with one of them."""
 
 
@@ -38,16 +37,6 @@ def acme(served: Served) -> Client:
 @pytest.fixture(scope="module")
 def globex(served: Served) -> Client:
     return served.client("globex")
-
-
-@pytest.fixture
-def here(served: Served) -> Instance:
-    return Instance(served)
-
-
-@pytest.fixture
-def there(served: Served) -> Instance:
-    return Instance(served)
 
 
 @pytest.fixture

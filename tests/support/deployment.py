@@ -11,6 +11,7 @@ import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.handlers import api, project, rollup
+from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Handler
 from daicho.plan import Ledger
 from daicho.storage.table import Table
@@ -28,10 +29,17 @@ class Served:
     handler: Handler
     pump: Pump
     rollup: Any
+    domain_package: str
+    ledger: Ledger
 
     def client(self, tenant: str | None = "acme", **claims: str) -> Client:
         """A client with a token of ``tenant``."""
         return Client(self.handler, tenant, claims)
+
+    def build_api(self, dependencies: Dependencies) -> Handler:
+        """Another instance of the API's function, over the same table."""
+        settings = environment(self.table.name, DOMAIN_PACKAGE=self.domain_package)
+        return api.build(settings, self.ledger, dependencies)
 
     def catch_up(self) -> None:
         """Let projector and rollup do all that there is to do."""
@@ -46,21 +54,29 @@ class Served:
 
 
 @contextmanager
-def serving_on(dynamo: str, dynamodb: DynamoDBClient) -> Iterator[Served]:
-    """A deployment over a fresh table."""
+def serving_on(
+    dynamo: str,
+    dynamodb: DynamoDBClient,
+    domain_package: str = "domains",
+    ledger: Ledger | None = None,
+) -> Iterator[Served]:
+    """A deployment over a fresh table: of the project's own domains, or of another package's."""
     name = create_table(dynamodb)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_ENDPOINT_URL", dynamo)
         patch.setenv("POWERTOOLS_TRACE_DISABLED", "true")
         patch.setenv("POWERTOOLS_METRICS_NAMESPACE", "Daicho")
         patch.setenv("POWERTOOLS_LOG_LEVEL", "ERROR")
-        settings, ledger = environment(name), Ledger.load()
-        projector = Consumer(project.build(settings), ledger.derived_types)
+        settings = environment(name, DOMAIN_PACKAGE=domain_package)
+        ledger = ledger or Ledger.load()
+        projector = Consumer(project.build(settings, ledger), ledger.derived_types)
         yield Served(
             dynamodb,
             Table(dynamodb, name),
-            api.build(settings),
+            api.build(settings, ledger),
             Pump(dynamodb, dynamo, name, [projector]),
-            rollup.build(settings),
+            rollup.build(settings, ledger),
+            domain_package,
+            ledger,
         )
     dynamodb.delete_table(TableName=name)

@@ -1,10 +1,15 @@
-"""Every route of the demonstration, and a request for it made from its description."""
+"""Every route of a project, and a request for it made from its description."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-import domains
+import pytest
+from pydantic import RootModel
+
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.web.http.operation import VARIABLE, Operation
@@ -13,9 +18,6 @@ from daicho.web.routes.builder import build_operations
 from tests.support.api_client import segment
 from tests.support.deployment import Served
 
-DAICHO = Daicho.discover(domains)
-ALL = build_operations(DAICHO)
-DESCRIBED = describe_api(DAICHO, Ledger.load())
 IDS = {"month": "2026-11", "version": "1"}
 VALUES = {
     "date": "2026-11-20",
@@ -27,8 +29,84 @@ VALUES = {
 }
 
 
-def named(operation: Operation) -> str:
-    return operation.id
+@dataclass(frozen=True)
+class DescribedRoutes:
+    """The routes of some domains.
+
+    ``needing``: ids of operations that the requests below do not succeed in, besides those that
+    change what a POST has made. ``first_words``: what the paths begin with whose operations are
+    tried with a fault at each of their calls.
+    """
+
+    daicho: Daicho
+    ledger: Ledger
+    needing: frozenset[str]
+    first_words: tuple[str, ...]
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        """The OpenAPI document."""
+        return describe_api(self.daicho, self.ledger)
+
+    @cached_property
+    def all(self) -> Sequence[Operation]:
+        """Every operation of the domains."""
+        return build_operations(self.daicho)
+
+    @cached_property
+    def changing(self) -> Sequence[Operation]:
+        """Those that are no reads."""
+        return [each for each in self.all if each.method != "GET"]
+
+    @cached_property
+    def keyed(self) -> Sequence[Operation]:
+        """Those that take an Idempotency-Key."""
+        return [each for each in self.changing if each.accepts_idempotency_key]
+
+    @cached_property
+    def making(self) -> Sequence[Operation]:
+        """Those that make an item whose id the client gives."""
+        return [each for each in self.changing if each.method == "PUT"]
+
+    @cached_property
+    def listing(self) -> Sequence[Operation]:
+        """Those whose answer is a page."""
+        return [each for each in self.all if "limit" in each.parameters]
+
+    @cached_property
+    def with_body(self) -> Sequence[Operation]:
+        """Those that take an object; those of any JSON value have tests of their own."""
+        return [each for each in self.all if each.body and not issubclass(each.body, RootModel)]
+
+    @cached_property
+    def with_id(self) -> Sequence[Operation]:
+        """Those with a variable in their path."""
+        return [each for each in self.all if each.variables]
+
+    @cached_property
+    def faulty(self) -> Sequence[Operation]:
+        """Those that are tried with a fault at each of their calls."""
+        return [each for each in self.keyed if first_word(each) in self.first_words]
+
+    def body_of(self, operation: Operation) -> Any:
+        """The example that the description gives of an operation's body."""
+        if operation.body is None:
+            return None
+        (example,) = self.description["components"]["schemas"][operation.body.__name__]["examples"]
+        if not isinstance(example, dict):
+            return example
+        return example | ({"candidates": ["a", "b"]} if "candidates" in example else {})
+
+
+def parametrize_operations(metafunc: pytest.Metafunc) -> None:
+    """Give a test that takes ``operation`` those of its module's ``ROUTES``.
+
+    Its mark says which: ``@pytest.mark.operations("changing")``; all without one.
+    """
+    if "operation" in metafunc.fixturenames:
+        mark = metafunc.definition.get_closest_marker("operations")
+        operations = getattr(metafunc.module.ROUTES, mark.args[0] if mark else "all")
+        metafunc.parametrize("operation", operations, ids=lambda each: each.id)
 
 
 def url_of(operation: Operation, id: str = "x", **query: str) -> str:
@@ -41,32 +119,14 @@ def url_of(operation: Operation, id: str = "x", **query: str) -> str:
     return f"{path}?{pairs}" if pairs else path
 
 
-def body_of(operation: Operation) -> Any:
-    """The example that the description gives of an operation's body."""
-    if operation.body is None:
-        return None
-    (example,) = DESCRIBED["components"]["schemas"][operation.body.__name__]["examples"]
-    if not isinstance(example, dict):
-        return example
-    return example | ({"candidates": ["a", "b"]} if "candidates" in example else {})
-
-
 def headers_of(operation: Operation) -> dict[str, str]:
     must = [each.name for each in operation.headers if each.name == "Idempotency-Key"]
     return {name.replace("-", "_"): "x" for name in must}
 
 
-CHANGING = [each for each in ALL if each.method != "GET"]
-KEYED = [each for each in CHANGING if each.accepts_idempotency_key]
-MAKING = [each for each in CHANGING if each.method == "PUT"]
-NEEDING = {
-    "checkout_cart",
-    "create_contact_call",
-    "create_sale",
-    "add_contact_category",
-    "put_poll_vote",
-}
-"""Routes that are refused here, besides those that change what a POST has made."""
+def first_word(operation: Operation) -> str:
+    """What an operation's path begins with."""
+    return operation.path.split("/")[1]
 
 
 def items_of(served: Served, tenant: str) -> list[dict[str, Any]]:

@@ -250,8 +250,9 @@ def test_unit_tests_mirror_the_modules() -> None:
     }
     lost = [
         str(test)
-        for path in (ROOT / "tests/unit").glob("*/**/test_*.py")
-        for test in [path.relative_to(ROOT / "tests/unit")]
+        for folder in (ROOT / "tests/unit", ROOT / "tests/demonstration/unit")
+        for path in folder.glob("*/**/test_*.py")
+        for test in [path.relative_to(folder)]
         for name in [path.stem.removeprefix("test_")]
         if not any(m.parent == test.parent and f"{name}_".startswith(f"{m.name}_") for m in modules)
     ]

@@ -1,0 +1,24 @@
+"""Waiting until what was written is derived."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import httpx
+
+from daicho.declare.fields import new_id
+from tests.e2e.api import eventually, everything
+
+
+def delivered(api: httpx.Client) -> None:
+    """Wait until all that was written before is derived and counted.
+
+    What is written together need not be seen together. But the local stream is handled one batch
+    after the other: a sign that is written when another is seen comes in a later batch, and once
+    it is seen the batch before it is done, with all that it held.
+    """
+    for _ in range(2):
+        sign = new_id()
+        api.put(f"/users/{sign}", json={"name": sign}).raise_for_status()
+        found = eventually(partial(everything, api, "/users", name=sign), bool)
+        assert [each["id"] for each in found] == [sign]

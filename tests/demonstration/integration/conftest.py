@@ -1,0 +1,37 @@
+"""The deployment of the demonstration that a module's tests share."""
+
+from __future__ import annotations
+
+import pytest
+from mypy_boto3_dynamodb import DynamoDBClient
+
+from daicho.storage.table import Table
+from tests.demonstration.support.votes import Instance
+from tests.integration.conftest import acme, globex, served
+from tests.integration.web.conftest import pytest_generate_tests, routes
+from tests.support.deployment import Served
+
+__all__ = ["acme", "globex", "pytest_generate_tests", "routes", "served"]
+
+LONGEST = ("test_chinook.py", "test_sales.py")
+"""Files that take most of the time: they come first, so that no worker ends with one of them."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
+
+
+@pytest.fixture
+def here(served: Served) -> Instance:
+    return Instance(served)
+
+
+@pytest.fixture
+def there(served: Served) -> Instance:
+    return Instance(served)
+
+
+@pytest.fixture
+def table(dynamodb: DynamoDBClient, table_name: str) -> Table:
+    return Table(dynamodb, table_name)

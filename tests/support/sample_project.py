@@ -1,0 +1,42 @@
+"""The project of the sample domains: its generations, and where its files are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from daicho.declare.registry import Daicho
+from daicho.plan import Ledger
+from daicho.plan.lockfile import write_lock_file
+from tests.support import sample_domains
+from tests.support.described_routes import DescribedRoutes
+from tests.support.repository import ROOT
+
+DOMAIN_PACKAGE = sample_domains.__name__
+DAICHO = Daicho.discover(sample_domains)
+LEDGER = DAICHO.append_generations(Ledger())
+"""Generation 1 of every entity."""
+SAMPLE_ROUTES = DescribedRoutes(
+    DAICHO,
+    LEDGER,
+    needing=frozenset(
+        {
+            "post_contacts_by_contact_calls",
+            "post_songs_by_song_downloads",
+            "put_contacts_by_id_categories_by_category",
+            "put_polls_by_poll_votes_by_voter",
+        }
+    ),
+    first_words=("carts", "contacts", "documents", "manuals", "polls"),
+)
+_CONFIGURATION = f"""[tool.daicho]
+name = "Sample"
+source = "{ROOT}"
+domains = "{DOMAIN_PACKAGE}"
+"""
+
+
+def write_project(folder: Path) -> Path:
+    """Make ``folder`` the project's own: commands that are started in it work for it."""
+    (folder / "pyproject.toml").write_text(_CONFIGURATION, "utf-8")
+    write_lock_file(LEDGER, folder / "generations.json")
+    return folder
