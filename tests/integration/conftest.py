@@ -58,3 +58,17 @@ def kept(dynamodb: DynamoDBClient, table_name: str) -> Kept:
 def entity(request: pytest.FixtureRequest) -> Any:
     """One whose versions are kept."""
     return request.param
+
+
+@pytest.fixture
+def fetched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The items that pages have read in the table."""
+    asked: list[Any] = []
+    get = Table.batch_get
+
+    def watched(self: Table, keys: Any, **options: Any) -> Any:
+        asked.extend(keys := list(keys))
+        return get(self, keys, **options)
+
+    monkeypatch.setattr(Table, "batch_get", watched)
+    return asked

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic import RootModel
@@ -15,8 +15,11 @@ from daicho.plan import Ledger
 from daicho.web.http.operation import VARIABLE, Operation
 from daicho.web.openapi.document import describe_api
 from daicho.web.routes.builder import build_operations
+from daicho.web.routes.tenant_admin import build_admin_operations
 from tests.support.api_client import segment
-from tests.support.deployment import Served
+
+if TYPE_CHECKING:
+    from tests.support.deployment import Served
 
 IDS = {"month": "2026-11", "version": "1"}
 VALUES = {
@@ -54,6 +57,16 @@ class DescribedRoutes:
         return build_operations(self.daicho)
 
     @cached_property
+    def served(self) -> Sequence[Operation]:
+        """Every operation, with those of a tenant's administrator."""
+        return [*self.all, *build_admin_operations()]
+
+    @cached_property
+    def served_bodies(self) -> Sequence[Operation]:
+        """Those of the above that take a body."""
+        return [each for each in self.served if each.body is not None]
+
+    @cached_property
     def changing(self) -> Sequence[Operation]:
         """Those that are no reads."""
         return [each for each in self.all if each.method != "GET"]
@@ -88,6 +101,11 @@ class DescribedRoutes:
         """Those that are tried with a fault at each of their calls."""
         return [each for each in self.keyed if first_word(each) in self.first_words]
 
+    def describe(self, operation: Operation) -> dict[str, Any]:
+        """What the description has of an operation."""
+        found: dict[str, Any] = self.description["paths"][operation.path][operation.method.lower()]
+        return found
+
     def body_of(self, operation: Operation) -> Any:
         """The example that the description gives of an operation's body."""
         if operation.body is None:
@@ -96,6 +114,13 @@ class DescribedRoutes:
         if not isinstance(example, dict):
             return example
         return example | ({"candidates": ["a", "b"]} if "candidates" in example else {})
+
+
+@pytest.fixture(scope="module")
+def routes(request: pytest.FixtureRequest) -> DescribedRoutes:
+    """The routes that the module is about."""
+    found: DescribedRoutes = request.module.ROUTES
+    return found
 
 
 def parametrize_operations(metafunc: pytest.Metafunc) -> None:

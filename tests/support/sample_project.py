@@ -20,10 +20,10 @@ SAMPLE_ROUTES = DescribedRoutes(
     LEDGER,
     needing=frozenset(
         {
-            "post_contacts_by_contact_calls",
-            "post_songs_by_song_downloads",
-            "put_contacts_by_id_categories_by_category",
-            "put_polls_by_poll_votes_by_voter",
+            "create_contact_call",
+            "create_song_download",
+            "add_contact_category",
+            "put_poll_vote",
         }
     ),
     first_words=("carts", "contacts", "documents", "manuals", "polls"),

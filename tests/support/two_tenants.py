@@ -16,7 +16,7 @@ from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
 from daicho.handlers import api, jobs, project, rollup
 from daicho.handlers.wiring.dependencies import Dependencies
-from daicho.plan import EntityPlan, Ledger
+from daicho.plan import EntityPlan
 from daicho.storage import keys
 from daicho.storage.attributes import Image, to_image
 from daicho.storage.bucket import Bucket
@@ -30,9 +30,9 @@ from daicho.tally.rollup import build_ranking_key
 from tests.support.api_client import Client
 from tests.support.derived_state import items_of
 from tests.support.sample_ledger import build_image
+from tests.support.sample_project import DOMAIN_PACKAGE, LEDGER
 from tests.support.stream_pump import SHARD, Consumer, Context, Pump, environment
 
-LEDGER = Ledger.load()
 SEQ = "2026-11-01T00:00:00.000#" + "1".zfill(40)
 """Of a stream before the one that the test reads."""
 SETTLE = 900
@@ -121,11 +121,12 @@ class Deployment:
             OBJECT_BUCKET=OBJECTS,
             SETTLE_SECONDS=str(SETTLE),
             SCAN_UNITS="1000000",
+            DOMAIN_PACKAGE=DOMAIN_PACKAGE,
         )
         self.dependencies = self._dependencies(Life())
-        self.api = api.build(self.environment, None, self.dependencies)
-        self.rollup = rollup.build(self.environment, None, self.dependencies)
-        projector = project.build(self.environment, None, self.dependencies)
+        self.api = api.build(self.environment, LEDGER, self.dependencies)
+        self.rollup = rollup.build(self.environment, LEDGER, self.dependencies)
+        projector = project.build(self.environment, LEDGER, self.dependencies)
         self._consumers = [Consumer(projector, LEDGER.derived_types)]
         self._dynamo = dynamo
         self.skip()

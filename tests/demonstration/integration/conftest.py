@@ -8,8 +8,9 @@ from mypy_boto3_dynamodb import DynamoDBClient
 from daicho.storage.table import Table
 from tests.demonstration.support.votes import Instance
 from tests.integration.conftest import acme, globex, served
-from tests.integration.web.conftest import pytest_generate_tests, routes
 from tests.support.deployment import Served
+from tests.support.described_routes import parametrize_operations as pytest_generate_tests
+from tests.support.described_routes import routes
 
 __all__ = ["acme", "globex", "pytest_generate_tests", "routes", "served"]
 

@@ -12,11 +12,11 @@ DEMONSTRATION_ROUTES = DescribedRoutes(
     Ledger.load(),
     needing=frozenset(
         {
-            "post_carts_by_user_checkout",
-            "post_contacts_by_contact_calls",
-            "post_sales",
-            "put_contacts_by_id_categories_by_category",
-            "put_polls_by_poll_votes_by_voter",
+            "checkout_cart",
+            "create_contact_call",
+            "create_sale",
+            "add_contact_category",
+            "put_poll_vote",
         }
     ),
     first_words=("carts", "contacts", "documents", "manuals", "polls"),

@@ -19,7 +19,6 @@ from typer.testing import CliRunner
 
 from daicho.book.book import Book
 from daicho.errors import ThrottledError, UnavailableError
-from daicho.plan import Ledger
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage.attributes import Image, to_image
 from daicho.storage.requests import ItemPage, Scan
@@ -28,13 +27,12 @@ from daicho_cli.export.checkpoint import open_checkpoint, render_checkpoint_path
 from daicho_cli.export.exporter import RETRY_S, Exporter
 from daicho_cli.export.item_lines import ExportSelection, LineMaker
 from daicho_cli.main import app
-from domains.articles import Article
-from domains.documents import Document
-from domains.manuals import Manual
 from tests.support.derived_state import items_of
 from tests.support.dynoxide import create_table
+from tests.support.repository import ROOT
+from tests.support.sample_domains.documents import Article, Document, Manual
+from tests.support.sample_project import LEDGER
 
-ROOT = Path(__file__).parents[3]
 Run = Callable[..., Any]
 NOW = 1_700_000_000
 HEARING = """
@@ -47,7 +45,7 @@ app()
 
 
 @pytest.fixture
-def daicho(dynamo: str, table_name: str) -> Run:
+def daicho(dynamo: str, table_name: str, project: Path) -> Run:
     """Call the command on this test's table."""
 
     def run(file: Path, *more: str) -> Any:
@@ -113,6 +111,7 @@ def test_an_entity_of_a_tenant_is_what_load_takes(
     assert ids(tmp_path / "b") == sorted(songs("other"))
 
 
+@pytest.mark.usefixtures("project")
 def test_from_the_replica_as_from_the_table(
     dynamo: str, dynamodb: DynamoDBClient, tmp_path: Path
 ) -> None:
@@ -157,7 +156,7 @@ def test_everything_that_lives_and_raw_everything_that_stands(
 def test_what_is_kept_by_pointer_is_exported_whole(
     daicho: Run, dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
 ) -> None:
-    book = Book(Table(dynamodb, table_name), Ledger.load(), "acme")
+    book = Book(Table(dynamodb, table_name), LEDGER, "acme")
     for number in range(3):
         book.put(Manual(id="m", title="M", text=f"text {number}"))
         book.put(Article(id="a", title="A", text=f"text {number}"))
@@ -182,12 +181,12 @@ def test_values_are_as_the_api_writes_them() -> None:
         deep={"pi": Decimal("3.25"), "long": Decimal("3.1415926535897932384626"), "on": True},
         _restored={"gen": 1},
     )
-    made = LineMaker(ExportSelection(), Ledger.load(), lambda: NOW)(ItemPage((item,), 1, None, 0.5))
+    made = LineMaker(ExportSelection(), LEDGER, lambda: NOW)(ItemPage((item,), 1, None, 0.5))
     (found,) = [json.loads(made[1])["item"]]
     assert found["tags"] == ["a", "b"]
     assert found["deep"] == {"pi": 3.25, "long": "3.1415926535897932384626", "on": True}
     assert set(found) == {"id", "created_at", "amount", "tags", "deep"}
-    raw = LineMaker(ExportSelection(raw=True), Ledger.load(), lambda: NOW)
+    raw = LineMaker(ExportSelection(raw=True), LEDGER, lambda: NOW)
     assert b'{"B": "AAE="}' in raw(ItemPage(({"b": {"B": b"\x00\x01"}},), 1, None, 0.5))[1]
 
 
@@ -235,7 +234,7 @@ def exporter(
     file: Path, store: Faulty, *, most: int = 1, sleep: Callable[[float], None] = lambda _: None
 ) -> Exporter:
     checkpoint = open_checkpoint(file, {"of": "acme"}, 5)
-    lines_of = LineMaker(ExportSelection("acme", ("Song",)), Ledger.load(), lambda: NOW)
+    lines_of = LineMaker(ExportSelection("acme", ("Song",)), LEDGER, lambda: NOW)
     return Exporter(file, checkpoint, lines_of, store, most, RateLimiter(None), sleep=sleep)
 
 
@@ -302,6 +301,7 @@ def test_a_killed_export_goes_on(
     dynamo: str,
     dynamodb: DynamoDBClient,
     table_name: str,
+    project: Path,
     tmp_path: Path,
 ) -> None:
     fill(dynamodb, table_name, 400)
@@ -310,7 +310,7 @@ def test_a_killed_export_goes_on(
     process = subprocess.Popen(
         # Half a minute for all of it, of which the first second is waited for.
         [sys.executable, "-c", HEARING, "export", str(file), *where, "--rate", "2"],
-        cwd=ROOT,
+        cwd=project,
         env={**os.environ, "PYTHONPATH": f"{ROOT / 'functions'}{os.pathsep}{ROOT}"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -334,7 +334,7 @@ def test_a_killed_export_goes_on(
 def test_a_document_comes_with_its_sections(
     daicho: Run, dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
 ) -> None:
-    book = Book(Table(dynamodb, table_name), Ledger.load(), "acme")
+    book = Book(Table(dynamodb, table_name), LEDGER, "acme")
     sections: dict[str, Any] = {f"part {n}": {"text": "x" * 900, "n": n} for n in range(5)}
     book.create(Document(id="d", title="Whole", sections=sections))
     file = tmp_path / "documents"

@@ -18,7 +18,6 @@ from typer.testing import CliRunner
 
 from daicho.errors import TenantClosed, UnprocessedError
 from daicho.layout.tenant_items import build_closed_mark_key
-from daicho.plan import Ledger
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage.attributes import Image
 from daicho.storage.requests import to_key_image
@@ -30,17 +29,17 @@ from daicho_cli.load.loader import Loader
 from daicho_cli.load.row_preparer import RowPreparer
 from daicho_cli.load.row_reader import read_rows
 from daicho_cli.main import app
-from domains.downloads import Download
-from domains.music import Artist, Song
 from tests.support.derived_state import items_of
+from tests.support.repository import ROOT
+from tests.support.sample_domains.music import Artist, Download, Song
+from tests.support.sample_project import LEDGER
 
-ROOT = Path(__file__).parents[3]
 NOON = "2026-11-21T12:00:00.000000Z"
 Run = Callable[..., Any]
 
 
 @pytest.fixture
-def daicho(dynamo: str, table_name: str) -> Run:
+def daicho(dynamo: str, table_name: str, project: Path) -> Run:
     """Call the command on this test's table."""
 
     def run(entity: str, file: Path, *more: str) -> Any:
@@ -162,7 +161,7 @@ class Cutting(Table):
 def loader(table: Table, file: Path, entity: Any, *, block: int = 100) -> Loader:
     target = LoadTarget("test", table.name, "acme", entity.__name__)
     checkpoint = open_checkpoint(target.render_checkpoint_path(file), file, NOON)
-    preparer = RowPreparer(table, Ledger.load(), "acme", entity, checkpoint.progress)
+    preparer = RowPreparer(table, LEDGER, "acme", entity, checkpoint.progress)
     return Loader(file, checkpoint, preparer, BatchWriter(table, 1, RateLimiter(None)), block)
 
 
@@ -213,14 +212,19 @@ app()
 
 
 def test_a_load_that_was_killed_goes_on(
-    daicho: Run, dynamo: str, dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
+    daicho: Run,
+    dynamo: str,
+    dynamodb: DynamoDBClient,
+    table_name: str,
+    project: Path,
+    tmp_path: Path,
 ) -> None:
     rows = [{"name": f"n{n}"} for n in range(6_000)]
     file = written(tmp_path / "artists.ndjson", rows)
     command = [sys.executable, "-c", SLOWER, "load", "Artist", str(file), "--tenant", "acme"]
     process = subprocess.Popen(
         [*command, "--table", table_name, "--endpoint", dynamo],
-        cwd=ROOT,
+        cwd=project,
         env={**os.environ, "PYTHONPATH": f"{ROOT / 'functions'}{os.pathsep}{ROOT}"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -323,7 +327,7 @@ def test_what_dynamodb_leaves_undone_stops_the_load(
 def test_an_unknown_entity_is_named_with_those_there_are(daicho: Run, tmp_path: Path) -> None:
     result = daicho("Sing", written(tmp_path / "a.ndjson", []))
     assert result.exit_code == 1
-    assert "no entity is called Sing; there are Album, Article, Artist" in result.output
+    assert "no entity is called Sing; there are Article, Artist, Ballot" in result.output
 
 
 def test_what_is_versioned_by_pointer_cannot_be_loaded(daicho: Run, tmp_path: Path) -> None:

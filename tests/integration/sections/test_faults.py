@@ -12,13 +12,12 @@ from mypy_boto3_dynamodb import DynamoDBClient
 from daicho.book.book import Book
 from daicho.errors import DaichoError, ThrottledError, UnansweredError
 from daicho.layout.sections import build_piece_items, split_into_sections
-from daicho.plan import Ledger
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.table import Table
 from daicho.sweep import Sweep
-from domains.documents import Document
+from tests.support.sample_domains.documents import Document
+from tests.support.sample_project import LEDGER
 
-LEDGER = Ledger.load()
 ONE = Document.key("d")
 Way = Literal["throttled", "answer lost", "dies before", "dies after"]
 WAYS: tuple[Way, ...] = ("throttled", "answer lost", "dies before", "dies after")

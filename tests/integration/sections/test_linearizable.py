@@ -18,12 +18,11 @@ from daicho.book.book import Book
 from daicho.declare.results import SectionValue
 from daicho.errors import NotFound, UnavailableError
 from daicho.layout import sections
-from daicho.plan import Ledger
 from daicho.storage.table import Table
-from domains.documents import Document
 from tests.support.linearizability import ABSENT, Call, History
+from tests.support.sample_domains.documents import Document
+from tests.support.sample_project import LEDGER
 
-LEDGER = Ledger.load()
 NAMES = "abcdef"
 FIRST = dict.fromkeys(NAMES, 0)
 ONE = Document.key("d")

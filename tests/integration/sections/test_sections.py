@@ -15,8 +15,9 @@ from daicho.errors import Conflict, Invalid, NotFound, PreconditionFailed
 from daicho.plan import Ledger
 from daicho.storage.attributes import MAX_ITEM_BYTES
 from daicho.storage.table import Table
-from domains.documents import Document
-from tests.support.documents import FIRST, LEDGER, at, items, sections, whole
+from tests.support.sample_domains.documents import Document
+from tests.support.sample_project import LEDGER
+from tests.support.stored_sections import FIRST, at, items, sections, whole
 
 
 @pytest.fixture

@@ -12,8 +12,9 @@ from daicho.declare.results import SectionValue
 from daicho.errors import Invalid, NotFound, PreconditionFailed, Raced
 from daicho.storage.table import Table
 from daicho.write.transaction import Transaction
-from domains.documents import Document
-from tests.support.documents import FIRST, LEDGER, at, sections, whole
+from tests.support.sample_domains.documents import Document
+from tests.support.sample_project import LEDGER
+from tests.support.stored_sections import FIRST, at, sections, whole
 
 
 @pytest.fixture

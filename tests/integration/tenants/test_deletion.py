@@ -23,10 +23,10 @@ from daicho.tenants.lifecycle import CLOSED_CACHE_S
 from daicho.tenants.tombstones import DeletionAction, choose_action
 from tests.support.api_client import Client
 from tests.support.sample_ledger import build_image
+from tests.support.sample_project import LEDGER
 from tests.support.stream_pump import SHARD
 from tests.support.two_tenants import (
     FAILURES,
-    LEDGER,
     OBJECTS,
     Deployment,
     Killed,

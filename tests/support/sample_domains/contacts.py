@@ -58,7 +58,8 @@ class Call(Entity):
 
 domain = Domain("contacts", Category, Contact, Call, examples={
     "categories": ["01KAKZ1A2B3C4D5E6F7G8H9J0K"], "category": "01KAKZ1A2B3C4D5E6F7G8H9J0K",
-    "contact": "01KAKZ0C7SJ7W9V0E3M4N5P6Q7", "name": "Mika", "phone": "+81 3-1234-5678",
+    "contact": "01KAKZ0C7SJ7W9V0E3M4N5P6Q7", "include": "calls", "name": "Mika",
+    "phone": "+81 3-1234-5678",
 })  # fmt: skip
 domain.resource("/categories/{id}", Category, "POST GET PATCH DELETE LIST", max_items=1_000)
 domain.resource("/contacts/{id}", Contact, "POST GET PATCH DELETE")

@@ -24,8 +24,7 @@ from daicho.declare.compiler import compile_entity
 from daicho.declare.queries import SectionRef
 from daicho.errors import DeclarationError
 from daicho.plan import EntityPlan, Ledger, append_generations, check_locked
-from domains.documents import Document
-from domains.photos import Photo
+from tests.support.sample_domains.documents import Document, Photo
 
 
 def compiled(*wrong: str) -> EntityPlan:

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from daicho import Entity, Expires, Key, StoredObject, stored_object, uid
 from daicho.declare.compiler import compile_entity
 from daicho.errors import DeclarationError
-from domains.photos import Photo
+from tests.support.sample_domains.documents import Photo
 
 
 def test_an_object_is_what_its_declaration_admits() -> None:

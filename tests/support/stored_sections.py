@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from daicho.book.book import Book
-from daicho.plan import Ledger
 from daicho.storage.table import Table
-from domains.documents import Document
-
-LEDGER = Ledger.load()
+from tests.support.sample_domains.documents import Document
 
 
 def items(table: Table) -> list[Any]:
