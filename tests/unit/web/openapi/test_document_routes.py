@@ -75,10 +75,8 @@ def test_the_example_of_a_body_can_be_sent(operation: Operation, routes: Describ
 def test_the_examples_of_parameters_can_be_sent_and_answers_have_some(
     operation: Operation, routes: DescribedRoutes
 ) -> None:
-    given = {
-        (each["name"], each["in"]): each
-        for each in routes.describe(operation).get("parameters", ())
-    }
+    described = routes.describe(operation)
+    given = {(each["name"], each["in"]): each for each in described.get("parameters", ())}
     for each in (*operation.variables, *operation.parameters.values(), *operation.headers):
         parameter = given[each.name, each.place]
         if each.name == "cursor":

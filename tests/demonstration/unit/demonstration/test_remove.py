@@ -1,0 +1,112 @@
+"""The demonstration is removed from a copy of the repository, and from no folder with changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from demonstration import discover_demonstration
+from demonstration.remove import main
+from tests.support.repository import ROOT
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """What the command reads and writes, with an entity of somebody's own."""
+    folder = tmp_path / "copy"
+    ignored = shutil.ignore_patterns("__pycache__")
+    for name in ("functions", "daicho_cli", "demonstration", "docs/reference"):
+        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+    for name in ("pyproject.toml", "NOTICE"):
+        shutil.copy(ROOT / name, folder)
+    (folder / "bench").mkdir()
+    (folder / "tests/demonstration/unit").mkdir(parents=True)
+    (folder / "tests/unit").mkdir()
+    (folder / "examples").mkdir()
+    for name in ("book_queries.py", "tickets.py", "test_tickets.py"):
+        shutil.copy(ROOT / "examples" / name, folder / "examples")
+    return folder
+
+
+def read_entities(folder: Path) -> set[str]:
+    lock = json.loads((folder / "functions/generations.json").read_text("utf-8"))
+    return set(lock["entities"])
+
+
+def run_daicho(folder: Path, *command: str) -> None:
+    path = os.pathsep.join([str(folder / "functions"), str(folder)])
+    subprocess.run(
+        [sys.executable, "-m", "daicho_cli.main", *command],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path},
+        check=True,
+        capture_output=True,
+    )
+
+
+def git(folder: Path, *arguments: str) -> None:
+    named = ("-c", "user.name=Somebody", "-c", "user.email=somebody@example.com")
+    subprocess.run(["git", "-C", str(folder), *named, *arguments], check=True, capture_output=True)
+
+
+def test_the_library_and_what_is_somebodys_own_remain(copy: Path) -> None:
+    before = read_entities(copy)
+    shutil.copy(copy / "examples/tickets.py", copy / "functions/domains")
+    with pytest.raises(SystemExit, match="a new generation is needed: Ticket 1"):
+        main([str(copy)])
+    assert (copy / "demonstration").exists()
+    run_daicho(copy, "generation")
+    main([str(copy)])
+
+    domains = {path.name for path in (copy / "functions/domains").glob("*.py")}
+    assert domains == {"__init__.py", "tickets.py"}
+    entities = {entity.__name__ for entity in discover_demonstration().entities}
+    assert read_entities(copy) == {"Ticket"} | (before - entities)
+    for name in ("bench", "demonstration", "tests/demonstration", "examples/book_queries.py"):
+        assert not (copy / name).exists()
+    for name in ("tests/unit", "examples/tickets.py", "functions/daicho/plan/ledger.py"):
+        assert (copy / name).exists()
+    assert "sample_data" not in (copy / "pyproject.toml").read_text("utf-8")
+    notice = (copy / "NOTICE").read_text("utf-8")
+    assert "documented.toml" in notice
+    assert "UNICODE LICENSE V3" in notice
+    assert "name_corpus" not in notice
+    described = json.loads((copy / "docs/reference/openapi.json").read_text("utf-8"))
+    assert set(described["paths"]) == {
+        *("/tickets", "/tickets/{id}", "/effort/{month}", "/tenant", "/jobs/{id}"),
+    }
+    page = (copy / "docs/reference/access-patterns.md").read_text("utf-8")
+    assert "Ticket.POST" in page
+    assert "Artist" not in page
+
+
+def test_a_checkout_with_changes_is_left_as_it_is(copy: Path) -> None:
+    git(copy, "init", "-q")
+    with pytest.raises(SystemExit, match="has uncommitted changes: commit them, or name a copy"):
+        main([str(copy)])
+    assert (copy / "demonstration").exists()
+    assert read_entities(copy) == read_entities(ROOT)
+    git(copy, "add", "-A")
+    git(copy, "commit", "-q", "-m", "All")
+    main([str(copy)])
+    assert not (copy / "demonstration").exists()
+
+
+def test_another_folder_is_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "bench").mkdir()
+    with pytest.raises(SystemExit, match="is no copy of the repository with the demonstration"):
+        main([str(tmp_path)])
+    assert (tmp_path / "bench").exists()
+
+
+def test_a_folder_must_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main([])
+    assert exit_.value.code == 2
+    assert "the following arguments are required: folder" in capsys.readouterr().err
