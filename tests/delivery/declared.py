@@ -15,10 +15,10 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, TypeVar
 
-from daicho.cdk.filters import archive_filters, project_filters
 from daicho.derive import contributions
 from daicho.derive.contributions import Amount
 from daicho.plan import AggregatePlan, EntityPlan, Ledger
+from daicho.plan.event_filters import archive_filters, project_filters
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from tests.delivery.aws.event_filters import EventFilters

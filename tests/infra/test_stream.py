@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from daicho.cdk.filters import PATTERN_CHARACTERS, FilterError, archive_filters, project_filters
 from daicho.plan import Ledger
 from tests.infra.synthesis import COUNT, LEDGER, SEARCH, Synthesis, entity, synthesise
 
@@ -132,16 +131,6 @@ def test_a_plan_that_declares_nothing_still_gives_valid_mappings(tmp_path: Path)
     ]
     (pattern,) = empty.filters("archive")
     assert pattern["dynamodb"]["OldImage"]["type"] == {"S": [""]}
-
-
-def test_a_filter_that_is_too_long_fails_with_its_length() -> None:
-    types = [f"Entity{number:03}" for number in range(400)]
-    longest = len(project_filters(types[:300])[0])
-    assert longest <= PATTERN_CHARACTERS
-    with pytest.raises(FilterError, match=r"would be \d{4} characters long, and Lambda takes 4096"):
-        project_filters(types)
-    with pytest.raises(FilterError):
-        archive_filters(types, emulated=False)
 
 
 def test_the_committed_plan_synthesises(tmp_path: Path) -> None:

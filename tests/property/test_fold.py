@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daicho.cdk.filters import project_filters
 from daicho.derive.contributions import Amount
 from daicho.derive.index_row import IndexRow
 from daicho.layout import item_keys, versions
+from daicho.plan.event_filters import project_filters
 from daicho.storage import item_key
 from daicho.storage.item_key import ItemKey
 from daicho.stream.batch_fold import DerivedWrite, fold_batch, sum_deltas

@@ -20,11 +20,11 @@ import pytest
 import time_machine
 import ulid
 
-from daicho.cdk.filters import project_filters
 from daicho.declare.registry import Daicho
 from daicho.handlers import api, project, rollup
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.plan import Ledger
+from daicho.plan.event_filters import project_filters
 from daicho.storage.bucket import Bucket, open_bucket
 from daicho.storage.table import Table
 from demonstration import discover_demonstration

@@ -5,11 +5,11 @@ from __future__ import annotations
 from aws_cdk import Duration
 from constructs import Construct
 
-from daicho.cdk.filters import archive_filters
 from daicho.cdk.functions import grants
 from daicho.cdk.functions.python_function import SharedResources
 from daicho.cdk.functions.stream_consumer import BatchLimits, StreamConsumer
 from daicho.plan import Ledger
+from daicho.plan.event_filters import archive_filters
 
 # Each batch becomes one object for each entity, and objects are read whole. So a batch is as large
 # as Lambda allows, and may wait to fill as long as the stage allows: nobody waits for an archive.

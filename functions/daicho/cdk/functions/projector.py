@@ -5,11 +5,11 @@ from __future__ import annotations
 from aws_cdk import Duration
 from constructs import Construct
 
-from daicho.cdk.filters import project_filters
 from daicho.cdk.functions import grants
 from daicho.cdk.functions.python_function import SharedResources
 from daicho.cdk.functions.stream_consumer import BatchLimits, StreamConsumer
 from daicho.plan import Ledger
+from daicho.plan.event_filters import project_filters
 
 # A batch is folded, so a large one is cheap: the writes grow with the groups, not the records.
 # 1,000 records are about 2 MB of the 6 MB that an invocation takes, and even 20 writes for each
