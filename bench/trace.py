@@ -24,7 +24,7 @@ from rich.table import Table
 
 from daicho.handlers import api, project
 from daicho.handlers.wiring.dependencies import Dependencies
-from tests.delivery.aws.memory import MemoryBucket, MemoryTable
+from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
 from tests.support.api_client import Client
 from tests.support.stream_pump import Context, environment
 

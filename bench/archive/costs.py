@@ -25,7 +25,7 @@ from daicho.plan import Ledger
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.table import Table
 from daicho.stream.records import Batch, StreamRecord
-from tests.delivery.aws.memory import MemoryBucket
+from daicho.testing.aws.memory_stores import MemoryBucket
 from tests.support.dynoxide import client, create_table, serving
 
 # us-east-1, 2026, before any free tier.

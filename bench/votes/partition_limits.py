@@ -16,7 +16,7 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.keys import WRITES_A_SECOND
 from daicho.storage.requests import NO_NAMES
-from tests.delivery.aws.memory import MemoryTable
+from daicho.testing.aws.memory_stores import MemoryTable
 
 READS_A_SECOND = 3_000
 INDEXES = ("GSI1", "GSI2", "GSI3")
@@ -85,7 +85,7 @@ class LimitedTable(MemoryTable):
         values: Mapping[str, Any] = NO_NAMES,
     ) -> Image | None:
         """A fast vote: an update of a unit, and no condition."""
-        image = self._dynamo.find(key)
+        image = self._dynamodb.find(key)
         if image is None or "GSI2PK" not in image or ":throttled" in values:
             return self.update(key, update, names=names, values=values)
         if not self.limits.take(key.pk):
@@ -98,11 +98,11 @@ class LimitedTable(MemoryTable):
     def _measured(
         self, key: ItemKey, write: Callable[..., Image | None], *given: Any, **named: Any
     ) -> Image | None:
-        before = dict(self._dynamo.find(key) or {})
+        before = dict(self._dynamodb.find(key) or {})
         if not self.limits.take(key.pk):
             raise ThrottledError(key.pk)
         result = write(*given, **named)
-        after = self._dynamo.find(key) or {}
+        after = self._dynamodb.find(key) or {}
         for index in INDEXES:
             places = [image.get(f"{index}PK", {}).get("S") for image in (before, after)]
             moved = before.get(f"{index}SK") != after.get(f"{index}SK")

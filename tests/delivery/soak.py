@@ -20,19 +20,22 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from tests.delivery.oracle import likes, tallies
-from tests.delivery.oracle.likes import Likes
-from tests.delivery.oracle.tallies import Tallies
-from tests.delivery.schedules.kinds import KINDS
-from tests.delivery.schedules.profiles import BY_NAME
-from tests.delivery.schedules.regressions import story
-from tests.delivery.schedules.schedule import failures, seeds
+from daicho.testing.faults.fault_kinds import FAULT_KINDS
+from daicho.testing.schedules.running import run_schedule
+from tests.delivery.schedules.profiles import BY_NAME, build_all_schedules
+from tests.delivery.schedules.regressions import describe_failure
+from tests.delivery.worlds import likes, tallies
+from tests.delivery.worlds.likes import Likes
+from tests.delivery.worlds.tallies import Tallies
 
 SCHEDULES = 20_000
 LEAST = 1_000
 CHUNK = 100
 STORIES = 3
-WORLDS: dict[str, Callable[[int], Likes | Tallies]] = {"tallies": tallies.play, "likes": likes.play}
+SMALL_WORLDS: dict[str, Callable[[int], Likes | Tallies]] = {
+    "tallies": tallies.build_schedule,
+    "likes": likes.build_schedule,
+}
 """The smaller worlds: one tally under rollups and folds, one fast counter that grows."""
 EACH = 5
 """Of so many schedules, one is followed by one of each smaller world."""
@@ -62,16 +65,16 @@ class Tally:
 def some(first: int, count: int) -> Tally:
     """Play so many schedules."""
     tally = Tally()
-    for delivery in seeds(count, first):
-        found = failures(delivery)
-        tally.played[delivery.profile.name] += 1
-        tally.met.update(kind for kind, times in delivery.used.items() if times)
-        tally.recounted += bool(delivery.recounted)
-        if found:
-            tally.failed.append((delivery.profile.name, delivery.seed, found[0]))
+    for schedule in build_all_schedules(count, first):
+        differences = run_schedule(schedule)
+        tally.played[schedule.profile.name] += 1
+        tally.met.update(kind for kind, times in schedule.fault_counts.items() if times)
+        tally.recounted += bool(schedule.recount_count)
+        if differences:
+            tally.failed.append((schedule.profile.name, schedule.seed, differences[0]))
     for seed in range(first, first + count, EACH):
-        for name, play in WORLDS.items():
-            differences = play(seed).run()
+        for name, build_schedule in SMALL_WORLDS.items():
+            differences = build_schedule(seed).run()
             tally.beside[name] += 1
             if differences:
                 tally.failed.append((name, seed, differences[0]))
@@ -109,13 +112,13 @@ def main(arguments: Sequence[str]) -> int:
     console.print(table_of(whole), _profiles(whole))
     told = [each for each in sorted(whole.failed) if each[0] in BY_NAME]
     for name, seed, _ in told[:STORIES]:
-        console.print(story(name, seed), markup=False, soft_wrap=True)
-    rare = [kind for kind in KINDS if whole.met[kind] < LEAST]
+        console.print(describe_failure(name, seed), markup=False, soft_wrap=True)
+    rare = [kind for kind in FAULT_KINDS if whole.met[kind] < LEAST]
     if asked.schedules >= SCHEDULES and rare:
         console.print(f"met by fewer than {LEAST:,} schedules: {', '.join(rare)}")
     console.print(
         f"{asked.schedules:,} schedules and {whole.beside.total():,} of the smaller worlds, "
-        f"{len(whole.failed):,} differences, {len(KINDS)} kinds of "
+        f"{len(whole.failed):,} differences, {len(FAULT_KINDS)} kinds of "
         f"faults, {whole.recounted:,} schedules with a recount, {time.monotonic() - began:.0f} s",
         soft_wrap=True,
     )
@@ -125,7 +128,7 @@ def main(arguments: Sequence[str]) -> int:
 def table_of(tally: Tally) -> Table:
     """How many schedules met each kind of fault."""
     table = Table("fault", "what it is", "schedules", title="Faults")
-    for kind, words in KINDS.items():
+    for kind, words in FAULT_KINDS.items():
         table.add_row(kind, words, f"{tally.met[kind]:,}")
     table.columns[-1].justify = "right"
     return table

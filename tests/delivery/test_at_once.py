@@ -7,16 +7,16 @@ from dataclasses import replace
 import pytest
 
 from daicho.plan import Ledger
-from tests.delivery.declared import BY_HAND
-from tests.delivery.oracle.tallies import SHARDS, Tallies
-from tests.delivery.schedules.choices import Choices
+from daicho.testing.choices import Choices
+from tests.delivery.sample_values import SAMPLE_ENTITIES
+from tests.delivery.worlds.tallies import SHARDS, Tallies
 
 SEEDS = range(1, 101)
 
 
-def asking(ledger: Ledger) -> Ledger:
+def roll_up_at_once(ledger: Ledger) -> Ledger:
     """A ledger in which every count of downloads is rolled up at once."""
-    found = tuple(
+    generations = tuple(
         replace(
             each,
             plan=replace(
@@ -26,24 +26,29 @@ def asking(ledger: Ledger) -> Ledger:
         )
         for each in ledger.entities["Download"]
     )
-    return Ledger({**ledger.entities, "Download": found})
+    return Ledger({**ledger.entities, "Download": generations})
 
 
 class TalliesAtOnce(Tallies):
     """At the end, before the scheduled rollup, one more is counted and nothing is in its way."""
 
-    declared = replace(
-        BY_HAND, ledgers={version: asking(each) for version, each in BY_HAND.ledgers.items()}
+    entities = replace(
+        SAMPLE_ENTITIES,
+        ledgers={
+            version: roll_up_at_once(ledger) for version, ledger in SAMPLE_ENTITIES.ledgers.items()
+        },
     )
 
     def _play(self) -> None:
         super()._play()
-        self.early = self._judged()
-        self._attempts.seconds = (300,)
+        self.early = self._find_differences()
+        self._lambda.seconds = (300,)
         self._count(SHARDS[0])
         self._finish()
-        self.early += [each for each in self._judged() if not each.startswith("still dirty")]
-        self._attempts.finish("rollup", {})
+        self.early += [
+            each for each in self._find_differences() if not each.startswith("still dirty")
+        ]
+        self._lambda.run_to_end("rollup", {})
 
 
 def test_totals_are_what_was_counted_at_once_and_after_the_schedule(

@@ -6,12 +6,15 @@ import os
 
 import pytest
 
-from daicho.storage import keys
-from tests.delivery.declared import ALL_DOMAINS
-from tests.delivery.schedules.profile import Profile
+from daicho.testing.oracle.differences import list_entities_with_state
+from daicho.testing.schedules.profile import Profile
+from daicho.testing.schedules.running import build_schedule, run_schedule
 from tests.delivery.schedules.profiles import BY_NAME, PROFILES
-from tests.delivery.schedules.regressions import Regression, regressions, story
-from tests.delivery.schedules.schedule import failures, play
+from tests.delivery.schedules.regressions import (
+    Regression,
+    describe_failure,
+    load_regressions,
+)
 
 SCHEDULES = int(os.environ.get("SCHEDULES", "2000"))
 FIRST_SEED = int(os.environ.get("FIRST_SEED", "1"))
@@ -25,41 +28,38 @@ TOTAL = sum(each.share for each in PROFILES)
 def test_schedules(profile: Profile, chunk: int) -> None:
     last = FIRST_SEED + max(CHUNKS, SCHEDULES * profile.share // TOTAL)
     for seed in range(FIRST_SEED + chunk, last, CHUNKS):
-        if play(profile, seed).run():
-            pytest.fail(story(profile.name, seed))
+        if build_schedule(profile, seed).run():
+            pytest.fail(describe_failure(profile.name, seed))
 
 
-@pytest.mark.parametrize("kept", regressions(), ids=lambda kept: kept.fault)
-def test_what_failed_once_does_not_fail_again(kept: Regression) -> None:
-    delivery = kept.delivery()
-    assert failures(delivery) == [], "\n".join(delivery.log)
-    assert kept.found(), "it is another schedule now: `regressions --find` finds it again"
+@pytest.mark.parametrize("stored", load_regressions(), ids=lambda stored: stored.fault)
+def test_what_failed_once_does_not_fail_again(stored: Regression) -> None:
+    schedule = stored.build_schedule()
+    assert run_schedule(schedule) == [], "\n".join(schedule.log)
+    assert stored.run_with_fault(), "it is another schedule now: `regressions --find` finds one"
 
 
-def test_every_entity_of_the_stack_is_played() -> None:
+def test_every_entity_that_is_drawn_by_type_is_played() -> None:
     """Each has been stored, derived, counted and archived as it declares."""
-    declared, profile = ALL_DOMAINS, BY_NAME["domains"]
-    missing = {*declared.newest.derived_types, *declared.newest.archived_types}
+    profile = BY_NAME["entities"]
+    missing = set(profile.entities.names)
     for seed in range(300):
-        delivery = play(profile, seed)
-        assert failures(delivery) == [], f"seed {seed}"
-        world, site = delivery.world, delivery.site
-        wanted = [*world.rows(), *(key for key, _ in site.table.items if "#+" in key.pk)]
-        missing -= {keys.parse(key.pk)[1].strip("~+").partition(".")[0] for key in wanted}
-        missing -= {item["type"]["S"] for item in world.expired}
+        schedule = build_schedule(profile, seed)
+        assert run_schedule(schedule) == [], f"seed {seed}"
+        missing -= list_entities_with_state(schedule.deployment, schedule.writer.recompute())
         if not missing:
             return
     pytest.fail(f"never played: {missing}")
 
 
-def test_callers_do_all_that_they_may_ask_for() -> None:
-    """Else nothing would be said of what stands beside items."""
+def test_requests_write_every_kind_of_side_item() -> None:
+    """Otherwise the schedules would not test them."""
     seen = {"_deleted", "_history", "_bytes", "pieces", "changed", "price"}
     for seed in range(300):
         for profile in (BY_NAME["callers"], BY_NAME["documents"]):
-            delivery = play(profile, seed)
-            assert failures(delivery) == [], f"{profile.name} {seed}"
-            for _, item in delivery.site.table.items:
+            schedule = build_schedule(profile, seed)
+            assert run_schedule(schedule) == [], f"{profile.name} {seed}"
+            for _, item in schedule.deployment.dynamodb.items:
                 seen -= item.keys()
         if not seen:
             return

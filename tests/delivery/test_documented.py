@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.delivery.aws.documented import Behaviour, Story, behaviours
+from tests.delivery.documented import Behaviour, Story, behaviours
 
 SOURCES = ("https://docs.aws.amazon.com/", "https://aws.amazon.com/blogs/", "https://docs.rs/")
 

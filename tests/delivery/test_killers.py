@@ -8,14 +8,23 @@ from collections import Counter
 import pytest
 
 from daicho.storage import item_key
-from tests.delivery.actors import Actor, Crash, Weather
-from tests.delivery.aws.mapping import Failed, Returned
-from tests.delivery.code import FIRST, FIXED, KILLER, MARK, Readings, versions
-from tests.delivery.oracle.recounts import admissible, listed
-from tests.delivery.oracle.verdict import differences
-from tests.delivery.oracle.world import World
-from tests.delivery.schedules.choices import Choices
-from tests.delivery.site import Site
+from daicho.testing.aws.invocations import Failed, Returned
+from daicho.testing.choices import Choices
+from daicho.testing.faults.code_versions import (
+    FIXED_CODE,
+    KILLER,
+    MARK,
+    OLD_CODE,
+    MarkedImageLog,
+    simulate_code_versions,
+)
+from daicho.testing.faults.fault_injector import FaultInjector
+from daicho.testing.faults.processes import ProcessKilled, SimulatedProcess
+from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+from daicho.testing.oracle.differences import find_differences
+from daicho.testing.oracle.recounts import find_unknowable_tallies, list_recounts
+from daicho.testing.schedules.base_item_writer import BaseItemWriter
+from tests.delivery.sample_values import SAMPLE_ENTITIES
 from tests.support.sample_ledger import build_image
 
 RETRIES = 3
@@ -27,51 +36,57 @@ def quiet(capsys: pytest.CaptureFixture[str]) -> None:
     """What handlers write for CloudWatch is of no concern here."""
 
 
-def site_with(killers: set[int], count: int) -> tuple[Site, World]:
+def deploy_with_killers(
+    killers: set[int], count: int
+) -> tuple[SimulatedDeployment, BaseItemWriter]:
     """Orders, of which some cannot even be looked at."""
     choices = Choices()
-    site = Site(choices, Counter(), retries=RETRIES)
-    site.calm()
-    world = World(site.table, site.clock, choices, entities=("Order",), actions=("put",))
+    deployment = SimulatedDeployment(choices, Counter(), SAMPLE_ENTITIES, retries=RETRIES)
+    deployment.stop_lag()
+    writer = BaseItemWriter(
+        deployment.dynamodb, deployment.clock, choices, SAMPLE_ENTITIES, ("Order",), ("put",)
+    )
     for place in range(count):
         values = {"customer": "c", "id": f"{place:03}", "rank": 1, "status": "open"}
         if place in killers:
             values[MARK] = f"{KILLER}:{place}"
         item = build_image("Order", values)
-        site.table.commit(item_key.get_key(item), item)
-    return site, world
+        deployment.dynamodb.commit(item_key.get_key(item), item)
+    return deployment, writer
 
 
-def run(site: Site, name: str, event: object, version: int) -> Actor:
+def run(
+    deployment: SimulatedDeployment, name: str, event: object, version: int
+) -> SimulatedProcess:
     """Run a handler to its end, or its death."""
-    actor = Actor(
+    process = SimulatedProcess(
         name,
-        lambda actor: site.run(name, event, actor),  # type: ignore[arg-type]
-        version=version,
+        lambda process: deployment.run_handler(name, event, process),  # type: ignore[arg-type]
+        code_version=version,
         seconds=1e6,
         choices=Choices(),
-        weather=Weather(),
-        used=Counter(),
+        faults=FaultInjector(),
+        fault_counts=Counter(),
     )
-    while not actor.finished:
-        actor.step()
-    return actor
+    while not process.finished:
+        process.step()
+    return process
 
 
-def project(site: Site) -> list[tuple[int, ...]]:
+def project(deployment: SimulatedDeployment) -> list[tuple[int, ...]]:
     """Deliver all; gives the batches that died."""
-    mapping, dead = site.mappings["project"], []
-    while not mapping.at_end():
-        (shard,) = mapping.ready()
+    mapping, dead = deployment.mappings["project"], []
+    while not mapping.is_at_end():
+        (shard,) = mapping.list_ready_shards()
         invocation = mapping.poll(shard)
         assert invocation is not None
-        actor = run(site, "project", invocation.event, FIRST)
-        if isinstance(actor.failure, Crash):
-            dead.append(invocation.taken)
+        process = run(deployment, "project", invocation.event, OLD_CODE)
+        if isinstance(process.failure, ProcessKilled):
+            dead.append(invocation.positions)
             mapping.settle(invocation, Failed("exit"))
         else:
-            assert actor.failure is None
-            mapping.settle(invocation, Returned(actor.outcome))
+            assert process.failure is None
+            mapping.settle(invocation, Returned(process.outcome))
     return dead
 
 
@@ -79,30 +94,32 @@ def project(site: Site) -> list[tuple[int, ...]]:
 @pytest.mark.parametrize("where", ["first", "middle", "last"])
 def test_it_is_bisected_out_in_few_rounds(count: int, where: str) -> None:
     killer = {"first": 0, "middle": count // 2, "last": count - 1}[where]
-    site, world = site_with({killer}, count)
-    readings = Readings()
-    with versions(readings, MANY):
-        dead = project(site)
+    deployment, writer = deploy_with_killers({killer}, count)
+    marked_images = MarkedImageLog()
+    with simulate_code_versions(marked_images, MANY):
+        dead = project(deployment)
         rounds = [batch for batch in dead if len(batch) > 1]
         assert len(rounds) <= math.ceil(math.log2(count)) + 1
         assert dead[len(rounds) :] == [(killer,)] * (1 + RETRIES)
-        assert len(site.laid_down) == 1
-        assert len(differences(site, world)) > 0
-        report = run(site, "redrive", {"action": "apply"}, FIXED).outcome
-        run(site, "rollup", {}, FIXED)
+        assert len(deployment.failure_objects) == 1
+        assert len(find_differences(deployment, writer.recompute())) > 0
+        report = run(deployment, "redrive", {"action": "apply"}, FIXED_CODE).outcome
+        run(deployment, "rollup", {}, FIXED_CODE)
     assert (report["applied"], report["claims"], report["discarded"]) == (1, [], [])
-    recount = listed(site)
-    assert recount <= admissible(site, readings, site.clock.now().timestamp())
+    recount = list_recounts(deployment)
+    assert recount <= find_unknowable_tallies(
+        deployment, marked_images, deployment.clock.now().timestamp()
+    )
     assert bool(recount) == (killer < count - 1), "its slot went past it, unless it is the last"
-    assert differences(site, world, recount) == []
+    assert find_differences(deployment, writer.recompute(), recount) == []
 
 
 def test_several_of_them_are_each_cut_out() -> None:
     killers = {1, 2, 17, 30}
-    site, world = site_with(killers, 31)
-    with versions(Readings(), MANY):
-        dead = project(site)
+    deployment, writer = deploy_with_killers(killers, 31)
+    with simulate_code_versions(MarkedImageLog(), MANY):
+        dead = project(deployment)
         assert {batch for batch in dead if len(batch) == 1} == {(each,) for each in killers}
-        run(site, "redrive", {"action": "apply"}, FIXED)
-        run(site, "rollup", {}, FIXED)
-    assert differences(site, world, listed(site)) == []
+        run(deployment, "redrive", {"action": "apply"}, FIXED_CODE)
+        run(deployment, "rollup", {}, FIXED_CODE)
+    assert find_differences(deployment, writer.recompute(), list_recounts(deployment)) == []

@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from tests.delivery.oracle.likes import Likes, play
-from tests.delivery.schedules.choices import Choices
+from daicho.testing.choices import Choices
+from tests.delivery.worlds.likes import Likes, build_schedule
 
 SCHEDULES = int(os.environ.get("SCHEDULES", "2000"))
 FIRST_SEED = int(os.environ.get("FIRST_SEED", "1"))
@@ -20,17 +20,17 @@ SHARE, CHUNKS = 10, 2
 def test_votes_are_there_once_whatever_happens(chunk: int) -> None:
     last = FIRST_SEED + max(CHUNKS, SCHEDULES * SHARE // 100)
     for seed in range(FIRST_SEED + chunk, last, CHUNKS):
-        if wrong := play(seed).run():
+        if wrong := build_schedule(seed).run():
             again = Likes(Choices(f"likes/{seed}"), noting=True)
             again.run()
             pytest.fail("\n".join([f"seed {seed}", *again.log, *wrong]))
 
 
 def test_the_schedules_meet_what_they_are_for() -> None:
-    used: Counter[str] = Counter()
+    fault_counts: Counter[str] = Counter()
     for seed in range(60):
-        likes = play(seed)
+        likes = build_schedule(seed)
         likes.run()
-        used += likes.used
+        fault_counts += likes.fault_counts
     for kind in ("unknown", "slots grew", "vote over fewer slots", "throttled key", "live reading"):
-        assert used[kind] > 0, kind
+        assert fault_counts[kind] > 0, kind

@@ -15,7 +15,7 @@ import pytest
 
 from tests.delivery.mutants.mutation_check import find
 from tests.delivery.mutants.planted import ROOT, CannotPlantError, Fault, faults
-from tests.delivery.schedules.aim import ABOUT
+from tests.delivery.schedules.aim import PROFILES_BY_RULE
 
 QUICK = frozenset(
     {
@@ -52,7 +52,7 @@ def test_every_fault_has_a_name_of_its_own() -> None:
 
 def test_every_rule_has_a_fault_that_breaks_it() -> None:
     assert {str(number) for number in range(1, 23)} <= {each.rule for each in faults()}
-    assert {each.rule for each in faults()} <= ABOUT.keys()
+    assert {each.rule for each in faults()} <= PROFILES_BY_RULE.keys()
 
 
 def test_the_page_lists_every_fault_in_the_order_of_the_file() -> None:

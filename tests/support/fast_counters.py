@@ -20,7 +20,7 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.tally import counter_items, counter_rollup, counter_slots, reader
 from daicho.tally.rollup import build_ranking_key
-from tests.delivery.aws.memory import MemoryTable
+from daicho.testing.aws.memory_stores import MemoryTable
 
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
 LIKES = CounterPlan("likes", 1, (Part("song"),), (Part("month"),), 8)

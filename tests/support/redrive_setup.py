@@ -24,9 +24,9 @@ from daicho.stream.claims import ShardClaims
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch, StreamRecord, render_sequence
 from daicho.tally.slots import build_slot_key
-from tests.delivery.aws.dynamo import Dynamo
-from tests.delivery.aws.objects import Objects
-from tests.delivery.aws.on_failure import EXHAUSTED, GivenUp, object_of
+from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
+from daicho.testing.aws.memory_s3 import MemoryS3
+from daicho.testing.aws.on_failure import RETRIES_EXHAUSTED, DiscardedBatch, build_failure_object
 from tests.support.consistency import differences
 from tests.support.sample_ledger import LEDGER, build_image, build_tally_key
 from tests.support.stream_events import ARN, LABEL, build_raw_record
@@ -81,7 +81,7 @@ class House:
 
     def __post_init__(self) -> None:
         self.now = BEGAN
-        self.dynamo, self.objects = Dynamo(lambda: self.now), Objects(lambda: self.now)
+        self.dynamo, self.objects = MemoryDynamoDB(lambda: self.now), MemoryS3(lambda: self.now)
         self.records: list[dict[str, Any]] = []
         self.archive: RecordRearchiver | None = None
 
@@ -122,19 +122,19 @@ class House:
 
     def discard(self, begin: int, end: int, function: str = "project") -> str:
         """Lambda gives a stretch up."""
-        given = GivenUp(
+        given = DiscardedBatch(
             "uuid-1" if function == "project" else "uuid-2",
             f"arn:aws:lambda:us-east-1:000000000000:function:{function}",
             ARN,
             SHARD,
             self.records[begin:end],
             self.event(begin, end),
-            EXHAUSTED,
+            RETRIES_EXHAUSTED,
             301,
             True,
             self.now,
         )
-        name, body = object_of(given)
+        name, body = build_failure_object(given)
         self.objects.put_object(Key=name, Body=body)
         return name
 

@@ -37,10 +37,12 @@ ENTITY_SIDE = (
 )
 """What the API, the commands and the domain files load besides."""
 ORDER = tuple(f"daicho.{package}" for package in (*STREAM_SIDE, *ENTITY_SIDE))
-ORDER = (*ORDER, "daicho.project", "daicho.handlers", "daicho.cdk", "daicho", "domains", "handlers")
+ORDER = (*ORDER, "daicho.project", "daicho.handlers", "daicho.cdk", "daicho", "daicho.testing")
+ORDER = (*ORDER, "domains", "handlers")
 """Packages and modules, lowest first: each imports itself and those before it, and nothing else.
 
-``daicho`` is the public names, which are loaded when they are asked for.
+``daicho`` is the public names, which are loaded when they are asked for. ``daicho.testing`` runs
+the handlers, so it is the last of the library: nothing else of it imports it.
 """
 PURE = ("errors", "runtime", "plan", "search", "layout", "derive", "declare", "items")
 """Packages that do no input or output, and load nothing that does."""
@@ -118,6 +120,14 @@ def test_a_cycle_within_a_package_is_found(tmp_path: Path) -> None:
 def test_nothing_but_the_library_itself_is_imported_by_it() -> None:
     outside = {"infra", "daicho_cli", "demonstration", "tests", "bench", "examples"}
     assert [str(i) for i in read_imports(MODULES) if i.imported.partition(".")[0] in outside] == []
+
+
+def test_the_testing_package_imports_neither_domains_nor_constructs() -> None:
+    testing = {name: path for name, path in MODULES.items() if name.startswith("daicho.testing")}
+    assert len(testing) > 40
+    imported = {f"{each.imported}." for each in read_imports(testing)}
+    others = ("domains.", "tests.", "daicho.cdk.", "aws_cdk.")
+    assert [name for name in imported if name.startswith(others)] == []
 
 
 def test_domains_import_the_library_and_nothing_of_aws() -> None:

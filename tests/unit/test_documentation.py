@@ -43,7 +43,9 @@ def test_every_rule_that_the_code_names_is_on_the_page_of_exactness() -> None:
 
 
 def test_every_rule_is_named_where_the_code_keeps_it() -> None:
-    text = "".join(path.read_text("utf-8") for path in (ROOT / "functions").rglob("*.py"))
+    testing = ROOT / "functions/daicho/testing"  # it tests the rules and keeps none
+    files = [path for path in (ROOT / "functions").rglob("*.py") if testing not in path.parents]
+    text = "".join(path.read_text("utf-8") for path in files)
     named = {int(number) for number in re.findall(r"\b[Rr]ules? (\d+)", text)}
     assert set(range(1, 24)) <= named  # 24, the rebuild, is to come
 

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from daicho.stream import projector
+from daicho.testing.schedules.running import run_schedule
 from tests.delivery.mutants.planted import ROOT, CannotPlantError, Fault, copied, faults
-from tests.delivery.schedules.aim import about, mixed
-from tests.delivery.schedules.schedule import failures
+from tests.delivery.schedules.aim import build_mixed_schedules, build_schedules_for_rule
 
 MOST = 4_000
 SOUND = 200
@@ -76,9 +76,11 @@ def find(fault: Fault | None, most: int, root: Path = ROOT, rule: str = MIXED) -
 
 def play(rule: str, most: int) -> tuple[int | None, str]:
     """In the copy's own process: the number of the first schedule that differs, and how."""
-    schedules = mixed(most) if rule == MIXED else about(rule, most)
+    schedules = (
+        build_mixed_schedules(most) if rule == MIXED else build_schedules_for_rule(rule, most)
+    )
     for number, schedule in enumerate(schedules, 1):
-        if differences := failures(schedule):
+        if differences := run_schedule(schedule):
             return number, differences[0]
     return None, ""
 

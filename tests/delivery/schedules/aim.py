@@ -1,23 +1,23 @@
-"""Which classes of schedules are about a rule: those that a fault which breaks it is played on."""
+"""The profiles that test a rule: a planted fault that breaks it is played on them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import cycle, islice
 
-from tests.delivery.oracle import likes, tallies
-from tests.delivery.schedules.profiles import BY_NAME
-from tests.delivery.schedules.schedule import Playable, play, seeds
+from daicho.testing.schedules.running import Playable, build_schedule
+from tests.delivery.schedules.profiles import BY_NAME, build_all_schedules
+from tests.delivery.worlds import likes, tallies
 
 TALLIES, LIKES = "tallies", "likes"
-"""One tally, and one fast counter, by themselves."""
+"""The small worlds: one tally, and one fast counter."""
 DERIVED = ("derived", "throttled")
 COUNTED = ("plain", "split", "throttled")
 CLAIMED = ("redone", "uncertain", "poison")
 REDRIVEN = ("redone", "uncertain", "beside", "days")
 GIVEN_UP = ("beside", "aged", "discards")
 ARCHIVED = ("archive", "archive redrive")
-ABOUT: dict[str, Sequence[str]] = {
+PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "1": COUNTED,
     "2": ("poison", "uncertain"),
     "3": ("deploy",),
@@ -45,28 +45,28 @@ ABOUT: dict[str, Sequence[str]] = {
     "sections": ("documents",),
 }
 PARTS = 10
-"""Of so many schedules of the whole mix two are of one tally, and one of one fast counter."""
+"""Of so many schedules of the mix, two are of one tally, and one is of one fast counter."""
 
 
-def about(rule: str, most: int) -> Iterator[Playable]:
-    """Schedules of the classes that are about a rule, in turn."""
-    names = ABOUT[rule]
-    for place, name in enumerate(islice(cycle(names), most)):
-        seed = place // len(names) + 1
+def build_schedules_for_rule(rule: str, limit: int) -> Iterator[Playable]:
+    """Schedules of the profiles that test a rule, in turn."""
+    names = PROFILES_BY_RULE[rule]
+    for position, name in enumerate(islice(cycle(names), limit)):
+        seed = position // len(names) + 1
         if name in (TALLIES, LIKES):
-            yield (tallies if name == TALLIES else likes).play(seed)
+            yield (tallies if name == TALLIES else likes).build_schedule(seed)
         else:
-            yield play(BY_NAME[name], seed)
+            yield build_schedule(BY_NAME[name], seed)
 
 
-def mixed(most: int) -> Iterator[Playable]:
-    """Whole deliveries of all profiles, and every few of them something by itself."""
-    deliveries = seeds(most)
-    for number in range(most):
+def build_mixed_schedules(limit: int) -> Iterator[Playable]:
+    """Schedules of all profiles, with some of the small worlds among them."""
+    deliveries = build_all_schedules(limit)
+    for number in range(limit):
         match number % PARTS:
             case 3 | 8:
-                yield tallies.play(number)
+                yield tallies.build_schedule(number)
             case 7:
-                yield likes.play(number)
+                yield likes.build_schedule(number)
             case _:
                 yield next(deliveries)

@@ -1,8 +1,8 @@
-"""Schedules that once failed, or that show best why a rule is needed: kept, and played for ever.
+"""Schedules that once failed, or that show best why a rule is needed. They are played in each run.
 
-They are kept in words (`narration`), each with the fault of ``planted.toml`` that it finds: for a
-bug, its fix turned round. If it no longer finds it, because the simulator has changed too much, it
-is found again::
+They are stored by named choices, each with the fault of ``planted.toml`` that it finds: for a bug,
+the reversal of its fix. If a schedule no longer finds its fault, because the simulator has changed
+too much, another one is searched for::
 
     python -m tests.delivery.schedules.regressions --find 'no fence' --in derived
     python -m tests.delivery.schedules.regressions PROFILE SEED
@@ -18,59 +18,61 @@ import json
 import os
 import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from daicho.testing.schedules.named_choices import ReplayedChoices
+from daicho.testing.schedules.running import build_schedule, run_schedule
+from daicho.testing.schedules.schedule import Schedule
+from daicho.testing.schedules.shrinking import SHRINKING_S
+from daicho.testing.schedules.stories import Story, tell_story
 from tests.delivery.mutants.planted import Fault, copied, faults
-from tests.delivery.schedules.narration import Telling, Told, fewer
 from tests.delivery.schedules.profiles import BY_NAME
-from tests.delivery.schedules.schedule import Delivery, failures, play
-from tests.delivery.schedules.shrink import SECONDS, kind_of, shrunk_of
 
 FILE = Path(__file__).with_suffix(".toml")
-MOST = 4_000
+MAX_SCHEDULES = 4_000
 TRIES = 4
 
 
 @dataclass(frozen=True)
 class Regression:
-    """A schedule in words, and the planted fault that it finds."""
+    """A schedule by named choices, and the planted fault that it finds."""
 
     fault: str
     why: str
     profile: str
-    things: int
-    said: Mapping[str, str]
+    event_count: int
+    chosen: Mapping[str, str]
 
-    def delivery(self) -> Delivery:
+    def build_schedule(self) -> Schedule:
         """The schedule, not yet played."""
-        return Delivery(BY_NAME[self.profile], Told(self.said, self.things), noting=True)
+        choices = ReplayedChoices(self.chosen, self.event_count)
+        return Schedule(BY_NAME[self.profile], choices, noting=True)
 
-    def found(self) -> list[str]:
-        """What differs when its fault is planted in a copy of the code."""
-        found: list[str] = _in_copy(_named(self.fault), "--play", self.fault)
-        return found
+    def run_with_fault(self) -> list[str]:
+        """The differences when its fault is planted in a copy of the code."""
+        differences: list[str] = _run_in_copy(_find_fault(self.fault), "--play", self.fault)
+        return differences
 
 
-def regressions() -> list[Regression]:
-    """All that are kept."""
+def load_regressions() -> list[Regression]:
+    """All stored schedules."""
     with FILE.open("rb") as file:
-        found = tomllib.load(file).get("schedule", [])
-    return [Regression(**each) for each in found]
+        entries = tomllib.load(file).get("schedule", [])
+    return [Regression(**entry) for entry in entries]
 
 
-def _named(name: str) -> Fault:
-    (fault,) = (each for each in faults() if each.name == name)
+def _find_fault(name: str) -> Fault:
+    (fault,) = (fault for fault in faults() if fault.name == name)
     return fault
 
 
-def _in_copy(fault: Fault, *arguments: str) -> Any:
-    """What this module says, in JSON, in a copy of the code with a fault in it."""
+def _run_in_copy(fault: Fault, *arguments: str) -> Any:
+    """The JSON that this module prints in a copy of the code with a fault in it."""
     with copied(fault=fault) as copy:
         path = os.pathsep.join((str(copy), str(copy / "functions")))
         done = subprocess.run(
@@ -83,85 +85,68 @@ def _in_copy(fault: Fault, *arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
-Words = tuple[int, dict[str, str], list[str]]
+def _find_simplest(profile: str, seconds: float) -> Story:
+    """The simplest story of a few schedules of a profile that fail."""
+    failing = list(islice(_find_failing(profile), TRIES))
+    if not failing:
+        raise LookupError(f"{MAX_SCHEDULES} schedules show no difference")
+    stories = [
+        tell_story(schedule, differences, seconds / TRIES) for schedule, differences in failing
+    ]
+    return min(stories, key=lambda story: len(story.chosen) + len(story.lines))
 
 
-def _simplest(profile: str, seconds: float) -> Words:
-    """The simplest of a few schedules of a profile that fail, shrunk, in words, and its story."""
-    failing = islice(_failing(profile), TRIES)
-    told = [_told(delivery, found, seconds / TRIES) for delivery, found in failing]
-    if not told:
-        raise LookupError(f"{MOST} schedules found nothing")
-    return min(told, key=lambda one: len(one[1]) + len(one[2]))
+def _find_failing(profile: str) -> Iterator[tuple[Schedule, list[str]]]:
+    for seed in range(1, MAX_SCHEDULES + 1):
+        schedule = build_schedule(BY_NAME[profile], seed)
+        if differences := run_schedule(schedule):
+            yield schedule, differences
 
 
-def _failing(profile: str) -> Iterator[tuple[Delivery, list[str]]]:
-    for seed in range(1, MOST + 1):
-        delivery = play(BY_NAME[profile], seed)
-        if found := failures(delivery):
-            yield delivery, found
-
-
-def _told(delivery: Delivery, found: list[str], seconds: float) -> Words:
-    telling = Telling(shrunk_of(delivery, found, seconds))
-    failures(Delivery(delivery.profile, telling))
-    until = time.monotonic() + seconds
-
-    def fails(said: Mapping[str, str]) -> bool:
-        simpler = Delivery(delivery.profile, Told(said, telling.things))
-        return time.monotonic() < until and kind_of(failures(simpler)) == kind_of(found)
-
-    said = fewer(telling.said, fails)
-    again = Delivery(delivery.profile, Told(said, telling.things), noting=True)
-    left = failures(again)
-    return telling.things, said, [*again.log, *(left or ["not found again"])]
-
-
-def story(profile: str, seed: int, seconds: float = SECONDS) -> str:
-    """What a seed that fails does, shrunk: for the one who has to understand it and keep it."""
-    delivery = play(BY_NAME[profile], seed)
-    found = failures(delivery)
-    if not found:
+def describe_failure(profile: str, seed: int, seconds: float = SHRINKING_S) -> str:
+    """The shrunk story of a seed that fails, as an entry of ``regressions.toml``."""
+    schedule = build_schedule(BY_NAME[profile], seed)
+    differences = run_schedule(schedule)
+    if not differences:
         return f"{profile} {seed} does not fail"
-    told = _told(delivery, found, seconds / 2)
-    return f"{profile} {seed}: {found[0]}\n{_kept(profile, '', told)}"
+    story = tell_story(schedule, differences, seconds)
+    return f"{profile} {seed}: {differences[0]}\n{_render_entry(profile, '', story)}"
 
 
-def _kept(profile: str, fault: str, words: Words) -> str:
+def _render_entry(profile: str, fault: str, story: Story) -> str:
     """An entry of ``regressions.toml``."""
-    things, said, told = words
-    lines = [f"# {line}" for line in told]
+    lines = [f"# {line}" for line in story.lines]
     lines += ["[[schedule]]", f"fault = {json.dumps(fault)}", 'why = ""']
-    lines += [f"profile = {json.dumps(profile)}", f"things = {things}"]
-    lines += ["[schedule.said]", *(f'"{name}" = {json.dumps(said[name])}' for name in said)]
-    return "\n".join(lines)
+    lines += [f"profile = {json.dumps(profile)}", f"event_count = {story.event_count}"]
+    chosen = (f'"{name}" = {json.dumps(value)}' for name, value in story.chosen.items())
+    return "\n".join([*lines, "[schedule.chosen]", *chosen])
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Do what is asked; gives the exit status."""
+    """Do what the arguments request; returns the exit status."""
     parser = argparse.ArgumentParser(prog="regressions", description=__doc__)
     parser.add_argument("profile", nargs="?", choices=sorted(BY_NAME))
     parser.add_argument("seed", nargs="?", type=int)
     parser.add_argument("--find", help="the name of a planted fault")
     parser.add_argument("--in", dest="inside", choices=sorted(BY_NAME), default="mixed")
-    parser.add_argument("--seconds", type=float, default=SECONDS, help="for shrinking")
+    parser.add_argument("--seconds", type=float, default=SHRINKING_S, help="for shrinking")
     parser.add_argument("--play", help=argparse.SUPPRESS)
     parser.add_argument("--first", help=argparse.SUPPRESS)
-    asked = parser.parse_args(arguments)
-    if asked.play:
-        (kept,) = (each for each in regressions() if each.fault == asked.play)
-        said: Any = failures(kept.delivery())
-        sys.stdout.write(json.dumps(said))
-    elif asked.first:
-        sys.stdout.write(json.dumps(_simplest(asked.first, asked.seconds)))
-    elif asked.find:
-        more = ("--first", asked.inside, "--seconds", str(asked.seconds))
-        words = _in_copy(_named(asked.find), *more)
-        sys.stdout.write(f"{_kept(asked.inside, asked.find, words)}\n")
-    elif asked.profile is None or asked.seed is None:
+    options = parser.parse_args(arguments)
+    if options.play:
+        (stored,) = (each for each in load_regressions() if each.fault == options.play)
+        sys.stdout.write(json.dumps(run_schedule(stored.build_schedule())))
+    elif options.first:
+        sys.stdout.write(json.dumps(asdict(_find_simplest(options.first, options.seconds))))
+    elif options.find:
+        more = ("--first", options.inside, "--seconds", str(options.seconds))
+        story = Story(**_run_in_copy(_find_fault(options.find), *more))
+        sys.stdout.write(f"{_render_entry(options.inside, options.find, story)}\n")
+    elif options.profile is None or options.seed is None:
         parser.error("a profile and a seed, or --find")
     else:
-        sys.stdout.write(f"{story(asked.profile, asked.seed, asked.seconds)}\n")
+        description = describe_failure(options.profile, options.seed, options.seconds)
+        sys.stdout.write(f"{description}\n")
     return 0
 
 

@@ -27,12 +27,12 @@ from daicho.plan import Ledger
 from daicho.plan.event_filters import project_filters
 from daicho.storage.bucket import Bucket, open_bucket
 from daicho.storage.table import Table
+from daicho.testing.aws.event_filters import EventFilters
+from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
+from daicho.testing.aws.memory_s3 import MemoryS3
+from daicho.testing.aws.stream_recorder import StreamRecorder
+from daicho.testing.aws.table_stream import TableStream
 from demonstration import discover_demonstration
-from tests.delivery.aws.dynamo import Dynamo
-from tests.delivery.aws.event_filters import EventFilters
-from tests.delivery.aws.journal import Journal
-from tests.delivery.aws.objects import Objects
-from tests.delivery.aws.stream import Stream
 from tests.support.api_client import Answer, Client
 from tests.support.stream_pump import Context, environment
 
@@ -46,7 +46,7 @@ Item = Mapping[str, Any]
 class RecordingClient:
     """A DynamoDB client that keeps every request which is sent while it records."""
 
-    def __init__(self, store: Dynamo) -> None:
+    def __init__(self, store: MemoryDynamoDB) -> None:
         self._store = store
         self.requests: list[list[Any]] | None = None
 
@@ -65,7 +65,7 @@ class SigningBucket(Bucket):
     """An in-memory bucket whose URLs are signed by the real client: signing sends nothing."""
 
     def __init__(self) -> None:
-        client: Any = Objects(_now)
+        client: Any = MemoryS3(_now)
         super().__init__(client, "objects")
         self.sign_upload_url = open_bucket("objects").sign_upload_url  # type: ignore[method-assign]
         self.sign_download_url = open_bucket("objects").sign_download_url  # type: ignore[method-assign]
@@ -83,13 +83,13 @@ class GoldenSystem:
     """One deployment in memory."""
 
     traveller: Any
-    store: Dynamo = field(init=False)
-    stream: Stream = field(init=False, default_factory=Stream)
+    store: MemoryDynamoDB = field(init=False)
+    stream: TableStream = field(init=False, default_factory=TableStream)
 
     def __post_init__(self) -> None:
         ledger = Ledger.load()
-        journal = Journal(self.stream, _now, FIRST_SEQUENCE_NUMBER, lambda: 1)
-        self.store = Dynamo(_now, journal)
+        journal = StreamRecorder(self.stream, _now, FIRST_SEQUENCE_NUMBER, lambda: 1)
+        self.store = MemoryDynamoDB(_now, journal)
         self._projector_client = RecordingClient(self.store)
         self._rollup_handler: Any = rollup.build(
             _environment(), dependencies=self._dependencies(self.store)
@@ -127,7 +127,7 @@ class GoldenSystem:
         while self._read < len(shard.records):
             record = shard.records[self._read]
             self._read += 1
-            if not self._filters.pass_on(record):
+            if not self._filters.matches(record):
                 yield record, None
                 continue
             self._projector_client.requests = []

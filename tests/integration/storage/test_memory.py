@@ -19,7 +19,7 @@ from daicho.storage.requests import Update
 from daicho.stream import claims
 from daicho.stream.claims import Claim
 from daicho.tally import slots
-from tests.delivery.aws.dynamo import Dynamo
+from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from tests.support.sample_ledger import build_tally_key
 
 TALLY = build_tally_key("Song", "count", 1)
@@ -36,7 +36,7 @@ class Both:
 
     def __init__(self, real: DynamoDBClient, name: str) -> None:
         self._real, self._name = real, name
-        self.memory = Dynamo(lambda: NOW)
+        self.memory = MemoryDynamoDB(lambda: NOW)
 
     def ask(self, method: str, request: Request) -> Any:
         """The answer, which both give."""

@@ -13,7 +13,7 @@ from daicho.errors import UnavailableError
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.stream.records import Batch, render_sequence
-from tests.delivery.aws.memory import MemoryBucket, MemoryTable
+from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
 from tests.support.memory_archive import (
     DAY,
     MIDNIGHT,

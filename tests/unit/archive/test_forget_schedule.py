@@ -26,7 +26,7 @@ from daicho.archive.forgetter import REWRITE_GRACE, Forgetter
 from daicho.errors import UnavailableError
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.protocols import FetchedObject, try_update
-from tests.delivery.aws.memory import MemoryBucket
+from daicho.testing.aws.memory_stores import MemoryBucket
 from tests.support.memory_archive import WEEK_LATER, Kept, render_link_name
 
 HOUR = dt.timedelta(hours=1)
@@ -272,14 +272,14 @@ def test_two_tenants_go_in_the_order_in_which_they_are_due(house: House) -> None
 def test_what_cannot_be_read_is_told_and_tried_each_day(house: House) -> None:
     house.forget()
     body, _ = house.kept.bucket.objects[render_link_name(0)]
-    house.kept.bucket.spoil(render_link_name(0), b"?")
+    house.kept.bucket.overwrite(render_link_name(0), b"?")
     house.later(73)
     report = house.run()
     assert list(report.broken) == [render_link_name(0)]
     assert report.counted["ForgettingsFailed"] == 1
     assert house.mark().again == house.now + UNREADABLE_RETRY_INTERVAL
     assert house.mark().clean == house.began - REWRITE_GRACE  # as it was
-    house.kept.bucket.spoil(render_link_name(0), body)
+    house.kept.bucket.overwrite(render_link_name(0), body)
     spoilt = max(
         (each for each in house.kept.bucket.list_versions(render_link_name(0)) if not each.newest),
         key=lambda each: each.modified,

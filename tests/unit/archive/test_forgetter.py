@@ -79,7 +79,7 @@ def test_versions_under_a_mark_of_deletion_go_too(kept: Kept) -> None:
 
 
 def test_what_cannot_be_read_is_named(kept: Kept) -> None:
-    kept.bucket.spoil(render_link_name(0), b"?")
+    kept.bucket.overwrite(render_link_name(0), b"?")
     report = forget(kept)
     assert list(report.broken) == [render_link_name(0)]
     assert not report.complete

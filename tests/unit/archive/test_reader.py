@@ -10,7 +10,7 @@ import pytest
 
 from daicho.archive.reader import ArchiveReader, DayRange, Selection
 from daicho.storage.item_key import get_key
-from tests.delivery.aws.memory import MemoryBucket
+from daicho.testing.aws.memory_stores import MemoryBucket
 from tests.support.memory_archive import (
     DAY,
     MIDNIGHT,
@@ -116,7 +116,7 @@ def test_objects_are_listed_by_entity_and_day(kept: Kept) -> None:
 
 
 def test_a_broken_object_is_named_and_passed_over(kept: Kept) -> None:
-    kept.bucket.spoil(render_link_name(0), b"not gzip at all")
+    kept.bucket.overwrite(render_link_name(0), b"not gzip at all")
     broken: dict[str, str] = {}
     rows = kept.archive.read_rows(
         Selection(), lambda name, error: broken.update({name: str(error)})

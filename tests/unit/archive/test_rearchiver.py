@@ -75,7 +75,7 @@ def test_a_second_redrive_adds_nothing(
 def test_a_link_that_cannot_be_read_decides_nothing() -> None:
     kept = Kept()
     kept.append(1, 3)
-    kept.bucket.spoil(render_link_name(0), b"x")
+    kept.bucket.overwrite(render_link_name(0), b"x")
     with pytest.raises(CorruptObjectError, match=r"s_0\.json\.gz"):
         kept.rejoin(2)
     assert render_side_name(2) not in kept.bucket.objects

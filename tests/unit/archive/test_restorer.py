@@ -149,7 +149,7 @@ def test_what_no_item_can_be_made_of_is_named_and_the_rest_comes_back(kept: Kept
     kept.append(6, gen={"N": "7"})
     kept.append(7, type={"S": "Gone"})
     kept.append(8, song={"N": "1"})
-    kept.bucket.spoil(render_link_name(0).replace("11-21", "11-22"), b"?")
+    kept.bucket.overwrite(render_link_name(0).replace("11-21", "11-22"), b"?")
     report = restore(kept)
     assert report.restored == 3
     assert sorted(each["seq"] for each in report.unrestorable) == [

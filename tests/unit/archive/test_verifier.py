@@ -100,7 +100,7 @@ def test_a_duplicated_object_is_found(kept: Kept, name: str, kinds: set[str]) ->
 
 def test_a_truncated_object_is_found_and_the_rest_goes_on(kept: Kept) -> None:
     body, _ = kept.bucket.objects[render_link_name(2)]
-    kept.bucket.spoil(render_link_name(2), body[: len(body) // 2])
+    kept.bucket.overwrite(render_link_name(2), body[: len(body) // 2])
     (finding,) = kept.verify().findings
     assert (finding.kind, finding.name) == ("corrupt", render_link_name(2))
     assert kept.verify().counts.rows == 4
@@ -116,7 +116,7 @@ def edited(body: bytes) -> bytes:
 @pytest.mark.parametrize("metadata", [None, {}])
 def test_a_row_edited_by_hand_is_found(kept: Kept, metadata: dict[str, str] | None) -> None:
     body, _ = kept.bucket.objects[render_link_name(2)]
-    kept.bucket.spoil(render_link_name(2), edited(body), metadata)
+    kept.bucket.overwrite(render_link_name(2), edited(body), metadata)
     (finding,) = kept.verify().findings
     assert (finding.kind, finding.name) == ("corrupt", render_link_name(2))
 
@@ -124,7 +124,7 @@ def test_a_row_edited_by_hand_is_found(kept: Kept, metadata: dict[str, str] | No
 def test_a_row_taken_out_is_found_even_if_the_metadata_agrees(kept: Kept) -> None:
     first, _ = kept.archive.read(render_link_name(2)).rows
     packed = pack_rows([first], render_seq(5))
-    kept.bucket.spoil(render_link_name(2), packed.body, packed.metadata)
+    kept.bucket.overwrite(render_link_name(2), packed.body, packed.metadata)
     (finding,) = kept.verify().findings
     assert (finding.kind, finding.name) == ("removed", HOME)
 

@@ -11,7 +11,7 @@ from daicho.stream.records import Batch
 from daicho.tally import slots
 from daicho.tally.reader import read_live_amount
 from daicho.tally.rollup import Rollup
-from tests.delivery.aws.memory import MemoryBucket, MemoryTable
+from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
 from tests.support.item_images import HIGHEST, LEDGER, PAYMENT, Payment, image_of
 from tests.support.stream_events import build_event
 

@@ -84,7 +84,7 @@ def test_a_link_that_cannot_be_read_holds_no_other_batch_up(
     (link,) = kept.bucket.objects
     name = expired.discard(1, 2, "archive")
     expired.discard(3, 5, "archive")
-    kept.bucket.spoil(link, b"?")
+    kept.bucket.overwrite(link, b"?")
     reports = drive(expired, limit=limit)
     assert set(drive(expired, "list")[-1].discarded) == {name}
     assert sum(report.applied for report in reports) == 2

@@ -7,16 +7,16 @@ import datetime as dt
 import pytest
 
 from daicho.storage.bucket import Bucket
-from tests.delivery.aws.objects import Objects
+from daicho.testing.aws.memory_s3 import MemoryS3
 
 
 @pytest.fixture
-def objects() -> Objects:
-    return Objects(lambda: dt.datetime(2026, 11, 21, tzinfo=dt.UTC))
+def objects() -> MemoryS3:
+    return MemoryS3(lambda: dt.datetime(2026, 11, 21, tzinfo=dt.UTC))
 
 
 @pytest.fixture
-def bucket(objects: Objects) -> Bucket:
+def bucket(objects: MemoryS3) -> Bucket:
     return Bucket(objects, "failures")  # type: ignore[arg-type]
 
 
@@ -39,7 +39,7 @@ def test_names_come_in_order_page_after_page(bucket: Bucket) -> None:
 
 
 def test_a_moved_object_has_one_name_and_moving_it_again_does_nothing(
-    bucket: Bucket, objects: Objects
+    bucket: Bucket, objects: MemoryS3
 ) -> None:
     bucket.create("a", b"1", {})
     for _ in range(2):
@@ -48,7 +48,7 @@ def test_a_moved_object_has_one_name_and_moving_it_again_does_nothing(
     assert bucket.read("done/a") == b"1"
 
 
-def test_an_object_is_replaced_only_as_it_was_seen(objects: Objects, bucket: Bucket) -> None:
+def test_an_object_is_replaced_only_as_it_was_seen(objects: MemoryS3, bucket: Bucket) -> None:
     bucket.create("a", b"1", {"last": "1"})
     seen = bucket.fetch("a")
     assert seen is not None
@@ -60,7 +60,7 @@ def test_an_object_is_replaced_only_as_it_was_seen(objects: Objects, bucket: Buc
     assert bucket.fetch("b") is None
 
 
-def test_versions_are_listed_read_and_removed(objects: Objects, bucket: Bucket) -> None:
+def test_versions_are_listed_read_and_removed(objects: MemoryS3, bucket: Bucket) -> None:
     bucket.create("a", b"1", {})
     objects.put_object(Key="a", Body=b"2")
     bucket.create("b", b"3", {})

@@ -15,7 +15,7 @@ from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claims import Claim, ShardClaims, State
 from daicho.stream.records import render_sequence
-from tests.delivery.aws.dynamo import Dynamo
+from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 
 NOW = dt.datetime(2026, 11, 21, 1, 5, 40, tzinfo=dt.UTC)
 LABEL = "2026-11-21T00:00:00.000"
@@ -30,7 +30,7 @@ class House:
     """A shard item in a table in memory."""
 
     def __init__(self) -> None:
-        self.table = Table(Dynamo(lambda: NOW), "daicho")  # type: ignore[arg-type]
+        self.table = Table(MemoryDynamoDB(lambda: NOW), "daicho")  # type: ignore[arg-type]
 
     def change(self, change: Update) -> ShardClaims:
         image = apply_update(self.table, change, "ALL_NEW")

@@ -10,7 +10,7 @@ from daicho.plan import Ledger
 from daicho.storage.attributes import Image
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
-from tests.delivery.aws.memory import MemoryBucket, MemoryTable
+from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
 from tests.support.invocation_time import Time
 from tests.support.sample_ledger import LEDGER, OLD_LEDGER, build_image
 from tests.support.song_stream import COUNT, NOW, build_seq_value, build_song

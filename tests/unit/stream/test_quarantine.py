@@ -21,8 +21,8 @@ from daicho.stream.claims import Claim, ShardClaims
 from daicho.stream.projector import Projector
 from daicho.stream.quarantine import MAX_MESSAGE_CHARACTERS, describe_error
 from daicho.stream.records import Batch
-from tests.delivery.aws.dynamo import Dynamo
-from tests.delivery.aws.objects import Objects
+from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
+from daicho.testing.aws.memory_s3 import MemoryS3
 from tests.support.invocation_time import Time
 from tests.support.sample_ledger import LEDGER, OLD_LEDGER, build_image
 from tests.support.song_stream import COUNT, NOW, build_seq_value, build_song
@@ -37,7 +37,7 @@ class House:
     """A projector over stores in memory; ``fails`` says which calls are throttled."""
 
     def __init__(self, ledger: Ledger = LEDGER) -> None:
-        self.dynamo, self.objects = Dynamo(lambda: NOW), Objects(lambda: NOW)
+        self.dynamo, self.objects = MemoryDynamoDB(lambda: NOW), MemoryS3(lambda: NOW)
         self.table = Table(self.dynamo, "daicho")  # type: ignore[arg-type]
         self.told: list[dict[str, int]] = []
         self.time = Time()

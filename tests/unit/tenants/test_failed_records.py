@@ -13,7 +13,7 @@ from daicho.stream import claims
 from daicho.stream.claims import Claim
 from daicho.stream.records import StreamRecord
 from daicho.tenants.failed_records import FailedRecordRemover, FailedRecordReport
-from tests.delivery.aws.memory import MemoryBucket, MemoryTable
+from daicho.testing.aws.memory_stores import MemoryBucket, MemoryTable
 from tests.support.failed_records import build_raw_deletion, render_body
 from tests.support.memory_archive import build_expired_batch, render_seq
 

@@ -155,7 +155,7 @@ def test_what_was_read_is_said(made: Commanded) -> None:
 
 def test_an_object_that_is_corrupt_is_named_and_the_rest_is_shown(made: Commanded) -> None:
     body, _ = made.kept.bucket.objects[render_link_name(0)]
-    made.kept.bucket.spoil(render_link_name(0), body[:30])
+    made.kept.bucket.overwrite(render_link_name(0), body[:30])
     result = made.run("query", "-o", "json")
     assert result.exit_code == 1
     assert f"skipped: {render_link_name(0)}: it cannot be unpacked" in result.stderr

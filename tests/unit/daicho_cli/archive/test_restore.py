@@ -74,7 +74,7 @@ def test_a_live_item_is_not_overwritten_unless_told(made: Commanded) -> None:
 
 
 def test_an_object_that_is_corrupt_is_named_and_the_rest_comes_back(made: Commanded) -> None:
-    made.kept.bucket.spoil(render_link_name(0), b"cut")
+    made.kept.bucket.overwrite(render_link_name(0), b"cut")
     result = made.run("restore", "--apply", "--since", "2026-11-21")
     assert result.exit_code == 1
     assert f"skipped: {render_link_name(0)}: it cannot be unpacked" in result.stdout

@@ -48,13 +48,13 @@ def copied(kept: Kept) -> None:
 
 def truncated(kept: Kept) -> None:
     body, _ = kept.bucket.objects[render_link_name(2)]
-    kept.bucket.spoil(render_link_name(2), body[: len(body) // 2])
+    kept.bucket.overwrite(render_link_name(2), body[: len(body) // 2])
 
 
 def edited(kept: Kept) -> None:
     body, _ = kept.bucket.objects[render_link_name(2)]
     lines = gzip.decompress(body).replace(b'"song":{"S":"1"}', b'"song":{"S":"2"}')
-    kept.bucket.spoil(render_link_name(2), gzip.compress(lines))
+    kept.bucket.overwrite(render_link_name(2), gzip.compress(lines))
 
 
 @pytest.mark.parametrize(

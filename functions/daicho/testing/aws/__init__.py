@@ -1,0 +1,1 @@
+"""DynamoDB, its streams, Lambda's event source mapping and S3, in memory and without threads."""

@@ -1,0 +1,61 @@
+"""A global secondary index: sparse, and some changes behind its table."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from daicho.storage.item_key import ItemKey
+from daicho.testing.aws.attribute_values import Image
+
+PROJECTIONS: dict[str, tuple[str, ...] | None] = {
+    "GSI1": None,
+    "GSI2": ("copy",),
+    "GSI3": ("total",),
+}
+"""The attributes of each index in addition to keys; None is all. A test compares them with the
+synthesised table."""
+
+
+class LaggingIndex:
+    """The items of an index, and the changes that it does not show yet."""
+
+    def __init__(self, name: str, projection: tuple[str, ...] | None) -> None:
+        self._keys = (f"{name}PK", f"{name}SK")
+        self._projection = projection
+        self._shown: dict[ItemKey, Image] = {}
+        self._partitions: dict[str, dict[ItemKey, Image]] = {}
+        self._waiting: deque[tuple[ItemKey, Image | None]] = deque()
+
+    def add_change(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
+        """Add a change of the table, which becomes visible later."""
+        before, after = self._project(old), self._project(new)
+        if before != after:
+            self._waiting.append((key, after))
+
+    def catch_up(self, behind: int = 0) -> None:
+        """Show all changes but the last ``behind``."""
+        while len(self._waiting) > behind:
+            key, item = self._waiting.popleft()
+            pk = self._keys[0]
+            if (shown := self._shown.pop(key, None)) is not None:
+                del self._partitions[shown[pk]["S"]][key]
+            if item is not None:
+                self._shown[key] = item
+                self._partitions.setdefault(item[pk]["S"], {})[key] = item
+
+    def list_partition(self, pk: str) -> list[Image]:
+        """The visible items of a partition, in order."""
+        items = self._partitions.get(pk, {})
+        return sorted(items.values(), key=self._sort_key)
+
+    def _sort_key(self, item: Image) -> tuple[str, str, str]:
+        return (item[self._keys[1]]["S"], item["PK"]["S"], item["SK"]["S"])
+
+    def _project(self, item: Image | None) -> Image | None:
+        pk, sk = self._keys
+        if item is None or pk not in item or sk not in item:
+            return None
+        if self._projection is None:
+            return item
+        attributes = ("PK", "SK", pk, sk, *self._projection)
+        return {name: item[name] for name in attributes if name in item}

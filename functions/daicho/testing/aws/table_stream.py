@@ -1,0 +1,36 @@
+"""A table's stream: shards with parents, and records as a Lambda event carries them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/daicho/stream/2026-11-21T00:00:00.000"
+Record = dict[str, Any]
+
+
+@dataclass
+class Shard:
+    """One shard. ``closed``: it gets no more records, and its children continue."""
+
+    id: str
+    parent: str | None = None
+    records: list[Record] = field(default_factory=list)
+    closed: bool = False
+
+
+@dataclass
+class TableStream:
+    """All shards of a stream, parents before children."""
+
+    arn: str = ARN
+    shards: dict[str, Shard] = field(default_factory=dict)
+
+    def open_shard(self, id: str, parent: str | None = None) -> Shard:
+        """Add a shard at the end of the stream."""
+        shard = self.shards[id] = Shard(id, parent)
+        return shard
+
+    def list_children(self, id: str) -> list[Shard]:
+        """The shards that continue a closed one."""
+        return [shard for shard in self.shards.values() if shard.parent == id]

@@ -1,0 +1,85 @@
+"""Every decision of a schedule, drawn from a seed and recorded, so that it can be replayed.
+
+A decision is a small whole number, and 0 is always the simplest: no fault, nothing more to write.
+A schedule that is replayed from a shorter or simpler sequence is a simpler schedule, and shrinking
+needs no more than that. (The idea is that of Hypothesis; its own engine costs more than the
+schedules do.)
+"""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Choices:
+    """A sequence of decisions: ``forced`` ones first, then, if there is a seed, drawn ones.
+
+    Without a seed, all that follows ``forced`` is 0.
+    """
+
+    def __init__(self, seed: int | str | None = None, forced: Sequence[int] = ()) -> None:
+        self._random = random.Random(seed).random if seed is not None else None  # noqa: S311
+        self._forced = forced
+        self.taken: list[int] = []
+        self.spans: list[int] = []
+        """The position in ``taken`` where each event begins: shrinking leaves out whole events."""
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether all further decisions are 0."""
+        return self._random is None and len(self.taken) >= len(self._forced)
+
+    def begin_span(self) -> None:
+        """The next decisions are about one event."""
+        self.spans.append(len(self.taken))
+
+    def draw_number(self, limit: int) -> int:
+        """A number from 0 to ``limit`` - 1, each with the same probability."""
+        return self._draw_number(limit)
+
+    def pick(self, values: Sequence[T], subject: str = "") -> T:
+        """One of some values; the first is the simplest.
+
+        ``subject``: what is picked, for `ReplayedChoices`.
+        """
+        return values[self._draw_number(len(values))]
+
+    def draw_weighted(self, scale: Sequence[float], names: Sequence[str] = ()) -> int:
+        """A position in a scale that `build_scale` made.
+
+        ``names`` describe the positions, for `ReplayedChoices`.
+        """
+        return self._draw_weighted(scale)
+
+    def draw_bool(self, probability: float) -> bool:
+        """Yes or no; no is simpler."""
+        return self._draw_weighted((1.0 - probability, 1.0)) == 1
+
+    def _draw_number(self, limit: int) -> int:
+        if len(self.taken) < len(self._forced):
+            number = min(self._forced[len(self.taken)], limit - 1)
+        else:
+            number = int(self._random() * limit) if self._random else 0
+        self.taken.append(number)
+        return number
+
+    def _draw_weighted(self, scale: Sequence[float]) -> int:
+        if len(self.taken) < len(self._forced):
+            position = min(self._forced[len(self.taken)], len(scale) - 1)
+            if position and scale[position] == scale[position - 1]:
+                position = 0  # it has no weight here
+        else:
+            position = bisect(scale, self._random() * scale[-1]) if self._random else 0
+        self.taken.append(position)
+        return position
+
+
+def build_scale(weights: Sequence[float]) -> tuple[float, ...]:
+    """A scale for `Choices.draw_weighted`: the running sums of the weights."""
+    return tuple(accumulate(weights))

@@ -1,0 +1,1 @@
+"""Processes that advance operation by operation, and the faults that they meet."""

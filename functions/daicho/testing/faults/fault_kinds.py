@@ -1,0 +1,46 @@
+"""The kinds of faults that schedules consist of, each with a description."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+FAULT_KINDS: Mapping[str, str] = {
+    "late repeat": "records that were handled arrive again, late and out of order",
+    "other boundaries": "a batch that failed arrives again, divided in another way",
+    "zombie": "an invocation that Lambda has given up continues to write",
+    "killed": "a process ends between two operations",
+    "timeout": "the timeout ends a slow invocation",
+    "crash before": "the process ends before an operation",
+    "crash after": "the process ends right after a write",
+    "lost response": "a write succeeds, and its response is lost",
+    "repeated request": "the SDK sends a write again",
+    "throttled table": "all requests are throttled for a while",
+    "throttled key": "the requests of one partition key are throttled for a while",
+    "server error": "a store answers with a server error",
+    "unprocessed": "a part of a batch is not processed",
+    "short page": "a page of a query has fewer items than its limit",
+    "conflict": "another transaction on the item, or another creation of the object",
+    "slow": "an operation takes 20 to 400 seconds",
+    "late landing": "a request succeeds after its sender has stopped waiting",
+    "lag": "an index, or a read without consistency, shows an earlier state",
+    "split": "a shard closes and two children follow",
+    "shard rolled": "a shard closes and one child follows",
+    "TTL removal": "DynamoDB's TTL process removes a base item",
+    "TTL race": "... of which a change is not handled yet",
+    "tombstone expired": "... or a tombstone",
+    "deploy": "the code changes between two invocations, forward or back",
+    "newer generation": "code meets an image of a generation that it does not know",
+    "poison": "a record that the code cannot process",
+    "deadline": "a record that sometimes exceeds the time limit",
+    "killer": "a record that ends the process, after none, some or all writes",
+    "poison and killer": "a record that is sometimes either",
+    "discard": "the mapping discards records",
+    "redrive under way": "a redrive at the same time as everything else",
+    "two redrives at once": "... and a second one",
+    "redrive ended": "a redrive that ends before it is complete",
+    "rollup under way": "a rollup at the same time as everything else",
+    "callers at once": "several requests to the API write at the same time; one may end early",
+    "live reading": "a live figure is read while the slots of its tally are folded",
+    "hours": "hours pass, and records exceed the maximum age of the mapping",
+    "days": "days pass: idle slots are folded, and sequence numbers expire",
+}

@@ -1,0 +1,130 @@
+"""Clients of the in-memory stores whose every method is an operation of a process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
+from daicho.testing.aws.memory_s3 import MemoryS3
+from daicho.testing.choices import Choices
+from daicho.testing.faults.fault_injector import OperationKind
+from daicho.testing.faults.processes import SimulatedProcess
+
+Answer = dict[str, Any]
+
+
+class FaultyDynamoDB:
+    """Botocore's client of DynamoDB for one process. Each method may meet a fault."""
+
+    def __init__(self, store: MemoryDynamoDB, process: SimulatedProcess) -> None:
+        self._store = store
+        self._process = process
+
+    def get_item(self, **request: Any) -> Answer:
+        """GetItem."""
+        return self._perform(OperationKind.READ, "get_item", request["Key"], request)
+
+    def put_item(self, **request: Any) -> Answer:
+        """PutItem."""
+        return self._perform(OperationKind.WRITE, "put_item", request["Item"], request)
+
+    def update_item(self, **request: Any) -> Answer:
+        """UpdateItem."""
+        return self._perform(OperationKind.WRITE, "update_item", request["Key"], request)
+
+    def delete_item(self, **request: Any) -> Answer:
+        """DeleteItem."""
+        return self._perform(OperationKind.WRITE, "delete_item", request["Key"], request)
+
+    def query(self, **request: Any) -> Answer:
+        """Query."""
+
+        def read_short_page(choices: Choices) -> Answer:
+            # A page ends at 1 MB, so it may have fewer items than the limit.
+            limit = min(request.get("Limit", 1000), 1 + choices.draw_number(2))
+            return self._store.query(**{**request, "Limit": limit})
+
+        call = self._store.query
+        return self._process.perform(
+            OperationKind.QUERY, "query", "", lambda: call(**request), read_short_page
+        )
+
+    def transact_write_items(self, **request: Any) -> Answer:
+        """TransactWriteItems."""
+        # botocore gives each call a token, which the SDK's repetition of the call has too.
+        request.setdefault("ClientRequestToken", self._process.new_token())
+        call = self._store.transact_write_items
+        name = "transact_write_items"
+        return self._process.perform(OperationKind.TRANSACTION, name, "", lambda: call(**request))
+
+    def batch_get_item(self, **request: Any) -> Answer:
+        """BatchGetItem."""
+        return self._perform_batch("batch_get_item", request, "UnprocessedKeys")
+
+    def batch_write_item(self, **request: Any) -> Answer:
+        """BatchWriteItem."""
+        return self._perform_batch("batch_write_item", request, "UnprocessedItems")
+
+    def _perform(
+        self, kind: OperationKind, name: str, key: Mapping[str, Any], request: Answer
+    ) -> Answer:
+        call = getattr(self._store, name)
+        return self._process.perform(kind, name, key["PK"]["S"], lambda: call(**request))
+
+    def _perform_batch(self, name: str, request: Answer, unprocessed_name: str) -> Answer:
+        call = getattr(self._store, name)
+
+        def perform_partly(choices: Choices) -> Answer:
+            ((table, batch),) = request["RequestItems"].items()
+            requests = batch["Keys"] if isinstance(batch, Mapping) else batch
+            done = choices.draw_number(len(requests))
+            answer: Answer = {"Responses": {table: []}}
+            if done:
+                answer = call(RequestItems={table: _replace_requests(batch, requests[:done])})
+            return {**answer, unprocessed_name: {table: _replace_requests(batch, requests[done:])}}
+
+        return self._process.perform(
+            OperationKind.BATCH, name, "", lambda: call(**request), perform_partly
+        )
+
+
+def _replace_requests(batch: Any, requests: list[Any]) -> Any:
+    """The same batch of reads or writes, with other requests in it."""
+    return {**batch, "Keys": requests} if isinstance(batch, Mapping) else list(requests)
+
+
+class FaultyS3:
+    """Botocore's client of S3 for one process. Each method may meet a fault."""
+
+    def __init__(self, store: MemoryS3, process: SimulatedProcess) -> None:
+        self._store = store
+        self._process = process
+
+    def put_object(self, **request: Any) -> Answer:
+        """PutObject."""
+        return self._perform(OperationKind.OBJECT_WRITE, "put_object", request)
+
+    def copy_object(self, **request: Any) -> Answer:
+        """CopyObject."""
+        return self._perform(OperationKind.OBJECT_WRITE, "copy_object", request)
+
+    def delete_object(self, **request: Any) -> Answer:
+        """DeleteObject."""
+        return self._perform(OperationKind.OBJECT_WRITE, "delete_object", request)
+
+    def head_object(self, **request: Any) -> Answer:
+        """HeadObject."""
+        return self._perform(OperationKind.OBJECT_READ, "head_object", request)
+
+    def get_object(self, **request: Any) -> Answer:
+        """GetObject."""
+        return self._perform(OperationKind.OBJECT_READ, "get_object", request)
+
+    def list_objects_v2(self, **request: Any) -> Answer:
+        """ListObjectsV2."""
+        return self._perform(OperationKind.OBJECT_READ, "list_objects_v2", request)
+
+    def _perform(self, kind: OperationKind, name: str, request: Answer) -> Answer:
+        call = getattr(self._store, name)
+        return self._process.perform(kind, name, request.get("Key", ""), lambda: call(**request))

@@ -1,0 +1,243 @@
+"""Processes that advance one operation at a time, and the faults of each operation.
+
+A process runs the real code in a greenlet that yields before every operation on a store and in
+every sleep. So one process can be overtaken by another between any two operations, be abandoned,
+or continue as a zombie, and a sequence of choices decides all of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+from unittest import mock
+
+from botocore.exceptions import ClientError, ReadTimeoutError
+from greenlet import getcurrent, greenlet
+
+from daicho.runtime.retry import MAX_PAUSE_S, RetryBudget
+from daicho.testing.aws.client_errors import build_cancelled_error, build_error
+from daicho.testing.choices import Choices
+from daicho.testing.faults.fault_injector import (
+    OBJECT_OPERATIONS,
+    TABLE_OPERATIONS,
+    FaultInjector,
+    OperationKind,
+)
+
+T = TypeVar("T")
+MAX_STEPS = 5_000
+"""Steps of one process; one that takes more never ends."""
+
+
+OPERATIONS_PER_SECOND = 20.0
+"""An operation takes a process one of its seconds. A caller's retry budget is in real seconds."""
+
+
+class ProcessKilled(BaseException):
+    """The process has ended, with no chance to clean up."""
+
+
+class SimulatedProcess:
+    """One invocation of a function, or one request to the API.
+
+    ``code_version``: the version of its code. ``seconds``: the time until its timeout; each
+    operation takes one of them. ``fault_counts`` counts what it meets.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        work: Callable[[SimulatedProcess], Any],
+        *,
+        code_version: int,
+        seconds: float,
+        choices: Choices,
+        faults: FaultInjector,
+        fault_counts: Counter[str],
+    ) -> None:
+        self.name = name
+        self.code_version = code_version
+        self.seconds = seconds
+        self.choices = choices
+        self.finished = False
+        self.failure: BaseException | None = None
+        self.outcome: Any = None
+        self.operations_until_death: int | None = None
+        """Operations after which a record that kills the process does so."""
+        self.work = work
+        self.fault_counts = fault_counts
+        self._faults = faults
+        self._steps = 0
+        self._tokens = 0
+        self._greenlet = _ProcessGreenlet(self)
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether its timeout is over."""
+        return self.seconds <= 0
+
+    def step(self) -> None:
+        """Let it continue until its next operation, or its end."""
+        self._steps += 1
+        if self._steps >= MAX_STEPS:
+            raise AssertionError(f"{self.name} never ends")
+        self._greenlet.switch()
+
+    def kill(self) -> None:
+        """End it before its next operation."""
+        if self._steps and not self.finished:
+            self._greenlet.throw(ProcessKilled)
+        self.finished = True
+
+    def stop_faults(self) -> None:
+        """No further operation meets a fault."""
+        self._faults = FaultInjector()
+
+    # --- Called by the code that runs in the process -----------------------------------------
+
+    def get_remaining_time_in_millis(self) -> int:
+        """The remaining time, as Lambda's context reports it."""
+        return max(0, int(self.seconds * 1000))
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass for this process while others continue."""
+        self.seconds -= seconds + 0.01
+        self._yield_turn()
+
+    def die_after(self, operations: int) -> None:
+        """A record kills the process: at once, or after so many operations."""
+        if operations == 0:
+            raise ProcessKilled
+        self.operations_until_death = operations
+
+    def new_token(self) -> str:
+        """The token that the SDK adds to a transaction without one."""
+        self._tokens += 1
+        return f"{id(self)}-{self._tokens}"
+
+    def perform(
+        self,
+        kind: OperationKind,
+        operation: str,
+        key: str,
+        carry_out: Callable[[], T],
+        carry_out_partly: Callable[[Choices], T] | None = None,
+    ) -> T:
+        """Perform one operation, with the fault that is drawn for it. ``key``: partition key."""
+        self._yield_turn()
+        self._faults.land_late_requests(self.choices)
+        self.seconds -= 1
+        if self.operations_until_death is not None:
+            if self.operations_until_death == 0:
+                raise ProcessKilled
+            self.operations_until_death -= 1
+        if kind in TABLE_OPERATIONS and self._faults.throttle(key):
+            raise build_throttling_error(operation)
+        fault = self._faults.draw_fault(kind, self.choices)
+        if not fault:
+            return carry_out()
+        self.fault_counts[fault] += 1
+        if fault in ("unprocessed", "short page") and carry_out_partly is not None:
+            return carry_out_partly(self.choices)
+        return self._perform_with_fault(fault, kind, operation, key, carry_out)
+
+    def _perform_with_fault(
+        self,
+        fault: str,
+        kind: OperationKind,
+        operation: str,
+        key: str,
+        carry_out: Callable[[], T],
+    ) -> T:
+        match fault:
+            case "throttled table":
+                self._faults.throttled_requests = self.choices.pick((0, 3, 40))
+                raise build_throttling_error(operation)
+            case "throttled key":
+                self._faults.throttled_keys[key] = self.choices.pick((0, 3, 40))
+                raise build_throttling_error(operation)
+            case "server error":
+                code = "SlowDown" if kind in OBJECT_OPERATIONS else "InternalServerError"
+                raise build_error(code, operation, "try again", status=503)
+            case "crash before":
+                raise ProcessKilled
+            case "conflict":
+                raise build_conflict_error(kind, operation)
+            case "late landing":
+                self._faults.late_requests.append(carry_out)
+                raise ReadTimeoutError(endpoint_url="")
+            case "slow":
+                self.seconds -= self.choices.pick((20, 100, 400))
+                return carry_out()
+        # The others carry the operation out.
+        try:
+            answer = carry_out()
+        except ClientError:
+            answer = None
+        if fault == "crash after":
+            raise ProcessKilled
+        if fault == "lost response":
+            raise ReadTimeoutError(endpoint_url="")
+        if fault != "repeated request":
+            raise AssertionError(f"unknown fault: {fault}")
+        self._yield_turn()
+        is_idempotent = kind is OperationKind.TRANSACTION
+        return answer if answer is not None and is_idempotent else carry_out()
+
+    def _yield_turn(self) -> None:
+        hub = self._greenlet.parent
+        if hub is None:
+            raise AssertionError("an operation outside of a process")
+        hub.switch()
+
+    def run(self) -> None:
+        """The body of the greenlet."""
+        try:
+            self.outcome = self.work(self)
+        except (ProcessKilled, Exception) as failure:
+            self.failure = failure
+        self.finished = True
+
+
+class _ProcessGreenlet(greenlet):
+    """A greenlet that knows its process."""
+
+    def __init__(self, process: SimulatedProcess) -> None:
+        super().__init__(process.run)
+        self.process = process
+
+
+def get_running_process() -> SimulatedProcess | None:
+    """The process whose code runs now, or None: it is the code of the test."""
+    return getattr(getcurrent(), "process", None)
+
+
+@contextmanager
+def simulate_retry_budgets() -> Iterator[None]:
+    """Let retries within a process take its time, and those of the test none."""
+
+    def for_seconds(seconds: float, *, longest: float = MAX_PAUSE_S) -> RetryBudget:
+        process = get_running_process()
+        if process is None:
+            return RetryBudget(lambda: 0.0, reserve=0)
+        end = process.seconds - seconds * OPERATIONS_PER_SECOND
+        return RetryBudget(lambda: process.seconds - end, 0, process.sleep, lambda: 0.9, longest)
+
+    with mock.patch.object(RetryBudget, "for_seconds", for_seconds):
+        yield
+
+
+def build_throttling_error(operation: str) -> ClientError:
+    """DynamoDB throttles the request."""
+    return build_error("ProvisionedThroughputExceededException", operation, "slow down")
+
+
+def build_conflict_error(kind: OperationKind, operation: str) -> ClientError:
+    """Another transaction on the item, or another creation of the object, is in progress."""
+    if kind is OperationKind.TRANSACTION:
+        return build_cancelled_error([{"Code": "TransactionConflict"}])
+    if kind is OperationKind.OBJECT_WRITE:
+        return build_error("ConditionalRequestConflict", operation, "in progress", status=409)
+    return build_error("TransactionConflictException", operation, "in progress")

@@ -1,0 +1,163 @@
+"""A deployment in memory whose functions run in simulated processes: the stores and the stream."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from daicho.handlers.wiring.dependencies import Dependencies
+from daicho.storage.bucket import Bucket
+from daicho.storage.item_key import ItemKey
+from daicho.storage.table import Table
+from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
+from daicho.testing.aws.memory_s3 import MemoryS3
+from daicho.testing.aws.stream_recorder import StreamRecorder
+from daicho.testing.aws.table_stream import Record, TableStream
+from daicho.testing.choices import Choices, build_scale
+from daicho.testing.clock import SimulatedClock
+from daicho.testing.faults.faulty_clients import FaultyDynamoDB, FaultyS3
+from daicho.testing.faults.processes import SimulatedProcess
+from daicho.testing.simulated_entities import SimulatedEntities
+from daicho.testing.stack_settings import (
+    ARCHIVE_BUCKET,
+    FAILURE_BUCKET,
+    TABLE,
+    build_handler,
+    create_mappings,
+)
+
+STREAM_RETENTION_S = 23.9 * 3600
+"""How long the stream keeps a record, less the time that its delivery may take."""
+_LAG_SCALE = build_scale((10, 1, 1, 1, 1))
+_SEQUENCE_STEPS = (1, 1, 2, 7)
+
+
+class SimulatedDeployment:
+    """One table with its stream, two consumers and two buckets, from an empty table on.
+
+    ``retries`` and ``archive_retries`` are those of the projector's and the archiver's mapping.
+    ``shards``: of the stream at the start, 1 or 2. ``failure_objects`` are the bodies of all
+    objects that Lambda has put into the on-failure destination.
+    """
+
+    def __init__(
+        self,
+        choices: Choices,
+        fault_counts: Counter[str],
+        entities: SimulatedEntities,
+        *,
+        retries: int,
+        shards: int = 1,
+        archive_retries: int = 300,
+    ) -> None:
+        self.entities = entities
+        self._choices = choices
+        self._fault_counts = fault_counts
+        self._has_lag = True
+        self._record_count = 0
+        self.clock = SimulatedClock()
+        self.stream = TableStream()
+        # Sequence numbers get longer on the way: from 99 to 100, from 999 to 1000.
+        first_number = choices.pick((94, 90, 97, 991, 85))
+        self.recorder = StreamRecorder(
+            self.stream, self.clock.now, first_number, self._next_sequence_step
+        )
+        if shards == 2:
+            self.recorder.split(*self.recorder.open_shards)
+        self.dynamodb = MemoryDynamoDB(self.clock.now, self.recorder, self._draw_lag)
+        self.buckets = {name: MemoryS3(self.clock.now) for name in (ARCHIVE_BUCKET, FAILURE_BUCKET)}
+        self.failure_objects: list[bytes] = []
+        self.mappings = create_mappings(
+            entities.ledger,
+            self.stream,
+            self.clock.now,
+            self._put_failure,
+            {"project": retries, "archive": archive_retries},
+        )
+
+    def run_handler(self, name: str, event: Mapping[str, Any], process: SimulatedProcess) -> Any:
+        """Run a function in a process, by the ledger that the process's code has."""
+        ledger = self.entities.ledgers[process.code_version]
+        return build_handler(name, ledger, self.build_dependencies(process))(event, process)
+
+    def build_dependencies(self, process: SimulatedProcess) -> Dependencies:
+        """The stores, the clock and the sleep of a process."""
+
+        def open_table(name: str, **_: Any) -> Table:
+            client: Any = FaultyDynamoDB(self.dynamodb, process)
+            return Table(client, name)
+
+        def open_bucket(name: str, **_: Any) -> Bucket:
+            client: Any = FaultyS3(self.buckets[name], process)
+            return Bucket(client, name)
+
+        return Dependencies(
+            table=open_table,
+            bucket=open_bucket,
+            now=self.clock.now,
+            sleep=process.sleep,
+            random=lambda: 0.9,
+            parallelism=1,
+        )
+
+    def open_table(self) -> Table:
+        """The table as the test reads it: without faults and outside of any process."""
+        client: Any = self.dynamodb
+        return Table(client, TABLE)
+
+    def list_handled_records(self, consumer: str, shard: str) -> list[Record]:
+        """The records of a shard that a consumer has handled and that the stream still has."""
+        records = self.stream.shards[shard].records[: self.mappings[consumer].get_checkpoint(shard)]
+        oldest = self.clock.now().timestamp() - STREAM_RETENTION_S
+        return [
+            record
+            for record in records
+            if record["dynamodb"]["ApproximateCreationDateTime"] > oldest
+            and self.entities.event_filters[consumer].matches(record)
+        ]
+
+    def build_event(self, shard: str, records: list[Record]) -> dict[str, Any]:
+        """The event of a function for records that arrive again."""
+        event = {"Records": records, "shardId": shard, "state": {}, "window": {}}
+        copied: dict[str, Any] = json.loads(json.dumps(event))
+        return copied
+
+    def find_longest_wait(self, consumer: str) -> float | None:
+        """The age in seconds of the oldest record that a consumer has not handled."""
+        waiting = [
+            record["dynamodb"]["ApproximateCreationDateTime"]
+            for shard in self.stream.shards.values()
+            for record in shard.records[self.mappings[consumer].get_checkpoint(shard.id) :]
+            if self.entities.event_filters[consumer].matches(record)
+        ]
+        return self.clock.now().timestamp() - min(waiting) if waiting else None
+
+    def has_waiting_change(self, key: ItemKey) -> bool:
+        """Whether the projector has not handled a change of an item yet."""
+        keys = {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
+        get_checkpoint = self.mappings["project"].get_checkpoint
+        return any(
+            record["dynamodb"]["Keys"] == keys
+            for shard in self.stream.shards.values()
+            for record in shard.records[get_checkpoint(shard.id) :]
+        )
+
+    def stop_lag(self) -> None:
+        """From now on, indexes and reads show every change."""
+        self._has_lag = False
+
+    def _next_sequence_step(self) -> int:
+        self._record_count += 1
+        return _SEQUENCE_STEPS[self._record_count % len(_SEQUENCE_STEPS)]
+
+    def _draw_lag(self) -> int:
+        lag = self._choices.draw_weighted(_LAG_SCALE) if self._has_lag else 0
+        self._fault_counts["lag"] += bool(lag)
+        return lag
+
+    def _put_failure(self, name: str, body: bytes) -> None:
+        self._fault_counts["discard"] += 1
+        self.failure_objects.append(body)
+        self.buckets[FAILURE_BUCKET].put_object(Key=name, Body=body)

@@ -1,0 +1,234 @@
+"""Lambda in a schedule: invocations that a mapping waits for, and detached processes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from daicho.errors import UnavailableError
+from daicho.testing.aws.invocations import Failed, Invocation, Returned
+from daicho.testing.choices import Choices
+from daicho.testing.faults.code_versions import FIXED_CODE, OLD_CODE
+from daicho.testing.faults.fault_injector import FaultInjector
+from daicho.testing.faults.processes import ProcessKilled, SimulatedProcess
+from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+from daicho.testing.stack_settings import CONSUMERS
+
+MAX_DETACHED = 4
+STEPS_OF_A_TURN = (1, 1, 2, 6)
+_SUCCESS: Mapping[str, Any] = {"state": {}, "batchItemFailures": []}
+UNLIMITED_SECONDS = 100_000.0
+"""More than anything takes without faults."""
+MAX_INVOCATIONS_OF_DRAIN = 2_000
+"""Invocations that handle all remaining records; a schedule that needs more never ends."""
+
+
+@dataclass
+class PolledInvocation:
+    """An invocation that a mapping waits for."""
+
+    consumer: str
+    invocation: Invocation
+    process: SimulatedProcess
+
+
+class SimulatedLambda:
+    """All processes that run.
+
+    ``code_version``: the deployed version; ``previous_version``: the one before, which some
+    processes still have. ``detached``: processes that no mapping waits for: zombies, late
+    repetitions, scheduled functions, callers. ``unexpected``: failures that no fault explains.
+    ``counting_steps``: steps of processes that may have counted something. ``seconds``: the
+    timeouts that processes get.
+    """
+
+    def __init__(
+        self,
+        deployment: SimulatedDeployment,
+        choices: Choices,
+        faults: FaultInjector,
+        fault_counts: Counter[str],
+        note: Callable[[str], None],
+    ) -> None:
+        self.deployment = deployment
+        self.choices = choices
+        self.fault_counts = fault_counts
+        self.note = note
+        self.code_version = self.previous_version = OLD_CODE
+        self.polled: list[PolledInvocation] = []
+        self.detached: list[SimulatedProcess] = []
+        self.unexpected: list[str] = []
+        self.redrive_cursor: str | None = None
+        self.counting_steps = 0
+        self.seconds: tuple[float, ...] = (300, 30, 6)
+        self._faults = faults
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether no further detached process should start."""
+        return len(self.detached) >= MAX_DETACHED
+
+    def stop_faults(self) -> None:
+        """The fixed code is deployed, and no process meets a fault any more."""
+        self.code_version = self.previous_version = FIXED_CODE
+        self._faults.land_late_requests()
+        self._faults = FaultInjector()
+        for process in (*self.detached, *(polled.process for polled in self.polled)):
+            process.stop_faults()
+
+    def drain(self) -> None:
+        """Run all processes to their end, and deliver everything that is not delivered yet.
+
+        A record that always fails may be repeated forever, because a new poller counts its retries
+        from the start. That is reported in ``unexpected``.
+        """
+        invocations = 0
+        while not self.unexpected:
+            self.choices.begin_span()
+            active: list[SimulatedProcess | PolledInvocation] = [*self.detached, *self.polled]
+            if active:
+                chosen = active[self.choices.draw_number(len(active))]
+                if isinstance(chosen, SimulatedProcess):
+                    self.step_detached(chosen)
+                else:
+                    self.step_polled(chosen)
+            elif not any(self.invoke(name, shard) for name, shard in self.list_ready_shards()):
+                break
+            else:
+                invocations += 1
+                if invocations > MAX_INVOCATIONS_OF_DRAIN:
+                    self.unexpected.append("the delivery never ends")
+        self._faults.land_late_requests()
+
+    def end_all(self) -> None:
+        """End every process before its next operation."""
+        for polled in list(self.polled):
+            self.polled.remove(polled)
+            polled.process.kill()
+            self.deployment.mappings[polled.consumer].settle(polled.invocation, Failed("timeout"))
+        for process in self.detached:
+            process.kill()
+        self.detached.clear()
+        self._faults.land_late_requests()
+
+    def run_to_end(self, name: str, event: Mapping[str, Any]) -> Any:
+        """Run a function to its end without a timeout; gives its result."""
+        process = self.create_process(name, self._work_of(name, event))
+        process.seconds, process.code_version = UNLIMITED_SECONDS, self.code_version
+        while not process.finished:
+            process.step()
+        self._check_failure(process)
+        return process.outcome
+
+    def list_ready_shards(self) -> list[tuple[str, str]]:
+        """The shards that can be polled, each with its consumer."""
+        mappings = self.deployment.mappings
+        return [(name, shard) for name in CONSUMERS for shard in mappings[name].list_ready_shards()]
+
+    def invoke(self, consumer: str, shard: str) -> bool:
+        """Start the next invocation of a shard; False if there is nothing to send."""
+        max_records = self.choices.pick((None, 1, 2, 3))
+        invocation = self.deployment.mappings[consumer].poll(shard, max_records)
+        if invocation is None:
+            return False
+        process = self.create_process(consumer, self._work_of(consumer, invocation.event))
+        if process.code_version == OLD_CODE and '"gen": {"N": "2"}' in invocation.payload:
+            self.fault_counts["newer generation"] += 1
+        records = list(invocation.positions)
+        self.note(f"{consumer} version {process.code_version} begins {shard}{records}")
+        self.polled.append(PolledInvocation(consumer, invocation, process))
+        return True
+
+    def step_polled(self, polled: PolledInvocation) -> None:
+        """Let an invocation continue for a few operations."""
+        process = polled.process
+        self.counting_steps += polled.consumer == "project"
+        for _ in range(self.choices.pick(STEPS_OF_A_TURN)):
+            process.step()
+            if process.is_overdue:
+                self.fault_counts["timeout"] += 1
+                self.time_out(polled)
+                return
+            if process.finished:
+                self._settle(polled)
+                return
+
+    def _settle(self, polled: PolledInvocation) -> None:
+        process = polled.process
+        self.polled.remove(polled)
+        self._check_failure(process)
+        self.note(f"{process.name} {polled.invocation.shard}: {process.failure or process.outcome}")
+        result: Returned | Failed = Returned(process.outcome)
+        if process.failure is not None:
+            is_killed = isinstance(process.failure, ProcessKilled)
+            result = Failed("exit" if is_killed else "exception")
+        self.deployment.mappings[polled.consumer].settle(polled.invocation, result)
+        if result != Returned(_SUCCESS):
+            self._maybe_replace_poller(polled)
+
+    def time_out(self, polled: PolledInvocation) -> None:
+        """Lambda stops waiting for an invocation: it ends, or continues as a zombie."""
+        self.polled.remove(polled)
+        self.deployment.mappings[polled.consumer].settle(polled.invocation, Failed("timeout"))
+        self._maybe_replace_poller(polled)
+        is_zombie = self.choices.draw_bool(0.5) and not polled.process.finished
+        self.note(f"{polled.process.name} timed out{', a zombie now' if is_zombie else ''}")
+        if is_zombie:
+            self.fault_counts["zombie"] += 1
+            self.detached.append(polled.process)
+        else:
+            self.fault_counts["killed"] += 1
+            polled.process.kill()
+
+    def _maybe_replace_poller(self, polled: PolledInvocation) -> None:
+        """Another poller may take over and divide the same records into other batches."""
+        if self.choices.draw_bool(0.4):
+            self.fault_counts["other boundaries"] += 1
+            self.deployment.mappings[polled.consumer].replace_poller(polled.invocation.shard)
+
+    def start_detached(self, name: str, event: Mapping[str, Any]) -> SimulatedProcess:
+        """Start a function that no mapping waits for."""
+        process = self.create_process(name, self._work_of(name, event))
+        self.detached.append(process)
+        return process
+
+    def step_detached(self, process: SimulatedProcess) -> None:
+        """Let a detached process continue for a few operations."""
+        self.counting_steps += process.name in ("project", "redrive")
+        for _ in range(self.choices.pick(STEPS_OF_A_TURN)):
+            process.step()
+            if process.finished:
+                self.detached.remove(process)
+                if process.name == "redrive":
+                    is_killed = isinstance(process.failure, ProcessKilled)
+                    self.fault_counts["redrive ended"] += is_killed
+                    self.redrive_cursor = (process.outcome or {}).get("cursor")
+                self.note(f"detached {process.name} ends: {process.failure or process.outcome}")
+                self._check_failure(process)
+                return
+
+    def create_process(
+        self, name: str, work: Callable[[SimulatedProcess], Any]
+    ) -> SimulatedProcess:
+        """A process with the deployed code, or sometimes with the version before."""
+        return SimulatedProcess(
+            name,
+            work,
+            code_version=self.choices.pick(
+                (self.code_version, self.code_version, self.previous_version)
+            ),
+            seconds=self.choices.pick(self.seconds),
+            choices=self.choices,
+            faults=self._faults,
+            fault_counts=self.fault_counts,
+        )
+
+    def _work_of(self, name: str, event: Mapping[str, Any]) -> Callable[[SimulatedProcess], Any]:
+        return lambda process: self.deployment.run_handler(name, event, process)
+
+    def _check_failure(self, process: SimulatedProcess) -> None:
+        """A process may be killed or find a store unavailable; every other failure is a bug."""
+        if process.failure and not isinstance(process.failure, (ProcessKilled, UnavailableError)):
+            self.unexpected.append(f"{process.name} raised {process.failure!r}")

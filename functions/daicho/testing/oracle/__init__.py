@@ -1,0 +1,1 @@
+"""What derived state should be, recomputed from the base items, and where it differs."""

@@ -1,0 +1,138 @@
+"""The differences between the derived state of a deployment and its recomputation."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import json
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from daicho.archive.reader import ArchiveReader, DayRange
+from daicho.archive.verifier import Verifier
+from daicho.derive.contributions import Amount
+from daicho.derive.index_row import IndexRow
+from daicho.plan import AggregatePlan
+from daicho.storage import keys
+from daicho.storage.attributes import Image
+from daicho.storage.bucket import Bucket
+from daicho.tally import reader, slots
+from daicho.testing.clock import START
+from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+from daicho.testing.oracle.recomputation import Recomputation
+from daicho.testing.stack_settings import ARCHIVE_BUCKET
+
+
+def find_differences(
+    deployment: SimulatedDeployment,
+    recomputation: Recomputation,
+    unknowable_tallies: Collection[str] = (),
+) -> list[str]:
+    """Every difference, in a line each, once everything is delivered and rolled up.
+
+    ``unknowable_tallies`` are not compared: only a recount can determine them.
+    """
+    items = dict(deployment.dynamodb.items)
+    rows = {
+        key: IndexRow.from_item(item)
+        for key, item in items.items()
+        if "~" in key.pk and "GSI2PK" in item
+    }
+    differences = _compare("derived items", recomputation.compute_rows(), rows)
+    tallies = {key.pk for key in items if "#+" in key.pk}
+    table = deployment.open_table()
+    expected = _omit(recomputation.compute_amounts(), unknowable_tallies)
+    live = {tally: reader.read_live_amount(table, tally) for tally in tallies}
+    differences += _compare("slots", expected, _omit(live, unknowable_tallies))
+    totals = {
+        tally: reader.read_rolled_up_amount(table, tally, consistent=True) for tally in tallies
+    }
+    differences += _compare("totals", expected, _omit(totals, unknowable_tallies))
+    dirty = {key for key, item in items.items() if "#dirty#" in _get_gsi2_partition(item)}
+    differences += _compare("dirty marks", {}, dict.fromkeys(dirty))
+    ranks = {
+        key.pk: (item["GSI3PK"]["S"], item["GSI3SK"]["S"])
+        for key, item in items.items()
+        if key.sk == slots.TOTAL_SORT_KEY and "GSI3PK" in item and key.pk not in unknowable_tallies
+    }
+    expected_ranks = {
+        tally: _compute_rank(tally, deployment.entities.find_aggregate(tally), amount)
+        for tally, amount in expected.items()
+        if deployment.entities.find_aggregate(tally).ranked
+    }
+    differences += _compare("ranking", expected_ranks, ranks)
+    rows_in_archive = count_archived_rows(deployment)
+    differences += _compare("archive", recomputation.count_archived_rows(), rows_in_archive)
+    return differences + _verify_archive(deployment, recomputation)
+
+
+def sum_slots(deployment: SimulatedDeployment, tally: str) -> Amount:
+    """The sum of a tally's base and slots at this moment."""
+    amount = Amount()
+    for key, item in deployment.dynamodb.items:
+        if key.pk == tally and slots.is_slot(key.sk):
+            amount += slots.read_amount(item)
+        elif key.pk == tally:
+            amount += slots.read_base(item)
+    return amount
+
+
+def count_archived_rows(deployment: SimulatedDeployment) -> Counter[str]:
+    """The rows of the archive, each with its number."""
+    return Counter(
+        json.dumps(json.loads(line)["item"], sort_keys=True)
+        for stored in deployment.buckets[ARCHIVE_BUCKET].stored.values()
+        for line in gzip.decompress(stored.body).splitlines()
+    )
+
+
+def list_entities_with_state(
+    deployment: SimulatedDeployment, recomputation: Recomputation
+) -> set[str]:
+    """The entities that have derived items, tallies or archived rows: those that were tested."""
+    derived_keys = [
+        *recomputation.compute_rows(),
+        *(key for key, _ in deployment.dynamodb.items if "#+" in key.pk),
+    ]
+    entities = {keys.parse(key.pk)[1].strip("~+").partition(".")[0] for key in derived_keys}
+    return entities | set(recomputation.archived_types)
+
+
+def _verify_archive(deployment: SimulatedDeployment, recomputation: Recomputation) -> list[str]:
+    """The findings of the library's own verification. Everything was redriven, so each counts."""
+    client: Any = deployment.buckets[ARCHIVE_BUCKET]
+    archive = ArchiveReader(Bucket(client, ARCHIVE_BUCKET))
+    later = deployment.clock.now() + dt.timedelta(hours=2)
+    verifier = Verifier(deployment.open_table(), archive, now=lambda: later)
+    days = DayRange(START.date(), later.date())
+    report = verifier.verify(days, recomputation.archived_types)
+    return [
+        f"archive: {finding.kind}: {finding.name}: {finding.detail}" for finding in report.findings
+    ]
+
+
+def _get_gsi2_partition(item: Image) -> str:
+    return str(item.get("GSI2PK", {}).get("S", ""))
+
+
+def _compute_rank(tally: str, aggregate: AggregatePlan, amount: Amount) -> tuple[str, str]:
+    """The key of a total in GSI3: by its score, in the ranking of its tally's ``within`` parts."""
+    tenant, name, *parts = keys.parse(tally)
+    within_count = len(parts) - len(aggregate.by)
+    within, members = parts[:within_count], parts[within_count:]
+    shard = [str(keys.compute_shard(aggregate.shards, *members))] if aggregate.shards > 1 else []
+    ranking = keys.render(tenant, name.removeprefix("+"), *within, *shard)
+    return ranking, keys.render(keys.render_inverted_score(amount.total), *members)
+
+
+def _omit(amounts: Mapping[str, Amount], tallies: Collection[str]) -> dict[str, Amount]:
+    return {tally: amount for tally, amount in amounts.items() if amount and tally not in tallies}
+
+
+def _compare(what: str, expected: Mapping[Any, Any], actual: Mapping[Any, Any]) -> list[str]:
+    return [
+        f"{what}: {key}: {actual.get(key)} instead of {expected.get(key)}"
+        for key in sorted({*expected, *actual}, key=str)
+        if expected.get(key) != actual.get(key) or (key in expected) != (key in actual)
+    ]

@@ -1,0 +1,78 @@
+"""The tallies that a redrive may leave to a recount: those that nothing can determine, no others.
+
+The library's own list is not trusted. A tally may be on it only because of a record of which two
+attempts disagreed whether it can be processed (it may have been counted before it was claimed), or
+a record that Lambda discarded after its slot had passed its number or lost it with time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+
+from daicho.storage import keys
+from daicho.testing.aws.table_stream import Record
+from daicho.testing.faults.code_versions import MarkedImageLog
+from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+
+RECOUNT_PARTITION = keys.render("", "recount")
+SEQUENCE_RETENTION_S = 24 * 3600.0
+"""How long a slot keeps the number of the last record that it counted."""
+
+
+def list_recounts(deployment: SimulatedDeployment) -> set[str]:
+    """The tallies on the library's list of recounts."""
+    return {
+        item["tally"]["S"] for key, item in deployment.dynamodb.items if key.pk == RECOUNT_PARTITION
+    }
+
+
+def find_unknowable_tallies(
+    deployment: SimulatedDeployment, marked_images: MarkedImageLog, redriven_at: float
+) -> set[str]:
+    """The tallies that may be on that list. ``redriven_at``: epoch seconds of the last redrive."""
+    discarded = set(_list_discarded_records(deployment))
+    unknowable: set[str] = set()
+    for shard in deployment.stream.shards.values():
+        changed_later: set[str] = set()
+        for record in reversed(shard.records):
+            tallies = _find_changed_tallies(deployment, record)
+            change = record["dynamodb"]
+            images = (change.get("OldImage"), change.get("NewImage"))
+            if any(marked_images.is_disputed(image) for image in images):
+                unknowable |= tallies
+            if (shard.id, change["SequenceNumber"]) in discarded:
+                age = redriven_at - change["ApproximateCreationDateTime"]
+                # A late repetition of it, once others were announced, may only be claimed as
+                # uncertain, even if no attempt could process it.
+                is_uncertain = age >= SEQUENCE_RETENTION_S or any(
+                    marked_images.has_failed(image) for image in images
+                )
+                unknowable |= tallies if is_uncertain else tallies & changed_later
+            changed_later |= tallies
+    return unknowable
+
+
+def find_wrong_recounts(listed: Collection[str], unknowable: Collection[str]) -> list[str]:
+    """The tallies on the list that could have been determined, in a line each."""
+    wrong = sorted(set(listed) - set(unknowable))
+    return [f"recount: {tally} can be determined" for tally in wrong]
+
+
+def _find_changed_tallies(deployment: SimulatedDeployment, record: Record) -> set[str]:
+    change = record["dynamodb"]
+    images = (change.get("OldImage"), change.get("NewImage"))
+    if not any("type" in image for image in images if image):
+        return set()
+    return deployment.entities.find_changed_tallies(images, expired="userIdentity" in record)
+
+
+def _list_discarded_records(deployment: SimulatedDeployment) -> Iterator[tuple[str, str]]:
+    """The records that Lambda discarded, by shard and sequence number."""
+    for body in deployment.failure_objects:
+        content = json.loads(body)
+        if not content["requestContext"]["functionArn"].endswith(":project"):
+            continue  # records of the archiver change no tally
+        for record in json.loads(content["payload"])["Records"]:
+            number = record["dynamodb"]["SequenceNumber"]
+            yield content["DDBStreamBatchInfo"]["shardId"], number

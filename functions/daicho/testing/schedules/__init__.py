@@ -1,0 +1,1 @@
+"""Random schedules of writes, deliveries and faults: played, shrunk and told."""

@@ -1,0 +1,139 @@
+"""Profiles: classes of schedules. What is written, how often events occur, and which faults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from daicho.testing.choices import Choices
+from daicho.testing.faults import code_versions
+from daicho.testing.faults.fault_injector import OPERATION_FAULTS
+from daicho.testing.faults.processes import SimulatedProcess
+from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+from daicho.testing.simulated_entities import SimulatedEntities
+
+EntityNames = tuple[str, ...]
+
+EVENT_WEIGHTS: Mapping[str, tuple[int, ...]] = {
+    "advance": (60,),
+    "write": (25, 100),
+    "detached": (10, 40),
+    "abandon": (0, 4, 12),
+    "repeat": (0, 4, 12),
+    "rollup": (0, 4, 20),
+    "split": (0, 0, 2),
+    "deploy": (0, 5, 12),
+    "tick": (0, 3),
+    "read": (0, 0, 2),
+    "expire": (0, 3),
+    "load": (0, 3, 8),
+}
+"""The weights of each kind of event: one of each is drawn for a schedule."""
+
+
+class RequestSource(Protocol):
+    """Requests to the Book that a profile plays instead of writes past it."""
+
+    def draw(self) -> tuple[str, Callable[[SimulatedProcess], None]]:
+        """A request: its description, and the work of the process that answers it."""
+
+    def patch_book(self) -> AbstractContextManager[None]:
+        """Make ids and waiting times of the Book those of the schedule."""
+
+    def find_differences(self) -> list[str]:
+        """The errors in what the Book stores in addition to base items, in a line each."""
+
+
+BuildRequestSource = Callable[
+    [SimulatedDeployment, Choices, Sequence[str], int, Sequence[str]], RequestSource
+]
+"""Makes a `RequestSource`: for these entities, with so many items of each, and marks."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A named class of schedules.
+
+    A tuple of values is what one is picked from for each schedule.
+
+    Attributes:
+        name: seeds and stories refer to it.
+        share: the number of its schedules, compared with the shares of other profiles.
+        entities: the declarations, and the values of items.
+        entity_sets: the entities that are written.
+        actions: what writers do; a repeated one is done more often.
+        writes: the number of writes.
+        max_items: the number of items of an entity.
+        faults: the faults of single operations, of `OPERATION_FAULTS`.
+        fault_levels: the weight of each fault, where 1 is the weight of no fault.
+        mark_kinds: the kinds of poison and killers (see `code_versions`).
+        events: the weights of events that differ from `EVENT_WEIGHTS`.
+        retries: of the projector's mapping. The stack has 300; with few, batches are discarded.
+        archive_retries: the same of the archiver's mapping.
+        max_open_claims: of a shard; with few, the quarantine is full at some time.
+        shards: of the stream at the start.
+        timeouts: of invocations, in seconds; each operation takes one.
+        requests: makes requests to the Book, which then writes instead of `BaseItemWriter`.
+    """
+
+    name: str
+    share: int
+    entities: SimulatedEntities
+    entity_sets: tuple[EntityNames, ...]
+    actions: tuple[str, ...] = ("put", "put", "put", "touch", "delete", "expire")
+    writes: tuple[int, ...] = (3, 4, 5, 8)
+    max_items: tuple[int, ...] = (1, 2, 1, 3)
+    faults: tuple[str, ...] = tuple(OPERATION_FAULTS)
+    fault_levels: tuple[float, ...] = (0.0, 0.02, 0.15)
+    mark_kinds: tuple[tuple[str, ...], ...] = ((),)
+    events: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    retries: tuple[int, ...] = (300,)
+    archive_retries: tuple[int, ...] = (300,)
+    max_open_claims: tuple[int, ...] = (1000,)
+    shards: tuple[int, ...] = (1, 1, 2)
+    timeouts: tuple[float, ...] = (300, 30, 6)
+    requests: BuildRequestSource | None = None
+
+    @property
+    def event_weights(self) -> dict[str, tuple[int, ...]]:
+        """The weights of each kind of event in this profile."""
+        return {**EVENT_WEIGHTS, **self.events}
+
+
+POISON = (
+    (code_versions.POISON_SOMETIMES,),
+    (code_versions.POISON_FOR_OLD_CODE,),
+    (code_versions.POISON_FOR_NEW_CODE,),
+    (code_versions.POISON_FOR_BOTH,),
+    (code_versions.POISON_SOMETIMES,),
+    (
+        code_versions.POISON_FOR_OLD_CODE,
+        code_versions.POISON_FOR_NEW_CODE,
+        code_versions.POISON_SOMETIMES,
+    ),
+)
+KILLERS = (
+    (code_versions.KILLER_AND_POISON,),
+    (code_versions.KILLER,),
+    (code_versions.KILLER_AND_POISON,),
+    (code_versions.KILLER, code_versions.KILLER_AND_POISON),
+    (
+        code_versions.KILLER,
+        code_versions.POISON_FOR_OLD_CODE,
+        code_versions.POISON_SOMETIMES,
+    ),
+)
+FEW_RETRIES = (0, 1, 3)
+"""So few that a schedule discards batches."""
+
+
+def spread_evenly(profiles: Sequence[Profile]) -> list[Profile]:
+    """Each profile as often as its share, evenly spread."""
+    turns: list[tuple[float, int, Any]] = [
+        ((turn + (place + 1) / (len(profiles) + 1)) / profile.share, place, profile)
+        for place, profile in enumerate(profiles)
+        for turn in range(profile.share)
+    ]
+    return [profile for _, _, profile in sorted(turns, key=lambda turn: turn[:2])]

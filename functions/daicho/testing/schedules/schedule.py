@@ -1,0 +1,397 @@
+"""One schedule: writes, deliveries and faults, decided by a sequence of choices, to its end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from daicho.handlers.wiring.invocation import make_retry_budget
+from daicho.storage.item_key import ItemKey
+from daicho.tally import reader
+from daicho.testing.choices import Choices, build_scale
+from daicho.testing.faults.code_versions import (
+    API_CALLER,
+    FIXED_CODE,
+    NEW_CODE,
+    OLD_CODE,
+    MarkedImageLog,
+    simulate_code_versions,
+)
+from daicho.testing.faults.fault_injector import FaultInjector
+from daicho.testing.faults.processes import SimulatedProcess, simulate_retry_budgets
+from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+from daicho.testing.faults.simulated_lambda import SimulatedLambda
+from daicho.testing.oracle.differences import find_differences, sum_slots
+from daicho.testing.oracle.recounts import (
+    find_unknowable_tallies,
+    find_wrong_recounts,
+    list_recounts,
+)
+from daicho.testing.schedules.base_item_writer import BaseItemWriter
+from daicho.testing.schedules.profile import Profile
+from daicho.testing.schedules.silence import silence_logs
+from daicho.testing.stack_settings import CONSUMERS, TABLE
+
+HOUR_S = 3600.0
+RARE_FAULTS: Mapping[str, float] = {"unprocessed": 40, "short page": 5}
+"""The factor of the weights of faults that only rare operations can meet."""
+MAX_WAIT_S = 23.2 * HOUR_S
+"""The stream keeps a record for 24 hours, and writes and sleeps take some of them."""
+DAYS_H = 73
+"""Three days in hours: after them slots are folded and tombstones expire."""
+MAX_REDRIVES = 60
+"""Calls of a redrive at the end, which apply everything."""
+
+
+class Schedule:
+    """Plays one schedule.
+
+    ``fault_counts``: how often each kind of fault occurred. ``log``: what happened, line by line,
+    if ``noting``. ``recount_count``: the tallies that were left to a recount.
+    """
+
+    def __init__(self, profile: Profile, choices: Choices, *, noting: bool = False) -> None:
+        self.profile = profile
+        self.choices = choices
+        self.fault_counts: Counter[str] = Counter()
+        self.log: list[str] = []
+        self.seed = 0
+        self.recount_count = 0
+        self._noting = noting
+        pick = choices.pick
+        self.deployment = SimulatedDeployment(
+            choices,
+            self.fault_counts,
+            profile.entities,
+            retries=pick(profile.retries, "retries"),
+            shards=pick(profile.shards, "shards"),
+            archive_retries=pick(profile.archive_retries, "archive retries"),
+        )
+        self._marked_images = MarkedImageLog()
+        preferred = pick(profile.actions, "preferred action")
+        names = pick(profile.entity_sets, "entities")
+        mark_kinds = pick(profile.mark_kinds, "marks")
+        max_items = pick(profile.max_items, "items")
+        self.writer = BaseItemWriter(
+            self.deployment.dynamodb,
+            self.deployment.clock,
+            choices,
+            profile.entities,
+            names,
+            (*profile.actions, preferred, preferred, preferred),
+            mark_kinds=mark_kinds,
+            max_items=max_items,
+        )
+        self._requests = profile.requests and profile.requests(
+            self.deployment, choices, names, max_items, mark_kinds
+        )
+        self._max_open_claims = pick(profile.max_open_claims, "open claims")
+        weights = {}
+        for name in profile.faults:
+            weights[name] = pick(profile.fault_levels, name) * RARE_FAULTS.get(name, 1)
+        event_weights = {}
+        for event, candidates in profile.event_weights.items():
+            event_weights[event] = pick(candidates, event)
+        self._events: list[Callable[[], None]] = [getattr(self, f"_{e}") for e in event_weights]
+        self._event_scale = build_scale(list(event_weights.values()))
+        self._event_names = tuple(event_weights)
+        self._writes_left = pick(profile.writes, "writes")
+        self._lambda = SimulatedLambda(
+            self.deployment, choices, FaultInjector(weights), self.fault_counts, self.note
+        )
+        self._lambda.seconds = profile.timeouts
+
+    def run(self) -> list[str]:
+        """Play it; returns the differences from the recomputation at the end, in a line each."""
+        with silence_logs(), ExitStack() as stack:
+            versions = simulate_code_versions(self._marked_images, self._max_open_claims)
+            stack.enter_context(versions)
+            stack.enter_context(simulate_retry_budgets())
+            if self._requests is not None:
+                stack.enter_context(self._requests.patch_book())
+            self._play()
+            self._finish()
+            return [*self._lambda.unexpected, *self._find_differences()]
+
+    # --- The parts of a schedule -------------------------------------------------------------
+
+    def _play(self) -> None:
+        for _ in range(self.choices.pick((40, 100, 250))):
+            if self.choices.exhausted:
+                break
+            self.choices.begin_span()
+            self._events[self.choices.draw_weighted(self._event_scale, self._event_names)]()
+        while self._writes_left and not self.choices.exhausted:
+            self._write()
+        if "redrive" in self.profile.events and not self.choices.exhausted:
+            self._deploy_fix()
+
+    def _deploy_fix(self) -> None:
+        """The fixed code is deployed, and redrives start at once."""
+        self._lambda.previous_version = self._lambda.code_version
+        self._lambda.code_version = FIXED_CODE
+        self.note("the fix is deployed")
+        for _ in range(self.choices.pick((2, 1, 0))):
+            self._redrive()
+        for _ in range(self.choices.pick((30, 60, 120))):
+            if self.choices.exhausted:
+                break
+            self.choices.begin_span()
+            self.choices.pick((self._detached, self._detached, self._advance))()
+
+    def _finish(self) -> None:
+        """Without faults and with the fixed code, everything is delivered and rolled up."""
+        self.note("no more faults")
+        self.deployment.stop_lag()
+        self._lambda.stop_faults()
+        self._lambda.drain()
+        if "day" in self.profile.events:
+            self._let_days_pass()
+        if "redrive" in self.profile.events and self.choices.draw_bool(0.5):
+            self._redrive_all()
+            self._lambda.previous_version = self.choices.pick((FIXED_CODE, OLD_CODE))
+        for _ in range(self.choices.pick((0, 1, 3))):
+            # Late, and perhaps by an old version of the code.
+            self._repeat()
+        self._lambda.drain()
+        self._redrive_all()
+        for _ in range(2):
+            self._lambda.run_to_end("rollup", {})
+        if self._requests is not None:
+            self.deployment.clock.advance(HOUR_S)
+            self._lambda.run_to_end("sweep", {})
+
+    def _let_days_pass(self) -> None:
+        """Slots are idle and folded, and tombstones expire, before anything is redriven."""
+        self._lambda.run_to_end("rollup", {})
+        hours = self.choices.pick((0, 25, DAYS_H))
+        self.fault_counts["days"] += hours > 0
+        self.deployment.clock.advance(hours * HOUR_S)
+        for _ in range(self.choices.pick((0, 4, 20))):
+            self._expire()
+        for _ in range(self.choices.pick((0, 1, 3))):
+            self.note(self.writer.write(self._expire_item))
+        self._lambda.drain()
+        self._lambda.run_to_end("rollup", {})
+
+    def _redrive_all(self) -> None:
+        """Apply all claims and discarded records."""
+        event: dict[str, Any] = {"action": "apply", "limit": self.choices.pick((100, 1))}
+        for _ in range(MAX_REDRIVES):
+            report = self._lambda.run_to_end("redrive", event)
+            if report is None or report["finished"]:
+                break
+            event["cursor"] = report["cursor"]
+        left = self._lambda.run_to_end("redrive", {"action": "list"})
+        if left is None or left["claims"] or left["discarded"] or not left["finished"]:
+            self._lambda.unexpected.append(f"redrive leaves: {left}")
+
+    def _find_differences(self) -> list[str]:
+        """The differences in everything that can be determined."""
+        recounts = list_recounts(self.deployment)
+        self.recount_count = len(recounts)
+        unknowable = find_unknowable_tallies(
+            self.deployment, self._marked_images, self.deployment.clock.now().timestamp()
+        )
+        return [
+            *find_wrong_recounts(recounts, unknowable),
+            *find_differences(self.deployment, self.writer.recompute(), recounts & unknowable),
+            *(self._requests.find_differences() if self._requests is not None else ()),
+        ]
+
+    # --- Events ------------------------------------------------------------------------------
+
+    def _advance(self) -> None:
+        """An invocation continues, or a new one starts."""
+        polled = self._lambda.polled
+        position = self.choices.draw_number(len(polled) + 1) if polled else 0
+        if position < len(polled):
+            self._lambda.step_polled(polled[position])
+        elif ready := self._lambda.list_ready_shards():
+            self._lambda.invoke(*self.choices.pick(ready))
+
+    def _write(self) -> None:
+        if self._writes_left:
+            self._writes_left -= 1
+            if self._requests is not None:
+                description, work = self._requests.draw()
+                self._send_request(description, work)
+            else:
+                self.note(self.writer.write(self._expire_item))
+            self.deployment.clock.advance(self.choices.pick((1, 30)))
+
+    def _send_request(self, description: str, work: Callable[[SimulatedProcess], None]) -> None:
+        """Send a request to the API; the Book starts to answer it."""
+        is_concurrent = any(process.name == API_CALLER for process in self._lambda.detached)
+        self.fault_counts["callers at once"] += is_concurrent
+        self.note(f"request: {description}")
+        self._lambda.detached.append(self._lambda.create_process(API_CALLER, work))
+
+    def _detached(self) -> None:
+        """A zombie, a late repetition or a scheduled function continues."""
+        if self._lambda.detached:
+            self._lambda.step_detached(self.choices.pick(self._lambda.detached))
+
+    def _abandon(self) -> None:
+        """A timeout: the batch arrives again, and the invocation may continue as a zombie."""
+        if self._lambda.polled:
+            self._lambda.time_out(self.choices.pick(self._lambda.polled))
+
+    def _repeat(self) -> None:
+        """Some records that were handled long ago arrive again, out of order."""
+        consumer = self.choices.pick(("project", "project", "archive"))
+        shard = self.choices.pick(list(self.deployment.stream.shards))
+        records = self.deployment.list_handled_records(consumer, shard)
+        if not self._lambda.is_crowded and records:
+            first = self.choices.draw_number(len(records))
+            count = 1 + self.choices.draw_number(len(records) - first)
+            self.fault_counts["late repeat"] += 1
+            self.note(f"again {shard}[{first}:{first + count}] for {consumer}")
+            event = self.deployment.build_event(shard, records[first : first + count])
+            self._lambda.start_detached(consumer, event)
+
+    def _rollup(self) -> None:
+        if not self._lambda.is_crowded:
+            self.fault_counts["rollup under way"] += 1
+            self.note("rollup begins")
+            self._lambda.start_detached("rollup", {})
+
+    def _sweep(self) -> None:
+        if not self._lambda.is_crowded:
+            self.note("sweep begins")
+            self._lambda.start_detached("sweep", {})
+
+    def _read(self) -> None:
+        """Read the live figure of a tally, while rollups may fold its slots (rule 12)."""
+        tallies = sorted({key.pk for key, _ in self.deployment.dynamodb.items if "#+" in key.pk})
+        if not tallies or self._lambda.is_crowded:
+            return
+        tally, counting_steps = self.choices.pick(tallies), self._lambda.counting_steps
+        self.fault_counts["live reading"] += 1
+
+        def work(process: SimulatedProcess) -> None:
+            before = sum_slots(self.deployment, tally)
+            table = self.deployment.build_dependencies(process).table(TABLE)
+            figure = reader.read_live_amount(table, tally)
+            after = sum_slots(self.deployment, tally)
+            self.note(f"live {tally}: {figure}, {before} before, {after} after")
+            if before == after != figure and self._lambda.counting_steps == counting_steps:
+                wrong = f"live reading: {tally}: {figure} instead of {after}"
+                self._lambda.unexpected.append(wrong)
+
+        self._lambda.detached.append(self._lambda.create_process("live", work))
+
+    def _split(self) -> None:
+        recorder = self.deployment.recorder
+        shard = self.choices.pick(recorder.open_shards)
+        if self.choices.draw_bool(0.5):
+            self.fault_counts["split"] += 1
+            self.note(f"split {shard} into {recorder.split(shard)}")
+        else:
+            self.fault_counts["shard rolled"] += 1
+            self.note(f"{shard} is followed by {recorder.roll(shard)}")
+
+    def _deploy(self) -> None:
+        """Deploy the projector, then the writers (rule 3); sometimes the other way round."""
+        before = self._lambda.code_version
+        version = NEW_CODE if before == OLD_CODE else self.choices.pick((OLD_CODE, NEW_CODE))
+        self._lambda.previous_version, self._lambda.code_version = before, version
+        self.fault_counts["deploy"] += 1
+        if version == NEW_CODE or self.choices.draw_bool(0.5):
+            self.writer.known_generation = max(2, self.writer.known_generation)
+        self.note(f"deploy {version}, writers know generation {self.writer.known_generation}")
+
+    def _tick(self) -> None:
+        seconds = self.choices.pick((10, 60, 1000))
+        if seconds <= self._compute_max_wait():
+            self.deployment.clock.advance(seconds)
+
+    def _compute_max_wait(self) -> float:
+        """The seconds after which the stream would trim a record that is not handled yet."""
+        waits = (self.deployment.find_longest_wait(name) for name in CONSUMERS)
+        return min(
+            (MAX_WAIT_S - wait for wait in waits if wait is not None), default=DAYS_H * HOUR_S
+        )
+
+    def _expire(self) -> None:
+        """DynamoDB's TTL process removes an expired item."""
+        dynamodb = self.deployment.dynamodb
+        expired = sorted(key for key, _ in dynamodb.items if dynamodb.is_expired(key))
+        if expired:
+            key = self.choices.pick(expired)
+            if "~" in key.pk:
+                self.fault_counts["tombstone expired"] += 1
+            self._expire_item(key)
+            self.note(f"TTL removes {key}")
+
+    def _day(self) -> None:
+        """Hours or days pass. No process survives them.
+
+        Records may exceed the maximum age of their mapping, but the stream keeps them.
+        """
+        limit = self._compute_max_wait()
+        candidates = (1, 23, 25, DAYS_H, DAYS_H, DAYS_H)
+        possible = [hours * HOUR_S for hours in candidates if hours * HOUR_S <= limit]
+        if not possible:
+            return
+        seconds = self.choices.pick(possible)
+        self._lambda.end_all()
+        self.fault_counts["hours" if seconds < 24 * HOUR_S else "days"] += 1
+        self.note(f"{seconds / HOUR_S:.0f} hours pass")
+        self.deployment.clock.advance(seconds)
+        for _ in range(self.choices.pick((0, 2, 8))):
+            self._expire()
+
+    def _quiet(self) -> None:
+        """Everything is delivered and rolled up, and then nothing happens for days."""
+        self._lambda.drain()
+        self._lambda.run_to_end("rollup", {})
+        self.fault_counts["quiet days"] += 1
+        self.note("nothing happens for days")
+        self.deployment.clock.advance(self.choices.pick((73, 73, 25, 1)) * HOUR_S)
+        for _ in range(self.choices.pick((0, 0, 2))):
+            self._expire()
+
+    def _redrive(self) -> None:
+        if not self._lambda.is_crowded:
+            if any(process.name == "redrive" for process in self._lambda.detached):
+                self.fault_counts["two redrives at once"] += 1
+            self.fault_counts["redrive under way"] += 1
+            self.note("redrive begins")
+            event = {
+                "action": self.choices.pick(("apply", "apply", "apply", "list")),
+                "limit": self.choices.pick((100, 1, 2)),
+            }
+            cursor = self.choices.pick((None, self._lambda.redrive_cursor))
+            event |= {"cursor": cursor} if cursor else {}
+            process = self._lambda.start_detached("redrive", event)
+            # Mostly after a fix. The redrive function is deployed before the projector.
+            process.code_version = self.choices.pick((FIXED_CODE, NEW_CODE, OLD_CODE))
+            process.seconds = self.choices.pick((300, 60))
+
+    def _expire_item(self, key: ItemKey) -> None:
+        if self.writer.has_base_item(key):
+            self.fault_counts["TTL removal"] += 1
+            self.fault_counts["TTL race"] += self.deployment.has_waiting_change(key)
+        self.writer.expire(key)
+
+    def _load(self) -> None:
+        """Write several items in one batch."""
+        if self._writes_left and not self._lambda.is_crowded:
+            self._writes_left -= 1
+            items = [self.writer.draw_image() for _ in range(1 + self.choices.draw_number(4))]
+            self.note(f"load of {len(items)}")
+
+            def work(process: SimulatedProcess) -> None:
+                dependencies = self.deployment.build_dependencies(process)
+                retry_budget = make_retry_budget(process, dependencies)
+                dependencies.table(TABLE).batch_write(items, retry_budget=retry_budget)
+
+            self._lambda.detached.append(self._lambda.create_process("load", work))
+
+    def note(self, line: str) -> None:
+        """Add a line to the log, if there is one."""
+        if self._noting:
+            self.log.append(line)

@@ -1,0 +1,101 @@
+"""The part of the stack that tests in memory need: environments, handlers, event source mappings.
+
+The settings of the mappings are data, because a project has no template of this repository. A test
+compares them with the synthesised template. Their event filters follow from the declarations.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from daicho.handlers import archive, project, redrive, rollup, sweep
+from daicho.handlers.wiring.dependencies import Dependencies
+from daicho.handlers.wiring.invocation import Handler
+from daicho.plan import Ledger
+from daicho.plan.event_filters import archive_filters, project_filters
+from daicho.testing.aws.event_source_mapping import EventSourceMapping
+from daicho.testing.aws.mapping_settings import MappingSettings
+from daicho.testing.aws.table_stream import TableStream
+
+TABLE, DIRTY_SHARDS = "daicho", 2
+ARCHIVE_BUCKET, FAILURE_BUCKET, OBJECT_BUCKET = "archive", "failures", "objects"
+BUCKETS = (ARCHIVE_BUCKET, FAILURE_BUCKET, OBJECT_BUCKET)
+CONSUMERS = ("project", "archive")
+"""The functions that the table's stream invokes."""
+ENVIRONMENT: Mapping[str, str] = {
+    "TABLE_NAME": TABLE,
+    "STAGE": "prod",
+    "DIRTY_SHARDS": str(DIRTY_SHARDS),
+    "ARCHIVE_BUCKET": ARCHIVE_BUCKET,
+    "FAILURE_BUCKET": FAILURE_BUCKET,
+    "OBJECT_BUCKET": OBJECT_BUCKET,
+    "PROJECT_FUNCTION": "project",
+    "ARCHIVE_FUNCTION": "archive",
+}
+_BUILDERS: Mapping[str, Callable[..., Handler]] = {
+    "project": project.build,
+    "archive": archive.build,
+    "rollup": rollup.build,
+    "redrive": redrive.build,
+    "sweep": lambda environ, _ledger, dependencies: sweep.build(environ, dependencies),
+}
+_COMMON_SETTINGS = MappingSettings(
+    tumbling_window=900,
+    retries=300,
+    maximum_age=22 * 3600,
+    bisect=True,
+    report_failures=True,
+    starting_position="TRIM_HORIZON",
+)
+MAPPING_SETTINGS: Mapping[str, MappingSettings] = {
+    "project": replace(_COMMON_SETTINGS, batch_size=1_000, batching_window=0),
+    "archive": replace(_COMMON_SETTINGS, batch_size=10_000, batching_window=300),
+}
+"""The event source mapping of each consumer at stage prod, without its event filters."""
+
+
+def build_handler(name: str, ledger: Ledger, dependencies: Dependencies) -> Handler:
+    """The real handler of a function: project, archive, rollup, redrive or sweep."""
+    return _BUILDERS[name](ENVIRONMENT, ledger, dependencies)
+
+
+def build_event_filters(ledger: Ledger) -> dict[str, tuple[str, ...]]:
+    """The event filters of each consumer, as the stack computes them."""
+    return {
+        "project": tuple(project_filters(ledger.derived_types)),
+        "archive": tuple(archive_filters(ledger.archived_types, emulated=False)),
+    }
+
+
+def create_mappings(
+    ledger: Ledger,
+    stream: TableStream,
+    now: Callable[[], dt.datetime],
+    put_failure: Callable[[str, bytes], None],
+    retries: Mapping[str, int],
+) -> dict[str, EventSourceMapping]:
+    """The event source mapping of each consumer.
+
+    There is no batching window: the caller decides when a shard is polled. ``retries``: by
+    consumer, if they are not those of the stack. ``put_failure`` puts an object into the
+    on-failure destination.
+    """
+    filters = build_event_filters(ledger)
+    return {
+        name: EventSourceMapping(
+            replace(
+                MAPPING_SETTINGS[name],
+                batching_window=0,
+                retries=retries.get(name, MAPPING_SETTINGS[name].retries),
+                filters=filters[name],
+                function_arn=f"arn:aws:lambda:us-east-1:000000000000:function:{name}",
+                uuid=f"00000000-0000-4000-8000-{number:012}",
+            ),
+            stream,
+            now,
+            put_failure,
+        )
+        for number, name in enumerate(CONSUMERS)
+    }

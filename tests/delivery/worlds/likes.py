@@ -1,0 +1,239 @@
+"""A small world: one fast counter with votes, rollups, live figures and growth, and no more.
+
+A voter is a process that may end, whose request or answer may be lost, and that may know fewer
+slots than there are. After a lost answer it is unknown whether the vote was counted. So the votes
+that must be counted and those that may be counted are the bounds of each figure, at every step.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from unittest import mock
+
+from daicho.errors import UnansweredError, UnavailableError
+from daicho.layout import item_keys
+from daicho.tally import counter_items, counter_slots, reader
+from daicho.testing.choices import Choices, build_scale
+from daicho.testing.faults.fault_injector import OPERATION_FAULTS, FaultInjector
+from daicho.testing.faults.processes import SimulatedProcess
+from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+from daicho.testing.faults.simulated_lambda import UNLIMITED_SECONDS, SimulatedLambda
+from daicho.testing.schedules.silence import silence_logs
+from daicho.testing.stack_settings import TABLE
+from tests.delivery.sample_values import SAMPLE_ENTITIES
+from tests.support.sample_ledger import BALLOT
+
+NAME = counter_items.CounterName("t", "Ballot", "likes", 1, ("p",))
+CANDIDATES = ("x", "y")
+INITIAL_SLOTS, MAX_SLOTS = 2, 16
+EVENT_WEIGHTS = {
+    "like": (12, 20),
+    "rollup": (4, 12, 20),
+    "detached": (40, 80),
+    "read": (0, 3),
+    "tick": (0, 2),
+}
+"""The weights of each kind of event: one of each is drawn for a schedule."""
+
+VOTE_FAULTS = tuple(name for name in OPERATION_FAULTS if name != "repeated request")
+"""The client that sends votes has one attempt, so the SDK repeats none of its requests."""
+
+
+class Likes:
+    """Plays one schedule, with the interface of a `Schedule`."""
+
+    def __init__(self, choices: Choices, *, noting: bool = False) -> None:
+        self.choices = choices
+        self.fault_counts: Counter[str] = Counter()
+        self.log: list[str] = []
+        self.seed = 0
+        self._noting = noting
+        self.deployment = SimulatedDeployment(
+            choices, self.fault_counts, SAMPLE_ENTITIES, retries=300
+        )
+        level = choices.pick((0.0, 0.0, 0.0, 0.03, 0.12))
+        faults = FaultInjector({name: level for name in OPERATION_FAULTS if name != "slow"})
+        voters = choices.pick((0.0, 0.05, 0.2))
+        self._voter_faults = FaultInjector({name: voters for name in VOTE_FAULTS if name != "slow"})
+        self._lambda = SimulatedLambda(
+            self.deployment, choices, faults, self.fault_counts, self.note
+        )
+        self._counted: Counter[str] = Counter()
+        self._begun: Counter[str] = Counter()
+        self._refused: Counter[str] = Counter()
+        self._seen: Counter[str] = Counter()
+        self._slots = INITIAL_SLOTS
+        self._known = [INITIAL_SLOTS]
+        self._events: list[Callable[[], None]] = [
+            getattr(self, f"_{each}") for each in EVENT_WEIGHTS
+        ]
+
+    def run(self) -> list[str]:
+        """Play it; gives what is wrong at the end, or was on the way."""
+        with silence_logs(), mock.patch.object(counter_items, "MAX_SLOTS", MAX_SLOTS):
+            self._play()
+            return [*self._lambda.unexpected, *self._find_differences()]
+
+    def _play(self) -> None:
+        scale = build_scale([self.choices.pick(weights) for weights in EVENT_WEIGHTS.values()])
+        for _ in range(self.choices.pick((30, 60, 120))):
+            if self.choices.exhausted or self._lambda.unexpected:
+                break
+            self.choices.begin_span()
+            self._events[self.choices.draw_weighted(scale)]()
+            self._watch()
+        self.deployment.stop_lag()
+        self._lambda.stop_faults()
+        while self._lambda.detached:
+            self._lambda.step_detached(self._lambda.detached[0])
+            self._watch()
+        for _ in range(2):
+            self.deployment.clock.advance(60)
+            self._lambda.run_to_end("rollup", {})
+            self._watch()
+
+    def _find_differences(self) -> list[str]:
+        """In the end totals are what the slots hold, and those are all votes that must be there."""
+        wrong = []
+        slots = self._in_slots()
+        for candidate in CANDIDATES:
+            least = self._counted[candidate]
+            most = self._begun[candidate] - self._refused[candidate]
+            found, total = slots[candidate], self._total(candidate)
+            if not least <= found <= most:
+                wrong.append(f"slots: {candidate}: {found}, not {least} to {most}")
+            if total != found:
+                wrong.append(f"total: {candidate}: {total} instead of {found}")
+            place = [
+                item["GSI3SK"]["S"]
+                for _, item in self.deployment.dynamodb.items
+                if item.get("GSI3SK", {}).get("S", "").endswith(f"#{candidate}")
+            ]
+            if len(place) != bool(found):
+                wrong.append(f"ranking: {candidate}: {place}")
+        marked = [key for key, item in self.deployment.dynamodb.items if "GSI2PK" in item]
+        return wrong + [f"still marked: {key}" for key in marked]
+
+    # --- What happens ------------------------------------------------------------------------
+
+    def _like(self) -> None:
+        """Somebody votes, who learnt some time ago how many slots there are."""
+        if self._lambda.is_crowded:
+            return
+        candidate, known = self.choices.pick(CANDIDATES), self.choices.pick(self._known[::-1])
+        now = self.deployment.clock.now()
+        self.fault_counts["vote over fewer slots"] += known < self._slots
+
+        def work(process: SimulatedProcess) -> None:
+            self._begun[candidate] += 1
+            try:
+                counter_slots.add(
+                    self.deployment.build_dependencies(process).table(TABLE),
+                    NAME,
+                    (candidate,),
+                    slots=known,
+                    dirty_shards=2,
+                    now=now,
+                    random=lambda: self.choices.draw_number(1000) / 1000,
+                )
+            except UnansweredError:
+                self.fault_counts["unknown"] += 1
+            except UnavailableError:
+                self._refused[candidate] += 1
+            else:
+                self._counted[candidate] += 1
+
+        self.note(f"a vote for {candidate}, over {known} slots")
+        voter = SimulatedProcess(
+            "voter",
+            work,
+            code_version=self._lambda.code_version,
+            seconds=UNLIMITED_SECONDS,
+            choices=self.choices,
+            faults=self._voter_faults,
+            fault_counts=self.fault_counts,
+        )
+        self._lambda.detached.append(voter)
+
+    def _rollup(self) -> None:
+        if not self._lambda.is_crowded:
+            self.fault_counts["rollup under way"] += 1
+            self._lambda.start_detached("rollup", {})
+            self.note("rollup begins")
+
+    def _detached(self) -> None:
+        if self._lambda.detached:
+            self._lambda.step_detached(self.choices.pick(self._lambda.detached))
+
+    def _read(self) -> None:
+        """A live reading has every vote that was answered before it began."""
+        if self._lambda.is_crowded:
+            return
+
+        def work(process: SimulatedProcess) -> None:
+            before = Counter(self._counted)
+            table = self.deployment.build_dependencies(process).table(TABLE)
+            known = (
+                counter_items.read_slot_count(table.get(NAME.head_key, consistent=True))
+                or INITIAL_SLOTS
+            )
+            found = counter_slots.read(table, NAME, 0, known).votes
+            after = self._in_slots()
+            for candidate in CANDIDATES:
+                if not before[candidate] <= found.get((candidate,), 0) <= after[candidate]:
+                    bounds = f"{before[candidate]} to {after[candidate]}"
+                    self._lambda.unexpected.append(f"live: {candidate}: {found}, not {bounds}")
+
+        self.fault_counts["live reading"] += 1
+        self._lambda.detached.append(self._lambda.create_process("live", work))
+
+    def _tick(self) -> None:
+        self.deployment.clock.advance(self.choices.pick((1, 60)))
+
+    # --- What is always so -------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        """Totals and the number of slots never fall, and no total is more than the slots."""
+        slots = self._in_slots()
+        for candidate in CANDIDATES:
+            total = self._total(candidate)
+            if not self._seen[candidate] <= total <= slots[candidate]:
+                bounds = f"{self._seen[candidate]} to {slots[candidate]}"
+                self._lambda.unexpected.append(f"total: {candidate}: {total}, not {bounds}")
+            self._seen[candidate] = total
+        head = counter_items.read_slot_count(self.deployment.dynamodb.find(NAME.head_key))
+        if head and head < self._slots:
+            self._lambda.unexpected.append(f"{head} slots, after {self._slots}")
+        if head > self._slots:
+            self.fault_counts["slots grew"] += 1
+            self.note(f"{head} slots")
+            self._slots = head
+            self._known.append(head)
+
+    def _total(self, candidate: str) -> int:
+        tally = item_keys.render_tally_partition(
+            "t", BALLOT, BALLOT.counters[0].tally, ("p",), (candidate,)
+        )
+        return reader.read_rolled_up_amount(
+            self.deployment.open_table(), tally, consistent=True
+        ).items
+
+    def _in_slots(self) -> Counter[str]:
+        found: Counter[str] = Counter()
+        for key, item in self.deployment.dynamodb.items:
+            if counter_items.is_counter_partition(key.pk) and key.sk in CANDIDATES:
+                found[key.sk] += counter_items.read_votes(item)
+        return found
+
+    def note(self, line: str) -> None:
+        """Write down what happens, if anybody is going to read it."""
+        if self._noting:
+            self.log.append(line)
+
+
+def build_schedule(seed: int) -> Likes:
+    """The schedule of a seed, not yet run."""
+    likes = Likes(Choices(f"likes/{seed}"))
+    likes.seed = seed
+    return likes
