@@ -37,17 +37,17 @@ from pathlib import Path
 from typing import Any
 
 from daicho.testing.aws.event_source_mapping import EventSourceMapping
-from daicho.testing.aws.invocations import Failed, Invocation, Returned
+from daicho.testing.aws.invocations import FunctionFailed, FunctionReturned, Invocation
 from daicho.testing.aws.mapping_settings import MappingSettings
 from daicho.testing.aws.table_stream import ARN, TableStream
 
 BEGAN = dt.datetime(2026, 11, 21, 12, 0, tzinfo=dt.UTC)
-ERRORS: dict[str, Failed] = {
-    "error": Failed("exception"),
-    "timeout": Failed("timeout"),
-    "exit": Failed("exit"),
-    "throttled": Failed("throttled"),
-    "unavailable": Failed("unavailable"),
+ERRORS: dict[str, FunctionFailed] = {
+    "error": FunctionFailed("exception"),
+    "timeout": FunctionFailed("timeout"),
+    "exit": FunctionFailed("exit"),
+    "throttled": FunctionFailed("throttled"),
+    "unavailable": FunctionFailed("unavailable"),
 }
 
 
@@ -248,16 +248,16 @@ def _numbers(tokens: list[str]) -> Iterator[str]:
         yield from (str(number) for number in range(int(first), int(last or first) + 1))
 
 
-def _outcome(text: str) -> Returned | Failed:
+def _outcome(text: str) -> FunctionReturned | FunctionFailed:
     word, *numbers = text.split()
     if word in ERRORS:
         return ERRORS[word]
     if word == "large":
-        return Returned({"state": {"all": "x" * 1024 * 1024}})
+        return FunctionReturned({"state": {"all": "x" * 1024 * 1024}})
     if word in ("ok", "report"):
         failures = [{"itemIdentifier": number} for number in numbers]
-        return Returned({"state": {}, "batchItemFailures": failures})
-    return Returned(json.loads(text))
+        return FunctionReturned({"state": {}, "batchItemFailures": failures})
+    return FunctionReturned(json.loads(text))
 
 
 def table() -> str:

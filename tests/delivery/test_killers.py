@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from daicho.storage import item_key
-from daicho.testing.aws.invocations import Failed, Returned
+from daicho.testing.aws.invocations import FunctionFailed, FunctionReturned
 from daicho.testing.choices import Choices
 from daicho.testing.faults.code_versions import (
     FIXED_CODE,
@@ -83,10 +83,10 @@ def project(deployment: SimulatedDeployment) -> list[tuple[int, ...]]:
         process = run(deployment, "project", invocation.event, OLD_CODE)
         if isinstance(process.failure, ProcessKilled):
             dead.append(invocation.positions)
-            mapping.settle(invocation, Failed("exit"))
+            mapping.settle(invocation, FunctionFailed("exit"))
         else:
             assert process.failure is None
-            mapping.settle(invocation, Returned(process.outcome))
+            mapping.settle(invocation, FunctionReturned(process.outcome))
     return dead
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from daicho.testing.aws.event_filters import EventFilters
-from daicho.testing.aws.invocations import Failed, Invocation, Returned
+from daicho.testing.aws.invocations import FunctionFailed, FunctionReturned, Invocation
 from daicho.testing.aws.mapping_settings import MappingSettings
 from daicho.testing.aws.on_failure import (
     RECORD_TOO_OLD,
@@ -88,7 +88,7 @@ class EventSourceMapping:
             reader.settle_first()
         return self._close_window(reader, early=False) if reader.is_window_over() else None
 
-    def settle(self, invocation: Invocation, outcome: Returned | Failed) -> None:
+    def settle(self, invocation: Invocation, outcome: FunctionReturned | FunctionFailed) -> None:
         """Take the outcome of an invocation that `poll` returned.
 
         Raises:
@@ -99,16 +99,20 @@ class EventSourceMapping:
             raise ValueError(f"{invocation.id} is not in progress")
         failed = self._find_first_failure(invocation, outcome)
         reader.end_invocation()
-        if isinstance(outcome, Returned) and failed != WHOLE_BATCH and reader.window is not None:
+        if (
+            isinstance(outcome, FunctionReturned)
+            and failed != WHOLE_BATCH
+            and reader.window is not None
+        ):
             reader.window.state = outcome.response["state"]
-        counts = isinstance(outcome, Returned) or outcome.was_invoked
+        counts = isinstance(outcome, FunctionReturned) or outcome.was_invoked
         if invocation.closes_window:
             self._settle_closed_window(reader, failed, counts=counts)
         elif failed is None:
             reader.settle_first()
         elif counts:
             reader.batches[0].invocation_count += 1
-            reader.batches[0].has_function_error = isinstance(outcome, Failed)
+            reader.batches[0].has_function_error = isinstance(outcome, FunctionFailed)
             self._settle_failure(reader, reader.batches[0], failed)
         window = reader.window
         if window is not None:
@@ -185,9 +189,11 @@ class EventSourceMapping:
         )
         return reader.running
 
-    def _find_first_failure(self, invocation: Invocation, outcome: Returned | Failed) -> int | None:
+    def _find_first_failure(
+        self, invocation: Invocation, outcome: FunctionReturned | FunctionFailed
+    ) -> int | None:
         """The first failed position of the batch; None is success, WHOLE_BATCH no valid answer."""
-        if isinstance(outcome, Failed):
+        if isinstance(outcome, FunctionFailed):
             return WHOLE_BATCH
         reader, response = self._get_reader(invocation.shard), outcome.response
         if reader.window is not None and not (isinstance(response, dict) and "state" in response):

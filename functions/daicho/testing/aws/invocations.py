@@ -29,14 +29,14 @@ class Invocation:
 
 
 @dataclass(frozen=True)
-class Returned:
+class FunctionReturned:
     """The function ended. ``response``: its result, as JSON represents it."""
 
     response: Any = None
 
 
 @dataclass(frozen=True)
-class Failed:
+class FunctionFailed:
     """The function failed, or (throttled, unavailable) was never invoked."""
 
     reason: Literal["exception", "timeout", "exit", "throttled", "unavailable"] = "exception"

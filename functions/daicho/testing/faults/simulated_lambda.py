@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from daicho.errors import UnavailableError
-from daicho.testing.aws.invocations import Failed, Invocation, Returned
+from daicho.testing.aws.invocations import FunctionFailed, FunctionReturned, Invocation
 from daicho.testing.choices import Choices
 from daicho.testing.faults.code_versions import FIXED_CODE, OLD_CODE
 from daicho.testing.faults.fault_injector import FaultInjector
@@ -107,7 +107,9 @@ class SimulatedLambda:
         for polled in list(self.polled):
             self.polled.remove(polled)
             polled.process.kill()
-            self.deployment.mappings[polled.consumer].settle(polled.invocation, Failed("timeout"))
+            self.deployment.mappings[polled.consumer].settle(
+                polled.invocation, FunctionFailed("timeout")
+            )
         for process in self.detached:
             process.kill()
         self.detached.clear()
@@ -160,18 +162,20 @@ class SimulatedLambda:
         self.polled.remove(polled)
         self._check_failure(process)
         self.note(f"{process.name} {polled.invocation.shard}: {process.failure or process.outcome}")
-        result: Returned | Failed = Returned(process.outcome)
+        result: FunctionReturned | FunctionFailed = FunctionReturned(process.outcome)
         if process.failure is not None:
             is_killed = isinstance(process.failure, ProcessKilled)
-            result = Failed("exit" if is_killed else "exception")
+            result = FunctionFailed("exit" if is_killed else "exception")
         self.deployment.mappings[polled.consumer].settle(polled.invocation, result)
-        if result != Returned(_SUCCESS):
+        if result != FunctionReturned(_SUCCESS):
             self._maybe_replace_poller(polled)
 
     def time_out(self, polled: PolledInvocation) -> None:
         """Lambda stops waiting for an invocation: it ends, or continues as a zombie."""
         self.polled.remove(polled)
-        self.deployment.mappings[polled.consumer].settle(polled.invocation, Failed("timeout"))
+        self.deployment.mappings[polled.consumer].settle(
+            polled.invocation, FunctionFailed("timeout")
+        )
         self._maybe_replace_poller(polled)
         is_zombie = self.choices.draw_bool(0.5) and not polled.process.finished
         self.note(f"{polled.process.name} timed out{', a zombie now' if is_zombie else ''}")

@@ -1,0 +1,225 @@
+"""A deployment in memory for tests of own domains: the Book, the stream and the functions."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import io
+import json
+import random
+from collections.abc import Mapping
+from contextlib import redirect_stdout
+from typing import Any, TypeVar
+
+from daicho.book.book import Book
+from daicho.declare.entity import Entity
+from daicho.items.mapper import to_item
+from daicho.plan import Ledger
+from daicho.storage.attributes import Image
+from daicho.storage.bucket import Bucket
+from daicho.storage.table import Table
+from daicho.stream import claims
+from daicho.testing.aws.invocations import FunctionReturned
+from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
+from daicho.testing.aws.memory_s3 import MemoryS3
+from daicho.testing.aws.stream_recorder import StreamRecorder
+from daicho.testing.aws.table_stream import TableStream
+from daicho.testing.clock import SimulatedClock
+from daicho.testing.stack_settings import (
+    ARCHIVE_BUCKET,
+    BUCKETS,
+    DIRTY_SHARDS,
+    OBJECT_BUCKET,
+    TABLE,
+    build_handler,
+    create_mappings,
+)
+from daicho.write.counter_writer import CounterSettings
+from daicho.handlers.wiring.dependencies import Dependencies
+
+DEFAULT_START = dt.datetime(2026, 1, 1, 12, tzinfo=dt.UTC)
+INVOCATION_MS = 300_000
+E = TypeVar("E", bound=Entity)
+
+
+class DeliveryError(AssertionError):
+    """A function did not handle its records or its event."""
+
+
+class MemoryDeployment:
+    """The table, its stream and the functions in memory, without a server and without faults.
+
+    A write through a Book is visible in items at once, as in DynamoDB. Searches, lists and live
+    figures show it after `deliver`, and totals and rankings after `roll_up`::
+
+        deployment = MemoryDeployment(ledger)
+        book = deployment.open_book()
+        book.create(Order(id="1", customer="mika"))
+        deployment.deliver()
+        assert len(book.page(Order.of_customer("mika")).items) == 1
+
+    Everything is real except the stores, the stream and Lambda's event source mapping: the same
+    handlers process the same events as on AWS. Presigned URLs of objects are not simulated.
+
+    Args:
+        ledger: the generations of all entities, as `daicho.plan.Ledger.load` reads them.
+        start: the initial time of ``clock``, with a time zone.
+
+    Attributes:
+        clock: the time of the Books and the functions. It moves only when it is advanced.
+        table: the library's table, to read or write items directly.
+    """
+
+    def __init__(self, ledger: Ledger, *, start: dt.datetime = DEFAULT_START) -> None:
+        self.ledger = ledger
+        self.clock = SimulatedClock(start)
+        self._stream = TableStream()
+        recorder = StreamRecorder(self._stream, self.clock.now, 0, lambda: 1)
+        self._dynamodb = MemoryDynamoDB(self.clock.now, recorder)
+        self._buckets = {name: MemoryS3(self.clock.now) for name in BUCKETS}
+        self._mappings = create_mappings(
+            ledger, self._stream, self.clock.now, lambda _name, _body: None, {}
+        )
+        self._random = random.Random(0)  # noqa: S311  # it chooses slots of fast counters
+        self._ticks = 0
+        self.table = self._open_table()
+
+    def open_book(self, tenant: str = "tenant") -> Book:
+        """A Book of a tenant. Open one for each request, as the API does: it caches its reads."""
+        counters = CounterSettings(self.table, DIRTY_SHARDS, self._random.random)
+        return Book(
+            self.table,
+            self.ledger,
+            tenant,
+            clock=self._get_distinct_time,
+            counter_settings=counters,
+            parallelism=1,
+            bucket=lambda: self._open_bucket(OBJECT_BUCKET),
+        )
+
+    def deliver(self) -> int:
+        """Deliver all stream records to the projector and the archiver.
+
+        Derived items and slots are up to date afterwards, and items that `expire_items` removed
+        are in the archive.
+
+        Returns:
+            The number of records that the functions received.
+
+        Raises:
+            DeliveryError: a function failed, did not handle a record, or put one aside because
+                what it derives cannot be computed.
+        """
+        count = 0
+        while ready := [
+            (name, shard)
+            for name, mapping in self._mappings.items()
+            for shard in mapping.list_ready_shards()
+        ]:
+            for name, shard in ready:
+                invocation = self._mappings[name].poll(shard)
+                if invocation is None:
+                    continue
+                result = self._invoke(name, invocation.event)
+                if result["batchItemFailures"]:
+                    raise DeliveryError(f"{name} did not handle {result['batchItemFailures']}")
+                self._mappings[name].settle(invocation, FunctionReturned(result))
+                count += len(invocation.positions)
+        quarantined = [key for key, item in self._dynamodb.items if _is_quarantined(item)]
+        if quarantined:
+            raise DeliveryError(f"records of these shards could not be processed: {quarantined}")
+        return count
+
+    def roll_up(self) -> None:
+        """Run the rollup: totals and rankings show everything that was delivered.
+
+        Raises:
+            DeliveryError: it failed.
+        """
+        report = self._invoke("rollup", {})
+        if report["failed"]:
+            raise DeliveryError(f"the rollup did not update {report['failed']} totals")
+
+    def catch_up(self) -> None:
+        """Deliver all stream records and roll up: everything derived is up to date.
+
+        Raises:
+            DeliveryError: see `deliver` and `roll_up`.
+        """
+        self.deliver()
+        self.roll_up()
+
+    def sweep(self) -> None:
+        """Run the sweep, which removes what requests that ended early have left.
+
+        Raises:
+            DeliveryError: it failed.
+        """
+        self._invoke("sweep", {})
+
+    def expire_items(self) -> int:
+        """Remove all items that have expired at the time of ``clock``, as DynamoDB's TTL does.
+
+        Returns:
+            The number of base items that were removed.
+        """
+        expired = [key for key, _ in self._dynamodb.items if self._dynamodb.is_expired(key)]
+        count = sum("type" in (self._dynamodb.find(key) or {}) for key in expired)
+        for key in expired:
+            self._dynamodb.expire(key)
+        return count
+
+    def list_archived_items(self, entity: type[E]) -> list[E]:
+        """The items of an entity in the archive, of all tenants, in the order of their expiry."""
+        rows = [
+            json.loads(line)
+            for stored in self._buckets[ARCHIVE_BUCKET].stored.values()
+            for line in gzip.decompress(stored.body).splitlines()
+        ]
+        rows = [row for row in rows if row["entity"] == entity.__name__]
+        return [to_item(entity, row["item"]) for row in sorted(rows, key=_get_row_order)]
+
+    def _invoke(self, name: str, event: Mapping[str, Any]) -> Any:
+        dependencies = Dependencies(
+            table=lambda _name, **_: self._open_table(),
+            bucket=lambda bucket, **_: self._open_bucket(bucket),
+            now=self.clock.now,
+            sleep=self.clock.advance,
+            random=self._random.random,
+            parallelism=1,
+        )
+        handler = build_handler(name, self.ledger, dependencies)
+        with redirect_stdout(io.StringIO()):  # metrics
+            try:
+                return handler(event, _Context())
+            except Exception as error:
+                raise DeliveryError(f"{name} failed: {error!r}") from error
+
+    def _open_table(self) -> Table:
+        client: Any = self._dynamodb
+        return Table(client, TABLE)
+
+    def _open_bucket(self, name: str) -> Bucket:
+        client: Any = self._buckets[name]
+        return Bucket(client, name)
+
+    def _get_distinct_time(self) -> dt.datetime:
+        """The time, some microseconds later: items are created in the order of their writes."""
+        self._ticks += 1
+        return self.clock.now() + dt.timedelta(microseconds=self._ticks)
+
+
+class _Context:
+    """Lambda's context, with a timeout that is never reached."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        """The remaining time in milliseconds."""
+        return INVOCATION_MS
+
+
+def _is_quarantined(item: Image) -> bool:
+    return item.get("GSI2PK") == {"S": claims.QUARANTINE}
+
+
+def _get_row_order(row: Mapping[str, Any]) -> tuple[str, str]:
+    return row["deleted_at"], row["seq"]
