@@ -135,7 +135,7 @@ integration: $(TOOLS) .local/.programs ## Handlers over Dynoxide (DYNOXIDE=none:
 	$(call run_tests,integration,-n 2 --dist loadfile --no-loadscope-reorder)
 
 delivery: $(TOOLS) ## The stream path under faults
-	$(call run_tests,delivery,-n 2)
+	$(call run_tests,delivery $(patsubst tests/%,%,$(wildcard tests/demonstration/delivery)),-n 2)
 
 .PHONY: trials delivery-soak
 trials: $(TOOLS) ## The long tests at their whole size: before a release, or a change of what they test

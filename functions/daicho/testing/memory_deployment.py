@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from daicho.book.book import Book
 from daicho.declare.entity import Entity
+from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.items.mapper import to_item
 from daicho.plan import Ledger
 from daicho.storage.attributes import Image
@@ -35,7 +36,6 @@ from daicho.testing.stack_settings import (
     create_mappings,
 )
 from daicho.write.counter_writer import CounterSettings
-from daicho.handlers.wiring.dependencies import Dependencies
 
 DEFAULT_START = dt.datetime(2026, 1, 1, 12, tzinfo=dt.UTC)
 INVOCATION_MS = 300_000

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
-from typing import Any
 
 from daicho.plan import Ledger
+from daicho.project import Project
 
 
 def load_project_ledger(folder: Path) -> Ledger:
     """The checked ledger of the project of a folder, or of the nearest folder above.
 
     Raises:
-        daicho.errors.ProjectError: there is no project, or its configuration is wrong.
-        daicho.errors.DeclarationError: a declaration is wrong, or changed without a generation.
+        ProjectError: there is no project, or its configuration is wrong.
+        DeclarationError: a declaration is wrong, or changed without a generation.
     """
-    # Imported on use: it loads Pydantic.
-    project: Any = importlib.import_module("daicho.project")
-    ledger: Ledger = project.Project.find(folder).check()
-    return ledger
+    return Project.find(folder).check()

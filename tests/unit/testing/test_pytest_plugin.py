@@ -15,14 +15,13 @@ from daicho.plan import Ledger
 from examples import tickets
 
 ROOT = Path(__file__).parents[3]
-LEDGER_FIXTURE = """
+OTHER_LEDGER = """
 import pytest
 from daicho.plan import Ledger
-from pathlib import Path
 
 @pytest.fixture(scope="session")
 def daicho_ledger():
-    return Ledger.load(Path(__file__).parent / "generations.json")
+    return Ledger()
 """
 BROKEN_FENCE = """
 import pytest
@@ -67,19 +66,25 @@ def run_pytest(folder: Path, *arguments: str, status: int = 0) -> str:
 
 
 def test_the_example_of_the_documentation_passes(project: Path) -> None:
-    (project / "conftest.py").write_text(LEDGER_FIXTURE)
     assert "3 passed" in run_pytest(project)
 
 
-def test_the_fixtures_find_the_project_of_the_test(project: Path) -> None:
-    pytest.importorskip("daicho.project")
+def test_the_project_is_that_of_the_test_and_not_of_the_working_folder(project: Path) -> None:
     (project / "tests").mkdir()
     (project / "test_tickets.py").rename(project / "tests/test_tickets.py")
-    assert "3 passed" in run_pytest(project)
+    command = ("--rootdir", str(project), "-c", str(project / "pyproject.toml"))
+    tests = project / "tests/test_tickets.py"
+    assert "1 passed" in run_pytest(project.parent, *command, str(tests), "-k", "tenant")
+
+
+def test_a_project_may_give_the_fixtures_another_ledger(project: Path) -> None:
+    (project / "conftest.py").write_text(OTHER_LEDGER)
+    output = run_pytest(project, "test_tickets.py", "-k", "exact", status=1)
+    assert "there is nothing that could differ" in output
 
 
 def test_a_difference_fails_with_a_command_that_repeats_it(project: Path) -> None:
-    (project / "conftest.py").write_text(LEDGER_FIXTURE + BROKEN_FENCE)
+    (project / "conftest.py").write_text(BROKEN_FENCE)
     (project / "test_faults.py").write_text(
         "def test_figures(daicho_faults):\n    daicho_faults.check(shrinking_seconds=1)\n"
     )
@@ -94,7 +99,6 @@ def test_a_difference_fails_with_a_command_that_repeats_it(project: Path) -> Non
 
 
 def test_the_options_replace_the_arguments_of_a_test(project: Path) -> None:
-    (project / "conftest.py").write_text(LEDGER_FIXTURE)
     (project / "test_faults.py").write_text(
         "def test_figures(daicho_faults):\n"
         "    assert daicho_faults.check(schedules=9).schedules == 2\n"
@@ -103,7 +107,6 @@ def test_the_options_replace_the_arguments_of_a_test(project: Path) -> None:
 
 
 def test_a_book_is_of_an_empty_deployment(project: Path) -> None:
-    (project / "conftest.py").write_text(LEDGER_FIXTURE)
     (project / "test_book.py").write_text(
         "from domains.tickets import Ticket\n\n"
         "def test_one(daicho_book):\n"
