@@ -117,9 +117,11 @@ format: $(VENV)/.requirements ## Let ruff format and fix
 # A command, and how long it took.
 timed = began=$$SECONDS; $(1) || { echo "--- $@: failed after $$((SECONDS - began)) s"; exit 1; }; \
 	echo "--- $@: $$((SECONDS - began)) s"
-run_tests = @$(call timed,$(PYTEST) $(addprefix tests/,$(1)) -q $(2))
+# Suites of the library, and the same of the demonstration unless it has been removed.
+find_suites = $(foreach suite,$(1),$(wildcard tests/$(suite) tests/demonstration/$(suite)))
+run_tests = @$(call timed,$(PYTEST) $(call find_suites,$(1)) -q $(2))
 
-unit: $(TOOLS) .local/.clients ## The pure parts, and what was recorded of all routes
+unit: $(TOOLS) ## The pure parts, and what was recorded of all routes
 	$(call run_tests,unit golden,-n 2)
 
 property: $(VENV)/.requirements ## Laws of the pure parts
@@ -135,11 +137,11 @@ integration: $(TOOLS) .local/.programs ## Handlers over Dynoxide (DYNOXIDE=none:
 	$(call run_tests,integration,-n 2 --dist loadfile --no-loadscope-reorder)
 
 delivery: $(TOOLS) ## The stream path under faults
-	$(call run_tests,delivery $(patsubst tests/%,%,$(wildcard tests/demonstration/delivery)),-n 2)
+	$(call run_tests,delivery,-n 2)
 
 .PHONY: trials delivery-soak
 trials: $(TOOLS) ## The long tests at their whole size: before a release, or a change of what they test
-	@TRIALS=1 $(PYTEST) tests/integration/commands tests/integration/tenants -n 2 --dist loadfile -q
+	@TRIALS=1 $(PYTEST) $(call find_suites,trials integration/commands integration/tenants) -n 2 --dist loadfile -q
 
 delivery-soak: $(VENV)/.requirements ## Delivery in the large: 20,000 schedules (FIRST=1 is the seed to begin with)
 	@$(BIN)/python -m tests.delivery.soak --first $(or $(FIRST),1)
@@ -173,8 +175,8 @@ dist: $(VENV)/.requirements ## The wheel and the source distribution, in dist/
 snapshot: $(VENV)/.requirements ## Write the template snapshots of tests/infra again
 	$(PYTEST) tests/infra/test_snapshot.py --snapshot -q
 
-golden: $(VENV)/.requirements ## Record requests, answers and stored items of tests/golden again
-	$(PYTEST) tests/golden --record -q
+golden: $(VENV)/.requirements ## Record requests, answers and stored items of the demonstration again
+	$(PYTEST) tests/demonstration/golden --record -q
 
 synth: .local/.programs ## The templates of all stages
 	$(CDK) synth --quiet -c stage=dev --output cdk.out/dev

@@ -11,6 +11,9 @@ from typer.core import TyperGroup
 from daicho_cli.main import SUBCOMMANDS, load_subcommand
 
 ROOT = Path(__file__).parents[2]
+PROJECT_MAKEFILE = ROOT / "daicho_cli/init/templates/Makefile"
+OF_PROJECTS = ("start-a-project.md", "upgrade.md", "generate-clients.md", "test-your-domains.md")
+"""Pages for somebody with an own project, which has a Makefile of its own."""
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")], key=str)
 CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
@@ -22,8 +25,9 @@ def test_the_readme_shows_the_tested_example() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
 def test_every_make_target_that_is_named_exists(page: Path) -> None:
-    makefile = (ROOT / "Makefile").read_text("utf-8")
-    targets = set(re.findall(r"^([a-z0-9-]+):", makefile, re.MULTILINE))
+    makefiles = [ROOT / "Makefile", *([PROJECT_MAKEFILE] if page.name in OF_PROJECTS else [])]
+    texts = [path.read_text("utf-8") for path in makefiles]
+    targets = set(re.findall(r"^([a-z0-9-]+):", "\n".join(texts), re.MULTILINE))
     text = page.read_text("utf-8")
     named = set(re.findall(r"`make ([a-z0-9-]+)", text))
     for block in CODE.findall(text):
