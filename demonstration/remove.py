@@ -28,6 +28,15 @@ NOTICE_SECTION = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 SAMPLE_DATA = re.compile(r'^sample_data = "[^"]*"\n', re.MULTILINE)
+EDITS = {
+    "NOTICE": NOTICE_SECTION,
+    "pyproject.toml": SAMPLE_DATA,
+    ".pre-commit-config.yaml": re.compile(
+        r" (?:demonstration|bench)\b(?=[\w .]* examples$)", re.MULTILINE
+    ),
+    ".github/workflows/long.yml": re.compile(r", bench(?=\]$)", re.MULTILINE),
+}
+"""What is removed from files that stay."""
 
 
 class RemovalError(Exception):
@@ -60,7 +69,7 @@ def remove_demonstration(folder: Path) -> None:
     ledger = Ledger.load(folder / LOCK_FILE)
     remaining = {name: ledger.entities[name] for name in ledger.entities.keys() - entities}
     write_lock_file(replace(ledger, entities=remaining), folder / LOCK_FILE)
-    for name, part in (("pyproject.toml", SAMPLE_DATA), ("NOTICE", NOTICE_SECTION)):
+    for name, part in EDITS.items():
         text = (folder / name).read_text("utf-8")
         (folder / name).write_text(part.sub("", text), "utf-8")
     for command in ("docs", "openapi"):

@@ -48,7 +48,7 @@ def check_demonstration(domains: Iterable[str], *, allowed: bool) -> None:
     if shown and not allowed:
         raise SettingsError(
             f"the demonstration ({', '.join(shown)}) would be deployed to production; start a "
-            "project of your own (daicho init NAME), remove it (python -m demonstration.remove), "
+            "project of your own (daicho init NAME), remove it (python -m demonstration.remove .), "
             f"or pass -c {FLAG}=true"
         )
 

@@ -17,7 +17,6 @@ from functools import cache
 from bench.archive.batching import Gathered, Mapping, gather_batches
 from bench.archive.deletion_generator import Deletion, Deletions, moments
 from bench.archive.report import console, markdown
-from bench.meter import Meter
 from daicho.archive import object_format
 from daicho.archive.archiver import Archiver
 from daicho.archive.row_format import ArchivedRow
@@ -27,6 +26,7 @@ from daicho.storage.table import Table
 from daicho.stream.records import Batch, StreamRecord
 from daicho.testing.aws.memory_stores import MemoryBucket
 from tests.support.dynoxide import client, create_table, serving
+from tests.support.meter import Meter
 
 # us-east-1, 2026, before any free tier.
 PUT = 0.005 / 1_000

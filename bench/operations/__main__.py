@@ -20,7 +20,6 @@ from rich.progress import track
 from rich.table import Table as Printed
 
 import domains
-from bench.meter import Consumed, Meter
 from bench.operations.attribute_items import layouts
 from bench.operations.transactions import transactions
 from bench.operations.versions import versions
@@ -43,6 +42,7 @@ from domains.music import Album, Artist, Song, Track
 from domains.polls import Poll
 from domains.votes import Ballot
 from tests.support.dynoxide import client, create_table, serving
+from tests.support.meter import Consumed, Meter
 from tests.support.stream_pump import Consumer, Pump
 
 DOLLARS_A_MILLION_WRITES = 0.625

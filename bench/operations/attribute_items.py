@@ -12,9 +12,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table as Printed
 
-from bench.meter import Consumed, Meter
 from daicho.book.book import Book
 from domains.users import User
+from tests.support.meter import Consumed, Meter
 
 USERS = 100
 ATTRIBUTES: Mapping[str, Any] = {

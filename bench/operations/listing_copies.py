@@ -15,12 +15,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table as Printed
 
-from bench.meter import Consumed
 from bench.operations.__main__ import House
 from daicho import Domain, Entity, Key, Listing, field, uid
 from daicho.declare.registry import Daicho
 from daicho.storage.requests import Query
 from tests.support.dynoxide import serving
+from tests.support.meter import Consumed
 
 ITEMS = 100
 TEXT = "a note of some length. " * 22

@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.table import Table as Printed
 
 import domains
-from bench.meter import Meter
 from daicho.book.book import Book
 from daicho.declare.fields import new_id
 from daicho.declare.registry import Daicho
@@ -23,6 +22,7 @@ from domains.carts import CartItem, checkout
 from domains.orders import Line, Order
 from domains.users import User
 from tests.support.dynoxide import create_table
+from tests.support.meter import Meter
 
 SIZES = (1, 10, 98)
 """Numbers of items of a checkout."""

@@ -11,7 +11,6 @@ from mypy_boto3_dynamodb import DynamoDBClient
 from rich.console import Console
 from rich.table import Table as Printed
 
-from bench.meter import Meter
 from daicho import Domain, Entity, Key, Versioned, uid
 from daicho.book.book import Book
 from daicho.declare.registry import Daicho
@@ -20,6 +19,7 @@ from daicho.plan import Ledger
 from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 from tests.support.dynoxide import create_table
+from tests.support.meter import Meter
 
 SIZES = (500, 3_500, 40_000)
 """Bytes of text. A unit writes 1 KB and reads 4."""

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bench.meter import Meter
 from bench.search.baseline import PAGE, Peer
 from bench.search.items import LABELLED, MAIN, ledger
 from daicho.book.book import Book
@@ -15,6 +14,7 @@ from daicho.search.grams import Mode
 from daicho.storage.table import Table
 from domains.contacts import Contact
 from tests.support.dynoxide import client
+from tests.support.meter import Meter
 
 DEEP = 50
 """The measured deep page; a list with fewer pages is measured at its end."""

@@ -22,7 +22,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project with one more file in it, and a new generation."""
     copy = tmp_path_factory.mktemp("project")
     ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
-    for folder in ("functions", "daicho_cli", "demonstration", "infra"):
+    for folder in ("functions", "daicho_cli", "infra"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=ignored)
     for file in ("app.py", "pyproject.toml", "README.md"):
         shutil.copy(ROOT / file, copy)

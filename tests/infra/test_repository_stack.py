@@ -1,32 +1,8 @@
-"""The stack of this repository: the demonstration does not reach production by accident."""
+"""The stack of this repository: a project's own domains may be deployed to production."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
-import aws_cdk as cdk
-import pytest
-
-from daicho.cdk import STAGES
-from daicho.errors import SettingsError
-from infra.stack import build_stack, check_demonstration
-from tests.support.repository import PROJECT
-
-
-def build(folder: Path, stage: str, **more: Any) -> None:
-    app = cdk.App(outdir=str(folder), context=more, analytics_reporting=False)
-    build_stack(app, project=PROJECT, settings=STAGES[stage])
-
-
-def test_production_without_the_flag_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"\(.*carts.*polls.*\) would be deployed"):
-        build(tmp_path, "prod")
-
-
-def test_production_with_the_flag_and_other_stages_are_built(tmp_path: Path) -> None:
-    build(tmp_path / "prod", "prod", demonstration="true")
-    build(tmp_path / "dev", "dev")
+from infra.stack import check_demonstration
 
 
 def test_own_domains_are_no_demonstration() -> None:

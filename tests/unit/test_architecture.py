@@ -130,6 +130,20 @@ def test_the_testing_package_imports_neither_domains_nor_constructs() -> None:
     assert [name for name in imported if name.startswith(others)] == []
 
 
+def test_nothing_but_the_demonstration_itself_imports_it() -> None:
+    """In a copy of the repository it can be removed: `demonstration.remove`."""
+    own = ("demonstration.", "tests.demonstration.", "domains.", "bench.", "examples.book_queries")
+    modules = {
+        name: path
+        for package in ("", "daicho_cli", "infra", "tests", "examples")
+        for name, path in list_modules(ROOT if package else FUNCTIONS, package).items()
+        if not f"{name}.".startswith(own)
+    }
+    assert len(modules) > 400
+    imports = [i for i in read_imports(modules) if f"{i.imported}.".startswith(own)]
+    assert [str(i) for i in imports if i.imported != "domains"] == []
+
+
 def test_domains_import_the_library_and_nothing_of_aws() -> None:
     allowed = {"daicho", "domains", "pydantic", *sys.stdlib_module_names}
     domains = {name: path for name, path in MODULES.items() if name.startswith("domains.")}

@@ -1,6 +1,6 @@
 """Users and their orders (seeds 000, 002) over HTTP: a third of Chinook's customers.
 
-All of them: `tests/integration/commands/test_chinook_orders.py`.
+All of them: `tests/demonstration/integration/commands/test_chinook_orders.py`.
 """
 
 from __future__ import annotations

@@ -1,15 +1,13 @@
-"""The routes of the demonstration, and of the domains that somebody has added beside it."""
+"""The routes of the demonstration, and what is particular to some."""
 
 from __future__ import annotations
 
-import domains
-from daicho.declare.registry import Daicho
-from daicho.plan import Ledger
-from tests.support.described_routes import DescribedRoutes
+from dataclasses import replace
 
-DEMONSTRATION_ROUTES = DescribedRoutes(
-    Daicho.discover(domains),
-    Ledger.load(),
+from tests.support.project_routes import PROJECT_ROUTES
+
+DEMONSTRATION_ROUTES = replace(
+    PROJECT_ROUTES,
     needing=frozenset(
         {
             "checkout_cart",

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from bench.meter import Meter
 from daicho import Entity, Key, ref, uid
 from daicho.declare.compiler import compile_entity
 from daicho.errors import DeclarationError, Invalid, NotFound, ReferenceNotFound
 from daicho.storage.table import Table
+from tests.support.meter import Meter
 from tests.support.sample_entities import Link, Note, Poll, Remark, Shelf
 
 

@@ -1,4 +1,4 @@
-"""Bad input, for every route of the demonstration: the right 4xx, the field named."""
+"""Bad input to the demonstration: the right 4xx, the field named, nothing written."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.demonstration.support.routes import DEMONSTRATION_ROUTES
-from tests.integration.web.test_bad_input import *  # noqa: F403
-from tests.integration.web.test_bad_input import refused
+from tests.integration.web.test_bad_input import nothing_is_written, refused
 from tests.support.api_client import Client
 
-ROUTES = DEMONSTRATION_ROUTES
+__all__ = ["nothing_is_written"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from demonstration import discover_demonstration
-from demonstration.remove import main
+from demonstration.remove import EDITS, main
 from tests.support.repository import ROOT
 
 
@@ -23,8 +23,9 @@ def copy(tmp_path: Path) -> Path:
     ignored = shutil.ignore_patterns("__pycache__")
     for name in ("functions", "daicho_cli", "demonstration", "docs/reference"):
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
-    for name in ("pyproject.toml", "NOTICE"):
-        shutil.copy(ROOT / name, folder)
+    for name in EDITS:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
     (folder / "bench").mkdir()
     (folder / "tests/demonstration/unit").mkdir(parents=True)
     (folder / "tests/unit").mkdir()
@@ -73,6 +74,10 @@ def test_the_library_and_what_is_somebodys_own_remain(copy: Path) -> None:
     for name in ("tests/unit", "examples/tickets.py", "functions/daicho/plan/ledger.py"):
         assert (copy / name).exists()
     assert "sample_data" not in (copy / "pyproject.toml").read_text("utf-8")
+    hooks = (copy / ".pre-commit-config.yaml").read_text("utf-8")
+    assert "mypy app.py functions infra daicho_cli tests examples\n" in hooks
+    workflow = (copy / ".github/workflows/long.yml").read_text("utf-8")
+    assert "target: [trials, delivery-soak, mutation-check]\n" in workflow
     notice = (copy / "NOTICE").read_text("utf-8")
     assert "documented.toml" in notice
     assert "UNICODE LICENSE V3" in notice
