@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-import domains
 from daicho import Domain, Entity, Key, field, uid
 from daicho.declare.registry import Daicho
 from daicho.web.http.operation import Operation, QueryVariant, Reply
 from daicho.web.routes.builder import build_operations
 from daicho.web.routes.operation_names import name_operations
 from tests.support.sample_domain import TOYS
+from tests.support.sample_project import SAMPLE_ROUTES
 
-NAMES = {
-    f"{operation.method} {operation.path}": operation.id
-    for operation in build_operations(Daicho.discover(domains))
-}
+NAMES = {f"{operation.method} {operation.path}": operation.id for operation in SAMPLE_ROUTES.all}
 
 
 class Movie(Entity):
