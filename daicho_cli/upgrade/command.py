@@ -106,16 +106,19 @@ def make_upgrade(project: Project, comparison: Comparison) -> str:
         UpgradeError: uv could not install it; the files are changed already.
     """
     steps = [f"pyproject.toml pins daicho {comparison.target}"]
-    if project.lock_file.read_bytes() != comparison.lock_file:
+    lock = project.lock_file.read_bytes() if project.lock_file.exists() else b""
+    if lock != comparison.lock_file:
         project.lock_file.write_bytes(comparison.lock_file)
         steps.append(f"{project.lock_file.name} has the new generations")
     configuration = project.root / CONFIGURATION
     rewritten = rewrite_pin(configuration.read_text(encoding="utf-8"), comparison.target)
     configuration.write_text(rewritten, encoding="utf-8")
-    following = ["make test", "make up", "make deploy"]
+    following = ["the tests", "a deployment"]
+    if (project.root / "Makefile").exists():
+        following = ["make test", "make up", "make deploy"]
     if (project.root / "uv.lock").exists():
         uv.synchronise(project.root)
         steps.append("uv sync has installed it")
     else:
-        following.insert(0, "make")
+        following.insert(0, "an installation of what pyproject.toml requires")
     return f"{'; '.join(steps)}\nnext: {', then '.join(following)}"

@@ -1,8 +1,9 @@
 """Describe a project as the installed version sees it, in one JSON file.
 
 ``python -m daicho_cli.upgrade.describe OUT.json --stage dev`` runs in the folder of a project. An
-upgrade runs it under both versions, in copies of the project: it writes the lock file that this
-version would write, because an app refuses declarations without their generations.
+upgrade runs it under both versions, in copies of the project. With ``--locked`` the lock file must
+have the generations of the declarations. Otherwise it is written as this version would write it,
+because an app refuses declarations without their generations.
 
 The arguments and ``FORMAT`` are an interface between versions: an older version runs this module of
 a newer one.
@@ -57,31 +58,31 @@ def describe_project(
     project: DescribedProject,
     stages: Iterable[str],
     context: Mapping[str, str],
+    *,
+    locked: bool,
     synthesise: Synthesise = synthesise,
 ) -> dict[str, Any]:
-    """The description, as plain JSON values; appends generations to the project's lock file.
+    """The description, as plain JSON values.
 
-    ``generation_numbers``: the number of the newest generation of each entity in the lock file as
-    it was, so that a generation that was only appended here is visible.
+    Unless ``locked``, missing generations are appended to the project's lock file.
 
     Raises:
         DaichoError: the project cannot be read, or its app failed.
-        DeclarationError: this version refuses its declarations.
+        DeclarationError: this version refuses its declarations, or they are not locked.
     """
     from daicho.web import openapi  # noqa: PLC0415  # it loads Powertools
 
     committed = project.load_ledger()
     daicho = project.discover()
-    ledger = daicho.append_generations(committed)
-    if ledger != committed:
+    if locked:
+        ledger = daicho.check_locked(committed)
+    else:
+        ledger = daicho.append_generations(committed)
         write_lock_file(ledger, project.lock_file)
     return {
         "format": FORMAT,
         "version": VERSION,
         "project": project.name,
-        "generation_numbers": {
-            name: generations[-1].number for name, generations in committed.entities.items()
-        },
         "ledger": ledger.to_json(),
         "api": openapi.describe_api(daicho, ledger),
         "templates": {
@@ -96,11 +97,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("file", type=Path)
     parser.add_argument("--stage", action="append", default=[])
     parser.add_argument("--context", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--locked", action="store_true")
     options = parser.parse_args(arguments)
     context = dict(pair.partition("=")[::2] for pair in options.context)
     try:
         project = Project.find(Path.cwd())
-        description = describe_project(project, options.stage or ["dev"], context)
+        description = describe_project(
+            project, options.stage or ["dev"], context, locked=options.locked
+        )
     except (DaichoError, DeclarationError) as error:
         print(error, file=sys.stderr)  # noqa: T201  # the caller's only channel
         return 1

@@ -35,7 +35,7 @@ def synthesise(root: Path, context: Mapping[str, str]) -> dict[str, Any]:
     merged = {
         **configuration.get("context", {}),
         **_read_json(root / "cdk.context.json"),
-        "aws:cdk:enable-path-metadata": True,
+        "aws:cdk:disable-asset-staging": True,  # assets are hashed, and not copied
         **context,
     }
     with tempfile.TemporaryDirectory() as output:

@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from packaging.version import Version
 
@@ -58,6 +57,8 @@ def try_version(
         UpgradeError: a version cannot be installed, or cannot read the project.
     """
     current = find_pin(_read_configuration(project.root)).version
+    if not project.lock_file.is_relative_to(project.root):
+        raise UpgradeError(f"{project.lock_file} is outside of {project.root}: move it there")
     lock = project.lock_file.relative_to(project.root)
     with tempfile.TemporaryDirectory(prefix="daicho-upgrade-") as name:
         folder = Path(name).resolve()
@@ -71,8 +72,8 @@ def try_version(
 
         report(f"describing the project by {current}")
         old = folder / "before.json"
-        run_module(sys.executable, "describe", [old, *options], before, f"daicho {current}")
-        _check_generations(json.loads(old.read_text(encoding="utf-8")))
+        arguments: list[Path | str] = [old, "--locked", *options]
+        run_module(sys.executable, "describe", arguments, before, f"daicho {current}")
 
         report(f"installing {target} into a temporary environment")
         configuration = rewrite_pin(_read_configuration(after), target)
@@ -116,21 +117,6 @@ def run_module(
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
         raise UpgradeError(f"{subject} cannot be tried on this project: {lines[-1]}")
-
-
-def _check_generations(description: Mapping[str, Any]) -> None:
-    """The project must not have changed itself: its changes would be taken for the version's."""
-    committed = description["generation_numbers"]
-    changed = [
-        name
-        for name, generations in description["ledger"]["entities"].items()
-        if committed.get(name) != generations[-1]["generation"]
-    ]
-    if changed:
-        raise UpgradeError(
-            f"{', '.join(changed)} changed without a new generation: run daicho generation, and "
-            "deploy it, before an upgrade"
-        )
 
 
 def _read_configuration(root: Path) -> str:
