@@ -98,11 +98,11 @@ trace: $(VENV)/.requirements ## Which files a POST, a projection and a search pa
 		$(BIN)/python -m bench.trace | grep -v '^{"_aws"'
 
 ##@ Test
-.PHONY: test lint format unit property package docs-check integration delivery infra e2e mutation-check
+.PHONY: test lint format unit property package upgrade docs-check integration delivery infra e2e mutation-check
 # The local stack of e2e mostly waits for its schedules: the other suites run meanwhile, one after
 # the other. What each prints comes in one piece, where make can do that (GNU make 4).
 IN_ONE_PIECE := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
-SUITES := e2e lint unit property package docs-check infra delivery integration
+SUITES := e2e lint unit property package upgrade docs-check infra delivery integration
 test: $(TOOLS) .local/.programs .local/.docs ## Everything, from nothing
 	@$(MAKE) --jobs=2 $(IN_ONE_PIECE) $(SUITES)
 
@@ -129,6 +129,9 @@ property: $(VENV)/.requirements ## Laws of the pure parts
 
 package: $(VENV)/.requirements ## The wheel, the licences, the workflows
 	$(call run_tests,package)
+
+upgrade: $(VENV)/.requirements ## A project of this version, upgraded to a known next one
+	$(call run_tests,upgrade)
 
 docs-check: $(TOOLS) .local/.docs ## The documentation: links, words, spelling, the site and its search
 	$(call run_tests,docs)
