@@ -7,6 +7,7 @@ import re
 from decimal import Decimal
 
 from pydantic import BaseModel
+
 from daicho.declare.registry import Daicho
 from daicho.web.http.operation import Operation, QueryVariant, Reply
 from daicho.web.http.problem_types import find_type
