@@ -14,6 +14,7 @@ from types import ModuleType
 import pytest
 
 import daicho
+import daicho.testing
 from tests.support.imports import (
     find_cycle,
     find_entry,
@@ -53,6 +54,7 @@ NOT_ON_THE_STREAM_SIDE = ("pydantic", "aws_lambda_powertools", "domains", "daich
 MODULES = list_modules(FUNCTIONS)
 OURS = {find_entry(name, ORDER) for name in MODULES}
 HANDLERS = sorted(path.stem for path in (FUNCTIONS / "daicho/handlers").glob("[a-z]*.py"))
+PUBLIC_PACKAGES = ((daicho, "public-names.md"), (daicho.testing, "testing.md"))
 MAX_LINES = 400
 MAX_MODULES = 17
 
@@ -207,20 +209,30 @@ def test_loading_a_package_loads_none_of_its_modules() -> None:
     assert load(["daicho"], ("daicho.errors",)) == []
 
 
-def test_the_public_names_are_those_that_the_documentation_lists() -> None:
-    page = (ROOT / "docs/reference/public-names.md").read_text("utf-8")
-    listed = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
-    assert listed == daicho.__all__
-    assert not any(isinstance(getattr(daicho, name), ModuleType) for name in daicho.__all__)
+@pytest.mark.parametrize(("package", "page"), PUBLIC_PACKAGES)
+def test_the_public_names_are_those_that_the_documentation_lists(
+    package: ModuleType, page: str
+) -> None:
+    text = (ROOT / "docs/reference" / page).read_text("utf-8")
+    table = text.partition("\n## Names\n")[2] or text
+    listed = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+    assert listed == package.__all__
+    assert not any(isinstance(getattr(package, name), ModuleType) for name in package.__all__)
+    documented = [name for name in package.__all__ if callable(getattr(package, name))]
+    assert [name for name in documented if not getattr(package, name).__doc__] == []
 
 
-def test_mypy_reads_the_same_public_names() -> None:
-    text = (FUNCTIONS / "daicho/__init__.py").read_text("utf-8")
+@pytest.mark.parametrize(("package", "page"), PUBLIC_PACKAGES)
+def test_mypy_reads_the_same_public_names(package: ModuleType, page: str) -> None:
+    text = Path(str(package.__file__)).read_text("utf-8")
     typed = re.findall(r"^    from (daicho\.[\w.]+) import (\w+) as (\w+)$", text, re.MULTILINE)
     assert [name for _, name, alias in typed if name != alias] == []
-    assert {name: module for module, name, _ in typed} == {
-        name: f"daicho.{module}" for module, names in daicho._NAMES.items() for name in names
+    names = {
+        name: f"{package.__name__}.{module}"
+        for module, names in package._NAMES.items()
+        for name in names
     }
+    assert {name: module for module, name, _ in typed} == names
 
 
 def test_the_documentation_names_the_order_and_where_to_look() -> None:

@@ -9,6 +9,7 @@ import pytest
 from daicho.plan import EntityPlan, Generation, KeyPlan, Ledger
 from daicho.testing import ExactnessError, FaultChecker, check_under_faults
 from daicho.testing.faults.fault_kinds import FAULT_KINDS
+from examples.fault_profile import check_under_throttling
 from tests.support.sample_entities import LEDGER
 
 DERIVED = frozenset({*LEDGER.derived_types, *LEDGER.archived_types})
@@ -73,3 +74,7 @@ def test_a_ledger_that_derives_nothing_is_refused() -> None:
 def test_less_than_one_schedule_is_refused(arguments: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="at least 1"):
         check_under_faults(LEDGER, **arguments)
+
+
+def test_the_profile_of_the_documentation_is_played() -> None:
+    assert check_under_throttling(LEDGER, 10) == []
