@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 class SectionStaging:
     """Writes the pieces beside a tenant's items.
 
-    ``parallelism``: requests made at the same time.
+    ``parallelism``: requests made at the same time; 1 means in order, in the calling thread.
     """
 
     table: Table
@@ -115,7 +115,7 @@ class SectionStaging:
 
     def _run_in_parallel(self, values: Iterable[T], work: Callable[[Sequence[T]], None]) -> None:
         blocks = list(_split_into_blocks(values, MAX_BATCH_WRITES))
-        if len(blocks) < 2:
+        if len(blocks) < 2 or self.parallelism == 1:
             for block in blocks:
                 work(block)
             return
