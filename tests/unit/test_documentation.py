@@ -12,7 +12,7 @@ from daicho_cli.main import SUBCOMMANDS, load_subcommand
 
 ROOT = Path(__file__).parents[2]
 PROJECT_MAKEFILE = ROOT / "daicho_cli/init/templates/Makefile"
-OF_PROJECTS = ("start-a-project.md", "upgrade.md", "generate-clients.md", "test-your-domains.md")
+OF_PROJECTS = ("start-a-project.md", "upgrade.md", "generate-clients.md", "test-your-entities.md")
 """Pages for somebody with an own project, which has a Makefile of its own."""
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")], key=str)
 CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -86,6 +89,16 @@ def test_a_taken_name_is_refused(name: str) -> None:
 
 def test_names_of_stacks_are_capitalised() -> None:
     assert [make_title(name) for name in ("shop", "my-shop", "a1-b2")] == ["Shop", "MyShop", "A1B2"]
+
+
+def test_its_code_passes_mypy_strict(shop: Path) -> None:
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "domains", "tests"]
+    environment = {**os.environ, "MYPYPATH": f"{ROOT}/functions:{ROOT}"}
+    options = ("--explicit-package-bases", "--follow-imports=silent")
+    done = subprocess.run(
+        [*command, *options], cwd=shop, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("there", ["file", "folder with a file"])
