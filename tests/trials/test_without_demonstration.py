@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
 
+from daicho.project import Project
+from daicho_cli.local.instance import LocalInstance
+from tests.support.dynoxide import free_port
 from tests.support.repository import PROGRAMS, ROOT
 from tests.support.trials import IS_TRIAL
 
@@ -85,3 +90,18 @@ def test_the_types_are_right(copy: Path) -> None:
 def test_a_suite_of_the_library_is_green(copy: Path, suite: str) -> None:
     printed = run_well(copy, sys.executable, "-m", "pytest", f"tests/{suite}", *OPTIONS)
     assert " passed" in printed
+
+
+def test_the_local_stack_comes_up_and_serves(copy: Path) -> None:
+    """Also without any domain: what is served then is the description of the API."""
+    instance = LocalInstance(copy / "local-stack", free_port(), Project.find(copy))
+    place = ("env", f"DAICHO_LOCAL={instance.folder}", f"PORT={instance.port}")
+    daicho = (sys.executable, "-m", "daicho_cli", "local")
+    (copy / ".venv").symlink_to(Path(sys.prefix))  # cdk.json names it
+    try:
+        printed = run_well(copy, *place, *daicho, "up")
+        assert f"URL={instance.url}" in printed
+        with urllib.request.urlopen(f"{instance.url}/openapi.json") as answer:  # noqa: S310
+            assert "/tenant" in json.load(answer)["paths"]
+    finally:
+        run_well(copy, *place, *daicho, "reset")

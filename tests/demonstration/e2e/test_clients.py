@@ -17,7 +17,7 @@ from daicho.declare.fields import new_id
 from tests.e2e.api import eventually
 from tests.support.typed_clients import ROOT, check_typescript, copy_examples, generate, run_node
 
-PROGRAM = ROOT / "tests/e2e/typescript_client.mts"
+PROGRAM = ROOT / "tests/demonstration/e2e/typescript_client.mts"
 
 
 @pytest.fixture(scope="module")
