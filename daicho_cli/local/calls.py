@@ -1,19 +1,21 @@
 """The first calls of a deployed API: what `daicho local up` sends, and prints to be pasted.
 
 They come from the API's own description, so that a project needs to write none: an item as in the
-example of a route that creates one, and the lists that then have it.
+example of a route that creates one, and the queries that then find it.
 """
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import httpx
 
+from daicho.web.http.operation import Operation, QueryVariant
 from daicho_cli.local.instance import LocalError
 
 SECONDS = 60
@@ -41,25 +43,33 @@ class Call:
         return f'curl -s -X {self.method} {bearer} {content} "$URL{self.path}" -d {text}'
 
 
-def choose_calls(description: Mapping[str, Any]) -> list[Call]:
-    """Calls that need nothing but a token: first one that creates an item, then lists.
+def choose_calls(operations: Iterable[Operation], description: Mapping[str, Any]) -> list[Call]:
+    """Calls that need nothing but a token: first one that creates an item, then queries.
 
-    ``description``: the OpenAPI document of the API.
+    ``description``: the OpenAPI document of the operations, which has an example of each value.
+    A query asks for values of the item that is created, where the item has them.
     """
-    paths = {path: ways for path, ways in description["paths"].items() if "{" not in path}
-    creating = next(_find_creations(paths), None)
-    lists = [
+    paths = {path: methods for path, methods in description["paths"].items() if "{" not in path}
+    creation = next(_find_creations(paths), None)
+    values = creation.body if creation else {}
+    queries = [
         Call("GET", path)
-        for path, ways in paths.items()
-        if "get" in ways and _is_list(ways["get"]) and not _needs_more(ways["get"])
+        for operation in operations
+        if operation.method == "GET" and operation.path in paths
+        for variant in operation.variants
+        for path in _fill_in(operation.path, variant, paths[operation.path]["get"], values)
     ]
-    own = [call for call in lists if creating and call.path == creating.path]
-    others = [call for call in lists if call not in own]
-    return [*([creating] if creating else []), *own, *others][:MAX_CALLS]
+    own = [call for call in queries if creation and call.path.startswith(creation.path)]
+    others = [call for call in queries if call not in own]
+    return [*([creation] if creation else []), *own, *others][:MAX_CALLS]
 
 
-def make_first_call(stack: Mapping[str, Any]) -> tuple[list[Call], str]:
+def make_first_call(
+    operations: Iterable[Operation], stack: Mapping[str, Any]
+) -> tuple[list[Call], str]:
     """Send the first call of a deployed API; the calls, and the answer as a line to print.
+
+    ``operations``: those that are deployed.
 
     Raises:
         LocalError: the API does not answer, or refuses.
@@ -68,7 +78,8 @@ def make_first_call(stack: Mapping[str, Any]) -> tuple[list[Call], str]:
     headers = {"authorization": f"Bearer {token}"}
     try:
         with httpx.Client(base_url=stack["url"], headers=headers, timeout=SECONDS) as api:
-            calls = choose_calls(api.get("/openapi.json").raise_for_status().json())
+            description = api.get("/openapi.json").raise_for_status().json()
+            calls = choose_calls(operations, description)
             if not calls:
                 return [], ""
             first = calls[0]
@@ -84,16 +95,21 @@ def make_first_call(stack: Mapping[str, Any]) -> tuple[list[Call], str]:
 
 
 def _find_creations(paths: Mapping[str, Any]) -> Iterator[Call]:
-    for path, ways in paths.items():
-        content = ways.get("post", {}).get("requestBody", {}).get("content", {})
+    for path, methods in paths.items():
+        content = methods.get("post", {}).get("requestBody", {}).get("content", {})
         media = content.get("application/json", {})
         if "example" in media:
             yield Call("POST", path, media["example"])
 
 
-def _is_list(operation: Mapping[str, Any]) -> bool:
-    return any(parameter.get("name") == "cursor" for parameter in operation.get("parameters", ()))
-
-
-def _needs_more(operation: Mapping[str, Any]) -> bool:
-    return any(parameter.get("required") for parameter in operation.get("parameters", ()))
+def _fill_in(
+    path: str, variant: QueryVariant, described: Mapping[str, Any], values: Mapping[str, Any]
+) -> Iterator[str]:
+    """The path with the parameters of a variant; nothing if one of them has no example."""
+    examples = {each["name"]: each.get("example") for each in described.get("parameters", ())}
+    needed = {
+        parameter.name: parameter.only or values.get(parameter.name, examples.get(parameter.name))
+        for parameter in variant.required
+    }
+    if None not in needed.values():
+        yield f"{path}?{urlencode(needed, quote_via=quote)}" if needed else path

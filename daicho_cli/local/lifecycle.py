@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from daicho.project import Project
+from daicho.web.routes.builder import build_operations
 from daicho_cli.local.calls import Call, make_first_call
 from daicho_cli.local.deploy import bootstrap, deploy
 from daicho_cli.local.instance import REGION, LocalError, LocalInstance
@@ -55,7 +56,8 @@ def up(
             _start_ttl_player(instance)
         sample = find_sample_data(instance.project)
         if sample is None:
-            calls, answer = make_first_call(instance.stack())
+            operations = build_operations(instance.project.discover())
+            calls, answer = make_first_call(operations, instance.stack())
         else:
             calls, answer = [Call("GET", path) for path in sample.CALLS], ""
             if with_sample:

@@ -36,7 +36,7 @@ class Supplier(Entity):
 
 
 domain = Domain("suppliers", Supplier)
-domain.resource("/suppliers/{id}", Supplier, "POST GET LIST")
+domain.resource("/suppliers/{id}", Supplier, "POST GET")
 domain.mount("/countries", Supplier.by_country.top)
 '''
 

@@ -26,5 +26,5 @@ domain = Domain(
     Product,
     examples={"name": "Green tea", "category": "drinks", "price": "4.50"},
 )
-domain.resource("/products/{id}", Product, "POST PUT GET PATCH DELETE LIST")
+domain.resource("/products/{id}", Product, "POST PUT GET PATCH DELETE")
 domain.mount("/categories", Product.sizes.top)

@@ -1,7 +1,8 @@
-"""The first calls of a project come from its own OpenAPI document."""
+"""The first calls of a project come from its own routes and their examples."""
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import shlex
 from typing import Any
@@ -9,56 +10,72 @@ from typing import Any
 import httpx
 import pytest
 
+from daicho import Aggregate, Count, Domain, Entity, Key, Listing, Search, field, one_of, uid
+from daicho.declare.registry import Daicho
+from daicho.plan import Ledger
+from daicho.web.http.operation import Operation
+from daicho.web.openapi.document import describe_api
+from daicho.web.routes.builder import build_operations
 from daicho_cli.local.calls import Call, choose_calls, make_first_call
 from daicho_cli.local.instance import LocalError
 
-CURSOR = {"name": "cursor", "in": "query", "required": False}
-REQUIRED = {"name": "q", "in": "query", "required": True}
 STACK = {"url": "http://api", "tokens": {"acme": "secret"}}
 
 
-def describe(**paths: Any) -> dict[str, Any]:
-    return {"paths": {f"/{name}": ways for name, ways in paths.items()}}
+class Product(Entity):
+    """Something to find."""
+
+    id: str = uid()
+    name: str = field()
+    category: str = field()
+    seen: dt.date | None = field(default=None)
+
+    key = Key(id)
+    search = Search(name)
+    of_category = Listing(category, where=one_of(category, "tools"))
+    seen_on = Listing(seen)
+    sizes = Aggregate(Count(), category, ranked=True)
 
 
-def creating(example: Any) -> dict[str, Any]:
-    return {"requestBody": {"content": {"application/json": {"example": example}}}}
+def build(verbs: str) -> tuple[list[Operation], dict[str, Any]]:
+    """The routes of a domain, and their description."""
+    domain = Domain("products", Product, examples={"name": "Tea's", "category": "drinks & more"})
+    domain.resource("/products/{id}", Product, verbs)
+    domain.mount("/categories", Product.sizes.top)
+    daicho = Daicho(domain)
+    return build_operations(daicho), describe_api(daicho, daicho.append_generations(Ledger()))
 
 
-PRODUCTS = (
-    describe(
-        about={"get": {"parameters": []}},
-        sizes={"get": {"parameters": [CURSOR]}},
-        products={"get": {"parameters": [CURSOR]}, "post": creating({"name": "Tea's"})},
-        searches={"get": {"parameters": [CURSOR, REQUIRED]}},
-    )
-    | {}
-)
-PRODUCTS["paths"]["/products/{id}"] = {"get": {"parameters": [CURSOR]}}
+PRODUCTS = build("POST GET")
 
 
-def test_an_item_is_created_and_then_listed() -> None:
-    assert choose_calls(PRODUCTS) == [
-        Call("POST", "/products", {"name": "Tea's"}),
-        Call("GET", "/products"),
-        Call("GET", "/sizes"),
+def test_an_item_is_created_and_then_found() -> None:
+    create, *queries = choose_calls(*PRODUCTS)
+    assert (create.method, create.path) == ("POST", "/products")
+    assert create.body["name"] == "Tea's"
+    assert [call.path.partition("&of_")[0] for call in queries] == [
+        "/products?name=Tea%27s",
+        "/products?category=drinks%20%26%20more",
+        f"/products?seen={create.body['seen']}",
+        "/categories",
     ]
 
 
-def test_without_a_route_that_creates_there_are_lists() -> None:
-    description = describe(things={"get": {"parameters": [CURSOR]}, "put": {}})
-    assert choose_calls(description) == [Call("GET", "/things")]
-    assert choose_calls(describe()) == []
+def test_without_a_route_that_creates_there_are_queries() -> None:
+    calls = choose_calls(*build("GET"))
+    assert {call.method for call in calls} == {"GET"}
+    assert Call("GET", "/categories") in calls
+    assert choose_calls([], {"paths": {}}) == []
 
 
 def test_they_can_be_pasted() -> None:
-    post, get, _ = choose_calls(PRODUCTS)
+    post, *queries = choose_calls(*PRODUCTS)
     words = shlex.split(post.render())
-    assert json.loads(words[words.index("-d") + 1]) == {"name": "Tea's"}
-    assert get.render() == 'curl -s -H "Authorization: Bearer $TOKEN" "$URL/products"'
+    assert json.loads(words[words.index("-d") + 1]) == post.body
+    assert queries[-1].render() == 'curl -s -H "Authorization: Bearer $TOKEN" "$URL/categories"'
 
 
-def serve(monkeypatch: pytest.MonkeyPatch, status: int, description: Any = PRODUCTS) -> None:
+def serve(monkeypatch: pytest.MonkeyPatch, status: int, description: Any = PRODUCTS[1]) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         assert request.headers["authorization"] == "Bearer secret"
         if request.url.path == "/openapi.json":
@@ -73,20 +90,20 @@ def serve(monkeypatch: pytest.MonkeyPatch, status: int, description: Any = PRODU
 
 def test_the_first_call_is_sent_and_its_answer_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     serve(monkeypatch, 201)
-    chosen, answer = make_first_call(STACK)
-    assert len(chosen) == 3
+    chosen, answer = make_first_call(PRODUCTS[0], STACK)
+    assert len(chosen) == 5
     assert answer == 'POST /products → 201 {"id":"1"}'
 
 
 def test_a_refusal_of_the_first_call_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     serve(monkeypatch, 503)
     with pytest.raises(LocalError, match=r'POST /products was answered 503: \{"id":"1"\}'):
-        make_first_call(STACK)
+        make_first_call(PRODUCTS[0], STACK)
 
 
 def test_an_api_without_routes_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    serve(monkeypatch, 500, describe())
-    assert make_first_call(STACK) == ([], "")
+    serve(monkeypatch, 500, {"paths": {}})
+    assert make_first_call([], STACK) == ([], "")
 
 
 def test_no_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,4 +115,4 @@ def test_no_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
         httpx, "Client", lambda **o: client(transport=httpx.MockTransport(fail), **o)
     )
     with pytest.raises(LocalError, match="does not answer"):
-        make_first_call(STACK)
+        make_first_call(PRODUCTS[0], STACK)
