@@ -6,6 +6,7 @@ changes; a step that is already done costs nothing.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -51,17 +52,27 @@ def install_programs(folder: Path, programs: Sequence[Program] | None = None) ->
         LocalError: an installer is missing, or failed.
     """
     chosen = PROGRAMS if programs is None else programs
-    missing = [program for program in chosen if _read_stamp(folder, program) != program.digest]
+    missing = [program for program in chosen if not _is_installed(folder, program)]
     folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(len(chosen)) as pool:
-        list(pool.map(lambda program: _install(folder, program), missing))
-    return [program.name for program in missing]
+        done = list(pool.map(lambda program: _install(folder, program), missing))
+    return [program.name for program, new in zip(missing, done, strict=True) if new]
 
 
-def _install(folder: Path, program: Program) -> None:
-    shutil.rmtree(folder / program.name, ignore_errors=True)
-    program.install(folder / program.name)
-    _stamp(folder, program).write_text(program.digest, encoding="ascii")
+def _install(folder: Path, program: Program) -> bool:
+    """Install a program unless another process has done it meanwhile; whether it was done here."""
+    with (folder / f".{program.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # until the file is closed
+        if _is_installed(folder, program):
+            return False
+        shutil.rmtree(folder / program.name, ignore_errors=True)
+        program.install(folder / program.name)
+        _stamp(folder, program).write_text(program.digest, encoding="ascii")
+        return True
+
+
+def _is_installed(folder: Path, program: Program) -> bool:
+    return _read_stamp(folder, program) == program.digest
 
 
 def _stamp(folder: Path, program: Program) -> Path:

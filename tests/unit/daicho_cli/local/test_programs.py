@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -55,6 +58,25 @@ def test_a_folder_that_was_removed_is_installed_again(tmp_path: Path, installed:
     install_programs(tmp_path / "p")
     (tmp_path / "p/two").rmdir()
     assert install_programs(tmp_path / "p") == ["two"]
+
+
+def test_two_commands_at_once_install_it_once(tmp_path: Path) -> None:
+    begun = Barrier(2)
+    names: list[str] = []
+
+    def make(folder: Path) -> None:
+        names.append(folder.name)
+        time.sleep(0.2)  # for so long the other command sees it missing
+        folder.mkdir()
+
+    def install() -> list[str]:
+        begun.wait()
+        return install_programs(tmp_path, [Program("one", (), make)])
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.submit(install), pool.submit(install)
+    assert sorted([first.result(), second.result()]) == [[], ["one"]]
+    assert names == ["one"]
 
 
 def test_what_failed_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
