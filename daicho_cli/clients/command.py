@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from daicho.errors import ProjectError
+from daicho.project import Project
 from daicho.web import openapi
 from daicho_cli.clients import programs
 from daicho_cli.clients.document import prepare_document
@@ -20,6 +23,7 @@ from daicho_cli.terminal import CommandError, end_on_errors
 
 PYTHON = Path("clients/python")
 TYPESCRIPT = Path("clients/typescript/api.d.ts")
+_WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NAME = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
 
 
@@ -32,7 +36,12 @@ def clients(
         Path | None,
         typer.Option(help="The file of the TypeScript types.", show_default=str(TYPESCRIPT)),
     ] = None,
-    name: Annotated[str, typer.Option(help="The name of the Python package.")] = "api-client",
+    name: Annotated[
+        str,
+        typer.Option(
+            help="The name of the Python package.", show_default="the project's name and -client"
+        ),
+    ] = "",
     document: Annotated[
         Path | None,
         typer.Option(help="An OpenAPI document.", show_default="that of the declarations"),
@@ -52,10 +61,12 @@ def clients(
     an error, and the existing client stays as it is.
     """
     with end_on_errors("daicho clients"):
+        name = name or choose_name(Path.cwd())
         if not _NAME.fullmatch(name):
             raise CommandError(f"{name!r} is no name of a package: use one like shop-client")
         if python is None and typescript is None:
-            python, typescript = PYTHON, TYPESCRIPT
+            root = Path(os.path.relpath(find_root()))
+            python, typescript = root / PYTHON, root / TYPESCRIPT
         described = prepare_document(read_document(document) if document else describe_project())
         installed = programs_folder or find_root() / PROGRAMS
         if python is not None:
@@ -66,6 +77,18 @@ def clients(
             node_folder = install_generator(installed, programs.TYPESCRIPT)
             generate_typescript(described, typescript, node_folder / "node_modules")
             typer.echo(f"{typescript} written")
+
+
+def choose_name(folder: Path) -> str:
+    """``my-shop-client`` in the project MyShop; ``api-client`` in a folder without a project.
+
+    The clients of two projects can be installed beside each other.
+    """
+    try:
+        project = Project.find(folder).name
+    except ProjectError:
+        project = "api"
+    return f"{_WORD_START.sub('-', project).lower()}-client"
 
 
 def describe_project() -> dict[str, Any]:

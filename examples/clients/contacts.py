@@ -1,4 +1,4 @@
-"""Contacts by the Python client that `make clients` generates: api_client."""
+"""Contacts by the Python client that `make clients` generates: daicho_client."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 import httpx
-from api_client import AuthenticatedClient
-from api_client.api.contacts import (
+from daicho_client import AuthenticatedClient
+from daicho_client.api.contacts import (
     change_contact,
     create_contact,
     create_contact_call,
     get_contact,
     list_contact_calls,
 )
-from api_client.models import (
+from daicho_client.models import (
     Call,
     CallPage,
     Contact,
@@ -23,7 +23,7 @@ from api_client.models import (
     NewContact,
     Problem,
 )
-from api_client.types import UNSET
+from daicho_client.types import UNSET
 
 T = TypeVar("T")
 

@@ -27,7 +27,8 @@ def folder(stack: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> P
     answer = httpx.get(f"{stack['url']}/openapi.json", timeout=60).raise_for_status()
     (folder / "openapi.json").write_text(answer.text, "utf-8")
     generate(
-        *("--document", folder / "openapi.json", "--python", folder / "clients/python"),
+        *("--document", folder / "openapi.json", "--name", "daicho-client"),
+        *("--python", folder / "clients/python"),
         *("--typescript", folder / "clients/typescript/api.d.ts"),
     )
     copy_examples(folder, ROOT / "examples/clients/contacts.mts", PROGRAM)
@@ -40,7 +41,7 @@ def contacts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.syspath_prepend(folder / "clients/python")
     yield importlib.import_module("examples.clients.contacts")
     for name in list(sys.modules):
-        if name.partition(".")[0] == "api_client" or name == "examples.clients.contacts":
+        if name.partition(".")[0] == "daicho_client" or name == "examples.clients.contacts":
             del sys.modules[name]
 
 
@@ -76,7 +77,7 @@ def test_the_python_client(stack: dict[str, Any], contacts: Any) -> None:
             contacts.add_call(client, contact.id, -1)
         problem = invalid.value.problem
         assert (problem.status, [each.field for each in problem.errors]) == (422, ["seconds"])
-    errors = importlib.import_module("api_client.errors")
+    errors = importlib.import_module("daicho_client.errors")
     with contacts.open_client(stack["url"], "no token") as client:
         with pytest.raises(errors.UnexpectedStatus) as refused:
             contacts.read_contact(client, "none")

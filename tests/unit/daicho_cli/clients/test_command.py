@@ -57,7 +57,8 @@ def save(document: Any) -> Path:
 
 def test_a_program_with_the_python_client_passes_mypy(tmp_path: Path) -> None:
     document = ROOT / "docs/reference/openapi.json"
-    output = generate("--document", document, "--python", "clients/python")
+    options = ("--document", document, "--name", "daicho-client")
+    output = generate(*options, "--python", "clients/python")
     assert output == "clients/python written\n"
     assert not Path("clients/typescript").exists()
     copy_examples(tmp_path, EXAMPLES / "contacts.py")
@@ -65,7 +66,7 @@ def test_a_program_with_the_python_client_passes_mypy(tmp_path: Path) -> None:
     wrong = program.with_name("wrong.py")
     wrong.write_text(program.read_text("utf-8").replace("seconds=seconds", "secs=1"), "utf-8")
     with pytest.raises(AssertionError, match='Unexpected keyword argument "secs"') as failure:
-        check_python(tmp_path, program, wrong, "clients/python/api_client/client.py")
+        check_python(tmp_path, program, wrong, "clients/python/daicho_client/client.py")
     assert str(failure.value).count(": error:") == 1
 
 
@@ -90,6 +91,16 @@ def test_both_are_written_if_none_is_named() -> None:
     assert 'name = "shop-client"' in Path("clients/python/pyproject.toml").read_text("utf-8")
     assert "export type Cart =" in Path("clients/typescript/api.d.ts").read_text("utf-8")
     assert sorted(path.name for path in Path("clients").rglob(".*")) == [".gitignore"]
+
+
+def test_in_a_project_its_name_and_its_folder_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("pyproject.toml").write_text('[tool.daicho]\nname = "MyShop2"\n', "utf-8")
+    document = save(DOCUMENT).absolute()
+    Path("domains").mkdir()
+    monkeypatch.chdir("domains")
+    output = generate("--document", document)
+    assert output == "../clients/python written\n../clients/typescript/api.d.ts written\n"
+    assert Path("../clients/python/my_shop2_client/api/carts/get_cart.py").exists()
 
 
 def test_a_client_is_replaced_and_another_folder_is_not() -> None:

@@ -150,6 +150,6 @@ def test_a_key_field_called_body_is_refused(tmp_path: Path) -> None:
     parcels = Domain("parcels", Parcel)
     parcels.resource("/parcels/{body}", Parcel, "PUT")
     document = save(tmp_path, describe(parcels))
-    output = refuse("--document", document, "--python", tmp_path / "python")
-    assert "api_client/api/parcels/put_parcel.py: duplicate argument 'body'" in output
+    output = refuse("--document", document, "--python", tmp_path / "python", "--name", "parcels")
+    assert "parcels/api/parcels/put_parcel.py: duplicate argument 'body'" in output
     assert not (tmp_path / "python").exists()
