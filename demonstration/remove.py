@@ -21,8 +21,11 @@ from demonstration import SYSTEMS, discover_demonstration
 
 DOMAINS = Path("functions/domains")
 LOCK_FILE = Path("functions/generations.json")
-OTHERS = ("tests/demonstration", "examples/book_queries.py", "bench", "demonstration")
-"""Besides the domain files: tests, the calls that the pages show, benchmarks, this package."""
+OTHERS = (
+    *("tests/demonstration", "examples/book_queries.py", "examples/clients"),
+    *("bench", "demonstration"),
+)
+"""Besides the domain files: tests, programs that the pages show, benchmarks, this package."""
 NOTICE_SECTION = re.compile(
     r"^Third-party data of the demonstration.*?\n(?=Packages that are installed)",
     re.MULTILINE | re.DOTALL,

@@ -27,7 +27,12 @@ class Quotation(NamedTuple):
 
 def list_quotations(*, demonstration: bool) -> Iterator[Quotation]:
     """All quotations of the demonstration's files, or all others."""
-    of_demonstration = ("functions/domains/", "examples/book_queries.py", "bench/")
+    of_demonstration = (
+        "functions/domains/",
+        "examples/book_queries.py",
+        "examples/clients/",
+        "bench/",
+    )
     for page in sorted((ROOT / "docs").rglob("*.md")):
         for file, code in QUOTATION.findall(page.read_text("utf-8")):
             if file.startswith(of_demonstration) == demonstration:

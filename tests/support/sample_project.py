@@ -20,6 +20,7 @@ SAMPLE_ROUTES = DescribedRoutes(
     LEDGER,
     needing=frozenset(
         {
+            "checkout_cart",
             "create_contact_call",
             "create_song_download",
             "add_contact_category",

@@ -7,7 +7,7 @@ import {
   ProblemError,
   readContact,
   renameContact,
-} from "../../examples/clients/contacts.mts";
+} from "../../../examples/clients/contacts.mts";
 
 declare const process: { argv: string[] };
 const [, , url, token] = process.argv;

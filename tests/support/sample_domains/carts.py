@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from daicho import Book, Domain, Entity, Key, Page, field
+from daicho import Book, Domain, Entity, Key, Page, field, now, refuse
+from tests.support.sample_domains.orders import Line, Order
 
 State = Literal["active", "saved"]
 LEFT_OUT: Any = None
@@ -77,3 +78,18 @@ def change(
         more = changes.get("quantity", t.get(source).quantity)
         t.delete(source, if_match=if_match)
         return t.change(target, {"quantity": existing.quantity + more})
+
+
+@domain.route("POST", "/carts/{user}/checkout")
+def checkout(book: Book, user: str) -> Order:
+    """Order the active items and remove them from the cart, in one transaction."""
+    page = book.page(CartItem.key.under(user, "active"), limit=50)
+    keys = [CartItem.key(user, "active", item.sku) for item in page.items]
+    with book.transaction() as t:
+        items = [item for item in t.find_all(keys) if item is not None]
+        if not items:
+            raise refuse(409, "nothing is active in this cart")
+        for item in items:
+            t.delete(CartItem.key(user, "active", item.sku))
+        lines = [Line(sku=item.sku, quantity=item.quantity) for item in items]
+        return t.create(Order(date=now().date(), customer=user, lines=lines))

@@ -58,6 +58,7 @@ class Download(Entity):
 
     key = Key(song, id)
     chart = Aggregate(Count(), song, within=month(at), ranked=True, on_expiry="keep")
+    artists = Aggregate(Count(), artist, within=month(at), ranked=True, on_expiry="keep")
     expires = Expires(dt.timedelta(days=400), archive=True)
 
 
@@ -70,3 +71,5 @@ domain.resource("/songs/{id}", Song, "POST PUT GET PATCH DELETE")
 domain.resource("/songs/{song}/downloads/{id}", Download, "POST GET PATCH DELETE LIST")
 domain.mount("/charts/{month}", Download.chart.top)
 domain.mount("/charts/{month}/{song}", Download.chart)
+domain.mount("/artist-charts/{month}", Download.artists.top)
+domain.mount("/artist-charts/{month}/{artist}", Download.artists)

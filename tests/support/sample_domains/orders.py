@@ -1,4 +1,4 @@
-"""A partition in a fixed number of shards, and a listing whose rows copy fields."""
+"""A partition in a fixed number of shards, a listing whose rows copy fields, and a ranked sum."""
 
 from __future__ import annotations
 
@@ -8,7 +8,19 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from daicho import Domain, Entity, Key, Listing, created_at, field, one_of, uid
+from daicho import (
+    Aggregate,
+    Domain,
+    Entity,
+    Key,
+    Listing,
+    Sum,
+    created_at,
+    field,
+    month,
+    one_of,
+    uid,
+)
 
 
 class Line(BaseModel):
@@ -16,6 +28,7 @@ class Line(BaseModel):
 
     sku: str = Field(min_length=1, max_length=200)
     quantity: int = Field(default=1, ge=1, le=1_000_000)
+    price: Decimal = Field(default=Decimal(0), ge=0, max_digits=12, decimal_places=2)
 
 
 class Order(Entity):
@@ -31,9 +44,11 @@ class Order(Entity):
     key = Key(date, id, shards=3)
     of_customer = Listing(customer, order=(date, created_at), copies=(status, total))
     open = Listing(customer, order=(date, created_at), where=one_of(status, "open"))
+    revenue = Aggregate(Sum(total), customer, within=month(date), ranked=True)
 
 
-domain = Domain("orders", Order, examples={"customer": "mika", "sku": "lp-heroes"})
+domain = Domain("orders", Order, examples={"customer": "mika", "price": "24.90", "sku": "lp"})
 domain.resource("/orders/{id}", Order, "POST GET PATCH LIST")
 domain.mount("/customers/{customer}/orders", Order.of_customer)
 domain.mount("/customers/{customer}/orders?open=true", Order.open)
+domain.mount("/revenue/{month}", Order.revenue.top)

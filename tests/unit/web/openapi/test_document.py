@@ -98,3 +98,11 @@ def test_an_answer_without_a_body_has_no_content() -> None:
     assert "content" not in contact["delete"]["responses"]["204"]
     assert "content" not in contact["get"]["responses"]["304"]
     assert "content" in contact["get"]["responses"]["200"]
+
+
+def test_a_decimal_in_an_answer_is_text() -> None:
+    schemas = SPEC["components"]["schemas"]
+    decimal = {"type": "string", "format": "decimal"}
+    assert {name for name in schemas if "Line" in name} == {"Line", "LineInput"}
+    assert schemas["Line"]["properties"]["price"]["type"] == "string"
+    assert schemas["OrderRevenue"]["properties"]["total"] == {**decimal, "title": "Total"}
