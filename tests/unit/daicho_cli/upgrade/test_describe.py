@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from daicho.errors import DeclarationError
-from daicho.plan import Ledger
 from daicho.project import Project
 from daicho.runtime.version import VERSION
 from daicho_cli.upgrade.describe import describe_project, main
-from tests.support.repository import PROJECT
+from tests.support.sample_project import LEDGER, write_project
 
 
 def synthesise(root: Path, context: Mapping[str, str]) -> dict[str, Any]:
@@ -25,10 +23,8 @@ def synthesise(root: Path, context: Mapping[str, str]) -> dict[str, Any]:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """The repository's project with a lock file of its own."""
-    lock_file = tmp_path / "generations.json"
-    lock_file.write_bytes(PROJECT.lock_file.read_bytes())
-    return replace(PROJECT, lock_file=lock_file)
+    """The project of the sample domains, with a lock file of its own."""
+    return Project.find(write_project(tmp_path))
 
 
 def remove_entity(project: Project, name: str) -> None:
@@ -47,8 +43,8 @@ def test_everything_that_is_compared(project: Project) -> None:
     description = describe(project, locked=True)
     assert json.loads(json.dumps(description)) == description
     assert description["version"] == VERSION
-    assert description["project"] == "Daicho"
-    assert description["ledger"] == json.loads(PROJECT.lock_file.read_text("utf-8"))
+    assert description["project"] == "Sample"
+    assert description["ledger"] == json.loads(project.lock_file.read_text("utf-8"))
     assert description["api"]["openapi"].startswith("3.1")
     assert description["templates"] == {
         stage: {f"a-{stage}": {"root": str(project.root)}} for stage in ("dev", "prod")
@@ -56,7 +52,7 @@ def test_everything_that_is_compared(project: Project) -> None:
 
 
 def test_missing_generations_are_appended_to_the_lock_file(project: Project) -> None:
-    (name, *_) = Ledger.load(project.lock_file).entities
+    (name, *_) = LEDGER.entities
     remove_entity(project, name)
     description = describe(project)
     assert name in description["ledger"]["entities"]
@@ -64,12 +60,13 @@ def test_missing_generations_are_appended_to_the_lock_file(project: Project) -> 
 
 
 def test_complete_generations_stay_as_they_are(project: Project) -> None:
+    before = project.lock_file.read_bytes()
     describe(project)
-    assert project.lock_file.read_bytes() == PROJECT.lock_file.read_bytes()
+    assert project.lock_file.read_bytes() == before
 
 
 def test_locked_generations_must_be_complete(project: Project) -> None:
-    (name, *_) = Ledger.load(project.lock_file).entities
+    (name, *_) = LEDGER.entities
     remove_entity(project, name)
     before = project.lock_file.read_bytes()
     with pytest.raises(DeclarationError, match=f"{name}.* changed without a new generation"):

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import copy
-import json
-from pathlib import Path
 from typing import Any
 
 from daicho_cli.upgrade.change import Area, Change, Severity
 from daicho_cli.upgrade.generations import compare_generations
-
-LOCK_FILE = Path(__file__).parents[4] / "functions/generations.json"
+from tests.support.sample_project import LEDGER
 
 
 def build_plan(**since: int) -> dict[str, Any]:
@@ -32,7 +29,7 @@ def judge(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[Severity,
 
 
 def test_the_same_generations_are_no_change() -> None:
-    ledger = json.loads(LOCK_FILE.read_text("utf-8"))
+    ledger = LEDGER.to_json()
     assert len(ledger["entities"]) > 10
     assert compare_generations(ledger, copy.deepcopy(ledger)) == []
 
