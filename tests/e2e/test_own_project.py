@@ -60,7 +60,9 @@ def check_printed_calls(project: OwnProject, printed: str) -> None:
 def test_a_new_project_answers_its_first_calls(project: OwnProject) -> None:
     printed = project.make("up")
     check_printed_calls(project, printed)
-    assert project.stack["url"] in printed
+    url = project.stack["url"]
+    assert f"URL={url}" in printed
+    assert httpx.get(f"{url}/openapi.json").json()["info"]["title"] == "Shop"
 
 
 def list_resources(project: OwnProject) -> dict[str, tuple[str, str]]:

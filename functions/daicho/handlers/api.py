@@ -37,7 +37,8 @@ def build(
     item_cache, bucket = ItemCache(now), cache(lambda: dependencies.bucket(settings.object_bucket))
     book = partial(Book, clock=now, item_cache=item_cache, bucket=bucket, counter_settings=counters)
     tenants = Tenants(table, item_cache, machine, now)
-    api = Api(daicho, partial(book, table, ledger), server=settings.api_url, tenants=tenants)
+    names = {"server": settings.api_url, "title": ledger.project or "Daicho"}
+    api = Api(daicho, partial(book, table, ledger), tenants=tenants, **names)
     return with_telemetry(api, traced=settings.stage != "local")
 
 

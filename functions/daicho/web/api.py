@@ -42,10 +42,12 @@ class Api:
         *,
         server: str = "",
         tenants: Tenants | None = None,
+        title: str = "Daicho",
     ) -> None:
         """``open_book`` gives the book of a tenant; ``server`` is the API's address.
 
         ``tenants``: checks whether a tenant is closed, and adds its administrator's routes.
+        ``title``: the name of the API in its description.
         """
         served = build_operations(daicho)
         administered = build_admin_operations() if tenants else []
@@ -56,7 +58,7 @@ class Api:
             self._route(operation, self._open_book)
         for operation in administered:
             self._route(operation, self._open_admin)
-        pages = ApiPages(self.operations, server, daicho.examples)
+        pages = ApiPages(self.operations, server, daicho.examples, title)
         for path, page in pages.list_routes().items():
             self.resolver.get(path, include_in_schema=False)(page)
         self._handle_errors()

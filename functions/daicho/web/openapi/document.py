@@ -57,7 +57,8 @@ def describe_api(daicho: Daicho, ledger: Ledger, *, server: str = "") -> dict[st
     """
     daicho.check_locked(ledger)
     served = [*build_operations(daicho), *build_admin_operations()]
-    return describe_operations(served, server=server, examples=daicho.examples)
+    title = ledger.project or TITLE
+    return describe_operations(served, server=server, examples=daicho.examples, title=title)
 
 
 def describe_operations(
@@ -65,6 +66,7 @@ def describe_operations(
     *,
     server: str = "",
     examples: Mapping[str, Mapping[str, Any]] = NO_EXAMPLES,
+    title: str = TITLE,
 ) -> dict[str, Any]:
     """The description of operations; ``examples`` by domain and name."""
     resolver = Resolver()
@@ -78,7 +80,7 @@ def describe_operations(
             description=_describe_variants(operation),
             responses=_describe_responses(operation),
         )(Endpoint(operation, _refuse_book, _refuse_request))
-    text = resolver.get_openapi_json_schema(title=TITLE, version=VERSION)
+    text = resolver.get_openapi_json_schema(title=title, version=VERSION)
     document = _name_schemas(json.loads(text))
     for operation in served:
         _complete(document["paths"][operation.path][operation.method.lower()], operation)

@@ -29,9 +29,10 @@ class ApiPages:
     """The pages of one API. ``examples`` are those of the document, by entity."""
 
     def __init__(
-        self, operations: Sequence[Operation], server: str, examples: Mapping[str, Any]
+        self, operations: Sequence[Operation], server: str, examples: Mapping[str, Any], title: str
     ) -> None:
-        self._operations, self._server, self._examples = operations, server, examples
+        self._operations, self._server = operations, server
+        self._examples, self._title = examples, title
 
     def list_routes(self) -> Mapping[str, Callable[..., Response[str]]]:
         """The functions that answer GET, by path."""
@@ -46,7 +47,10 @@ class ApiPages:
     def _document(self) -> str:
         return json.dumps(
             openapi.describe_operations(
-                self._operations, server=self._server, examples=self._examples
+                self._operations,
+                server=self._server,
+                examples=self._examples,
+                title=self._title,
             )
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from decimal import Decimal
 
 from pydantic import BaseModel
@@ -106,3 +107,9 @@ def test_a_decimal_in_an_answer_is_text() -> None:
     assert {name for name in schemas if "Line" in name} == {"Line", "LineInput"}
     assert schemas["Line"]["properties"]["price"]["type"] == "string"
     assert schemas["OrderRevenue"]["properties"]["total"] == {**decimal, "title": "Total"}
+
+
+def test_it_is_called_after_the_project() -> None:
+    assert SPEC["info"]["title"] == "Daicho"
+    named = describe_api(DAICHO, replace(LEDGER, project="Shop"))
+    assert named["info"]["title"] == "Shop"
