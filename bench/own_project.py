@@ -19,7 +19,9 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.support.dynoxide import free_port
-from tests.support.own_project import OwnProject, build_wheel
+from tests.support.own_project import OwnProject
+from tests.support.repository import ROOT
+from tests.upgrade.versions import build_wheel
 
 CACHES = ("UV_CACHE_DIR", "PIP_CACHE_DIR", "npm_config_cache", "XDG_CACHE_HOME")
 SECONDS_TO_BE_FOUND = 120
@@ -72,7 +74,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="daicho-bench-") as temporary:
         root = Path(temporary)
         wheels = root / "wheels"
-        build_wheel(wheels)
+        build_wheel(ROOT, wheels)
         for name, limit in (("empty", 90), ("warm", 60)):
             # The round with empty caches fills those that the next one has.
             variables = {cache: str(root / "caches" / cache) for cache in CACHES}

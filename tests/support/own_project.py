@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support.repository import ROOT
-
 BIN = Path(sys.executable).parent
 FROM_OUTSIDE = ("MAKE", "MFLAGS", "PYTEST", "VIRTUAL_ENV", "AWS_", "DAICHO_", "PYTHONPATH")
 """Variables by their beginning that somebody with an own project does not have."""
@@ -43,24 +41,6 @@ domain.mount("/countries", Supplier.by_country.top)
 
 class CommandFailed(Exception):
     """A command of the project ended with another status than expected; with its output."""
-
-
-def build_wheel(folder: Path, source: Path = ROOT) -> Path:
-    """Build the wheel of ``source`` into ``folder``; its path."""
-    offline = ("--no-build-isolation", "--offline", "--python", sys.executable)
-    command: list[str | Path] = [
-        BIN / "uv",
-        "build",
-        "--wheel",
-        "--quiet",
-        *offline,
-        "--out-dir",
-        folder,
-        source,
-    ]
-    subprocess.run(command, check=True, capture_output=True)
-    (wheel,) = folder.glob("daicho-*.whl")
-    return wheel
 
 
 @dataclass
