@@ -23,7 +23,8 @@ from daicho.errors import SettingsError
 from daicho_cli.local.instance import LocalError
 
 HERE = Path(__file__).parent
-MINISTACK = HERE / "requirements-ministack.txt"
+MINISTACK = "ministack"
+MINISTACK_PINS = HERE / "requirements-ministack.txt"
 NODE_FILES = (HERE / "node/package.json", HERE / "node/package-lock.json")
 TAIL = 10
 
@@ -57,6 +58,12 @@ def install_programs(folder: Path, programs: Sequence[Program] | None = None) ->
     with ThreadPoolExecutor(len(chosen)) as pool:
         done = list(pool.map(lambda program: _install(folder, program), missing))
     return [program.name for program, new in zip(missing, done, strict=True) if new]
+
+
+def is_outdated(folder: Path, name: str) -> bool:
+    """Whether a program of the local AWS is installed below ``folder``, but not as it is pinned."""
+    (program,) = (program for program in PROGRAMS if program.name == name)
+    return _read_stamp(folder, program) not in ("", program.digest)
 
 
 def _install(folder: Path, program: Program) -> bool:
@@ -153,7 +160,11 @@ def run_tool(*command: str, folder: Path | None = None) -> None:
 
 
 PROGRAMS = (
-    Program("ministack", (MINISTACK,), partial(install_environment, requirements=MINISTACK)),
+    Program(
+        MINISTACK,
+        (MINISTACK_PINS,),
+        partial(install_environment, requirements=MINISTACK_PINS),
+    ),
     Program("node", NODE_FILES, partial(install_node_packages, files=NODE_FILES)),
     Program("layer", (layer.REQUIREMENTS,), _install_layer),
 )

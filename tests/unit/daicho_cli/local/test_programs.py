@@ -13,7 +13,7 @@ import pytest
 
 from daicho_cli.local import programs
 from daicho_cli.local.instance import LocalError
-from daicho_cli.local.programs import Program, find_tool, install_programs, run_tool
+from daicho_cli.local.programs import Program, find_tool, install_programs, is_outdated, run_tool
 
 
 @pytest.fixture
@@ -52,6 +52,17 @@ def test_other_pins_install_it_again(tmp_path: Path, installed: list[str], pins:
     pins.write_text("2")
     assert install_programs(tmp_path / "p") == ["one"]
     assert not (tmp_path / "p/one/old").exists()
+
+
+def test_it_is_outdated_only_if_it_is_there_with_other_pins(
+    tmp_path: Path, installed: list[str], pins: Path
+) -> None:
+    assert not is_outdated(tmp_path / "p", "one")
+    install_programs(tmp_path / "p")
+    assert not is_outdated(tmp_path / "p", "one")
+    pins.write_text("2")
+    assert is_outdated(tmp_path / "p", "one")
+    assert not is_outdated(tmp_path / "p", "two")
 
 
 def test_a_folder_that_was_removed_is_installed_again(tmp_path: Path, installed: list[str]) -> None:
