@@ -60,7 +60,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in filter(None, tracked):
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
+            shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
     git = ("git", "-c", "user.name=Trial", "-c", "user.email=trial@example.com")
     run_well(folder, *git, "init", "--quiet")
     run_well(folder, *git, "add", "--all")
