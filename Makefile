@@ -26,7 +26,7 @@ CDK := .local/node/node_modules/.bin/cdk
 
 ##@ Use
 .PHONY: up down reset demo-data expire status logs
-up: $(VENV)/.requirements ## Start the local AWS, deploy, load demo data (PORT=4600 for another port)
+up: $(TOOLS) ## Start the local AWS, deploy, load demo data (PORT=4600 for another port)
 	@$(BIN)/daicho local up
 
 down: $(VENV)/.requirements ## Stop the local AWS; data and stream records stay

@@ -23,6 +23,8 @@ SECONDS = 60
 MAX_CHARACTERS = 400
 """Of an answer that is printed."""
 MAX_CALLS = 6
+FIRST_CALL_KEY = "the first call of daicho local up"
+"""A repeat within 24 hours gets the answer of the first time, and creates no other item."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,9 @@ def make_first_call(
             if not calls:
                 return [], ""
             first = calls[0]
-            answer = api.request(first.method, first.path, json=first.body)
+            # The key lets a second `daicho local up` create nothing.
+            once = {"idempotency-key": FIRST_CALL_KEY} if first.body is not None else {}
+            answer = api.request(first.method, first.path, json=first.body, headers=once)
     except httpx.HTTPError as error:
         raise LocalError(f"the deployed API does not answer: {error!r}; see make logs") from error
     if answer.is_error:

@@ -16,7 +16,7 @@ from daicho.plan import Ledger
 from daicho.web.http.operation import Operation
 from daicho.web.openapi.document import describe_api
 from daicho.web.routes.builder import build_operations
-from daicho_cli.local.calls import Call, choose_calls, make_first_call
+from daicho_cli.local.calls import FIRST_CALL_KEY, Call, choose_calls, make_first_call
 from daicho_cli.local.instance import LocalError
 
 STACK = {"url": "http://api", "tokens": {"acme": "secret"}}
@@ -80,6 +80,7 @@ def serve(monkeypatch: pytest.MonkeyPatch, status: int, description: Any = PRODU
         assert request.headers["authorization"] == "Bearer secret"
         if request.url.path == "/openapi.json":
             return httpx.Response(200, json=description)
+        assert request.headers["idempotency-key"] == FIRST_CALL_KEY
         return httpx.Response(status, text='{"id":"1"}')
 
     client = httpx.Client
