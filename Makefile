@@ -143,9 +143,10 @@ delivery: $(TOOLS) ## The stream path under faults
 	$(call run_tests,delivery,-n 2)
 
 .PHONY: trials delivery-soak
-trials: $(TOOLS) ## The long tests at their whole size: before a release, or a change of what they test
+trials: $(TOOLS) .local/.programs ## The long tests at their whole size: before a release, or a change of what they test
 	@TRIALS=1 $(PYTEST) $(call find_suites,integration/commands integration/tenants) -n 2 --dist loadfile -q
 	@TRIALS=1 $(PYTEST) tests/trials -q
+	@TRIALS=1 $(PYTEST) tests/e2e/test_own_project.py -q
 
 delivery-soak: $(VENV)/.requirements ## Delivery in the large: 20,000 schedules (FIRST=1 is the seed to begin with)
 	@$(BIN)/python -m tests.delivery.soak --first $(or $(FIRST),1)

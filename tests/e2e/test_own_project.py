@@ -79,7 +79,7 @@ def list_resources(project: OwnProject) -> dict[str, tuple[str, str]]:
 
 def count_categories(api: httpx.Client) -> dict[str, int]:
     """The total of each category, as the API says."""
-    return {row["category"]: row["total"] for row in everything(api, "/categories")}
+    return {row["category"]: row["count"] for row in everything(api, "/categories")}
 
 
 def read_state(api: httpx.Client, products: list[dict[str, Any]]) -> dict[str, Any]:
