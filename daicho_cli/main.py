@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from daicho.errors import DeclarationError
+from daicho.errors import DeclarationError, ProjectError
 
 
 class Subcommand(NamedTuple):
@@ -97,10 +97,20 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except DeclarationError as error:
             frames = traceback.extract_tb(error.__traceback__)
-            own = [frame for frame in frames if Path(frame.filename).parent.name == "domains"]
+            own = [frame for frame in frames if _is_domain_file(Path(frame.filename))]
             place = f"{Path(own[-1].filename).name}:{own[-1].lineno}: " if own else ""
             typer.echo(f"{place}{error}", err=True)
             raise typer.Exit(1) from error
+
+
+def _is_domain_file(path: Path) -> bool:
+    from daicho.project import Project  # noqa: PLC0415  # the list of subcommands needs none
+
+    try:
+        project = Project.find(Path.cwd())
+    except ProjectError:
+        return False
+    return path.is_relative_to(project.source / project.domains.replace(".", "/"))
 
 
 def load_subcommand(name: str) -> Any:

@@ -52,6 +52,7 @@ def create_project(name: str, folder: Path) -> list[str]:
         InitError: the name is none for a package and a stack, or the folder is not empty.
     """
     check_name(name)
+    folder = folder.resolve()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InitError(f"{folder} is not empty: name another folder by --folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -60,9 +61,9 @@ def create_project(name: str, folder: Path) -> list[str]:
         _write_templates(project, {"name": name, "title": make_title(name), "version": VERSION})
         _write_lock_file(project)
         files = sorted(str(p.relative_to(project)) for p in project.rglob("*") if p.is_file())
-        if folder.exists():
-            folder.rmdir()
-        shutil.move(project, folder)
+        folder.mkdir(exist_ok=True)
+        for path in project.iterdir():
+            shutil.move(path, folder)
     return files
 
 

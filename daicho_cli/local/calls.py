@@ -6,6 +6,7 @@ example of a route that creates one, and the queries that then find it.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,8 +24,6 @@ SECONDS = 60
 MAX_CHARACTERS = 400
 """Of an answer that is printed."""
 MAX_CALLS = 6
-FIRST_CALL_KEY = "the first call of daicho local up"
-"""A repeat within 24 hours gets the answer of the first time, and creates no other item."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,12 @@ class Call:
     method: str
     path: str
     body: Any = None
+
+    @property
+    def idempotency_key(self) -> str:
+        """A key of this very request: sent again within 24 hours, it creates nothing again."""
+        request = json.dumps([self.method, self.path, self.body], sort_keys=True)
+        return f"first call {hashlib.sha256(request.encode()).hexdigest()[:16]}"
 
     def render(self) -> str:
         """The request as a command for a shell with ``URL`` and ``TOKEN``."""
@@ -74,7 +79,8 @@ def make_first_call(
     ``operations``: those that are deployed.
 
     Raises:
-        LocalError: the API does not answer, or refuses.
+        LocalError: the API does not answer, or fails. A refusal is printed: an example may break a
+            rule of the domain.
     """
     token = next(iter(stack["tokens"].values()))
     headers = {"authorization": f"Bearer {token}"}
@@ -85,12 +91,11 @@ def make_first_call(
             if not calls:
                 return [], ""
             first = calls[0]
-            # The key lets a second `daicho local up` create nothing.
-            once = {"idempotency-key": FIRST_CALL_KEY} if first.body is not None else {}
+            once = {"idempotency-key": first.idempotency_key} if first.body is not None else {}
             answer = api.request(first.method, first.path, json=first.body, headers=once)
     except httpx.HTTPError as error:
         raise LocalError(f"the deployed API does not answer: {error!r}; see make logs") from error
-    if answer.is_error:
+    if answer.is_server_error:
         raise LocalError(
             f"{first.method} {first.path} was answered {answer.status_code}: {answer.text[:500]}"
         )

@@ -17,7 +17,7 @@ from daicho_cli.local.calls import Call, make_first_call
 from daicho_cli.local.deploy import bootstrap, deploy
 from daicho_cli.local.instance import REGION, LocalError, LocalInstance
 from daicho_cli.local.process import Background
-from daicho_cli.local.programs import MINISTACK, install_programs, is_outdated
+from daicho_cli.local.programs import LAYER, MINISTACK, install_programs, is_outdated
 from daicho_cli.local.server import find_program, lock_instance, start, stop
 from daicho_cli.local.users import list_admins, make_tokens
 
@@ -43,8 +43,11 @@ def up(
         if find_program(instance).ended_by_itself:
             say("  The local AWS ended without make down: what it had not written down is lost.")
             say("  If something is odd now: make reset, then make up.")
-        if find_program(instance).pid and is_outdated(instance.programs, MINISTACK):
-            raise LocalError("a new version of the local AWS is pinned: make down, then make up")
+        outdated = [name for name in (MINISTACK, LAYER) if is_outdated(instance.programs, name)]
+        if outdated and find_program(instance).pid:
+            raise LocalError(
+                f"another version of {' and '.join(outdated)} is pinned: make down, then make up"
+            )
         with _step(say, "programs of the local AWS"):
             install_programs(instance.programs)
         with _step(say, f"the local AWS on port {instance.port}"):

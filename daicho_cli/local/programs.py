@@ -23,7 +23,7 @@ from daicho.errors import SettingsError
 from daicho_cli.local.instance import LocalError
 
 HERE = Path(__file__).parent
-MINISTACK = "ministack"
+MINISTACK, LAYER = "ministack", "layer"
 MINISTACK_PINS = HERE / "requirements-ministack.txt"
 NODE_FILES = (HERE / "node/package.json", HERE / "node/package-lock.json")
 TAIL = 10
@@ -72,6 +72,7 @@ def _install(folder: Path, program: Program) -> bool:
         fcntl.flock(lock, fcntl.LOCK_EX)  # until the file is closed
         if _is_installed(folder, program):
             return False
+        _stamp(folder, program).unlink(missing_ok=True)  # or a half of it could count as installed
         shutil.rmtree(folder / program.name, ignore_errors=True)
         program.install(folder / program.name)
         _stamp(folder, program).write_text(program.digest, encoding="ascii")
@@ -166,5 +167,5 @@ PROGRAMS = (
         partial(install_environment, requirements=MINISTACK_PINS),
     ),
     Program("node", NODE_FILES, partial(install_node_packages, files=NODE_FILES)),
-    Program("layer", (layer.REQUIREMENTS,), _install_layer),
+    Program(LAYER, (layer.REQUIREMENTS,), _install_layer),
 )

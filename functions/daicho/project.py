@@ -36,6 +36,11 @@ NAME = re.compile(r"[A-Z][A-Za-z0-9]{0,31}")
 """The name begins names of stacks, alarms and log groups, which have lengths of their own."""
 PACKAGE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 HANDLERS = "daicho.handlers"
+FUNCTIONS = (
+    *("api", "project", "archive", "rollup", "redrive"),
+    *("sweep", "jobs", "audit", "forget"),
+)
+"""The Lambda functions: a package of handlers has a module for each."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +132,8 @@ class Project:
             if error.name is None or not f"{self.domains}.".startswith(f"{error.name}."):
                 raise
             raise ProjectError(f"{self.source} has no package {self.domains}") from None
+        if not hasattr(package, "__path__"):
+            raise ProjectError(f"{self.domains} is a module: make it a package of domain files")
         return Daicho.discover(package)
 
     def _make_importable(self) -> None:
@@ -169,21 +176,32 @@ class Project:
         daicho = self.discover()
         ledger = daicho.check_locked(self.load_ledger())
         build_operations(daicho)
+        self._check_handlers()
         return ledger
+
+    def _check_handlers(self) -> None:
+        if self.handlers == HANDLERS:
+            return
+        folder = self.source / self.handlers.replace(".", "/")
+        missing = [name for name in FUNCTIONS if not (folder / f"{name}.py").exists()]
+        if missing:
+            raise ProjectError(f"{folder} lacks a module for: {', '.join(missing)}")
 
 
 _SETTINGS = {"name", "source", "domains", "lock_file", "handlers", "sample_data"}
 
 
 def _is_below(package: ModuleType, folder: Path) -> bool:
-    return any(Path(path).resolve().parent == folder.resolve() for path in package.__path__)
+    return any(
+        Path(path).resolve().parent == folder.resolve() for path in getattr(package, "__path__", ())
+    )
 
 
 def _read_configuration(file: Path) -> Mapping[str, Any] | None:
     """The table ``[tool.daicho]`` of a file; None if the file or the table does not exist."""
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ProjectError(f"{file} cannot be read: {error}") from error

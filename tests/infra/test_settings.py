@@ -1,9 +1,14 @@
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import aws_cdk as cdk
 import pytest
 
-from daicho.cdk.settings import Settings
+from daicho.cdk import STAGES, DaichoStack, Settings
 from daicho.errors import SettingsError
+from tests.infra.synthesis import synthesise
+from tests.support.repository import PROJECT
 
 
 def read(**context: Any) -> Settings:
@@ -13,6 +18,18 @@ def read(**context: Any) -> Settings:
 def test_without_a_stage_it_is_dev() -> None:
     assert read().stage == "dev"
     assert read().account is None
+
+
+def test_days_that_cloudwatch_cannot_keep_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="log_days is 15; it can be 1, 3, 5, 7, 14, 30"):
+        synthesise("dev", tmp_path, log_days=15)
+
+
+def test_a_stage_that_the_functions_do_not_know_is_refused(tmp_path: Path) -> None:
+    settings = replace(STAGES["dev"], stage="staging")
+    app = cdk.App(outdir=str(tmp_path), analytics_reporting=False)
+    with pytest.raises(SettingsError, match="stage is 'staging'; the stages are local, dev, prod"):
+        DaichoStack(app, project=PROJECT, settings=settings)
 
 
 def test_options_come_from_the_context() -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from daicho import handlers
 from daicho.errors import DeclarationError, ProjectError
 from daicho.plan import Ledger
-from daicho.project import Project
+from daicho.project import FUNCTIONS, Project
 
 ENTITY = """
 from daicho import Domain, Entity, Key, field
@@ -131,6 +132,40 @@ def test_it_is_checked_against_its_lock_file(folder: Path) -> None:
     assert ledger.project == "Shop"
     project.lock_file.write_text(json.dumps(ledger.to_json()))
     assert project.check() == ledger
+
+
+def test_a_package_of_handlers_has_all_functions(folder: Path) -> None:
+    configure(folder, 'name = "Shop"\ndomains = "shop_things.declared"\nhandlers = "own"')
+    project = Project.find(folder)
+    ledger = project.discover().append_generations(project.load_ledger())
+    project.lock_file.write_text(json.dumps(ledger.to_json()))
+    (folder / "own").mkdir()
+    for name in FUNCTIONS[1:]:
+        (folder / f"own/{name}.py").touch()
+    with pytest.raises(ProjectError, match=r"own lacks a module for: api$"):
+        project.check()
+    (folder / "own/api.py").touch()
+    assert project.check() == ledger
+
+
+def test_the_functions_are_those_of_the_library() -> None:
+    modules = Path(handlers.__file__).parent.glob("[a-z]*.py")
+    assert {path.stem for path in modules} == set(FUNCTIONS)
+
+
+def test_a_module_in_place_of_the_package_is_named(tmp_path: Path) -> None:
+    (tmp_path / "shop_things.py").write_text("")
+    project = Project.find(configure(tmp_path, 'name = "A"\ndomains = "shop_things"'))
+    try:
+        with pytest.raises(ProjectError, match="shop_things is a module"):
+            project.discover()
+    finally:
+        sys.modules.pop("shop_things", None)
+        sys.path.remove(str(tmp_path))
+
+
+def test_a_file_in_place_of_the_folder_is_passed_over(folder: Path) -> None:
+    assert Project.find(folder / "pyproject.toml").root == folder
 
 
 def test_the_lock_file_of_another_project_is_refused(folder: Path) -> None:

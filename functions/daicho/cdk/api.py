@@ -13,7 +13,7 @@ from constructs import Construct
 
 from daicho.cdk.auth import Auth
 from daicho.cdk.functions import grants
-from daicho.cdk.functions.python_function import RETENTION, PythonFunction, SharedResources
+from daicho.cdk.functions.python_function import PythonFunction, SharedResources
 from daicho.cdk.nag_suppressions import suppress_finding
 from daicho.cdk.settings import Settings
 
@@ -101,7 +101,7 @@ class Api(Construct):
         log_group = logs.LogGroup(
             self,
             "AccessLogs",
-            retention=RETENTION[settings.log_days],
+            retention=settings.log_retention,
             removal_policy=settings.removal_policy,
         )
         apigateway.CfnStage(

@@ -22,8 +22,9 @@ from daicho.cdk.functions.redrive import Redrive
 from daicho.cdk.functions.scheduled_function import RECURRING, ScheduledFunction
 from daicho.cdk.key import build_key
 from daicho.cdk.observability import Observability
-from daicho.cdk.settings import Settings
+from daicho.cdk.settings import STAGES, Settings
 from daicho.cdk.table import LedgerTable
+from daicho.errors import SettingsError
 from daicho.project import Project
 
 
@@ -57,8 +58,10 @@ class Ledger(Construct):
         Raises:
             ProjectError: the project lacks something.
             DeclarationError: see `Project.check`.
-            SettingsError: the layer cannot be built.
+            SettingsError: a setting has no meaning, or the layer cannot be built.
         """
+        if settings.stage not in STAGES:
+            raise SettingsError(f"stage is {settings.stage!r}; the stages are {', '.join(STAGES)}")
         super().__init__(scope, id)
         set_feature_flags(self)
         ledger = generations or project.check()

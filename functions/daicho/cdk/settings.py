@@ -8,10 +8,27 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from aws_cdk import RemovalPolicy
+from aws_cdk import aws_logs as logs
 
 from daicho.errors import SettingsError
 
 LOCAL_API_ID = "da1c40ed"
+
+
+RETENTION = {
+    1: logs.RetentionDays.ONE_DAY,
+    3: logs.RetentionDays.THREE_DAYS,
+    5: logs.RetentionDays.FIVE_DAYS,
+    7: logs.RetentionDays.ONE_WEEK,
+    14: logs.RetentionDays.TWO_WEEKS,
+    30: logs.RetentionDays.ONE_MONTH,
+    60: logs.RetentionDays.TWO_MONTHS,
+    90: logs.RetentionDays.THREE_MONTHS,
+    180: logs.RetentionDays.SIX_MONTHS,
+    365: logs.RetentionDays.ONE_YEAR,
+    731: logs.RetentionDays.TWO_YEARS,
+}
+"""Days of logs that CloudWatch can keep, of those that a ledger may ask for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +116,19 @@ class Settings:
     alarm_email: str | None = None
     account: str | None = None
     region: str | None = None
+
+    @property
+    def log_retention(self) -> logs.RetentionDays:
+        """How long logs are kept.
+
+        Raises:
+            SettingsError: CloudWatch cannot keep logs for ``log_days`` days.
+        """
+        try:
+            return RETENTION[self.log_days]
+        except KeyError:
+            choices = ", ".join(map(str, RETENTION))
+            raise SettingsError(f"log_days is {self.log_days}; it can be {choices}") from None
 
     @property
     def full_name(self) -> str:

@@ -10,12 +10,14 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from daicho.cdk.functions.layer import make_readable
 from daicho.plan import LOCK_FILE_NAME
 from daicho.project import Project
 
 LIBRARY = Path(__file__).parents[2]
 NOT_IN_FUNCTIONS = ("cdk", "testing")
-NOT_CODE = shutil.ignore_patterns("__pycache__", "*.pyc", ".*_cache")
+NOT_CODE = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "node_modules")
+"""What tools write, and hidden files, which may hold secrets."""
 
 
 def gather_code(project: Project) -> Path:
@@ -33,12 +35,14 @@ def copy_code(project: Project, folder: Path) -> None:
     """Copy the code of a project's functions into ``folder``.
 
     Raises:
-        FileNotFoundError: the project lacks a package or its lock file.
+        FileNotFoundError: the project lacks a package or its lock file, which `Project.check`
+            refuses.
     """
     shutil.copytree(LIBRARY, folder / LIBRARY.name, ignore=_ignore_parts)
     for package in project.packages:
         shutil.copytree(project.source / package, folder / package, ignore=NOT_CODE)
     shutil.copyfile(project.lock_file, folder / LOCK_FILE_NAME)
+    make_readable(folder)
 
 
 def _ignore_parts(folder: str, names: list[str]) -> set[str]:

@@ -12,7 +12,7 @@ from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
 from daicho.cdk.functions import grants
-from daicho.cdk.functions.python_function import RETENTION, PythonFunction, SharedResources
+from daicho.cdk.functions.python_function import PythonFunction, SharedResources
 from daicho.cdk.nag_suppressions import suppress_finding
 from daicho.cdk.settings import Settings
 
@@ -112,7 +112,7 @@ class Jobs(Construct):
             self,
             "MachineLogs",
             log_group_name=f"/aws/vendedlogs/states/{settings.full_name}-jobs",
-            retention=RETENTION[settings.log_days],
+            retention=settings.log_retention,
             removal_policy=settings.removal_policy,
         )
 

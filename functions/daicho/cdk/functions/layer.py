@@ -121,3 +121,11 @@ def _remove_traces(folder: Path) -> None:
     for metadata in folder.glob("*.dist-info"):
         for name in NOT_IN_METADATA:
             (metadata / name).unlink(missing_ok=True)
+    make_readable(folder)
+
+
+def make_readable(folder: Path) -> None:
+    """Let every user read a folder, whatever the umask of this one: a function has its own user."""
+    folder.chmod(0o755)
+    for path in folder.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)

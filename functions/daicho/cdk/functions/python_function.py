@@ -24,11 +24,6 @@ from daicho.project import Project
 
 ARM = lambda_.Architecture.ARM_64
 RUNTIME = lambda_.Runtime.PYTHON_3_14
-RETENTION = {
-    1: logs.RetentionDays.ONE_DAY,
-    14: logs.RetentionDays.TWO_WEEKS,
-    90: logs.RetentionDays.THREE_MONTHS,
-}
 Actions = tuple[str, ...]
 
 # Why a policy names objects by a pattern: the reasons that accompany cdk-nag's findings.
@@ -112,7 +107,7 @@ class PythonFunction(Construct):
         log_group = logs.LogGroup(
             self,
             "Logs",
-            retention=RETENTION[settings.log_days],
+            retention=settings.log_retention,
             removal_policy=settings.removal_policy,
         )
         self._role = iam.Role(

@@ -112,7 +112,7 @@ def test_a_folder_that_is_not_empty_is_refused_and_left_alone(tmp_path: Path, th
     answer = CliRunner().invoke(app, ["init", "shop", "--folder", str(place)])
     assert answer.exit_code == 1
     assert answer.output == (
-        f"daicho init: {place} is not empty: name another folder by --folder\n"
+        f"daicho init: {place.resolve()} is not empty: name another folder by --folder\n"
     )
     left = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert [path.read_text() for path in left] == ["mine"]
@@ -125,6 +125,18 @@ def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
     assert answer.exit_code == 0, answer.output
     assert f"cd {place}\n  make up\n  make test" in answer.output
     assert (place / "app.py").exists()
+
+
+def test_the_working_folder_is_taken_if_it_is_empty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "empty"
+    place.mkdir()
+    (tmp_path / "link").symlink_to(place)
+    monkeypatch.chdir(tmp_path / "link")
+    assert "app.py" in create_project("shop", Path())
+    assert Project.find(place).name == "Shop"
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
 def test_a_failure_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from daicho.plan import Ledger
 from daicho.web.http.operation import Operation
 from daicho.web.openapi.document import describe_api
 from daicho.web.routes.builder import build_operations
-from daicho_cli.local.calls import FIRST_CALL_KEY, Call, choose_calls, make_first_call
+from daicho_cli.local.calls import Call, choose_calls, make_first_call
 from daicho_cli.local.instance import LocalError
 
 STACK = {"url": "http://api", "tokens": {"acme": "secret"}}
@@ -80,7 +80,8 @@ def serve(monkeypatch: pytest.MonkeyPatch, status: int, description: Any = PRODU
         assert request.headers["authorization"] == "Bearer secret"
         if request.url.path == "/openapi.json":
             return httpx.Response(200, json=description)
-        assert request.headers["idempotency-key"] == FIRST_CALL_KEY
+        call = Call("POST", request.url.path, json.loads(request.content))
+        assert request.headers["idempotency-key"] == call.idempotency_key
         return httpx.Response(status, text='{"id":"1"}')
 
     client = httpx.Client
@@ -96,7 +97,18 @@ def test_the_first_call_is_sent_and_its_answer_shown(monkeypatch: pytest.MonkeyP
     assert answer == 'POST /products → 201 {"id":"1"}'
 
 
-def test_a_refusal_of_the_first_call_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_is_that_of_the_request() -> None:
+    """Another request with the same key would be refused."""
+    keys = {Call("POST", path, body).idempotency_key for path in "ab" for body in ({}, {"x": 1})}
+    assert len(keys) == 4
+
+
+def test_a_refusal_of_the_first_call_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    serve(monkeypatch, 409)
+    assert make_first_call(PRODUCTS[0], STACK)[1] == 'POST /products → 409 {"id":"1"}'
+
+
+def test_a_failure_of_the_first_call_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     serve(monkeypatch, 503)
     with pytest.raises(LocalError, match=r'POST /products was answered 503: \{"id":"1"\}'):
         make_first_call(PRODUCTS[0], STACK)
