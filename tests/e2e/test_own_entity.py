@@ -32,6 +32,7 @@ README = (ROOT / "README.md").read_text("utf-8")
 NOT_RUN = {
     *("make test", "make bootstrap", "make deploy", "make deploy STAGE=prod"),
     "make docs-serve",  # it ends with Ctrl+C: tests/docs builds the same site
+    "make bench-project",  # minutes, with other ports and folders: test_own_project does the same
 }
 
 
