@@ -97,20 +97,22 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except DeclarationError as error:
             frames = traceback.extract_tb(error.__traceback__)
-            own = [frame for frame in frames if _is_domain_file(Path(frame.filename))]
+            folder = _find_domain_folder()
+            own = [f for f in frames if folder and Path(f.filename).is_relative_to(folder)]
             place = f"{Path(own[-1].filename).name}:{own[-1].lineno}: " if own else ""
             typer.echo(f"{place}{error}", err=True)
             raise typer.Exit(1) from error
 
 
-def _is_domain_file(path: Path) -> bool:
+def _find_domain_folder() -> Path | None:
+    """The folder of the project's domain files; None outside a project."""
     from daicho.project import Project  # noqa: PLC0415  # the list of subcommands needs none
 
     try:
         project = Project.find(Path.cwd())
     except ProjectError:
-        return False
-    return path.is_relative_to(project.source / project.domains.replace(".", "/"))
+        return None
+    return project.locate(project.domains)
 
 
 def load_subcommand(name: str) -> Any:

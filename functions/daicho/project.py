@@ -116,6 +116,10 @@ class Project:
         names = (self.domains.partition(".")[0], self.handlers.partition(".")[0])
         return tuple(dict.fromkeys(name for name in names if name != "daicho"))
 
+    def locate(self, package: str) -> Path:
+        """The folder of one of the project's packages."""
+        return self.source / package.replace(".", "/")
+
     def discover(self) -> Daicho:
         """Import the domain files, and compile what they declare.
 
@@ -182,7 +186,7 @@ class Project:
     def _check_handlers(self) -> None:
         if self.handlers == HANDLERS:
             return
-        folder = self.source / self.handlers.replace(".", "/")
+        folder = self.locate(self.handlers)
         missing = [name for name in FUNCTIONS if not (folder / f"{name}.py").exists()]
         if missing:
             raise ProjectError(f"{folder} lacks a module for: {', '.join(missing)}")

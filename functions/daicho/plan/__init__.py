@@ -1,7 +1,5 @@
 """Compiled declarations as plain data: every generation of them, and the lock file."""
 
-from daicho.plan.ledger import LOCK_FILE as LOCK_FILE
-from daicho.plan.ledger import LOCK_FILE_NAME as LOCK_FILE_NAME
 from daicho.plan.ledger import Generation as Generation
 from daicho.plan.ledger import Ledger as Ledger
 from daicho.plan.ledger import NewerGenerationError as NewerGenerationError
@@ -21,3 +19,5 @@ from daicho.plan.model import SearchPlan as SearchPlan
 from daicho.plan.model import ThroughPlan as ThroughPlan
 from daicho.plan.model import TimeBucket as TimeBucket
 from daicho.plan.model import VersionMode as VersionMode
+from daicho.runtime.settings import LOCK_FILE as LOCK_FILE
+from daicho.runtime.settings import LOCK_FILE_NAME as LOCK_FILE_NAME

@@ -14,10 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from daicho.plan.model import AggregatePlan, CounterPlan, EntityPlan
-
-LOCK_FILE_NAME = "generations.json"
-LOCK_FILE = Path(__file__).parents[2] / LOCK_FILE_NAME
-"""Beside the package `daicho`: where the code of a function has it."""
+from daicho.runtime.settings import LOCK_FILE
 
 
 class NewerGenerationError(Exception):

@@ -13,6 +13,9 @@ Stage = Literal["local", "dev", "prod"]
 MAX_DIRTY_SHARDS = 256
 CODE = Path(__file__).parents[2]
 """The folder with the package `daicho`: in a function, the root of its code."""
+LOCK_FILE_NAME = "generations.json"
+LOCK_FILE = CODE / LOCK_FILE_NAME
+"""Beside the package `daicho`: where the code of a function has it."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Settings:
     faults: float = 0.0
     api_url: str = ""
     domain_package: str = "domains"
-    lock_file: Path = CODE / "generations.json"
+    lock_file: Path = LOCK_FILE
 
     @classmethod
     def parse(cls, environ: Mapping[str, str], *needed: str) -> Settings:
@@ -86,7 +89,7 @@ class Settings:
             faults=faults,
             api_url=environ.get("API_URL", ""),
             domain_package=environ.get("DOMAIN_PACKAGE") or "domains",
-            lock_file=CODE / (environ.get("LOCK_FILE") or "generations.json"),
+            lock_file=CODE / (environ.get("LOCK_FILE") or LOCK_FILE_NAME),
         )
 
 
