@@ -1,9 +1,10 @@
 """Restores archived items into the table, as ordinary writes.
 
 A restored item lives as long as a new one and has its entity's current generation. Its derived
-items follow through the stream. It carries the attribute `RESTORED_MARK`, which names its row and
-the row's generation. So a second run recognises its own work, and a tally that still counts an
-expired item does not count it twice (`daicho.stream.changes`).
+items follow through the stream. It carries a mark of its row, and the table keeps a record of each
+restored row (`daicho.layout.restorations`). So a second run recognises its own work. A tally that
+still counts the expired item takes its amount back once, however often the row is restored
+(rule 42).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -19,8 +20,15 @@ from daicho.archive.object_format import CorruptObjectError
 from daicho.archive.reader import ArchiveReader, Selection
 from daicho.archive.row_format import ArchivedRow
 from daicho.derive import contributions, derived_items
-from daicho.errors import ConditionFailedError, DaichoError, UnavailableError
+from daicho.errors import DaichoError, TransactionFailedError, UnavailableError
 from daicho.layout import item_keys
+from daicho.layout.restorations import (
+    RESTORED_MARK,
+    RestoredMark,
+    build_restoration_key,
+    is_recorded,
+    record_restoration,
+)
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.plan import Ledger, NewerGenerationError, UnknownEntityError
 from daicho.runtime.clock import utc_now
@@ -28,7 +36,8 @@ from daicho.runtime.retry import RetryBudget, make_mapper, retry_all
 from daicho.storage import attributes, item_key, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
-from daicho.stream.changes import RESTORED_MARK
+from daicho.storage.protocols import GetsItems, TransactsWrites
+from daicho.storage.requests import Put
 
 Outcome = Literal["restored", "own", "replaced", "already", "newer", "waiting"]
 WRITTEN: tuple[Outcome, ...] = ("restored", "replaced")
@@ -38,21 +47,8 @@ MAX_NAMED = 1_000
 RESTORED_LIFETIME = 48 * 3600.0
 
 
-class RestorerTable(Protocol):
-    """What this needs of the table."""
-
-    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
-        """Read one item."""
-
-    def put(
-        self,
-        item: Image,
-        *,
-        condition: str,
-        names: Mapping[str, str],
-        values: Mapping[str, AttributeValue],
-    ) -> Image | None:
-        """Write a whole item if the condition holds."""
+class RestorerTable(GetsItems, TransactsWrites, Protocol):
+    """The operations of the table that a restore needs."""
 
 
 class UnrestorableError(DaichoError):
@@ -198,18 +194,33 @@ class _RestoreRun:
             with self.lock:
                 self.report.add_failure(row, error)
             return
-        dry = self.report.dry_run
-        existing = self.store.get(row.key, consistent=True) if dry else None
+        if self.report.dry_run:
+            existing = self.store.get(row.key, consistent=True)
+            return self._count(self._decide(image, existing, None))
+        self._count(self._write_item(row, image))
+
+    def _write_item(self, row: ArchivedRow, image: dict[str, AttributeValue]) -> Outcome:
+        """Write the item and the record of its row, or find that it must not be written.
+
+        The first attempt reads nothing: if it is refused, the answer has what exists.
+        """
+        mark = _get_mark(image)
+        key = build_restoration_key(row.tenant, row.entity, row.seq)
+        existing: Image | None = None
+        record: Image | None = None
         for _ in range(ATTEMPTS):
-            outcome = self._restore_item(image, existing)
-            if dry or outcome not in WRITTEN:
-                return self._count(outcome)
+            outcome = self._decide(image, existing, record)
+            if outcome not in WRITTEN:
+                return outcome
+            image[RESTORED_MARK] = (mark if record is None else mark.with_again()).to_value()
+            recording = record_restoration(key, mark, int(image["gen"]["N"]), record)
             try:
-                self.store.put(image, **_is_restored_onto(existing))
-            except ConditionFailedError as refused:
-                existing = refused.item
+                self.store.transact([_put_over(existing, image), recording])
+            except TransactionFailedError as failed:
+                existing = failed.refused.get(0, existing)
+                record = failed.refused.get(1, record)
             else:
-                return self._count(outcome)
+                return outcome
         raise UnavailableError(f"others are at {row.key}, again and again")
 
     def _is_closed(self, tenant: str) -> bool:
@@ -219,13 +230,14 @@ class _RestoreRun:
             self.closed[tenant] = mark is not None
         return self.closed[tenant]
 
-    def _restore_item(self, image: Image, existing: Image | None) -> Outcome:
+    def _decide(self, image: Image, existing: Image | None, record: Image | None) -> Outcome:
+        """The outcome of restoring ``image`` where ``existing`` is. ``record``: of its row."""
+        mark, other = _get_mark(image), RestoredMark.from_image(existing)
+        if mark.is_same_restore(other) or is_recorded(record, mark):
+            return "own"  # written by this call, whose answer was lost
         if existing is None:
             return "restored"
-        mark, new_mark = existing.get(RESTORED_MARK), image[RESTORED_MARK]
-        if mark == new_mark:
-            return "own"  # written by this call, whose answer was lost
-        if mark is not None and mark["M"].get("seq") == new_mark["M"]["seq"]:
+        if other is not None and other.seq == mark.seq:
             return "already"
         if (attributes.get_integer(existing, "ttl") or _NEVER) <= self.now.timestamp():
             return "waiting"
@@ -272,14 +284,12 @@ def build_restored_image(
         raise UnrestorableError(str(error)) from error
     except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError) as error:
         raise UnrestorableError(f"it cannot be read: {error!r}") from error
-    mark = {
-        "seq": {"S": row.seq},
-        "at": {"S": keys.render_instant(now)},
-        "gen": {"N": str(row.gen or 0)},
-    }
-    image[RESTORED_MARK] = {"M": mark}
+    version = int(image["version"]["N"])
+    mark = RestoredMark(row.seq, keys.render_instant(now), row.gen or 0, version)
+    image[RESTORED_MARK] = mark.with_again().to_value()  # the largest that it may become
     if attributes.measure_image(image) > attributes.MAX_ITEM_BYTES:
         raise UnrestorableError(f"it takes over {attributes.MAX_ITEM_BYTES} bytes")
+    image[RESTORED_MARK] = mark.to_value()
     return image
 
 
@@ -303,10 +313,18 @@ def _decode_value(text: str) -> bytes:
     return base64.b64decode(text, validate=True)
 
 
-def _is_restored_onto(existing: Image | None) -> dict[str, Any]:
-    """The condition that the key has no item, or still has the item that was read."""
+def _get_mark(image: Image) -> RestoredMark:
+    """The mark of an image that `build_restored_image` made."""
+    mark = RestoredMark.from_image(image)
+    if mark is None:
+        raise AssertionError("a restored image without its mark")
+    return mark
+
+
+def _put_over(existing: Image | None, image: Image) -> Put:
+    """Write the item if its key has no item, or still has the item that was read."""
     if existing is None:
-        return {"condition": "attribute_not_exists(PK)", "names": {}, "values": {}}
+        return Put(image, "attribute_not_exists(PK)")
     names = {f"#{name}": name for name in ("version", "created_at", "ttl")}
     snapshot = {name: existing[name] for name in names.values() if name in existing}
     same = [
@@ -314,7 +332,7 @@ def _is_restored_onto(existing: Image | None) -> dict[str, Any]:
         for name in names.values()
     ]
     values = {f":{name}": value for name, value in snapshot.items()}
-    return {"condition": " AND ".join(same), "names": names, "values": values}
+    return Put(image, " AND ".join(same), names, values)
 
 
 _SET_ANEW = frozenset({"ttl", "version", "gen", "GSI1PK", "GSI1SK", RESTORED_MARK})

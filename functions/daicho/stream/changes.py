@@ -10,6 +10,7 @@ from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
 from daicho.derive.index_row import IndexRow
 from daicho.layout import components
+from daicho.layout.restorations import RestoredMark, takes_back_amounts
 from daicho.plan import EntityPlan, Ledger, NewerGenerationError
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
@@ -19,8 +20,6 @@ from daicho.stream.time_limit import limit_time
 from daicho.tally import slots
 
 SECONDS_PER_RECORD = 1.0
-RESTORED_MARK = "_restored"
-"""The attribute of an item that came back from the archive: of which row and generation."""
 _log = logging.getLogger(__name__)
 
 IndexRows = Mapping[ItemKey, IndexRow]
@@ -198,14 +197,13 @@ def _is_newer(image: Image | None, ledger: Ledger) -> bool:
 def _compute_kept_amounts(record: StreamRecord, ledger: Ledger) -> Mapping[str, Amount]:
     """The amounts that stayed counted of an item that this record restores from the archive.
 
-    They follow from the plan that it was archived under: a later aggregate never counted it.
+    They follow from the plan that it was archived under: a later aggregate never counted it. A row
+    gives its amounts back once: at its first restore, and at no later write of the item (rule 42).
     """
-    mark, before = (
-        image.get(RESTORED_MARK) if image else None for image in (record.new, record.old)
-    )
-    if mark is None or mark == before or record.new is None:
+    mark = RestoredMark.from_image(record.new)
+    if mark is None or record.new is None or not takes_back_amounts(record.old, record.new):
         return {}
-    archived = {**record.new, "gen": mark["M"]["gen"]}
+    archived = {**record.new, "gen": {"N": str(mark.generation)}}
     reading = PlannedImage.parse(archived, ledger)
     kept = _list_kept_aggregates(reading.plan)
     return {

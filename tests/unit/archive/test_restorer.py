@@ -12,10 +12,11 @@ from daicho.archive.reader import Selection
 from daicho.archive.restorer import Restorer, RestoreReport, build_restored_image, to_storable
 from daicho.archive.row_format import ArchivedRow
 from daicho.errors import UnansweredError
+from daicho.layout.restorations import RESTORED_MARK
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import item_key
-from daicho.stream.changes import RESTORED_MARK, compute_record
+from daicho.stream.changes import compute_record
 from daicho.stream.records import StreamRecord
 from daicho.tally import slots
 from tests.support.memory_archive import (
@@ -174,7 +175,7 @@ def test_it_goes_on_behind_its_cursor(kept: Kept) -> None:
 
 
 class Silent:
-    """A table whose n-th put is done, and nobody is told."""
+    """A table whose n-th transaction is done, and nobody is told."""
 
     def __init__(self, real: Any, at: int) -> None:
         self._real, self._left = real, itertools.count(at, -1)
@@ -182,11 +183,10 @@ class Silent:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)
 
-    def put(self, *given: Any, **more: Any) -> Any:
-        found = self._real.put(*given, **more)
+    def transact(self, writes: Any) -> None:
+        self._real.transact(writes)
         if next(self._left) == 0:
-            raise UnansweredError("put")
-        return found
+            raise UnansweredError("transact")
 
 
 @pytest.mark.parametrize("at", range(4))
