@@ -46,7 +46,7 @@ def test_every_entity_that_is_drawn_by_type_is_played() -> None:
     for seed in range(300):
         schedule = build_schedule(profile, seed)
         assert run_schedule(schedule) == [], f"seed {seed}"
-        missing -= list_entities_with_state(schedule.deployment, schedule.writer.recompute())
+        missing -= list_entities_with_state(schedule.deployment, schedule.recompute())
         if not missing:
             return
     pytest.fail(f"never played: {missing}")

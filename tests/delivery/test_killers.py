@@ -28,7 +28,6 @@ from tests.delivery.sample_values import SAMPLE_ENTITIES
 from tests.support.sample_ledger import build_image
 
 RETRIES = 3
-MANY = 1000
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +43,12 @@ def deploy_with_killers(
     deployment = SimulatedDeployment(choices, Counter(), SAMPLE_ENTITIES, retries=RETRIES)
     deployment.stop_lag()
     writer = BaseItemWriter(
-        deployment.dynamodb, deployment.clock, choices, SAMPLE_ENTITIES, ("Order",), ("put",)
+        deployment.dynamodb,
+        deployment.clock,
+        choices,
+        SAMPLE_ENTITIES,
+        ("Order",),
+        ("put",),
     )
     for place in range(count):
         values = {"customer": "c", "id": f"{place:03}", "rank": 1, "status": "open"}
@@ -96,13 +100,13 @@ def test_it_is_bisected_out_in_few_rounds(count: int, where: str) -> None:
     killer = {"first": 0, "middle": count // 2, "last": count - 1}[where]
     deployment, writer = deploy_with_killers({killer}, count)
     marked_images = MarkedImageLog()
-    with simulate_code_versions(marked_images, MANY):
+    with simulate_code_versions(marked_images):
         dead = project(deployment)
         rounds = [batch for batch in dead if len(batch) > 1]
         assert len(rounds) <= math.ceil(math.log2(count)) + 1
         assert dead[len(rounds) :] == [(killer,)] * (1 + RETRIES)
         assert len(deployment.failure_objects) == 1
-        assert len(find_differences(deployment, writer.recompute())) > 0
+        assert len(find_differences(deployment, writer.recompute(deployment.stream))) > 0
         report = run(deployment, "redrive", {"action": "apply"}, FIXED_CODE).outcome
         run(deployment, "rollup", {}, FIXED_CODE)
     assert (report["applied"], report["claims"], report["discarded"]) == (1, [], [])
@@ -111,15 +115,18 @@ def test_it_is_bisected_out_in_few_rounds(count: int, where: str) -> None:
         deployment, marked_images, deployment.clock.now().timestamp()
     )
     assert bool(recount) == (killer < count - 1), "its slot went past it, unless it is the last"
-    assert find_differences(deployment, writer.recompute(), recount) == []
+    assert find_differences(deployment, writer.recompute(deployment.stream), recount) == []
 
 
 def test_several_of_them_are_each_cut_out() -> None:
     killers = {1, 2, 17, 30}
     deployment, writer = deploy_with_killers(killers, 31)
-    with simulate_code_versions(MarkedImageLog(), MANY):
+    with simulate_code_versions(MarkedImageLog()):
         dead = project(deployment)
         assert {batch for batch in dead if len(batch) == 1} == {(each,) for each in killers}
         run(deployment, "redrive", {"action": "apply"}, FIXED_CODE)
         run(deployment, "rollup", {}, FIXED_CODE)
-    assert find_differences(deployment, writer.recompute(), list_recounts(deployment)) == []
+    assert (
+        find_differences(deployment, writer.recompute(deployment.stream), list_recounts(deployment))
+        == []
+    )

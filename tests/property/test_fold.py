@@ -23,15 +23,17 @@ from daicho.testing.aws.table_stream import TableStream
 from daicho.testing.choices import Choices
 from daicho.testing.clock import SimulatedClock
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
-from tests.delivery.sample_values import SAMPLE_ENTITIES
-from tests.support.sample_ledger import LEDGER
+from tests.delivery.sample_values import LEDGER, SAMPLE_ENTITIES
 
 ENTITIES = (("Song",), ("Download",), ("Order",), ("Song", "Download", "Order"))
 ACTIONS = ("put", "put", "put", "touch", "delete", "expire")
 
 
+History = tuple[BaseItemWriter, TableStream, list[Batch]]
+
+
 @st.composite
-def histories(draw: st.DrawFn) -> tuple[BaseItemWriter, list[Batch]]:
+def histories(draw: st.DrawFn) -> History:
     """Some writes, and their records of each shard cut into batches anywhere.
 
     Beside the base items there may be their versions, as the transactions of a writer leave them:
@@ -62,7 +64,7 @@ def histories(draw: st.DrawFn) -> tuple[BaseItemWriter, list[Batch]]:
             size = draw(st.integers(1, len(left)))
             batches.append(Batch.parse({"shardId": shard.id, "Records": left[:size]}))
             del left[:size]
-    return writer, batches
+    return writer, stream, batches
 
 
 def computed(batch: Batch) -> Sequence[RecordChanges]:
@@ -74,37 +76,39 @@ def computed(batch: Batch) -> Sequence[RecordChanges]:
 
 @given(histories())
 def test_derived_items_are_those_of_the_base_items(
-    history: tuple[BaseItemWriter, list[Batch]],
+    history: History,
 ) -> None:
-    writer, batches = history
+    writer, stream, batches = history
     rows: dict[ItemKey, IndexRow] = {}
     for batch in batches:
         for write in fold_batch(computed(batch)):
             if isinstance(write, DerivedWrite):
                 rows.pop(write.key, None)
                 rows |= {} if write.row is None else {write.key: write.row}
-    assert rows == writer.recompute().compute_rows()
+    assert rows == writer.recompute(stream).compute_rows()
 
 
 @given(histories())
-def test_amounts_are_those_of_the_base_items(history: tuple[BaseItemWriter, list[Batch]]) -> None:
-    writer, batches = history
+def test_amounts_are_those_of_the_base_items(
+    history: History,
+) -> None:
+    writer, stream, batches = history
     amounts: dict[str, Amount] = {}
     for batch in batches:
         for write in fold_batch(computed(batch)):
             if not isinstance(write, DerivedWrite):
                 tally = write.key.pk
                 amounts[tally] = amounts.get(tally, Amount()) + sum_deltas(write.parts)
-    assert {
-        tally: amount for tally, amount in amounts.items() if amount
-    } == writer.recompute().compute_amounts()
+    assert {tally: amount for tally, amount in amounts.items() if amount} == writer.recompute(
+        stream
+    ).compute_amounts()
 
 
 @given(histories())
 def test_no_two_writes_of_a_batch_touch_one_item(
-    history: tuple[BaseItemWriter, list[Batch]],
+    history: History,
 ) -> None:
-    _, batches = history
+    _, _, batches = history
     for batch in batches:
         keys = [write.key for write in fold_batch(computed(batch))]
         assert len(keys) == len(set(keys))
@@ -112,9 +116,9 @@ def test_no_two_writes_of_a_batch_touch_one_item(
 
 @given(histories())
 def test_an_item_is_put_where_it_stands_now_before_it_is_removed_elsewhere(
-    history: tuple[BaseItemWriter, list[Batch]],
+    history: History,
 ) -> None:
-    _, batches = history
+    _, _, batches = history
     for batch in batches:
         removing: set[ItemKey] = set()
         for write in fold_batch(computed(batch)):
@@ -126,9 +130,9 @@ def test_an_item_is_put_where_it_stands_now_before_it_is_removed_elsewhere(
 
 @given(histories())
 def test_a_write_stands_for_records_of_its_batch(
-    history: tuple[BaseItemWriter, list[Batch]],
+    history: History,
 ) -> None:
-    _, batches = history
+    _, _, batches = history
     for batch in batches:
         numbers = {record.seq for record in batch.records}
         for write in fold_batch(computed(batch)):
@@ -144,8 +148,10 @@ def test_a_write_stands_for_records_of_its_batch(
 
 
 @given(histories())
-def test_versions_never_wake_the_projector(history: tuple[BaseItemWriter, list[Batch]]) -> None:
-    _, batches = history
+def test_versions_never_wake_the_projector(
+    history: History,
+) -> None:
+    _, _, batches = history
     filters = EventFilters(project_filters(LEDGER.derived_types))
     for batch in batches:
         for record in batch.records:

@@ -12,13 +12,21 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Protocol, TypeVar
 
 from daicho.errors import UnavailableError
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
-Mapper = Callable[[Callable[[Any], bool], Iterable[Any]], Iterator[bool]]
+R = TypeVar("R")
+
+
+class Mapper(Protocol):
+    """`map`, or the method of a pool of threads: it returns results in the order of the items."""
+
+    def __call__(self, work: Callable[[T], R], items: Iterable[T], /) -> Iterator[R]:
+        """The result of ``work`` for each item."""
+
 
 FIRST_PAUSE_S = 0.05
 MAX_PAUSE_S = 5.0
@@ -85,8 +93,8 @@ class RetryBudget:
 
 
 def make_mapper(threads: int) -> Mapper:
-    """A mapper of attempts: one after the other, or by a pool that is kept."""
-    return map if threads == 1 else ThreadPoolExecutor(threads, "effort").map
+    """A mapper: one item after the other, or many at once by a pool of threads that is kept."""
+    return map if threads == 1 else ThreadPoolExecutor(threads, "daicho").map
 
 
 def retry_all(

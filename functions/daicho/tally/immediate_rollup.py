@@ -8,13 +8,13 @@ folds idle slots, and clears the marks, once a minute instead of once a batch.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from daicho.errors import UnavailableError
 from daicho.plan import Ledger
-from daicho.runtime.retry import RetryBudget
+from daicho.runtime.retry import Mapper, RetryBudget
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import ItemPage, Query
@@ -34,7 +34,7 @@ class ImmediateRollup:
         self,
         store: TotalsTable,
         ledger: Ledger,
-        map_all: Callable[[Callable[[Any], bool], Iterable[Any]], Iterator[bool]] = map,
+        map_all: Mapper = map,
     ) -> None:
         self._store = store
         self._ledger = ledger

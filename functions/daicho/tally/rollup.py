@@ -12,7 +12,6 @@ import datetime as dt
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,7 +20,7 @@ from daicho.errors import ConditionFailedError
 from daicho.layout import item_keys
 from daicho.plan import AggregatePlan, EntityPlan, Ledger
 from daicho.runtime.clock import utc_now
-from daicho.runtime.retry import RetryBudget
+from daicho.runtime.retry import RetryBudget, make_mapper
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.capacity import CapacityUnits
@@ -152,8 +151,7 @@ class Rollup(TotalWriter):
         self._store: RollupTable = store
         self._now = now
         self._dirty_shards = dirty_shards
-        pool = ThreadPoolExecutor(threads, "rollup") if threads > 1 else None
-        self._map: Callable[..., Iterator[_RolledUpTally]] = pool.map if pool else map
+        self._map = make_mapper(threads)
 
     def run(self, retry_budget: RetryBudget) -> RollupReport:
         """Roll up every tally that is found dirty, or as many as there is time for.

@@ -174,4 +174,4 @@ def _build_profiles(ledger: Ledger) -> tuple[Profile, ...]:
 
 
 def _list_entities(schedule: Schedule) -> set[str]:
-    return list_entities_with_state(schedule.deployment, schedule.writer.recompute())
+    return list_entities_with_state(schedule.deployment, schedule.recompute())

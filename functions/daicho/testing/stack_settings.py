@@ -56,9 +56,14 @@ MAPPING_SETTINGS: Mapping[str, MappingSettings] = {
 """The event source mapping of each consumer at stage prod, without its event filters."""
 
 
-def build_handler(name: str, ledger: Ledger, dependencies: Dependencies) -> Handler:
+def build_handler(
+    name: str,
+    ledger: Ledger,
+    dependencies: Dependencies,
+    environment: Mapping[str, str] = ENVIRONMENT,
+) -> Handler:
     """The real handler of a function: project, archive, rollup, redrive or sweep."""
-    return _BUILDERS[name](ENVIRONMENT, ledger, dependencies)
+    return _BUILDERS[name](environment, ledger, dependencies)
 
 
 def build_event_filters(ledger: Ledger) -> dict[str, tuple[str, ...]]:

@@ -11,7 +11,14 @@ from functools import partial
 
 from daicho.testing.faults import code_versions
 from daicho.testing.schedules.default_profiles import build_profiles
-from daicho.testing.schedules.profile import FEW_RETRIES, KILLERS, POISON, EntityNames, Profile
+from daicho.testing.schedules.profile import (
+    FEW_RETRIES,
+    KILLERS,
+    POISON,
+    SAME_DIRTY_SHARDS,
+    EntityNames,
+    Profile,
+)
 from daicho.testing.schedules.running import build_schedules
 from daicho.testing.schedules.schedule import Schedule
 from daicho.testing.simulated_entities import simulate_ledger
@@ -273,6 +280,122 @@ PROFILES = (
         retries=(*FEW_RETRIES, 300),
         writes=(5, 8, 12),
         events={"day": (0, 1), "redrive": (0, 5), "split": (0, 2), "deploy": (0, 3)},
+    ),
+    # Archived items are restored, again and from several rows, changed, moved, and expire again.
+    _sample(
+        "restores",
+        16,
+        entity_sets=(("Download",),),
+        actions=("put", "edit", "edit", "move", "delete", "delete", "expire", "expire", "expire"),
+        writes=(4, 6, 9),
+        max_items=(1, 2),
+        shards=(1, 2),
+        fault_levels=(0.0, 0.0, 0.05),
+        events={
+            "restore": (12, 25),
+            "detached": (40, 80),
+            "deploy": (0, 4),
+            "day": (0, 0, 3),
+            "expire": (0, 6),
+            "rollup": (0, 4),
+            "load": (0,),
+        },
+    ),
+    # The stream is disabled and enabled: another label, and numbers that begin anew.
+    _sample(
+        "streams",
+        6,
+        shards=(1, 2),
+        fault_levels=(0.0, 0.0, 0.05),
+        events={"restream": (6, 12), "repeat": (8, 16), "rollup": (0, 4), "deploy": (0,)},
+    ),
+    # Rollups overtake each other, and do not agree how many partitions hold dirty marks.
+    _sample(
+        "overtaken",
+        10,
+        entity_sets=(("Download",), ("Order",), ("Song",)),
+        fault_levels=(0.0, 0.0, 0.05),
+        shards=(1, 2),
+        rollup_starts=(1, 2),
+        dirty_shards=(SAME_DIRTY_SHARDS, (5, 2), (2, 5)),
+        events={
+            "write": (60,),
+            "rollup": (30,),
+            "detached": (80, 160),
+            "deploy": (0, 6),
+            "abandon": (0,),
+            "repeat": (0,),
+        },
+    ),
+    # Several writes of one invocation are in progress at the same time.
+    _sample(
+        "parallel",
+        10,
+        shards=(1, 2),
+        parallelism=(2, 4),
+        writes=(4, 6, 9),
+        fault_levels=(0.02, 0.15),
+        events={"write": (60,), "load": (0, 8), "rollup": (0, 8)},
+    ),
+    # Hours pass in which copies may still arrive, or days in which everything expires that can.
+    _sample(
+        "pauses",
+        12,
+        entity_sets=(("Song",), ("Order",), ("Download",)),
+        actions=("put", "put", "delete", "delete", "expire"),
+        max_items=(1, 2),
+        shards=(1, 2),
+        mark_kinds=((), (), *POISON),
+        fault_levels=(0.0, 0.0, 0.05),
+        events={
+            "pause": (4, 8),
+            "repeat": (12, 25),
+            "detached": (40,),
+            "rollup": (0, 4),
+            "redrive": (0, 0, 4),
+            "abandon": (0,),
+        },
+    ),
+    # The projector is deployed hours after the API. No record is lost while it waits (rule 3).
+    _sample(
+        "outages",
+        4,
+        entity_sets=(("Song",), ("Download",), ("Song", "Order")),
+        actions=("put", "put", "touch", "delete"),
+        fault_levels=(0.0,),
+        discards=False,
+        events={
+            "outage": (20,),
+            "write": (60,),
+            "abandon": (0,),
+            "deploy": (0,),
+            "rollup": (0,),
+            "load": (0,),
+        },
+    ),
+    # Batches of which a part was redriven long ago, while other redrives clean up.
+    _sample(
+        "cleaning",
+        12,
+        entity_sets=(("Song",), ("Song", "Order")),
+        actions=("put", "put", "touch", "delete"),
+        max_items=(2, 3),
+        shards=(1,),
+        retries=(0,),
+        writes=(4, 6, 9),
+        fault_levels=(0.0, 0.0, 0.05),
+        events={
+            "pause": (6,),
+            "write": (60,),
+            "advance": (80,),
+            "deploy": (2, 6),
+            "redrive": (15, 30),
+            "detached": (120,),
+            "abandon": (0,),
+            "repeat": (0,),
+            "rollup": (0,),
+            "load": (0,),
+        },
     ),
     # Few voters vote, change their votes and withdraw them; their ballots are in many key shards.
     _sample(

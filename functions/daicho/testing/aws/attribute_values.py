@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 Value = Mapping[str, Any]
 Image = Mapping[str, Value]
 SETS = ("SS", "NS", "BS")
+_NUMBERS = Context(prec=38)
+"""DynamoDB's numbers have 38 digits."""
 
 
 class InvalidRequestError(Exception):
@@ -138,7 +140,7 @@ def subtract_set(one: Value | None, other: Value) -> Value | None:
 
 def negate(value: Value) -> Value:
     """The number with the other sign."""
-    return {"N": str(-Decimal(value["N"]))}
+    return {"N": str(_NUMBERS.minus(Decimal(value["N"])))}
 
 
 def append_lists(one: Value | None, other: Value | None) -> Value:
@@ -173,4 +175,4 @@ def _sum(one: str, other: str) -> str:
     try:
         return str(int(one) + int(other))
     except ValueError:
-        return format(Decimal(one) + Decimal(other), "f")
+        return format(_NUMBERS.add(Decimal(one), Decimal(other)), "f")

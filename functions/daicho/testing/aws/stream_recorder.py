@@ -68,6 +68,18 @@ class StreamRecorder:
         record |= {"userIdentity": dict(identity)} if identity else {}
         self._find_shard(key).records.append(record)
 
+    def begin_stream(self, label: str, sequence_number: int) -> None:
+        """Begin another stream, as DynamoDB does when a stream is disabled and enabled.
+
+        ``label``: the last part of its ARN. It has other shards, and its sequence numbers begin
+        behind ``sequence_number``. The shards of the earlier stream get no more records.
+        """
+        for shard in self.open_shards:
+            self._close_shard(shard)
+        self.stream.arn = f"{self.stream.arn.rpartition('/')[0]}/{label}"
+        self._sequence_number = sequence_number
+        self._open_shard(None, (0, HASH_RANGE_END))
+
     @property
     def open_shards(self) -> list[str]:
         """The shards that still get records."""

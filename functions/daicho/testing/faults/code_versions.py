@@ -16,7 +16,7 @@ from unittest import mock
 from daicho.derive import contributions, derived_items
 from daicho.plan import EntityPlan
 from daicho.storage.attributes import Image
-from daicho.stream import changes, claims
+from daicho.stream import changes
 from daicho.stream.time_limit import TooLongError
 from daicho.testing.faults.processes import SimulatedProcess, get_running_process
 
@@ -95,11 +95,10 @@ def _fail_as_marked(kind: str, process: SimulatedProcess) -> None:
 
 
 @contextmanager
-def simulate_code_versions(marked_images: MarkedImageLog, max_open_claims: int) -> Iterator[None]:
+def simulate_code_versions(marked_images: MarkedImageLog) -> Iterator[None]:
     """Let the code of processes fail as its version does. The test's own code never fails.
 
-    ``max_open_claims``: the open claims of one shard. The real time limit would fail whenever this
-    machine is slow, so there is none.
+    The real time limit would fail whenever this machine is slow, so there is none.
     """
 
     def with_marks(compute: Callable[[EntityPlan, Image], Any]) -> Callable[..., Any]:
@@ -117,6 +116,5 @@ def simulate_code_versions(marked_images: MarkedImageLog, max_open_claims: int) 
         mock.patch.object(derived_items, "compute_index_rows", compute_rows),
         mock.patch.object(contributions, "compute_contributions", compute_amounts),
         mock.patch.object(changes, "limit_time", lambda _seconds, work, *args: work(*args)),
-        mock.patch.object(claims, "MAX_OPEN_CLAIMS", max_open_claims),
     ):
         yield

@@ -2,13 +2,14 @@
 
 A process runs the real code in a greenlet that yields before every operation on a store and in
 every sleep. So one process can be overtaken by another between any two operations, be abandoned,
-or continue as a zombie, and a sequence of choices decides all of it.
+or continue as a zombie, and a sequence of choices decides all of it. A process may have several
+threads, each a greenlet (`daicho.testing.faults.parallel_work`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 from unittest import mock
@@ -71,7 +72,11 @@ class SimulatedProcess:
         self._faults = faults
         self._steps = 0
         self._tokens = 0
-        self._greenlet = _ProcessGreenlet(self)
+        self._hub = getcurrent()
+        self._is_dead = False
+        self._main = _Thread(self, self._run_work, self._hub)
+        self._threads = [self._main]
+        self._ready = [self._main]
 
     @property
     def is_overdue(self) -> bool:
@@ -79,16 +84,21 @@ class SimulatedProcess:
         return self.seconds <= 0
 
     def step(self) -> None:
-        """Let it continue until its next operation, or its end."""
+        """Let one of its threads continue until its next operation, or its end."""
         self._steps += 1
         if self._steps >= MAX_STEPS:
             raise AssertionError(f"{self.name} never ends")
-        self._greenlet.switch()
+        ready = self._ready
+        (ready[0] if len(ready) == 1 else self.choices.pick(ready)).switch()
+        if self._is_dead and not self.finished:
+            self.kill()
 
     def kill(self) -> None:
         """End it before its next operation."""
-        if self._steps and not self.finished:
-            self._greenlet.throw(ProcessKilled)
+        self._is_dead = True
+        for thread in reversed(self._threads.copy()):
+            if thread:  # it has begun, and has not ended
+                thread.throw(ProcessKilled)
         self.finished = True
 
     def stop_faults(self) -> None:
@@ -116,6 +126,17 @@ class SimulatedProcess:
         """The token that the SDK adds to a transaction without one."""
         self._tokens += 1
         return f"{id(self)}-{self._tokens}"
+
+    def run_threads(self, bodies: Sequence[Callable[[], None]]) -> None:
+        """Run functions in threads of the process, and return when all of them have ended.
+
+        Only the main thread may call it. If a thread is killed, the process ends.
+        """
+        threads = [_Thread(self, body, self._hub) for body in bodies]
+        self._threads += threads
+        # The main thread waits: it is ready again when it is the only thread that is left.
+        self._ready[:] = threads
+        self._hub.switch()
 
     def perform(
         self,
@@ -187,26 +208,44 @@ class SimulatedProcess:
         return answer if answer is not None and is_idempotent else carry_out()
 
     def _yield_turn(self) -> None:
-        hub = self._greenlet.parent
-        if hub is None:
-            raise AssertionError("an operation outside of a process")
-        hub.switch()
+        if get_running_process() is not self:
+            raise AssertionError("an operation outside of its process")
+        if self._is_dead:
+            raise ProcessKilled
+        self._hub.switch()
 
-    def run(self) -> None:
-        """The body of the greenlet."""
-        try:
-            self.outcome = self.work(self)
-        except (ProcessKilled, Exception) as failure:
+    def _run_work(self) -> None:
+        """The body of the main thread."""
+        self.outcome = self.work(self)
+
+    def end_thread(self, thread: _Thread, failure: BaseException | None) -> None:
+        """Take note that a thread has ended: the main thread with any failure, others killed."""
+        self._threads.remove(thread)
+        if thread is self._main:
             self.failure = failure
-        self.finished = True
+            self.finished = True
+            return
+        self._is_dead = self._is_dead or failure is not None
+        self._ready.remove(thread)
+        if not self._ready:
+            self._ready.append(self._main)
 
 
-class _ProcessGreenlet(greenlet):
-    """A greenlet that knows its process."""
+class _Thread(greenlet):
+    """A greenlet that knows its process. ``hub``: the greenlet that steps the process."""
 
-    def __init__(self, process: SimulatedProcess) -> None:
-        super().__init__(process.run)
+    def __init__(self, process: SimulatedProcess, body: Callable[[], None], hub: greenlet) -> None:
+        super().__init__(self._run_body, hub)
         self.process = process
+        self._body = body
+
+    def _run_body(self) -> None:
+        failure: BaseException | None = None
+        try:
+            self._body()
+        except (ProcessKilled, Exception) as error:
+            failure = error
+        self.process.end_thread(self, failure)
 
 
 def get_running_process() -> SimulatedProcess | None:

@@ -17,11 +17,15 @@ from daicho.testing.aws.stream_recorder import StreamRecorder
 from daicho.testing.aws.table_stream import Record, TableStream
 from daicho.testing.choices import Choices, build_scale
 from daicho.testing.clock import SimulatedClock
+from daicho.testing.faults.code_versions import OLD_CODE
 from daicho.testing.faults.faulty_clients import FaultyDynamoDB, FaultyS3
+from daicho.testing.faults.parallel_work import simulate_threads
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.simulated_entities import SimulatedEntities
 from daicho.testing.stack_settings import (
     ARCHIVE_BUCKET,
+    DIRTY_SHARDS,
+    ENVIRONMENT,
     FAILURE_BUCKET,
     TABLE,
     build_handler,
@@ -38,8 +42,10 @@ class SimulatedDeployment:
     """One table with its stream, two consumers and two buckets, from an empty table on.
 
     ``retries`` and ``archive_retries`` are those of the projector's and the archiver's mapping.
-    ``shards``: of the stream at the start, 1 or 2. ``failure_objects`` are the bodies of all
-    objects that Lambda has put into the on-failure destination.
+    ``shards``: of the stream at the start, 1 or 2. ``parallelism``: the threads of a function.
+    ``dirty_shards``: the setting `DIRTY_SHARDS` of the old code, and of the new and fixed code.
+    ``failure_objects`` are the bodies of all objects that Lambda has put into the on-failure
+    destination.
     """
 
     def __init__(
@@ -51,8 +57,12 @@ class SimulatedDeployment:
         retries: int,
         shards: int = 1,
         archive_retries: int = 300,
+        parallelism: int = 1,
+        dirty_shards: tuple[int, int] = (DIRTY_SHARDS, DIRTY_SHARDS),
     ) -> None:
         self.entities = entities
+        self._parallelism = parallelism
+        self._dirty_shards = dirty_shards
         self._choices = choices
         self._fault_counts = fault_counts
         self._has_lag = True
@@ -80,7 +90,13 @@ class SimulatedDeployment:
     def run_handler(self, name: str, event: Mapping[str, Any], process: SimulatedProcess) -> Any:
         """Run a function in a process, by the ledger that the process's code has."""
         ledger = self.entities.ledgers[process.code_version]
-        return build_handler(name, ledger, self.build_dependencies(process))(event, process)
+        old, new = self._dirty_shards
+        shards = old if process.code_version == OLD_CODE else new
+        environment = {**ENVIRONMENT, "DIRTY_SHARDS": str(shards)}
+        dependencies = self.build_dependencies(process)
+        with simulate_threads():
+            handler = build_handler(name, ledger, dependencies, environment)
+        return handler(event, process)
 
     def build_dependencies(self, process: SimulatedProcess) -> Dependencies:
         """The stores, the clock and the sleep of a process."""
@@ -99,7 +115,7 @@ class SimulatedDeployment:
             now=self.clock.now,
             sleep=process.sleep,
             random=lambda: 0.9,
-            parallelism=1,
+            parallelism=self._parallelism,
         )
 
     def open_table(self) -> Table:
@@ -143,6 +159,14 @@ class SimulatedDeployment:
             for shard in self.stream.shards.values()
             for record in shard.records[get_checkpoint(shard.id) :]
         )
+
+    def enable_stream_anew(self) -> None:
+        """The stream is disabled and enabled: it has another label, and numbers anew.
+
+        Everything of the earlier stream must be delivered. Copies of its records may still arrive.
+        """
+        label = self.clock.now().isoformat(timespec="milliseconds").removesuffix("+00:00")
+        self.recorder.begin_stream(label, self._choices.pick((7, 0, 90)))
 
     def stop_lag(self) -> None:
         """From now on, indexes and reads show every change."""

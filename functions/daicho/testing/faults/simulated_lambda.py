@@ -19,6 +19,8 @@ from daicho.testing.stack_settings import CONSUMERS
 MAX_DETACHED = 4
 STEPS_OF_A_TURN = (1, 1, 2, 6)
 _SUCCESS: Mapping[str, Any] = {"state": {}, "batchItemFailures": []}
+INVOCATION_S = 300.0
+"""The timeout of a function in seconds, as the stack deploys it."""
 UNLIMITED_SECONDS = 100_000.0
 """More than anything takes without faults."""
 MAX_INVOCATIONS_OF_DRAIN = 2_000
@@ -123,6 +125,20 @@ class SimulatedLambda:
             process.step()
         self._check_failure(process)
         return process.outcome
+
+    def run_invocation(self, consumer: str, shard: str) -> float:
+        """Run the next invocation of a shard to its end; gives the seconds that it took."""
+        if not self.invoke(consumer, shard):
+            return 0.0
+        polled = self.polled[-1]
+        polled.process.seconds = before = INVOCATION_S
+        while not (polled.process.finished or polled.process.is_overdue):
+            polled.process.step()
+        if polled.process.finished:
+            self._settle(polled)
+        else:
+            self.time_out(polled)
+        return before - polled.process.seconds
 
     def list_ready_shards(self) -> list[tuple[str, str]]:
         """The shards that can be polled, each with its consumer."""

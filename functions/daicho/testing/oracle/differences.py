@@ -20,7 +20,8 @@ from daicho.storage.bucket import Bucket
 from daicho.tally import reader, slots
 from daicho.testing.clock import START
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.oracle.recomputation import Recomputation
+from daicho.testing.oracle.recomputation import Recomputation, add_exactly
+from daicho.testing.oracle.stream_history import find_repeated_claims
 from daicho.testing.stack_settings import ARCHIVE_BUCKET
 
 
@@ -64,6 +65,7 @@ def find_differences(
     differences += _compare("ranking", expected_ranks, ranks)
     rows_in_archive = count_archived_rows(deployment)
     differences += _compare("archive", recomputation.count_archived_rows(), rows_in_archive)
+    differences += find_repeated_claims(deployment.stream)
     return differences + _verify_archive(deployment, recomputation)
 
 
@@ -72,9 +74,9 @@ def sum_slots(deployment: SimulatedDeployment, tally: str) -> Amount:
     amount = Amount()
     for key, item in deployment.dynamodb.items:
         if key.pk == tally and slots.is_slot(key.sk):
-            amount += slots.read_amount(item)
+            amount = add_exactly(amount, slots.read_amount(item))
         elif key.pk == tally:
-            amount += slots.read_base(item)
+            amount = add_exactly(amount, slots.read_base(item))
     return amount
 
 

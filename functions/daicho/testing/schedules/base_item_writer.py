@@ -8,14 +8,18 @@ from daicho.storage import item_key
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
+from daicho.testing.aws.table_stream import TableStream
 from daicho.testing.choices import Choices
 from daicho.testing.clock import SimulatedClock
 from daicho.testing.faults.code_versions import MARK
 from daicho.testing.oracle.recomputation import Recomputation
+from daicho.testing.oracle.stream_history import find_restored_rows, list_expired_items
 from daicho.testing.simulated_entities import SimulatedEntities, ValueSource
 
 LIFETIME_S = 60
-"""Seconds until an item of an entity that expires does so."""
+"""Seconds until an item of an entity that expires does so. A restored item has those that its
+entity declares."""
+HOUR_S = 3600.0
 
 
 class BaseItemWriter:
@@ -23,8 +27,8 @@ class BaseItemWriter:
 
     There are at most ``max_items`` of an entity; of one alone, everything happens to it.
     ``mark_kinds``: the kinds of poison and killers that some images are marked with.
-    ``known_generation``: the newest generation that writers know at this time. ``expired``: the
-    base items that TTL has removed.
+    ``known_generation``: the newest generation that writers know at this time. ``get_max_wait``
+    returns the seconds that may pass while a writer waits until an item has expired.
     """
 
     def __init__(
@@ -51,7 +55,7 @@ class BaseItemWriter:
         self._partitions = "c" if max_items == 1 else "cd"
         self._marks = 0
         self.known_generation = entities.first_generation
-        self.expired: list[Image] = []
+        self.get_max_wait: Callable[[], float] = lambda: HOUR_S
 
     @property
     def items(self) -> dict[ItemKey, Image]:
@@ -73,26 +77,30 @@ class BaseItemWriter:
             new = {**old, "gen": {"N": str(newest)}}
             self._dynamodb.commit(key, new)
             return f"touch {describe_image(new)}"
+        if action == "edit":
+            return self._change(old, key)
+        if action == "move":
+            return self._change(old, None)
         if action == "expire" and "ttl" in old:
-            self._clock.advance(LIFETIME_S + 1)
-            expire(key)
-            return f"expire {describe_image(old)}"
+            left = int(old["ttl"]["N"]) - self._clock.now().timestamp()
+            if left < self.get_max_wait():
+                self._clock.advance(max(left, 0) + 1)
+                expire(key)
+                return f"expire {describe_image(old)}"
         self._dynamodb.commit(key, None)
         return f"delete {describe_image(old)}"
 
     def expire(self, key: ItemKey) -> None:
         """DynamoDB's TTL process removes an item that has expired."""
-        old = self._dynamodb.find(key)
-        if self._dynamodb.expire(key) and old is not None and "type" in old:
-            self.expired.append(old)
+        self._dynamodb.expire(key)
 
     def has_base_item(self, key: ItemKey) -> bool:
         """Whether a base item with this key exists."""
         return "type" in (self._dynamodb.find(key) or {})
 
-    def draw_image(self) -> Image:
-        """An image to write."""
-        entity = self._choices.pick(self._names)
+    def draw_image(self, entity: str = "") -> Image:
+        """An image to write, of any of the entities if none is named."""
+        entity = entity or self._choices.pick(self._names)
         source = ValueSource(self._choices.pick, self._ids, self._partitions, self._clock.now())
         plan = self._entities.ledger.current_generation(entity).plan
         values = self._entities.draw_values(plan, source)
@@ -104,9 +112,37 @@ class BaseItemWriter:
         generations = self._entities.list_generations(entity, self.known_generation)
         return self._entities.build_image(entity, values, self._choices.pick(generations))
 
-    def recompute(self) -> Recomputation:
-        """The derived state that follows from the items at this time."""
-        return Recomputation(self._entities, self.items, self.expired)
+    def recompute(self, stream: TableStream) -> Recomputation:
+        """The derived state that follows from the items at this time, and from their stream."""
+        return Recomputation(
+            self._entities,
+            self.items,
+            list_expired_items(stream),
+            find_restored_rows(stream),
+        )
+
+    def _change(self, old: Image, key: ItemKey | None) -> str:
+        """Change an item as the library does: everything that is no field of it stays.
+
+        ``key``: of the changed item. None: the key is drawn, so the item may move.
+        """
+        drawn = self.draw_image(old["type"]["S"])
+        others = {name: value for name, value in old.items() if name != MARK}
+        new = {**others, **drawn, "version": {"N": str(read_version(old) + 1)}}
+        new |= {"ttl": old["ttl"]} if "ttl" in old else {}
+        if key is not None:
+            new |= {"PK": old["PK"], "SK": old["SK"]}
+            plan = self._entities.find_plan(new)
+            new |= {name: old[name] for name in plan.key.fields if name in old}
+        elif item_key.get_key(new) != item_key.get_key(old):
+            self._dynamodb.commit(item_key.get_key(old), None)
+        self._dynamodb.commit(item_key.get_key(new), new)
+        return f"change {describe_image(old)} to {describe_image(new)}"
+
+
+def read_version(image: Image) -> int:
+    """The version of an item; 0 if it has none."""
+    return int(image.get("version", {}).get("N", "0"))
 
 
 def describe_image(image: Image) -> str:

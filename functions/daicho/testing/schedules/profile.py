@@ -13,6 +13,7 @@ from daicho.testing.faults.fault_injector import OPERATION_FAULTS
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.simulated_entities import SimulatedEntities
+from daicho.testing.stack_settings import DIRTY_SHARDS
 
 EntityNames = tuple[str, ...]
 
@@ -31,6 +32,7 @@ EVENT_WEIGHTS: Mapping[str, tuple[int, ...]] = {
     "load": (0, 3, 8),
 }
 """The weights of each kind of event: one of each is drawn for a schedule."""
+SAME_DIRTY_SHARDS = (DIRTY_SHARDS, DIRTY_SHARDS)
 
 
 class RequestSource(Protocol):
@@ -75,6 +77,10 @@ class Profile:
         max_open_claims: of a shard; with few, the quarantine is full at some time.
         shards: of the stream at the start.
         timeouts: of invocations, in seconds; each operation takes one.
+        parallelism: the threads of a function.
+        dirty_shards: the setting of the old code, and of the new and fixed code.
+        rollup_starts: how often a rollup starts a tally over that other rollups are at.
+        discards: whether a mapping may discard records. If not, a discarded one is a difference.
         requests: makes requests to the Book, which then writes instead of `BaseItemWriter`.
     """
 
@@ -94,6 +100,10 @@ class Profile:
     max_open_claims: tuple[int, ...] = (1000,)
     shards: tuple[int, ...] = (1, 1, 2)
     timeouts: tuple[float, ...] = (300, 30, 6)
+    parallelism: tuple[int, ...] = (1,)
+    dirty_shards: tuple[tuple[int, int], ...] = (SAME_DIRTY_SHARDS,)
+    rollup_starts: tuple[int, ...] = (3,)
+    discards: bool = True
     requests: BuildRequestSource | None = None
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -9,7 +10,6 @@ from typing import Any
 
 from daicho.handlers.wiring.invocation import make_retry_budget
 from daicho.storage.item_key import ItemKey
-from daicho.tally import reader
 from daicho.testing.choices import Choices, build_scale
 from daicho.testing.faults.code_versions import (
     API_CALLER,
@@ -20,17 +20,20 @@ from daicho.testing.faults.code_versions import (
     simulate_code_versions,
 )
 from daicho.testing.faults.fault_injector import FaultInjector
+from daicho.testing.faults.lowered_limits import lower_limits
 from daicho.testing.faults.processes import SimulatedProcess, simulate_retry_budgets
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.faults.simulated_lambda import SimulatedLambda
-from daicho.testing.oracle.differences import find_differences, sum_slots
+from daicho.testing.oracle.differences import find_differences
+from daicho.testing.oracle.recomputation import Recomputation
 from daicho.testing.oracle.recounts import (
     find_unknowable_tallies,
     find_wrong_recounts,
     list_recounts,
 )
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
-from daicho.testing.schedules.profile import Profile
+from daicho.testing.schedules.profile import SAME_DIRTY_SHARDS, Profile
+from daicho.testing.schedules.rare_events import RareEvents
 from daicho.testing.schedules.silence import silence_logs
 from daicho.testing.stack_settings import CONSUMERS, TABLE
 
@@ -68,6 +71,8 @@ class Schedule:
             retries=pick(profile.retries, "retries"),
             shards=pick(profile.shards, "shards"),
             archive_retries=pick(profile.archive_retries, "archive retries"),
+            parallelism=pick(profile.parallelism, "threads"),
+            dirty_shards=pick(profile.dirty_shards, "dirty shards"),
         )
         self._marked_images = MarkedImageLog()
         preferred = pick(profile.actions, "preferred action")
@@ -87,14 +92,17 @@ class Schedule:
         self._requests = profile.requests and profile.requests(
             self.deployment, choices, names, max_items, mark_kinds
         )
-        self._max_open_claims = pick(profile.max_open_claims, "open claims")
+        self.writer.get_max_wait = self._compute_max_wait
+        self._limits = lower_limits(
+            pick(profile.max_open_claims, "open claims"),
+            pick(profile.rollup_starts, "rollup starts"),
+        )
         weights = {}
         for name in profile.faults:
             weights[name] = pick(profile.fault_levels, name) * RARE_FAULTS.get(name, 1)
         event_weights = {}
         for event, candidates in profile.event_weights.items():
             event_weights[event] = pick(candidates, event)
-        self._events: list[Callable[[], None]] = [getattr(self, f"_{e}") for e in event_weights]
         self._event_scale = build_scale(list(event_weights.values()))
         self._event_names = tuple(event_weights)
         self._writes_left = pick(profile.writes, "writes")
@@ -102,18 +110,35 @@ class Schedule:
             self.deployment, choices, FaultInjector(weights), self.fault_counts, self.note
         )
         self._lambda.seconds = profile.timeouts
+        rare_events = RareEvents(
+            self.deployment,
+            self._lambda,
+            self.writer,
+            choices,
+            self.fault_counts,
+            self.note,
+            self._expire,
+        )
+        self._events: list[Callable[[], None]] = [
+            getattr(self, f"_{event}", None) or getattr(rare_events, event)
+            for event in event_weights
+        ]
 
     def run(self) -> list[str]:
         """Play it; returns the differences from the recomputation at the end, in a line each."""
         with silence_logs(), ExitStack() as stack:
-            versions = simulate_code_versions(self._marked_images, self._max_open_claims)
-            stack.enter_context(versions)
+            stack.enter_context(simulate_code_versions(self._marked_images))
+            stack.enter_context(self._limits)
             stack.enter_context(simulate_retry_budgets())
             if self._requests is not None:
                 stack.enter_context(self._requests.patch_book())
             self._play()
             self._finish()
             return [*self._lambda.unexpected, *self._find_differences()]
+
+    def recompute(self) -> Recomputation:
+        """The derived state that there should be now."""
+        return self.writer.recompute(self.deployment.stream)
 
     # --- The parts of a schedule -------------------------------------------------------------
 
@@ -197,9 +222,19 @@ class Schedule:
         )
         return [
             *find_wrong_recounts(recounts, unknowable),
-            *find_differences(self.deployment, self.writer.recompute(), recounts & unknowable),
+            *find_differences(self.deployment, self.recompute(), recounts & unknowable),
+            *self._find_wrong_discards(),
             *(self._requests.find_differences() if self._requests is not None else ()),
         ]
+
+    def _find_wrong_discards(self) -> list[str]:
+        """The discarded batches, if every record could be processed in time; in a line each."""
+        if self.profile.discards:
+            return []
+        batches = [
+            json.loads(body)["DDBStreamBatchInfo"] for body in self.deployment.failure_objects
+        ]
+        return [f"discarded: {batch['startSequenceNumber']}" for batch in batches]
 
     # --- Events ------------------------------------------------------------------------------
 
@@ -258,31 +293,6 @@ class Schedule:
             self.note("rollup begins")
             self._lambda.start_detached("rollup", {})
 
-    def _sweep(self) -> None:
-        if not self._lambda.is_crowded:
-            self.note("sweep begins")
-            self._lambda.start_detached("sweep", {})
-
-    def _read(self) -> None:
-        """Read the live figure of a tally, while rollups may fold its slots (rule 12)."""
-        tallies = sorted({key.pk for key, _ in self.deployment.dynamodb.items if "#+" in key.pk})
-        if not tallies or self._lambda.is_crowded:
-            return
-        tally, counting_steps = self.choices.pick(tallies), self._lambda.counting_steps
-        self.fault_counts["live reading"] += 1
-
-        def work(process: SimulatedProcess) -> None:
-            before = sum_slots(self.deployment, tally)
-            table = self.deployment.build_dependencies(process).table(TABLE)
-            figure = reader.read_live_amount(table, tally)
-            after = sum_slots(self.deployment, tally)
-            self.note(f"live {tally}: {figure}, {before} before, {after} after")
-            if before == after != figure and self._lambda.counting_steps == counting_steps:
-                wrong = f"live reading: {tally}: {figure} instead of {after}"
-                self._lambda.unexpected.append(wrong)
-
-        self._lambda.detached.append(self._lambda.create_process("live", work))
-
     def _split(self) -> None:
         recorder = self.deployment.recorder
         shard = self.choices.pick(recorder.open_shards)
@@ -296,6 +306,9 @@ class Schedule:
     def _deploy(self) -> None:
         """Deploy the projector, then the writers (rule 3); sometimes the other way round."""
         before = self._lambda.code_version
+        if self.profile.dirty_shards != (SAME_DIRTY_SHARDS,):
+            # A rollup runs every minute, so it has stored the number of each deployed setting.
+            self._lambda.run_to_end("rollup", {})
         version = NEW_CODE if before == OLD_CODE else self.choices.pick((OLD_CODE, NEW_CODE))
         self._lambda.previous_version, self._lambda.code_version = before, version
         self.fault_counts["deploy"] += 1
@@ -342,16 +355,6 @@ class Schedule:
         self.note(f"{seconds / HOUR_S:.0f} hours pass")
         self.deployment.clock.advance(seconds)
         for _ in range(self.choices.pick((0, 2, 8))):
-            self._expire()
-
-    def _quiet(self) -> None:
-        """Everything is delivered and rolled up, and then nothing happens for days."""
-        self._lambda.drain()
-        self._lambda.run_to_end("rollup", {})
-        self.fault_counts["quiet days"] += 1
-        self.note("nothing happens for days")
-        self.deployment.clock.advance(self.choices.pick((73, 73, 25, 1)) * HOUR_S)
-        for _ in range(self.choices.pick((0, 0, 2))):
             self._expire()
 
     def _redrive(self) -> None:

@@ -1,0 +1,24 @@
+"""Limits of the library that are too high to be reached in a schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest import mock
+
+from daicho.stream import claims
+from daicho.tally import rollup
+
+
+@contextmanager
+def lower_limits(max_open_claims: int, max_rollup_starts: int) -> Iterator[None]:
+    """Lower limits for the time of a schedule.
+
+    ``max_open_claims``: the open claims of one shard. ``max_rollup_starts``: how often a rollup
+    starts a tally over that other rollups are at.
+    """
+    with (
+        mock.patch.object(claims, "MAX_OPEN_CLAIMS", max_open_claims),
+        mock.patch.object(rollup, "MAX_STARTS", max_rollup_starts),
+    ):
+        yield

@@ -1,0 +1,66 @@
+"""Threads of a simulated process: greenlets, of which a choice decides who continues.
+
+A handler that writes with a pool of threads runs unchanged. Between any two operations of the
+process any of its threads may be the next, so writes overtake each other, and the same choices
+always give the same order.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, TypeVar
+from unittest import mock
+
+from daicho.runtime import retry
+from daicho.testing.faults.processes import SimulatedProcess, get_running_process
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class SimulatedExecutor:
+    """The part of `concurrent.futures.ThreadPoolExecutor` that the library uses."""
+
+    def __init__(self, threads: int, _name: str = "") -> None:
+        self._threads = threads
+
+    def map(self, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+        """The results in the order of the items. An error is raised where its result is due."""
+        process = get_running_process()
+        tasks = [partial(work, item) for item in items]
+        if process is None or len(tasks) < 2:
+            return (task() for task in tasks)
+        process.fault_counts["parallel writes"] += 1
+        return _run_in_threads(process, tasks, self._threads)
+
+
+def _run_in_threads(
+    process: SimulatedProcess, tasks: Sequence[Callable[[], Any]], threads: int
+) -> Iterator[Any]:
+    waiting = deque(enumerate(tasks))
+    results: dict[int, Any] = {}
+    errors: dict[int, Exception] = {}
+
+    def run_tasks() -> None:
+        while waiting:
+            position, task = waiting.popleft()
+            try:
+                results[position] = task()
+            except Exception as error:
+                errors[position] = error
+
+    process.run_threads([run_tasks] * min(threads, len(tasks)))
+    for position in range(len(tasks)):
+        if position in errors:
+            raise errors[position]
+        yield results[position]
+
+
+@contextmanager
+def simulate_threads() -> Iterator[None]:
+    """Let pools of threads that are made now run in the simulated process that uses them."""
+    with mock.patch.object(retry, "ThreadPoolExecutor", SimulatedExecutor):
+        yield

@@ -1,0 +1,76 @@
+"""What the records of a stream show by themselves: expirations, restores, finished claims.
+
+It reads the records as DynamoDB wrote them, with none of the library's code.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from daicho.storage.attributes import Image
+from daicho.testing.aws.table_stream import Record, TableStream
+
+_SHARD_ITEMS = "#shard#"
+_CLAIM = "claim#"
+_DONE = "done#"
+
+
+@dataclass(frozen=True)
+class ExpiredItem:
+    """A base item that the TTL process has removed.
+
+    Attributes:
+        image: the item as it was.
+        row: the number of the record, as a restored item names its archived row.
+        expired_at: epoch seconds.
+    """
+
+    image: Image
+    row: str
+    expired_at: float
+
+
+def list_expired_items(stream: TableStream) -> list[ExpiredItem]:
+    """The base items that the TTL process has removed, shard by shard in their order."""
+    expired = []
+    for record in _list_records(stream):
+        old = record["dynamodb"].get("OldImage", {})
+        if "userIdentity" in record and "type" in old:
+            change = record["dynamodb"]
+            label = record["eventSourceARN"].rpartition("/")[2]
+            row = f"{label}#{change['SequenceNumber']:0>40}"
+            expired.append(ExpiredItem(old, row, change["ApproximateCreationDateTime"]))
+    return expired
+
+
+def find_restored_rows(stream: TableStream) -> set[str]:
+    """The archived rows of which an item was restored, by the number of their record."""
+    images = (record["dynamodb"].get("NewImage", {}) for record in _list_records(stream))
+    return {image["_restored"]["M"]["seq"]["S"] for image in images if "_restored" in image}
+
+
+def find_repeated_claims(stream: TableStream) -> list[str]:
+    """The claims that became done more than once: their record was applied again. In a line each.
+
+    A done claim is removed only when nothing shows its record to a redrive any more.
+    """
+    done: Counter[str] = Counter()
+    for record in _list_records(stream):
+        change = record["dynamodb"]
+        if not change["Keys"]["PK"]["S"].startswith(_SHARD_ITEMS):
+            continue
+        old, new = change.get("OldImage", {}), change.get("NewImage", {})
+        done.update(
+            f"{change['Keys']['PK']['S']} {name}"
+            for name, value in new.items()
+            if name.startswith(_CLAIM) and old.get(name) != value
+            if value["S"].startswith(_DONE)
+        )
+    return [f"applied {times} times: {claim}" for claim, times in done.items() if times > 1]
+
+
+def _list_records(stream: TableStream) -> Iterator[Record]:
+    for shard in stream.shards.values():
+        yield from shard.records

@@ -1,0 +1,160 @@
+"""Events that few profiles play: restores, quiet days, another stream, hours with old code."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from daicho.archive.reader import ArchiveReader, Selection
+from daicho.archive.restorer import Restorer
+from daicho.handlers.wiring.invocation import make_retry_budget
+from daicho.storage.item_key import get_key
+from daicho.tally import reader
+from daicho.testing.choices import Choices
+from daicho.testing.faults.code_versions import NEW_CODE, OLD_CODE
+from daicho.testing.faults.parallel_work import simulate_threads
+from daicho.testing.faults.processes import SimulatedProcess
+from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+from daicho.testing.faults.simulated_lambda import SimulatedLambda
+from daicho.testing.oracle.differences import sum_slots
+from daicho.testing.oracle.stream_history import ExpiredItem, list_expired_items
+from daicho.testing.schedules.base_item_writer import BaseItemWriter
+from daicho.testing.stack_settings import ARCHIVE_BUCKET, TABLE
+
+HOUR_S = 3600.0
+PAUSES_H = (21.0, 20.5, 23.5, 22.0, 73.0, 31 * 24.0)
+"""Pauses in hours: shorter than the stream keeps a record, and longer than any item of the stack
+that has an expiry."""
+OUTAGES_H = (2.0, 8.0, 20.0)
+"""Hours of an outage: fewer than the maximum age of the mapping."""
+
+
+@dataclass(frozen=True)
+class RareEvents:
+    """The events, on one deployment. Each method is an event, and its name is that of a profile."""
+
+    deployment: SimulatedDeployment
+    simulated_lambda: SimulatedLambda
+    writer: BaseItemWriter
+    choices: Choices
+    fault_counts: Counter[str]
+    note: Callable[[str], None]
+    expire: Callable[[], None]
+
+    def restore(self) -> None:
+        """Restore archived items, of rows that were perhaps restored before."""
+        expired = list_expired_items(self.deployment.stream)
+        if not expired or self.simulated_lambda.is_crowded:
+            return
+        selection = self._draw_selection(self.choices.pick(list(reversed(expired))))
+        over_newer = self.choices.draw_bool(0.5)
+        self.fault_counts["restore"] += 1
+        self.note(f"restore begins: {selection}, {over_newer=}")
+
+        def work(process: SimulatedProcess) -> None:
+            dependencies = self.deployment.build_dependencies(process)
+            with simulate_threads():
+                restorer = Restorer(
+                    dependencies.table(TABLE),
+                    ArchiveReader(dependencies.bucket(ARCHIVE_BUCKET)),
+                    self.deployment.entities.ledgers[process.code_version],
+                    threads=dependencies.parallelism,
+                    now=dependencies.now,
+                )
+            retry_budget = make_retry_budget(process, dependencies)
+            report = restorer.restore(
+                selection, dry_run=False, over_newer=over_newer, retry_budget=retry_budget
+            )
+            self.note(f"restore: {report.to_json()}")
+
+        process = self.simulated_lambda.create_process("restore", work)
+        self.simulated_lambda.detached.append(process)
+
+    def pause(self) -> None:
+        """Everything is delivered and rolled up. Nothing happens for many hours, then items expire.
+
+        Copies of the last records may arrive after a pause that is shorter than a day.
+        """
+        self.simulated_lambda.drain()
+        self.simulated_lambda.run_to_end("rollup", {})
+        hours = self.choices.pick(PAUSES_H)
+        self.fault_counts["long pause"] += 1
+        self.note(f"{hours} hours pass")
+        self.deployment.clock.advance(hours * HOUR_S)
+        for _ in range(self.choices.pick((8, 2, 0))):
+            self.expire()
+        if self.choices.draw_bool(0.7):
+            self.simulated_lambda.run_to_end("rollup", {})
+
+    def quiet(self) -> None:
+        """Everything is delivered and rolled up, and then nothing happens for days."""
+        self.simulated_lambda.drain()
+        self.simulated_lambda.run_to_end("rollup", {})
+        self.fault_counts["quiet days"] += 1
+        self.note("nothing happens for days")
+        self.deployment.clock.advance(self.choices.pick((73, 73, 25, 1)) * HOUR_S)
+        for _ in range(self.choices.pick((0, 0, 2))):
+            self.expire()
+
+    def restream(self) -> None:
+        """The table's stream is disabled and enabled, after everything was delivered."""
+        self.simulated_lambda.drain()
+        self.deployment.enable_stream_anew()
+        self.fault_counts["second stream"] += 1
+        self.note(f"another stream: {self.deployment.stream.arn}")
+
+    def outage(self) -> None:
+        """For hours the deployed code does not know the generation that writers write."""
+        if self.simulated_lambda.code_version != OLD_CODE:
+            return
+        self.writer.known_generation = max(2, self.writer.known_generation)
+        for _ in range(self.choices.pick((1, 2))):
+            self.note(self.writer.write(self.writer.expire))
+        end = self.deployment.clock.now() + dt.timedelta(hours=self.choices.pick(OUTAGES_H))
+        self.fault_counts["outage"] += 1
+        self.note(f"old code until {end:%d %H:%M}")
+        while self.deployment.clock.now() < end:
+            ready = self.simulated_lambda.list_ready_shards()
+            if not ready:
+                break
+            seconds = [self.simulated_lambda.run_invocation(*shard) for shard in ready]
+            self.deployment.clock.advance(max(1.0, *seconds))
+        self.simulated_lambda.previous_version = OLD_CODE
+        self.simulated_lambda.code_version = NEW_CODE
+        self.note("the new code is deployed")
+
+    def sweep(self) -> None:
+        """The scheduled sweep of leftovers begins."""
+        if not self.simulated_lambda.is_crowded:
+            self.note("sweep begins")
+            self.simulated_lambda.start_detached("sweep", {})
+
+    def read(self) -> None:
+        """Read the live figure of a tally, while rollups may fold its slots (rule 12)."""
+        tallies = sorted({key.pk for key, _ in self.deployment.dynamodb.items if "#+" in key.pk})
+        if not tallies or self.simulated_lambda.is_crowded:
+            return
+        tally, counting_steps = self.choices.pick(tallies), self.simulated_lambda.counting_steps
+        self.fault_counts["live reading"] += 1
+
+        def work(process: SimulatedProcess) -> None:
+            before = sum_slots(self.deployment, tally)
+            table = self.deployment.build_dependencies(process).table(TABLE)
+            figure = reader.read_live_amount(table, tally)
+            after = sum_slots(self.deployment, tally)
+            self.note(f"live {tally}: {figure}, {before} before, {after} after")
+            if before == after != figure and self.simulated_lambda.counting_steps == counting_steps:
+                wrong = f"live reading: {tally}: {figure} instead of {after}"
+                self.simulated_lambda.unexpected.append(wrong)
+
+        self.simulated_lambda.detached.append(self.simulated_lambda.create_process("live", work))
+
+    def _draw_selection(self, expired: ExpiredItem) -> Selection:
+        """The rows of an item, all of them or without its newer ones; or the rows of every item."""
+        key = get_key(expired.image)
+        until = dt.datetime.fromtimestamp(expired.expired_at + 1, dt.UTC)
+        return self.choices.pick(
+            (Selection(key=key), Selection(key=key, until=until), Selection(until=until))
+        )
