@@ -11,35 +11,30 @@ from tests.delivery.worlds import likes, tallies
 
 TALLIES, LIKES = "tallies", "likes"
 """The small worlds: one tally, and one fast counter."""
-DERIVED = ("derived", "throttled")
-COUNTED = ("plain", "split", "throttled")
-CLAIMED = ("redone", "uncertain", "poison")
-REDRIVEN = ("redone", "uncertain", "beside", "days")
-GIVEN_UP = ("beside", "aged", "discards")
-ARCHIVED = ("archive", "archive redrive")
 PROFILES_BY_RULE: dict[str, Sequence[str]] = {
-    "1": COUNTED,
+    "1": ("streams", "plain", "split"),
     "2": ("poison", "uncertain"),
-    "3": ("deploy",),
+    "3": ("deploy", "outages"),
     "4": ("throttled", "derived"),
-    "5": ("throttled", "plain"),
-    "6": ("derived", "expiry", "throttled"),
-    "7": DERIVED,
+    "5": ("throttled", "parallel", "plain"),
+    "6": ("derived", "pauses", "expiry", "throttled"),
+    "7": ("derived", "throttled"),
     "8": ("split", "plain"),
-    "9": COUNTED,
-    "10": COUNTED,
-    "11": (TALLIES, "fold"),
-    "12": (TALLIES, "rollup", "fold"),
-    "13": CLAIMED,
-    "14": CLAIMED,
-    "15": REDRIVEN,
-    "16": GIVEN_UP,
-    "17": GIVEN_UP,
+    "9": ("plain", "split", "throttled"),
+    "10": ("plain", "split", "throttled"),
+    "11": (TALLIES, "fold", "pauses"),
+    "12": (TALLIES, "overtaken", "rollup", "fold"),
+    "13": ("redone", "uncertain", "poison"),
+    "14": ("redone", "uncertain", "poison", "pauses"),
+    "15": ("redone", "uncertain", "beside", "days"),
+    "16": ("beside", "cleaning", "aged", "discards"),
+    "17": ("beside", "aged", "discards"),
     "18": ("poison",),
-    "19": ARCHIVED,
-    "20": ARCHIVED,
-    "21": ARCHIVED,
+    "19": ("archive", "archive redrive"),
+    "20": ("archive", "archive redrive"),
+    "21": ("archive", "archive redrive"),
     "22": ("archive redrive",),
+    "42": ("restores",),
     "fast": (LIKES,),
     "versions": ("callers",),
     "sections": ("documents",),
@@ -48,21 +43,21 @@ PARTS = 10
 """Of so many schedules of the mix, two are of one tally, and one is of one fast counter."""
 
 
-def build_schedules_for_rule(rule: str, limit: int) -> Iterator[Playable]:
+def build_schedules_for_rule(rule: str, limit: int, first_seed: int = 1) -> Iterator[Playable]:
     """Schedules of the profiles that test a rule, in turn."""
     names = PROFILES_BY_RULE[rule]
     for position, name in enumerate(islice(cycle(names), limit)):
-        seed = position // len(names) + 1
+        seed = position // len(names) + first_seed
         if name in (TALLIES, LIKES):
             yield (tallies if name == TALLIES else likes).build_schedule(seed)
         else:
             yield build_schedule(BY_NAME[name], seed)
 
 
-def build_mixed_schedules(limit: int) -> Iterator[Playable]:
+def build_mixed_schedules(limit: int, first_seed: int = 1) -> Iterator[Playable]:
     """Schedules of all profiles, with some of the small worlds among them."""
-    deliveries = build_all_schedules(limit)
-    for number in range(limit):
+    deliveries = build_all_schedules(limit, first_seed)
+    for number in range(first_seed, first_seed + limit):
         match number % PARTS:
             case 3 | 8:
                 yield tallies.build_schedule(number)

@@ -7,9 +7,11 @@ is drawn for each schedule, so some are calm and some are not.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from daicho.testing.faults import code_versions
+from daicho.testing.faults.code_versions import FIXED_CODE, OLD_CODE
 from daicho.testing.schedules.default_profiles import build_profiles
 from daicho.testing.schedules.profile import (
     FEW_RETRIES,
@@ -43,7 +45,7 @@ PROFILES = (
         entity_sets=(("Download",),),
         actions=("put", "put", "expire", "expire", "delete"),
         writes=(4, 6, 9),
-        events={"split": (0, 2), "tick": (0, 3, 8), "expire": (0, 4)},
+        events={"split": (0, 2), "tick": (0, 3, 8), "expire": (0, 4), "deploy": (0, 5)},
     ),
     # The archiver discards batches, and redrives apply them at the same time (rule 22).
     _sample(
@@ -314,17 +316,22 @@ PROFILES = (
         "overtaken",
         10,
         entity_sets=(("Download",), ("Order",), ("Song",)),
+        max_items=(1, 2),
+        writes=(2, 3, 4),
         fault_levels=(0.0, 0.0, 0.05),
         shards=(1, 2),
         rollup_starts=(1, 2),
         dirty_shards=(SAME_DIRTY_SHARDS, (5, 2), (2, 5)),
+        slow=0.4,
         events={
-            "write": (60,),
-            "rollup": (30,),
-            "detached": (80, 160),
-            "deploy": (0, 6),
+            "write": (8,),
+            "advance": (40,),
+            "rollup": (20,),
+            "detached": (80,),
+            "deploy": (0, 3),
             "abandon": (0,),
             "repeat": (0,),
+            "load": (0,),
         },
     ),
     # Several writes of one invocation are in progress at the same time.
@@ -376,21 +383,25 @@ PROFILES = (
     # Batches of which a part was redriven long ago, while other redrives clean up.
     _sample(
         "cleaning",
-        12,
-        entity_sets=(("Song",), ("Song", "Order")),
+        16,
+        entities=replace(SAMPLE_ENTITIES, first_generation=2),
+        entity_sets=(("Song",),),
         actions=("put", "put", "touch", "delete"),
         max_items=(2, 3),
         shards=(1,),
         retries=(0,),
         writes=(4, 6, 9),
         fault_levels=(0.0, 0.0, 0.05),
+        pauses=(73.0,),
+        redrive_versions=(FIXED_CODE, OLD_CODE, FIXED_CODE),
         events={
-            "pause": (6,),
+            "pause": (0, 2),
             "write": (60,),
             "advance": (80,),
-            "deploy": (2, 6),
-            "redrive": (15, 30),
-            "detached": (120,),
+            "redrive": (0, 4),
+            "redrives": (5,),
+            "detached": (60,),
+            "deploy": (0,),
             "abandon": (0,),
             "repeat": (0,),
             "rollup": (0,),

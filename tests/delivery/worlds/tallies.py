@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, ClassVar
 
@@ -19,10 +19,11 @@ from daicho.tally import reader, slots
 from daicho.testing.aws.stream_recorder import TTL_PROCESS
 from daicho.testing.choices import Choices, build_scale
 from daicho.testing.faults.fault_injector import OPERATION_FAULTS, FaultInjector
+from daicho.testing.faults.lowered_limits import lower_limits
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.faults.simulated_lambda import SimulatedLambda
-from daicho.testing.oracle.differences import sum_slots
+from daicho.testing.oracle.differences import find_unmarked_differences, sum_slots
 from daicho.testing.schedules.silence import silence_logs
 from daicho.testing.simulated_entities import SimulatedEntities
 from daicho.testing.stack_settings import TABLE
@@ -30,16 +31,21 @@ from tests.delivery.sample_values import SAMPLE_ENTITIES
 from tests.support.sample_ledger import build_image, build_tally_key
 
 SHARDS = ("shardId-a", "shardId-b")
+MANY_CLAIMS = 1_000
 IDLE = dt.timedelta(hours=73)
-EVENT_WEIGHTS = {
-    "count": 8,
-    "advance": 30,
-    "rollup": 6,
-    "detached": 40,
-    "read": 6,
-    "correct": 1,
-    "quiet": 2,
+EVENT_WEIGHTS: Mapping[str, tuple[int, ...]] = {
+    "count": (8, 3),
+    "advance": (30,),
+    "rollup": (6, 14),
+    "detached": (40,),
+    "read": (6, 14),
+    "correct": (1,),
+    "quiet": (2, 6),
+    "race": (4, 10),
 }
+"""The weights of each kind of event: one of each is drawn for a schedule."""
+BURSTS = (1, 2, 4, 8)
+"""Operations that a process does in a race before another one continues."""
 ALIVE = build_tally_key("Download", "alive", 1, "1")
 CHART = build_tally_key("Download", "chart", 1, "2026-11", "1")
 """Both count every download. The first subtracts an expired one, and the second keeps it."""
@@ -69,22 +75,24 @@ class Tallies:
         self._alive: list[int] = []
         self._counted = self._kept = self._number = 0
         self._slow: set[SimulatedProcess] = set()
+        self._limits = lower_limits(MANY_CLAIMS, choices.pick((3, 1)))
         self._events: list[Callable[[], None]] = [
             getattr(self, f"_{each}") for each in EVENT_WEIGHTS
         ]
 
     def run(self) -> list[str]:
         """Play it; returns the differences from plain counting at the end."""
-        with silence_logs():
+        with silence_logs(), self._limits:
             self._play()
             return [*self._lambda.unexpected, *self._find_differences()]
 
     def _play(self) -> None:
-        scale = build_scale(list(EVENT_WEIGHTS.values()))
+        weights = [self.choices.pick(candidates) for candidates in EVENT_WEIGHTS.values()]
+        scale = build_scale(weights)
         for shard in SHARDS:
             self._count(shard)
         self._quiet()
-        for _ in range(self.choices.pick((40, 80, 160))):
+        for _ in range(self.choices.pick((20, 40))):
             if self.choices.exhausted:
                 break
             self.choices.begin_span()
@@ -183,9 +191,14 @@ class Tallies:
         if self._lambda.detached:
             process = self.choices.pick(self._lambda.detached)
             if process not in self._slow or self.choices.draw_bool(0.1):
-                self._lambda.step_detached(process)
-                if process.finished and process.name == "rollup" and process.outcome:
-                    self.fault_counts["slot folded"] += process.outcome["slots_folded"]
+                self._step_detached(process)
+
+    def _step_detached(self, process: SimulatedProcess, steps: int | None = None) -> None:
+        self._lambda.step_detached(process, steps)
+        if process.finished and process.name == "rollup":
+            if process.outcome:
+                self.fault_counts["slot folded"] += process.outcome["slots_folded"]
+            self._lambda.unexpected += find_unmarked_differences(self.deployment)
 
     def _correct(self) -> None:
         """A redrive counts one more, and leaves the slot's number as it is (rule 15)."""
@@ -216,6 +229,31 @@ class Tallies:
         self._lambda.detached.append(self._lambda.create_process("live", work))
         if self.choices.draw_bool(0.5):
             self._slow.add(self._lambda.detached[-1])
+
+    def _race(self) -> None:
+        """A dirty tally, of which slots may be idle, and everything at once: rollups, records."""
+        self._finish()
+        if self.choices.draw_bool(0.6):
+            self._quiet()
+        self._count()
+        self._finish()
+        for _ in range(self.choices.pick((2, 3))):
+            self._lambda.start_detached("rollup", {})
+        if self.choices.draw_bool(0.5):
+            self._read()
+        for _ in range(self.choices.pick((1, 2))):
+            self._count()
+        self.note("a race begins")
+        while self._lambda.detached or any(self._waiting.values()):
+            busy = [shard for shard in SHARDS if self._waiting[shard]]
+            position = self.choices.draw_number(len(self._lambda.detached) + len(busy))
+            if position < len(self._lambda.detached):
+                process = self._lambda.detached[position]
+                for _ in range(self.choices.pick(BURSTS)):
+                    if not process.finished:
+                        self._step_detached(process, 1)
+            else:
+                self._project(busy[position - len(self._lambda.detached)])
 
     def _quiet(self) -> None:
         """Everything is worked off, and nothing happens for days."""

@@ -67,6 +67,8 @@ class SimulatedProcess:
         self.outcome: Any = None
         self.operations_until_death: int | None = None
         """Operations after which a record that kills the process does so."""
+        self.next_operation: OperationKind | None = None
+        """The operation before which it stops; None if it has not begun."""
         self.work = work
         self.fault_counts = fault_counts
         self._faults = faults
@@ -147,6 +149,7 @@ class SimulatedProcess:
         carry_out_partly: Callable[[Choices], T] | None = None,
     ) -> T:
         """Perform one operation, with the fault that is drawn for it. ``key``: partition key."""
+        self.next_operation = kind
         self._yield_turn()
         self._faults.land_late_requests(self.choices)
         self.seconds -= 1

@@ -11,6 +11,7 @@ from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
+from daicho.tally.dirty_shards import remember_shards
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho.testing.aws.stream_recorder import StreamRecorder
@@ -86,12 +87,17 @@ class SimulatedDeployment:
             self._put_failure,
             {"project": retries, "archive": archive_retries},
         )
+        self.remember_dirty_shards(OLD_CODE)
+
+    def remember_dirty_shards(self, code_version: int) -> None:
+        """Store the number of dirty partitions of a deployed version, as its first rollup does."""
+        if len(set(self._dirty_shards)) > 1:
+            remember_shards(self.open_table(), self._get_dirty_shards(code_version))
 
     def run_handler(self, name: str, event: Mapping[str, Any], process: SimulatedProcess) -> Any:
         """Run a function in a process, by the ledger that the process's code has."""
         ledger = self.entities.ledgers[process.code_version]
-        old, new = self._dirty_shards
-        shards = old if process.code_version == OLD_CODE else new
+        shards = self._get_dirty_shards(process.code_version)
         environment = {**ENVIRONMENT, "DIRTY_SHARDS": str(shards)}
         dependencies = self.build_dependencies(process)
         with simulate_threads():
@@ -171,6 +177,9 @@ class SimulatedDeployment:
     def stop_lag(self) -> None:
         """From now on, indexes and reads show every change."""
         self._has_lag = False
+
+    def _get_dirty_shards(self, code_version: int) -> int:
+        return self._dirty_shards[code_version != OLD_CODE]
 
     def _next_sequence_step(self) -> int:
         self._record_count += 1

@@ -127,18 +127,18 @@ class SimulatedLambda:
         return process.outcome
 
     def run_invocation(self, consumer: str, shard: str) -> float:
-        """Run the next invocation of a shard to its end; gives the seconds that it took."""
+        """Run the next invocation of a shard to its end; gives the seconds that it took.
+
+        The poller of the shard stays the same, so retries count as long as the batch fails.
+        """
         if not self.invoke(consumer, shard):
             return 0.0
         polled = self.polled[-1]
-        polled.process.seconds = before = INVOCATION_S
-        while not (polled.process.finished or polled.process.is_overdue):
+        polled.process.seconds = INVOCATION_S
+        while not polled.process.finished:
             polled.process.step()
-        if polled.process.finished:
-            self._settle(polled)
-        else:
-            self.time_out(polled)
-        return before - polled.process.seconds
+        self._settle(polled)
+        return INVOCATION_S - polled.process.seconds
 
     def list_ready_shards(self) -> list[tuple[str, str]]:
         """The shards that can be polled, each with its consumer."""
@@ -170,10 +170,12 @@ class SimulatedLambda:
                 self.time_out(polled)
                 return
             if process.finished:
-                self._settle(polled)
+                if not self._settle(polled):
+                    self._maybe_replace_poller(polled)
                 return
 
-    def _settle(self, polled: PolledInvocation) -> None:
+    def _settle(self, polled: PolledInvocation) -> bool:
+        """Give the outcome of an invocation to its mapping; True if all of its records are done."""
         process = polled.process
         self.polled.remove(polled)
         self._check_failure(process)
@@ -183,8 +185,7 @@ class SimulatedLambda:
             is_killed = isinstance(process.failure, ProcessKilled)
             result = FunctionFailed("exit" if is_killed else "exception")
         self.deployment.mappings[polled.consumer].settle(polled.invocation, result)
-        if result != FunctionReturned(_SUCCESS):
-            self._maybe_replace_poller(polled)
+        return result == FunctionReturned(_SUCCESS)
 
     def time_out(self, polled: PolledInvocation) -> None:
         """Lambda stops waiting for an invocation: it ends, or continues as a zombie."""
@@ -214,10 +215,10 @@ class SimulatedLambda:
         self.detached.append(process)
         return process
 
-    def step_detached(self, process: SimulatedProcess) -> None:
-        """Let a detached process continue for a few operations."""
+    def step_detached(self, process: SimulatedProcess, steps: int | None = None) -> None:
+        """Let a detached process continue for a few operations, or for ``steps`` operations."""
         self.counting_steps += process.name in ("project", "redrive")
-        for _ in range(self.choices.pick(STEPS_OF_A_TURN)):
+        for _ in range(steps or self.choices.pick(STEPS_OF_A_TURN)):
             process.step()
             if process.finished:
                 self.detached.remove(process)

@@ -32,6 +32,10 @@ EVENT_WEIGHTS: Mapping[str, tuple[int, ...]] = {
     "load": (0, 3, 8),
 }
 """The weights of each kind of event: one of each is drawn for a schedule."""
+PAUSES_H = (21.0, 20.5, 23.5, 22.0, 73.0, 31 * 24.0)
+"""Pauses in hours: shorter than the stream keeps a record, and longer than any item of the stack
+that has an expiry."""
+REDRIVE_VERSIONS = (code_versions.FIXED_CODE, code_versions.NEW_CODE, code_versions.OLD_CODE)
 SAME_DIRTY_SHARDS = (DIRTY_SHARDS, DIRTY_SHARDS)
 
 
@@ -80,6 +84,10 @@ class Profile:
         parallelism: the threads of a function.
         dirty_shards: the setting of the old code, and of the new and fixed code.
         rollup_starts: how often a rollup starts a tally over that other rollups are at.
+        pauses: the hours of a long pause.
+        redrive_versions: the code that a redrive under way has. It is mostly newer than the
+            projector's, because a redrive follows a fix.
+        slow: the share of rollups and redrives that are slow, so that others overtake them.
         discards: whether a mapping may discard records. If not, a discarded one is a difference.
         requests: makes requests to the Book, which then writes instead of `BaseItemWriter`.
     """
@@ -103,6 +111,9 @@ class Profile:
     parallelism: tuple[int, ...] = (1,)
     dirty_shards: tuple[tuple[int, int], ...] = (SAME_DIRTY_SHARDS,)
     rollup_starts: tuple[int, ...] = (3,)
+    pauses: tuple[float, ...] = PAUSES_H
+    redrive_versions: tuple[int, ...] = REDRIVE_VERSIONS
+    slow: float = 0.0
     discards: bool = True
     requests: BuildRequestSource | None = None
 

@@ -14,19 +14,19 @@ from daicho.storage.item_key import get_key
 from daicho.tally import reader
 from daicho.testing.choices import Choices
 from daicho.testing.faults.code_versions import NEW_CODE, OLD_CODE
+from daicho.testing.faults.fault_injector import OBJECT_OPERATIONS, TABLE_OPERATIONS
 from daicho.testing.faults.parallel_work import simulate_threads
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
-from daicho.testing.faults.simulated_lambda import SimulatedLambda
+from daicho.testing.faults.simulated_lambda import INVOCATION_S, SimulatedLambda
 from daicho.testing.oracle.differences import sum_slots
 from daicho.testing.oracle.stream_history import ExpiredItem, list_expired_items
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
+from daicho.testing.schedules.profile import Profile
 from daicho.testing.stack_settings import ARCHIVE_BUCKET, TABLE
 
 HOUR_S = 3600.0
-PAUSES_H = (21.0, 20.5, 23.5, 22.0, 73.0, 31 * 24.0)
-"""Pauses in hours: shorter than the stream keeps a record, and longer than any item of the stack
-that has an expiry."""
+MAX_SWITCHES = 4
 OUTAGES_H = (2.0, 8.0, 20.0)
 """Hours of an outage: fewer than the maximum age of the mapping."""
 
@@ -35,6 +35,7 @@ OUTAGES_H = (2.0, 8.0, 20.0)
 class RareEvents:
     """The events, on one deployment. Each method is an event, and its name is that of a profile."""
 
+    profile: Profile
     deployment: SimulatedDeployment
     simulated_lambda: SimulatedLambda
     writer: BaseItemWriter
@@ -79,7 +80,7 @@ class RareEvents:
         """
         self.simulated_lambda.drain()
         self.simulated_lambda.run_to_end("rollup", {})
-        hours = self.choices.pick(PAUSES_H)
+        hours = self.choices.pick(self.profile.pauses)
         self.fault_counts["long pause"] += 1
         self.note(f"{hours} hours pass")
         self.deployment.clock.advance(hours * HOUR_S)
@@ -125,6 +126,29 @@ class RareEvents:
         self.simulated_lambda.code_version = NEW_CODE
         self.note("the new code is deployed")
 
+    def redrives(self) -> None:
+        """A redrive by the deployed code, and days later two at once, which also clean up."""
+        if self.simulated_lambda.is_crowded:
+            return
+        event = {"action": "apply", "limit": 100}
+        for _ in range(self.choices.pick((3, 4, 2))):
+            self.note(self.writer.write(self.writer.expire))
+        self.simulated_lambda.drain()
+        self.simulated_lambda.run_to_end("redrive", event)
+        self.pause()
+        self.fault_counts["two redrives at once"] += 1
+        self.note("two redrives begin")
+        running = [self.simulated_lambda.start_detached("redrive", event) for _ in range(2)]
+        for process in running:
+            process.code_version = self.choices.pick(self.profile.redrive_versions)
+            process.seconds = INVOCATION_S
+        # What the first one does between a bucket and the table, the other one may do before it.
+        for _ in range(self.choices.draw_number(MAX_SWITCHES)):
+            self._run_to_table(running[0])
+        for process in reversed(running):
+            while not process.finished:
+                self.simulated_lambda.step_detached(process)
+
     def sweep(self) -> None:
         """The scheduled sweep of leftovers begins."""
         if not self.simulated_lambda.is_crowded:
@@ -150,6 +174,15 @@ class RareEvents:
                 self.simulated_lambda.unexpected.append(wrong)
 
         self.simulated_lambda.detached.append(self.simulated_lambda.create_process("live", work))
+
+    def _run_to_table(self, process: SimulatedProcess) -> None:
+        """Let a process continue until it has used a bucket and is about to use the table."""
+        before = process.next_operation
+        while not process.finished:
+            self.simulated_lambda.step_detached(process, 1)
+            if before in OBJECT_OPERATIONS and process.next_operation in TABLE_OPERATIONS:
+                return
+            before = process.next_operation
 
     def _draw_selection(self, expired: ExpiredItem) -> Selection:
         """The rows of an item, all of them or without its newer ones; or the rows of every item."""

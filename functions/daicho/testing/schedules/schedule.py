@@ -24,7 +24,7 @@ from daicho.testing.faults.lowered_limits import lower_limits
 from daicho.testing.faults.processes import SimulatedProcess, simulate_retry_budgets
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.faults.simulated_lambda import SimulatedLambda
-from daicho.testing.oracle.differences import find_differences
+from daicho.testing.oracle.differences import find_differences, find_unmarked_differences
 from daicho.testing.oracle.recomputation import Recomputation
 from daicho.testing.oracle.recounts import (
     find_unknowable_tallies,
@@ -32,7 +32,7 @@ from daicho.testing.oracle.recounts import (
     list_recounts,
 )
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
-from daicho.testing.schedules.profile import SAME_DIRTY_SHARDS, Profile
+from daicho.testing.schedules.profile import Profile
 from daicho.testing.schedules.rare_events import RareEvents
 from daicho.testing.schedules.silence import silence_logs
 from daicho.testing.stack_settings import CONSUMERS, TABLE
@@ -44,6 +44,8 @@ MAX_WAIT_S = 23.2 * HOUR_S
 """The stream keeps a record for 24 hours, and writes and sleeps take some of them."""
 DAYS_H = 73
 """Three days in hours: after them slots are folded and tombstones expire."""
+SLOW_STEPS = 0.1
+"""The share of its turns in which a slow process does anything."""
 MAX_REDRIVES = 60
 """Calls of a redrive at the end, which apply everything."""
 
@@ -75,6 +77,7 @@ class Schedule:
             dirty_shards=pick(profile.dirty_shards, "dirty shards"),
         )
         self._marked_images = MarkedImageLog()
+        self._slow: set[SimulatedProcess] = set()
         preferred = pick(profile.actions, "preferred action")
         names = pick(profile.entity_sets, "entities")
         mark_kinds = pick(profile.mark_kinds, "marks")
@@ -111,6 +114,7 @@ class Schedule:
         )
         self._lambda.seconds = profile.timeouts
         rare_events = RareEvents(
+            profile,
             self.deployment,
             self._lambda,
             self.writer,
@@ -265,9 +269,17 @@ class Schedule:
         self._lambda.detached.append(self._lambda.create_process(API_CALLER, work))
 
     def _detached(self) -> None:
-        """A zombie, a late repetition or a scheduled function continues."""
+        """A zombie, a late repetition or a scheduled function continues; a slow one rarely."""
         if self._lambda.detached:
-            self._lambda.step_detached(self.choices.pick(self._lambda.detached))
+            process = self.choices.pick(self._lambda.detached)
+            if process not in self._slow or self.choices.draw_bool(SLOW_STEPS):
+                self._lambda.step_detached(process)
+                if process.finished and process.name == "rollup":
+                    self._lambda.unexpected += find_unmarked_differences(self.deployment)
+
+    def _maybe_slow_down(self, process: SimulatedProcess) -> None:
+        if self.profile.slow and self.choices.draw_bool(self.profile.slow):
+            self._slow.add(process)
 
     def _abandon(self) -> None:
         """A timeout: the batch arrives again, and the invocation may continue as a zombie."""
@@ -291,7 +303,7 @@ class Schedule:
         if not self._lambda.is_crowded:
             self.fault_counts["rollup under way"] += 1
             self.note("rollup begins")
-            self._lambda.start_detached("rollup", {})
+            self._maybe_slow_down(self._lambda.start_detached("rollup", {}))
 
     def _split(self) -> None:
         recorder = self.deployment.recorder
@@ -306,11 +318,9 @@ class Schedule:
     def _deploy(self) -> None:
         """Deploy the projector, then the writers (rule 3); sometimes the other way round."""
         before = self._lambda.code_version
-        if self.profile.dirty_shards != (SAME_DIRTY_SHARDS,):
-            # A rollup runs every minute, so it has stored the number of each deployed setting.
-            self._lambda.run_to_end("rollup", {})
         version = NEW_CODE if before == OLD_CODE else self.choices.pick((OLD_CODE, NEW_CODE))
         self._lambda.previous_version, self._lambda.code_version = before, version
+        self.deployment.remember_dirty_shards(version)
         self.fault_counts["deploy"] += 1
         if version == NEW_CODE or self.choices.draw_bool(0.5):
             self.writer.known_generation = max(2, self.writer.known_generation)
@@ -370,9 +380,9 @@ class Schedule:
             cursor = self.choices.pick((None, self._lambda.redrive_cursor))
             event |= {"cursor": cursor} if cursor else {}
             process = self._lambda.start_detached("redrive", event)
-            # Mostly after a fix. The redrive function is deployed before the projector.
-            process.code_version = self.choices.pick((FIXED_CODE, NEW_CODE, OLD_CODE))
+            process.code_version = self.choices.pick(self.profile.redrive_versions)
             process.seconds = self.choices.pick((300, 60))
+            self._maybe_slow_down(process)
 
     def _expire_item(self, key: ItemKey) -> None:
         if self.writer.has_base_item(key):
