@@ -72,4 +72,4 @@ def test_what_is_not_there_cannot_be_planted() -> None:
     "fault", [each for each in faults() if each.name in QUICK], ids=lambda fault: fault.name
 )
 def test_a_planted_fault_is_found(fault: Fault) -> None:
-    assert find(fault, most=100, rule=fault.rule).schedules is not None
+    assert find(fault, limit=100, rule=fault.rule).schedules is not None

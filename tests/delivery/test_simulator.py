@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 
 import pytest
+from botocore.exceptions import ClientError
 
 from daicho.errors import ThrottledError, UnavailableError
 from daicho.storage.table import Table
@@ -18,6 +19,7 @@ from daicho.testing.choices import Choices, build_scale
 from daicho.testing.clock import SimulatedClock
 from daicho.testing.faults.fault_injector import FaultInjector
 from daicho.testing.faults.faulty_clients import FaultyDynamoDB
+from daicho.testing.faults.parallel_work import SimulatedExecutor
 from daicho.testing.faults.processes import ProcessKilled, SimulatedProcess
 from daicho.testing.schedules.profile import Profile
 from daicho.testing.schedules.running import build_schedule
@@ -87,6 +89,66 @@ def test_a_fault_lets_a_write_happen_as_often_as_it_says(fault: str, done: int) 
     assert (failure is None) == (fault in ("", "repeated request", "slow"))
     assert isinstance(failure, ProcessKilled) == fault.startswith("crash")
     assert number(store) == done
+
+
+def write_in_threads(store: MemoryDynamoDB, fault: str, seed: str) -> SimulatedProcess:
+    """A process that adds with three threads, and returns the numbers of its five tasks."""
+
+    def work(process: SimulatedProcess) -> object:
+        client = FaultyDynamoDB(store, process)
+
+        def add_and_return(number: int) -> int:
+            client.update_item(**ADD)
+            client.update_item(**ADD)
+            ended.append(number)
+            return number
+
+        return list(SimulatedExecutor(3).map(add_and_return, range(5)))
+
+    process = adding(store, fault)
+    process.work, process.choices = work, Choices(seed)
+    ended = process.ended = []  # type: ignore[attr-defined]
+    return process
+
+
+def test_threads_end_in_any_order_and_results_are_in_the_order_of_the_tasks() -> None:
+    orders = set()
+    for seed in range(20):
+        store, _ = deployed()
+        process = write_in_threads(store, "", str(seed))
+        assert finish(process) is None
+        assert (process.outcome, number(store)) == ([0, 1, 2, 3, 4], 10)
+        orders.add(tuple(process.ended))  # type: ignore[attr-defined]
+    assert len(orders) > 5
+
+
+def test_the_same_choices_give_the_same_order_of_threads() -> None:
+    processes = [write_in_threads(deployed()[0], "", "seed") for _ in range(2)]
+    assert [finish(process) for process in processes] == [None, None]
+    assert processes[0].ended == processes[1].ended  # type: ignore[attr-defined]
+
+
+def test_an_error_of_a_thread_is_raised_where_its_result_is_due() -> None:
+    store, _ = deployed()
+    assert isinstance(finish(write_in_threads(store, "server error", "seed")), ClientError)
+
+
+def test_a_crash_in_a_thread_ends_the_whole_process() -> None:
+    store, _ = deployed()
+    process = write_in_threads(store, "crash after", "seed")
+    assert isinstance(finish(process), ProcessKilled)
+    assert number(store) == 1
+
+
+def test_a_process_with_threads_can_be_ended() -> None:
+    store, _ = deployed()
+    process = write_in_threads(store, "", "seed")
+    for _ in range(5):
+        process.step()
+    before = number(store)
+    process.kill()
+    assert (process.finished, number(store)) == (True, before)
+    assert isinstance(process.failure, ProcessKilled)
 
 
 @pytest.mark.parametrize("fault", ["throttled table", "server error", "lost response", "conflict"])

@@ -38,7 +38,7 @@ SAMPLE_SETS: tuple[EntityNames, ...] = (
 _sample = partial(Profile, entities=SAMPLE_ENTITIES, entity_sets=SAMPLE_SETS)
 
 PROFILES = (
-    _sample("plain", 10),
+    _sample("plain", 10, parallelism=(1, 1, 3), events={"restream": (0, 0, 1)}),
     _sample(
         "archive",
         8,
@@ -72,7 +72,7 @@ PROFILES = (
         30,
         entity_sets=(("Song",), ("Song", "Order")),
         actions=("put", "put", "touch", "touch", "delete"),
-        events={"deploy": (8, 20)},
+        events={"deploy": (8, 20), "outage": (0, 0, 1)},
     ),
     _sample(
         "split",
@@ -80,7 +80,8 @@ PROFILES = (
         entity_sets=(("Song",), ("Order",), ("Song", "Download", "Order")),
         max_items=(2, 3),
         shards=(1, 2),
-        events={"split": (0, 4, 8)},
+        parallelism=(1, 1, 3),
+        events={"split": (0, 4, 8), "restream": (0, 0, 1)},
         writes=(4, 6, 9),
     ),
     # One item is changed again and again: in one batch or several, partly done, and late.
@@ -127,7 +128,7 @@ PROFILES = (
         entity_sets=(("Order",), ("Song",), ("Order", "Song", "Download")),
         actions=("put", "put", "delete", "delete", "expire"),
         fault_levels=(0.0, 0.0, 0.1),
-        events={"day": (3, 8), "expire": (8, 20), "abandon": (0, 2)},
+        events={"day": (3, 8), "expire": (8, 20), "abandon": (0, 2), "restream": (0, 0, 1)},
     ),
     _sample(
         "poison",
@@ -273,6 +274,7 @@ PROFILES = (
             "redrive": (4, 12),
             "deploy": (0, 4),
             "expire": (6, 16),
+            "restream": (0, 0, 1),
         },
     ),
     _sample(

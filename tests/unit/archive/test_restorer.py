@@ -12,7 +12,7 @@ from daicho.archive.reader import Selection
 from daicho.archive.restorer import Restorer, RestoreReport, build_restored_image, to_storable
 from daicho.archive.row_format import ArchivedRow
 from daicho.errors import UnansweredError
-from daicho.layout.restorations import RESTORED_MARK
+from daicho.layout.restorations import RESTORED_MARK, build_restoration_key
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import item_key
@@ -194,6 +194,38 @@ def test_a_lost_answer_is_no_newer_item(kept: Kept, at: int) -> None:
     retry_budget = RetryBudget(lambda: 100.0, reserve=0, sleep=lambda _: None)
     report = restore(kept, table=Silent(kept.table, at), retry_budget=retry_budget)
     assert (report.restored, report.already, report.newer) == (4, 0, 0)
+
+
+def test_a_row_that_is_restored_again_is_not_taken_back_again(kept: Kept) -> None:
+    first = items_after_restore(kept)
+    assert "again" not in first[RESTORED_MARK]["M"]
+    record = kept.table.items[build_restoration_key("t", "Download", render_seq(1))]
+    assert (record["at"], record["gen"]) == (first[RESTORED_MARK]["M"]["at"], {"N": "1"})
+    del kept.table.items[key(1)]
+    second = items_after_restore(kept)
+    assert second[RESTORED_MARK]["M"]["again"] == {"BOOL": True}
+    record = kept.table.items[build_restoration_key("t", "Download", render_seq(1))]
+    assert record["at"] == second[RESTORED_MARK]["M"]["at"]
+
+
+def items_after_restore(kept: Kept) -> Any:
+    assert restore(kept, key=key(1)).restored == 1
+    return kept.table.items[key(1)]
+
+
+def test_an_item_that_was_deleted_before_the_answer_came_stays_deleted(kept: Kept) -> None:
+    class Deleting(Silent):
+        def transact(self, writes: Any) -> None:
+            try:
+                super().transact(writes)
+            except UnansweredError:
+                del kept.table.items[key(1)]
+                raise
+
+    retry_budget = RetryBudget(lambda: 100.0, reserve=0, sleep=lambda _: None)
+    table = Deleting(kept.table, 0)
+    report = restore(kept, table=table, key=key(1), retry_budget=retry_budget)
+    assert (report.restored, key(1) in kept.table.items) == (1, False)
 
 
 def test_without_time_it_ends_and_says_where(kept: Kept) -> None:

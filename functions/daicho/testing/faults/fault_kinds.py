@@ -39,8 +39,13 @@ FAULT_KINDS: Mapping[str, str] = {
     "two redrives at once": "... and a second one",
     "redrive ended": "a redrive that ends before it is complete",
     "rollup under way": "a rollup at the same time as everything else",
+    "parallel writes": "several writes of one invocation are in progress, and end in any order",
     "callers at once": "several requests to the API write at the same time; one may end early",
     "live reading": "a live figure is read while the slots of its tally are folded",
+    "restore": "archived items are restored while everything else continues",
+    "second stream": "the stream is disabled and enabled, and numbers anew",
+    "outage": "for hours the deployed code does not know the generation that is written",
+    "long pause": "20 to 24 hours or many days pass, and then copies arrive or items expire",
     "hours": "hours pass, and records exceed the maximum age of the mapping",
     "days": "days pass: idle slots are folded, and sequence numbers expire",
 }

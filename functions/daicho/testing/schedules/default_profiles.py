@@ -15,6 +15,7 @@ def build_profiles(entities: SimulatedEntities, prefix: str = "") -> tuple[Profi
     ``prefix``: of their names, where profiles of several ledgers are played together.
     """
     sets = list_entity_sets(entities.names)
+    restores = {"restore": (0, 0, 4)} if entities.ledger.archived_types else {}
     return (
         Profile(
             f"{prefix}entities",
@@ -22,7 +23,8 @@ def build_profiles(entities: SimulatedEntities, prefix: str = "") -> tuple[Profi
             entities,
             sets,
             writes=(4, 6, 10),
-            events={"split": (0, 2), "rollup": (4, 20), "deploy": (0,)},
+            parallelism=(1, 1, 3),
+            events={"split": (0, 2), "rollup": (4, 20), "deploy": (0,), **restores},
         ),
         Profile(
             f"{prefix}entities redriven",
@@ -33,7 +35,13 @@ def build_profiles(entities: SimulatedEntities, prefix: str = "") -> tuple[Profi
             retries=(*FEW_RETRIES, 300),
             archive_retries=(*FEW_RETRIES, 300),
             writes=(4, 6, 10),
-            events={"day": (0, 1), "redrive": (0, 5), "split": (0, 2), "deploy": (0, 3)},
+            events={
+                "day": (0, 1),
+                "redrive": (0, 5),
+                "split": (0, 2),
+                "deploy": (0, 3),
+                **restores,
+            },
         ),
     )
 
