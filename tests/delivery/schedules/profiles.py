@@ -59,6 +59,7 @@ PROFILES = (
         archive_retries=(0, 0, 1, 3),
         events={
             "redrive": (4, 12, 25),
+            "overtake": (4, 12),
             "abandon": (2, 6, 12),
             "split": (0, 2),
             "expire": (0, 6),
@@ -160,7 +161,13 @@ PROFILES = (
         actions=("put", "put", "delete"),
         retries=(0, 1),
         fault_levels=(0.0, 0.0, 0.1),
-        events={"abandon": (12, 25), "redrive": (12, 25), "detached": (40,), "rollup": (0, 4)},
+        events={
+            "abandon": (12, 25),
+            "redrive": (12, 25),
+            "detached": (40,),
+            "rollup": (0, 4),
+            "overtake": (6, 12),
+        },
     ),
     # A record is claimed, redriven and repeated, by code that may not be able to process it.
     _sample(
@@ -325,10 +332,12 @@ PROFILES = (
         rollup_starts=(1, 2),
         dirty_shards=(SAME_DIRTY_SHARDS, (5, 2), (2, 5)),
         slow=0.4,
+        overtakers=("rollup",),
         events={
             "write": (8,),
             "advance": (40,),
             "rollup": (20,),
+            "overtake": (4, 12),
             "detached": (80,),
             "deploy": (0, 3),
             "abandon": (0,),
@@ -454,8 +463,10 @@ PROFILES = (
         writes=(4, 8, 12),
         shards=(1,),
         fault_levels=(0.0, 0.02, 0.1),
+        overtakers=("sweep",),
         events={
             "advance": (10,),
+            "overtake": (0, 10),
             "write": (60,),
             "detached": (120, 240),
             "abandon": (0,),

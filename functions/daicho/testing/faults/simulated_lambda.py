@@ -11,7 +11,7 @@ from daicho.errors import UnavailableError
 from daicho.testing.aws.invocations import FunctionFailed, FunctionReturned, Invocation
 from daicho.testing.choices import Choices
 from daicho.testing.faults.code_versions import FIXED_CODE, OLD_CODE
-from daicho.testing.faults.fault_injector import FaultInjector
+from daicho.testing.faults.fault_injector import WRITES, FaultInjector
 from daicho.testing.faults.processes import ProcessKilled, SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.stack_settings import CONSUMERS
@@ -221,14 +221,39 @@ class SimulatedLambda:
         for _ in range(steps or self.choices.pick(STEPS_OF_A_TURN)):
             process.step()
             if process.finished:
-                self.detached.remove(process)
-                if process.name == "redrive":
-                    is_killed = isinstance(process.failure, ProcessKilled)
-                    self.fault_counts["redrive ended"] += is_killed
-                    self.redrive_cursor = (process.outcome or {}).get("cursor")
-                self.note(f"detached {process.name} ends: {process.failure or process.outcome}")
-                self._check_failure(process)
+                self._end_detached(process)
                 return
+
+    def _end_detached(self, process: SimulatedProcess) -> None:
+        self.detached.remove(process)
+        if process.name == "redrive":
+            self.fault_counts["redrive ended"] += isinstance(process.failure, ProcessKilled)
+            self.redrive_cursor = (process.outcome or {}).get("cursor")
+        self.note(f"detached {process.name} ends: {process.failure or process.outcome}")
+        self._check_failure(process)
+
+    def stop_before_write(self, process: SimulatedProcess, writes: int) -> bool:
+        """Let a process continue until it has done so many writes and is about to do another.
+
+        False if it ends before that. A mapping that waits for the process gives it up: it is a
+        zombie, or is killed, and is detached if it still exists.
+        """
+        polled = next((polled for polled in self.polled if polled.process is process), None)
+        while not (process.finished or process.is_overdue):
+            if process.next_operation in WRITES:
+                if writes == 0:
+                    break
+                writes -= 1
+            process.step()
+        if process.finished:
+            if polled is not None:
+                self._settle(polled)
+            else:
+                self._end_detached(process)
+            return False
+        if polled is not None:
+            self.time_out(polled)
+        return process in self.detached
 
     def create_process(
         self, name: str, work: Callable[[SimulatedProcess], Any]

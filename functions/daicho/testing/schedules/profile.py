@@ -88,6 +88,7 @@ class Profile:
         redrive_versions: the code that a redrive under way has. It is mostly newer than the
             projector's, because a redrive follows a fix.
         slow: the share of rollups and redrives that are slow, so that others overtake them.
+        overtakers: the functions that overtake a process in the event ``overtake``.
         discards: whether a mapping may discard records. If not, a discarded one is a difference.
         requests: makes requests to the Book, which then writes instead of `BaseItemWriter`.
     """
@@ -114,6 +115,7 @@ class Profile:
     pauses: tuple[float, ...] = PAUSES_H
     redrive_versions: tuple[int, ...] = REDRIVE_VERSIONS
     slow: float = 0.0
+    overtakers: tuple[str, ...] = ("redrive",)
     discards: bool = True
     requests: BuildRequestSource | None = None
 

@@ -27,6 +27,7 @@ from daicho.testing.stack_settings import ARCHIVE_BUCKET, TABLE
 
 HOUR_S = 3600.0
 MAX_SWITCHES = 4
+MAX_WRITES = 6
 OUTAGES_H = (2.0, 8.0, 20.0)
 """Hours of an outage: fewer than the maximum age of the mapping."""
 
@@ -148,6 +149,36 @@ class RareEvents:
         for process in reversed(running):
             while not process.finished:
                 self.simulated_lambda.step_detached(process)
+
+    def overtake(self) -> None:
+        """A process stops before a write, and another one runs to its end before it goes on.
+
+        A mapping may have given up the process meanwhile, and it may be killed instead of going on.
+        """
+        running = self.simulated_lambda
+        processes = [*running.detached, *(polled.process for polled in running.polled)]
+        if not processes:
+            return
+        process = self.choices.pick(processes)
+        if not running.stop_before_write(process, self.choices.draw_number(MAX_WRITES)):
+            return
+        others = [other for other in running.detached if other is not process]
+        position = self.choices.draw_number(len(others) + 1)
+        if position < len(others):
+            other = others[position]
+        else:
+            name = self.choices.pick(self.profile.overtakers)
+            event = {"action": "apply", "limit": 100} if name == "redrive" else {}
+            other = running.start_detached(name, event)
+            other.seconds = INVOCATION_S
+        self.note(f"{process.name} stops before a write, and {other.name} runs to its end")
+        for overtaken in (other, process):
+            if overtaken is process and self.choices.draw_bool(0.3):
+                running.detached.remove(process)
+                process.kill()
+                self.note(f"{process.name} is killed")
+            while not overtaken.finished:
+                running.step_detached(overtaken)
 
     def sweep(self) -> None:
         """The scheduled sweep of leftovers begins."""
