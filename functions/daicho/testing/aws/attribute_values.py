@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Context, Decimal
 from typing import Any
 
 Value = Mapping[str, Any]
 Image = Mapping[str, Value]
 SETS = ("SS", "NS", "BS")
-_NUMBERS = Context(prec=38)
-"""DynamoDB's numbers have 38 digits."""
+EXACT = Context(prec=300)
+"""For sums without rounding: DynamoDB's numbers have 38 digits, from 1e-130 to 1e126."""
 
 
 class InvalidRequestError(Exception):
     """DynamoDB answers ValidationException."""
+
+
+class InvalidActionError(InvalidRequestError):
+    """DynamoDB finds the error only when it has the table's schema or the item.
+
+    In a transaction it is the reason ValidationError of the action.
+    """
 
 
 def get_at(item: Image, path: tuple[str | int, ...]) -> Value | None:
@@ -37,7 +44,7 @@ def set_at(item: dict[str, Value], path: tuple[str | int, ...], value: Value) ->
     if len(path) == 1:
         item[first] = value
     elif first not in item:
-        raise InvalidRequestError(f"the document path {path} is invalid for update")
+        raise InvalidActionError(f"the document path {path} is invalid for update")
     else:
         item[first] = _set_inside(item[first], path[1:], value)
 
@@ -48,7 +55,7 @@ def remove_at(item: dict[str, Value], path: tuple[str | int, ...]) -> None:
     if len(path) == 1:
         item.pop(first, None)
     elif first not in item:
-        raise InvalidRequestError(f"the document path {path} is invalid for update")
+        raise InvalidActionError(f"the document path {path} is invalid for update")
     else:
         item[first] = _set_inside(item[first], path[1:], None)
 
@@ -58,9 +65,11 @@ def _set_inside(inside: Value, path: tuple[str | int, ...], value: Value | None)
     step, rest = path[0], path[1:]
     if isinstance(step, int):
         if "L" not in inside:
-            raise InvalidRequestError("an index into a value that is not a list")
+            raise InvalidActionError("an index into a value that is not a list")
         elements = list(inside["L"])
         if rest:
+            if step >= len(elements):
+                raise InvalidActionError("a document path is invalid for update")
             elements[step] = _set_inside(elements[step], rest, value)
         elif value is None:
             del elements[step : step + 1]
@@ -70,11 +79,11 @@ def _set_inside(inside: Value, path: tuple[str | int, ...], value: Value | None)
             elements.append(value)
         return {"L": elements}
     if "M" not in inside:
-        raise InvalidRequestError("a name in a value that is not a map")
+        raise InvalidActionError("a name in a value that is not a map")
     members = dict(inside["M"])
     if rest:
         if step not in members:
-            raise InvalidRequestError("a document path is invalid for update")
+            raise InvalidActionError("a document path is invalid for update")
         members[step] = _set_inside(members[step], rest, value)
     elif value is None:
         members.pop(step, None)
@@ -95,7 +104,7 @@ def are_equal(one: Value | None, other: Value | None) -> bool:
     if kind == "N":
         return Decimal(first) == Decimal(second)
     if kind in SETS:
-        return set(first) == set(second)
+        return _index_members(kind, first).keys() == _index_members(kind, second).keys()
     if kind == "L":
         return len(first) == len(second) and all(map(are_equal, first, second))
     if kind == "M":
@@ -118,61 +127,85 @@ def compare(one: Value | None, other: Value | None) -> int | None:
 def add_values(one: Value | None, other: Value) -> Value:
     """The result of ADD: a sum of numbers, a union of sets."""
     ((kind, second),) = other.items()
-    if kind != "N" and kind not in SETS:
-        raise InvalidRequestError(f"ADD takes a number or a set, not {kind}")
     if one is None:
         return other
     if kind not in one:
-        raise InvalidRequestError("ADD to an attribute of another type")
+        raise InvalidActionError("ADD to an attribute of another type")
     if kind == "N":
-        return {"N": _sum(one["N"], second)}
-    return {kind: sorted({*one[kind], *second})}
+        return add_numbers(one, other)
+    members = _index_members(kind, one[kind]) | _index_members(kind, second)
+    return {kind: sorted(members.values())}
 
 
 def subtract_set(one: Value | None, other: Value) -> Value | None:
     """The result of DELETE on a set; None if it is empty."""
     ((kind, second),) = other.items()
-    if kind not in SETS:
-        raise InvalidRequestError(f"DELETE takes a set, not {kind}")
-    left = sorted(set((one or {}).get(kind, ())) - set(second))
-    return {kind: left} if left else None
+    if one is None:
+        return None
+    if kind not in one:
+        raise InvalidActionError("DELETE from an attribute of another type")
+    removed = _index_members(kind, second)
+    left = {
+        member: text
+        for member, text in _index_members(kind, one[kind]).items()
+        if member not in removed
+    }
+    return {kind: sorted(left.values())} if left else None
 
 
-def negate(value: Value) -> Value:
-    """The number with the other sign."""
-    return {"N": str(_NUMBERS.minus(Decimal(value["N"])))}
+def add_numbers(one: Value, other: Value, *, negated: bool = False) -> Value:
+    """The sum of two numbers, or their difference if the second one is ``negated``."""
+    if "N" not in one or "N" not in other:
+        raise InvalidActionError("an operand of a sum is no number")
+    try:
+        second = int(other["N"])
+        return {"N": str(int(one["N"]) + (-second if negated else second))}
+    except ValueError:
+        exact = EXACT.subtract if negated else EXACT.add
+        return {"N": format(exact(Decimal(one["N"]), Decimal(other["N"])), "f")}
 
 
 def append_lists(one: Value | None, other: Value | None) -> Value:
     """The result of list_append."""
     if one is None or other is None or "L" not in one or "L" not in other:
-        raise InvalidRequestError("list_append takes two lists")
+        raise InvalidActionError("list_append takes two lists")
     return {"L": [*one["L"], *other["L"]]}
 
 
 def measure_size(value: Value | None) -> Value | None:
-    """The result of size: the length of a string, list, map or set."""
+    """The result of size: the length of a string, binary value, list, map or set.
+
+    That of a string is in UTF-16 code units.
+    """
     if value is None:
         return None
     ((kind, content),) = value.items()
-    return {"N": str(len(content.encode() if kind == "S" else content))}
+    if kind in ("N", "BOOL", "NULL"):
+        return None
+    if kind == "S" and not content.isascii():
+        return {"N": str(len(content.encode("utf-16-le")) // 2)}
+    return {"N": str(len(content))}
 
 
-def contains(one: Value, other: Value | None) -> bool:
-    """Whether a string holds another, or a set or list a value."""
-    if other is None:
-        return False
+def begins_with(one: Value, other: Value) -> bool:
+    """Whether a string or binary value begins with another."""
+    ((kind, content),) = one.items()
+    return kind in ("S", "B") and kind in other and bool(content.startswith(other[kind]))
+
+
+def contains(one: Value, other: Value) -> bool:
+    """Whether a string or binary value holds another, or a set or list a value."""
     ((kind, content),) = one.items()
     ((other_kind, wanted),) = other.items()
-    if kind == "S":
-        return other_kind == "S" and wanted in content
+    if kind in ("S", "B"):
+        return other_kind == kind and wanted in content
     if kind == "L":
         return any(are_equal(element, other) for element in content)
-    return kind == other_kind + "S" and wanted in content
+    if kind not in SETS or kind != other_kind + "S":
+        return False
+    return not _index_members(kind, [wanted]).keys().isdisjoint(_index_members(kind, content))
 
 
-def _sum(one: str, other: str) -> str:
-    try:
-        return str(int(one) + int(other))
-    except ValueError:
-        return format(_NUMBERS.add(Decimal(one), Decimal(other)), "f")
+def _index_members(kind: str, members: Iterable[Any]) -> dict[Any, Any]:
+    """The members of a set by what makes them different: numbers by their values."""
+    return {Decimal(member) if kind == "NS" else member: member for member in members}

@@ -28,6 +28,8 @@ def build_validation_error(operation: str, message: str) -> ClientError:
 def build_cancelled_error(reasons: Sequence[Mapping[str, Any]]) -> ClientError:
     """A transaction that wrote nothing, with the reason of each of its actions."""
     codes = ", ".join(reason["Code"] for reason in reasons)
-    message = f"Transaction cancelled, please refer cancellation reasons for specific [{codes}]"
+    message = (
+        f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]"
+    )
     code = "TransactionCanceledException"
     return build_error(code, "TransactWriteItems", message, CancellationReasons=list(reasons))

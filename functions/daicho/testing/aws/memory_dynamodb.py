@@ -10,17 +10,29 @@ from __future__ import annotations
 import datetime as dt
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from daicho.storage.item_key import ItemKey
-from daicho.testing.aws import expressions, stream_recorder
-from daicho.testing.aws.attribute_values import Image, InvalidRequestError
+from daicho.testing.aws import stream_recorder
+from daicho.testing.aws.attribute_values import (
+    Image,
+    InvalidActionError,
+    InvalidRequestError,
+)
 from daicho.testing.aws.client_errors import (
     build_cancelled_error,
     build_error,
     build_validation_error,
 )
-from daicho.testing.aws.expressions import ParsedExpression, Scope
+from daicho.testing.aws.dynamodb import key_checks, value_checks
+from daicho.testing.aws.dynamodb.read_requests import build_page, parse_get, parse_query
+from daicho.testing.aws.dynamodb.write_requests import (
+    CONDITION_FAILED,
+    ConditionFailedError,
+    WriteRequest,
+    parse_write,
+)
 from daicho.testing.aws.lagging_index import PROJECTIONS, LaggingIndex
 from daicho.testing.aws.stream_recorder import StreamRecorder
 
@@ -30,15 +42,9 @@ Answer = dict[str, Any]
 MAX_LAG = 6
 """The most recent changes that a read without consistency may not see yet."""
 TOKEN_LIFETIME = dt.timedelta(minutes=10)
-CONDITION_FAILED = "The conditional request failed"
-
-
-class ConditionFailedError(Exception):
-    """A condition is not met. ``item``: the existing item."""
-
-    def __init__(self, item: Image | None) -> None:
-        super().__init__(CONDITION_FAILED)
-        self.item = item
+MAX_BATCH_KEYS = 100
+MAX_BATCH_WRITES = 25
+MAX_ACTIONS = 100
 
 
 def get_no_lag() -> int:
@@ -118,18 +124,24 @@ class MemoryDynamoDB:
 
     def get_item(self, **request: Any) -> Answer:
         """Read one item."""
-        item = self._read(_get_key(request["Key"]), request.get("ConsistentRead", False))
-        return {"Item": dict(item)} if item is not None else {}
+        try:
+            projection = parse_get("GetItem", request)
+            key = key_checks.read_exact_key(request["Key"])
+        except InvalidRequestError as error:
+            raise build_validation_error("GetItem", str(error)) from None
+        item = self._read(key, request.get("ConsistentRead", False))
+        return {"Item": projection.cut(item)} if item is not None else {}
 
     def batch_get_item(self, **request: Any) -> Answer:
         """Read many items; those that do not exist are left out."""
-        answers: dict[str, list[Image]] = {}
-        for table, batch in request["RequestItems"].items():
-            keys = [_get_key(key) for key in batch["Keys"]]
-            if len(set(keys)) != len(keys) or not 1 <= len(keys) <= 100:
-                raise build_validation_error("BatchGetItem", "duplicates, or not 1 to 100 keys")
-            items = [self._read(key, batch.get("ConsistentRead", False)) for key in keys]
-            answers[table] = [dict(item) for item in items if item is not None]
+        try:
+            answers = {
+                table: self._read_batch(batch) for table, batch in request["RequestItems"].items()
+            }
+            if not answers:
+                raise InvalidRequestError("the batch is empty")
+        except InvalidRequestError as error:
+            raise build_validation_error("BatchGetItem", str(error)) from None
         return {"Responses": answers, "UnprocessedKeys": {}}
 
     def put_item(self, **request: Any) -> Answer:
@@ -146,29 +158,36 @@ class MemoryDynamoDB:
 
     def batch_write_item(self, **request: Any) -> Answer:
         """Write and remove many items, each separately."""
-        for requests in request["RequestItems"].values():
-            changes = [_parse_batch_request(entry) for entry in requests]
-            if len({key for key, _ in changes}) != len(changes) or not 1 <= len(changes) <= 25:
-                raise build_validation_error(
-                    "BatchWriteItem", "duplicates, or not 1 to 25 requests"
-                )
-            for key, new in changes:
-                self.commit(key, new)
+        try:
+            changes = [
+                change
+                for requests in request["RequestItems"].values()
+                for change in _parse_batch(requests)
+            ]
+            if not changes:
+                raise InvalidRequestError("the batch is empty")
+        except InvalidRequestError as error:
+            raise build_validation_error("BatchWriteItem", str(error)) from None
+        for key, new in changes:
+            self.commit(key, new)
         return {"UnprocessedItems": {}}
 
     def transact_write_items(self, **request: Any) -> Answer:
         """All or nothing; the same token within ten minutes does nothing again."""
-        actions = [next(iter(action.items())) for action in request["TransactItems"]]
-        token = request.get("ClientRequestToken")
-        if token is not None and token in self._tokens:
-            began, before = self._tokens[token]
-            if self._now() - began < TOKEN_LIFETIME:
-                if before != actions:
-                    raise build_error(
-                        "IdempotentParameterMismatchException", "TransactWriteItems", ""
-                    )
-                return {}
-        self._transact(actions)
+        actions, token = request["TransactItems"], request.get("ClientRequestToken")
+        try:
+            writes = _parse_actions(actions)
+            if token is not None and token in self._tokens:
+                began, before = self._tokens[token]
+                if self._now() - began < TOKEN_LIFETIME:
+                    if before != actions:
+                        raise build_error(
+                            "IdempotentParameterMismatchException", "TransactWriteItems", ""
+                        )
+                    return {}
+            self._transact(writes)
+        except InvalidRequestError as error:
+            raise build_validation_error("TransactWriteItems", str(error)) from None
         if token is not None:
             self._tokens[token] = (self._now(), actions)
         return {}
@@ -176,9 +195,12 @@ class MemoryDynamoDB:
     def query(self, **request: Any) -> Answer:
         """One page of the table or of an index."""
         try:
-            return self._query(request)
+            query = parse_query(request)
         except InvalidRequestError as error:
             raise build_validation_error("Query", str(error)) from None
+        consistent = request.get("ConsistentRead", False)
+        items = self._list_partition(query.partition, query.index, consistent)
+        return build_page(items, request, query)
 
     # --- Internals ---------------------------------------------------------------------------
 
@@ -189,104 +211,53 @@ class MemoryDynamoDB:
                     return before
         return self.find(key)
 
+    def _read_batch(self, batch: Request) -> list[Image]:
+        projection = parse_get("BatchGetItem", batch)
+        keys = [key_checks.read_exact_key(key) for key in batch["Keys"]]
+        if len(set(keys)) != len(keys) or not 1 <= len(keys) <= MAX_BATCH_KEYS:
+            raise InvalidRequestError(f"duplicates, or not 1 to {MAX_BATCH_KEYS} keys")
+        items = [self._read(key, batch.get("ConsistentRead", False)) for key in keys]
+        return [projection.cut(item) for item in items if item is not None]
+
     def _write(self, operation: str, request: Request) -> Answer:
         try:
-            key, old, new = self._compute_write(operation, request)
+            write = parse_write(operation, request)
+            write.check_schema()
+            key = write.read_key()
+            old = self.find(key)
+            new = write.apply(old, deletes=operation == "DeleteItem")
         except ConditionFailedError as failed:
-            more: dict[str, Any] = {}
-            wanted = request.get("ReturnValuesOnConditionCheckFailure")
-            if wanted == "ALL_OLD" and failed.item is not None:
-                more["Item"] = dict(failed.item)
+            more: Any = {"Item": dict(failed.item)} if failed.item is not None else {}
             raise build_error(
                 "ConditionalCheckFailedException", operation, CONDITION_FAILED, **more
             ) from None
         except InvalidRequestError as error:
             raise build_validation_error(operation, str(error)) from None
         self.commit(key, new)
-        return _build_return_values(request.get("ReturnValues", "NONE"), old, new)
+        return write.build_return_values(old, new)
 
-    def _compute_write(
-        self, operation: str, request: Request
-    ) -> tuple[ItemKey, Image | None, Image | None]:
-        """The key, the old and the new item of a write whose condition is met."""
-        key = _get_key(request["Item"] if operation == "PutItem" else request["Key"])
-        old = self.find(key)
-        names = request.get("ExpressionAttributeNames", {})
-        values = request.get("ExpressionAttributeValues", {})
-        used: list[ParsedExpression] = []
-        if condition := request.get("ConditionExpression"):
-            used.append(expressions.parse_condition(condition))
-        if operation == "UpdateItem" and request.get("UpdateExpression"):
-            used.append(expressions.parse_update(request["UpdateExpression"]))
-        _check_placeholders(used, names, values)
-        if condition and not expressions.is_true(used[0].tree, Scope(old or {}, names, values)):
-            raise ConditionFailedError(old)
-        if operation == "PutItem":
-            return key, old, dict(request["Item"])
-        if operation in ("DeleteItem", "ConditionCheck"):
-            return key, old, None if operation == "DeleteItem" else old
-        base = old if old is not None else request["Key"]
-        if "UpdateExpression" not in request:
-            return key, old, base
-        new = expressions.apply_update(used[-1].tree, Scope(base, names, values))
-        if _get_key(new) != key:
-            raise InvalidRequestError("an update cannot change its item's key")
-        return key, old, new
-
-    def _transact(self, actions: Sequence[tuple[str, Request]]) -> None:
-        planned: list[tuple[ItemKey, Image | None]] = []
+    def _transact(self, writes: Sequence[tuple[str, WriteRequest]]) -> None:
+        changes: dict[ItemKey, Image | None] = {}
         reasons: list[dict[str, Any]] = []
-        for verb, request in actions:
-            operation = verb if verb == "ConditionCheck" else f"{verb}Item"
+        for verb, write in writes:
             try:
-                key, _, new = self._compute_write(operation, request)
+                key = write.read_key()
+                write.check_schema()
+                changes[key] = write.apply(
+                    self.find(key), deletes=verb == "Delete", checks=verb == "ConditionCheck"
+                )
             except ConditionFailedError as failed:
-                reason: dict[str, Any] = {
-                    "Code": "ConditionalCheckFailed",
-                    "Message": CONDITION_FAILED,
-                }
-                wanted = request.get("ReturnValuesOnConditionCheckFailure")
-                if wanted == "ALL_OLD" and failed.item is not None:
-                    reason["Item"] = dict(failed.item)
-                reasons.append(reason)
-                continue
-            except InvalidRequestError as error:
-                raise build_validation_error("TransactWriteItems", str(error)) from None
-            planned.append((key, new))
-            reasons.append({"Code": "None"})
-        if len(planned) < len(actions):
+                reason = {"Code": "ConditionalCheckFailed", "Message": CONDITION_FAILED}
+                more = {"Item": dict(failed.item)} if failed.item is not None else {}
+                reasons.append(reason | more)
+            except InvalidActionError as error:
+                reasons.append({"Code": "ValidationError", "Message": str(error)})
+            else:
+                reasons.append({"Code": "None"})
+        if len(changes) < len(writes):
             raise build_cancelled_error(reasons)
-        if len({key for key, _ in planned}) < len(planned) or len(planned) > 100:
-            raise build_validation_error(
-                "TransactWriteItems", "over 100 actions, or two on one item"
-            )
-        for key, new in planned:
+        for key, new in changes.items():
             self.commit(key, new)
-
-    def _query(self, request: Request) -> Answer:
-        index, consistent = request.get("IndexName", ""), request.get("ConsistentRead", False)
-        names = request.get("ExpressionAttributeNames", {})
-        values = request.get("ExpressionAttributeValues", {})
-        used = [expressions.parse_condition(request["KeyConditionExpression"])]
-        for name, read in (
-            ("FilterExpression", expressions.parse_condition),
-            ("ProjectionExpression", expressions.parse_projection),
-        ):
-            if name in request:
-                used.append(read(request[name]))
-        _check_placeholders(used, names, values)
-        if index and consistent:
-            raise InvalidRequestError("an index cannot be read consistently")
-        equal = dict(expressions.find_equalities(used[0].tree, Scope({}, names, values)))
-        partition = equal.get((f"{index}PK",))
-        if partition is None:
-            raise InvalidRequestError(f"the key condition does not compare {index}PK")
-        items = [
-            item
-            for item in self._list_partition(partition["S"], index, consistent)
-            if expressions.is_true(used[0].tree, Scope(item, names, values))
-        ]
-        return _build_page(items, request, index)
 
     def _list_partition(self, pk: str, index: str, consistent: bool) -> list[Image]:
         if index:
@@ -301,74 +272,40 @@ class MemoryDynamoDB:
         return [items[sk] for sk in sorted(items)]
 
 
-def _get_key(image: Image) -> ItemKey:
-    return ItemKey(image["PK"]["S"], image["SK"]["S"])
+def _parse_actions(actions: Sequence[Request]) -> list[tuple[str, WriteRequest]]:
+    if not 1 <= len(actions) <= MAX_ACTIONS:
+        raise InvalidRequestError(f"not 1 to {MAX_ACTIONS} actions")
+    writes: list[tuple[str, WriteRequest]] = []
+    keys: set[ItemKey] = set()
+    for action in actions:
+        if len(action) != 1:
+            raise InvalidRequestError("an action is not exactly one of Put, Update and so on")
+        ((verb, request),) = action.items()
+        write = parse_write(verb, request)
+        writes.append((verb, write))
+        # A key that does not fit the schema is the reason for which its action is cancelled.
+        with suppress(InvalidActionError):
+            if (key := write.read_target()) in keys:
+                raise InvalidRequestError(f"two actions on one item: {key}")
+            keys.add(key)
+    return writes
+
+
+def _parse_batch(requests: Sequence[Request]) -> list[tuple[ItemKey, Image | None]]:
+    changes = [_parse_batch_request(request) for request in requests]
+    if len({key for key, _ in changes}) != len(changes):
+        raise InvalidRequestError("two requests for one item")
+    if not 1 <= len(changes) <= MAX_BATCH_WRITES:
+        raise InvalidRequestError(f"not 1 to {MAX_BATCH_WRITES} requests")
+    return changes
 
 
 def _parse_batch_request(request: Request) -> tuple[ItemKey, Image | None]:
+    if len(request) != 1:
+        raise InvalidRequestError("a request is not exactly one of PutRequest and DeleteRequest")
     if put := request.get("PutRequest"):
-        return _get_key(put["Item"]), dict(put["Item"])
-    return _get_key(request["DeleteRequest"]["Key"]), None
-
-
-def _check_placeholders(
-    used: Sequence[ParsedExpression], names: Mapping[str, str], values: Mapping[str, Any]
-) -> None:
-    """DynamoDB refuses placeholders that are not defined, and definitions that are not used."""
-    for what, given, wanted in (
-        ("name", names, frozenset().union(*(parsed.names for parsed in used))),
-        ("value", values, frozenset().union(*(parsed.values for parsed in used))),
-    ):
-        if given.keys() != wanted:
-            odd = ", ".join(sorted(given.keys() ^ wanted))
-            raise InvalidRequestError(f"a {what} is not defined, or not used: {odd}")
-
-
-def _build_return_values(wanted: str, old: Image | None, new: Image | None) -> Answer:
-    if wanted == "ALL_OLD":
-        return {"Attributes": dict(old)} if old is not None else {}
-    if wanted == "ALL_NEW":
-        return {"Attributes": dict(new or {})}
-    if wanted != "NONE":
-        raise AssertionError(f"ReturnValues={wanted} is not simulated")
-    return {}
-
-
-def _build_page(items: list[Image], request: Request, index: str) -> Answer:
-    names = request.get("ExpressionAttributeNames", {})
-    values = request.get("ExpressionAttributeValues", {})
-    if not request.get("ScanIndexForward", True):
-        items.reverse()
-    if start := request.get("ExclusiveStartKey"):
-        sort_keys = [_get_sort_key(item, index) for item in items]
-        forward = request.get("ScanIndexForward", True)
-        start_key = _get_sort_key(start, index)
-        items = [
-            item
-            for item, sort_key in zip(items, sort_keys, strict=True)
-            if (sort_key > start_key if forward else sort_key < start_key)
-        ]
-    limit = request.get("Limit")
-    answer: Answer = {}
-    if limit is not None and len(items) >= limit:
-        items = items[:limit]
-        attributes = {"PK", "SK", f"{index}PK", f"{index}SK"}
-        answer["LastEvaluatedKey"] = {name: items[-1][name] for name in attributes}
-    scanned = len(items)
-    if "FilterExpression" in request:
-        tree = expressions.parse_condition(request["FilterExpression"]).tree
-        items = [item for item in items if expressions.is_true(tree, Scope(item, names, values))]
-    answer |= {"Count": len(items), "ScannedCount": scanned}
-    if "ReturnConsumedCapacity" in request:
-        answer["ConsumedCapacity"] = {"TableName": "", "CapacityUnits": 0.5}
-    if request.get("Select") == "COUNT":
-        return answer
-    if "ProjectionExpression" in request:
-        paths = expressions.parse_projection(request["ProjectionExpression"]).tree
-        wanted = {names.get(path[0], path[0]) for path in paths}
-        items = [{name: item[name] for name in item if name in wanted} for item in items]
-    return answer | {"Items": [dict(item) for item in items]}
-
-
-def _get_sort_key(item: Image, index: str) -> tuple[str, ...]:
-    return (item[f"{index}SK"]["S"], item["PK"]["S"], item["SK"]["S"])
+        item = put["Item"]
+        value_checks.check_item_size(item)
+        key_checks.check_index_keys(item)
+        return key_checks.read_key(item), dict(item)
+    return key_checks.read_exact_key(request["DeleteRequest"]["Key"]), None
