@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import random
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.derive.contributions import Amount
@@ -19,92 +17,19 @@ from daicho.storage.requests import Update
 from daicho.stream import claims
 from daicho.stream.claims import Claim
 from daicho.tally import slots
-from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
+from tests.support.compared_tables import NOW, ComparedTables, MethodCall, Request, normalise
 from tests.support.sample_ledger import build_tally_key
 
 TALLY = build_tally_key("Song", "count", 1)
-NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
 AMOUNTS = ("0", "-1", "2.5", "1e20")
 SHARD = "shardId-1"
-
-Request = dict[str, Any]
-Ask = tuple[str, Request]
-
-
-class Both:
-    """Asks a real table and one in memory the same, and compares the answers."""
-
-    def __init__(self, real: DynamoDBClient, name: str) -> None:
-        self._real, self._name = real, name
-        self.memory = MemoryDynamoDB(lambda: NOW)
-
-    def ask(self, method: str, request: Request) -> Any:
-        """The answer, which both give."""
-        found = answer(getattr(self.memory, method), request)
-        real = answer(getattr(self._real, method), self._named(request))
-        assert found == real, (method, request)
-        return found
-
-    def item(self, key: ItemKey) -> Any:
-        """An item as it stands."""
-        request = {"Key": key_of(key), "ConsistentRead": True}
-        return (
-            self.memory.get_item(**request).get("Item") if self.ask("get_item", request) else None
-        )
-
-    def _named(self, request: Request) -> Request:
-        if "TransactItems" in request:
-            actions = [
-                {verb: {"TableName": self._name, **inner} for verb, inner in each.items()}
-                for each in request["TransactItems"]
-            ]
-            return {**request, "TransactItems": actions}
-        if "RequestItems" in request:
-            (asked,) = request["RequestItems"].values()
-            return {"RequestItems": {self._name: asked}}
-        return {"TableName": self._name, **request}
-
-
-def answer(method: Callable[..., Any], request: Request) -> Any:
-    """An answer, or what is wrong, as far as the two have to be alike."""
-    try:
-        found = method(**request)
-    except ClientError as error:
-        response: Any = error.response
-        reasons = [
-            (each["Code"], plain(each.get("Item")))
-            for each in response.get("CancellationReasons", ())
-        ]
-        return (response["Error"]["Code"], plain(response.get("Item")), reasons)
-    if "Responses" in found:
-        (items,) = found["Responses"].values() if found["Responses"] else ((),)
-        return sorted((plain(item) for item in items), key=str)
-    wanted = ("Attributes", "Count", "ScannedCount", "LastEvaluatedKey")
-    read = {name: plain(found[name]) for name in wanted if found.get(name)}
-    if "Item" in found:
-        read["Item"] = plain(found["Item"])
-    return read | {"Items": [plain(item) for item in found.get("Items", ())]}
-
-
-def plain(value: Any) -> Any:
-    """A value with its numbers as numbers and its names in order: an item is not ordered."""
-    match value:
-        case {"N": str() as text}:
-            return ("N", parse_number(text))
-        case {"SS": list() as members} | {"NS": list() as members}:
-            return ("set", sorted(members))
-        case dict():
-            return {name: plain(value[name]) for name in sorted(value)}
-        case list():
-            return [plain(inner) for inner in value]
-    return value
 
 
 def key_of(key: ItemKey) -> dict[str, Any]:
     return {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
 
 
-def updating(change: Update, returns: str = "NONE") -> Ask:
+def updating(change: Update, returns: str = "NONE") -> MethodCall:
     request: Request = {
         "Key": key_of(change.key),
         "UpdateExpression": change.update,
@@ -118,24 +43,24 @@ def updating(change: Update, returns: str = "NONE") -> Ask:
 
 
 @pytest.fixture
-def both(dynamodb: DynamoDBClient, table_name: str) -> Both:
-    return Both(dynamodb, table_name)
+def tables(dynamodb: DynamoDBClient, table_name: str) -> ComparedTables:
+    return ComparedTables(dynamodb, table_name)
 
 
-def test_whatever_the_stream_path_asks_is_answered_alike(both: Both) -> None:
+def test_whatever_the_stream_path_asks_is_answered_alike(tables: ComparedTables) -> None:
     rng = random.Random(20261121)
     for _ in range(500):
-        both.ask(*drawn(rng, both))
+        tables.ask(*drawn(rng, tables))
     for request in (
         querying("", TALLY, ConsistentRead=True),
         querying("", "d", ScanIndexForward=False),
         querying("GSI2", "#dirty#0"),
         querying("GSI2", claims.QUARANTINE),
     ):
-        assert both.ask("query", request) is not None
+        assert tables.ask("query", request) is not None
 
 
-def drawn(rng: random.Random, both: Both) -> Ask:
+def drawn(rng: random.Random, tables: ComparedTables) -> MethodCall:
     """One of the requests of the stream path, with values drawn."""
     seq, last = sorted(rng.choices("123456789", k=2))
     amount = Amount(rng.randint(-2, 2), parse_number(rng.choice(AMOUNTS)))
@@ -143,10 +68,10 @@ def drawn(rng: random.Random, both: Both) -> Ask:
     claim = Claim(seq, rng.choice(("open", "uncertain", "discarded")), "Song", 1, NOW)
     now = NOW + dt.timedelta(seconds=rng.randint(0, 3))
     returns = rng.choice(("NONE", "ALL_NEW"))
-    stands = both.memory.find(key)
+    stands = tables.memory.find(key)
     stale = {**(stands or {**key_of(key)}), "rev": {"N": str(rng.randint(1, 9))}}
     slot = rng.choice((stands, stands, stale)) or stale
-    shard = claims.ShardClaims.from_item(SHARD, both.memory.find(claims.build_shard_key(SHARD)))
+    shard = claims.ShardClaims.from_item(SHARD, tables.memory.find(claims.build_shard_key(SHARD)))
     stood = rng.choice([*shard.claims.values(), claim])
     changes: list[Update] = [
         slots.add_delta(key, amount, seq, last, dirty_shards=1, now=now),
@@ -161,7 +86,7 @@ def drawn(rng: random.Random, both: Both) -> Ask:
     ]
     derived = {"PK": {"S": "d"}, "SK": {"S": rng.choice("xy")}, "seq": {"S": seq}}
     writes = slots.fold_idle_slots(TALLY, [slot])
-    asks: list[Ask] = [updating(change, returns) for change in changes]
+    asks: list[MethodCall] = [updating(change, returns) for change in changes]
     redriven = slots.add_redriven_delta(key, amount, dirty_shards=1, now=now)
     asks += [
         (
@@ -190,7 +115,7 @@ def drawn(rng: random.Random, both: Both) -> Ask:
     return rng.choice(asks)
 
 
-def without_returns(ask: Ask) -> Request:
+def without_returns(ask: MethodCall) -> Request:
     return {name: value for name, value in ask[1].items() if name != "ReturnValues"}
 
 
@@ -287,54 +212,54 @@ def sent(request: Request) -> Request:
 
 
 @pytest.mark.parametrize("text", CONDITIONS)
-def test_a_condition_holds_alike(both: Both, text: str) -> None:
-    both.ask("put_item", {"Item": ITEM})
+def test_a_condition_holds_alike(tables: ComparedTables, text: str) -> None:
+    tables.ask("put_item", {"Item": ITEM})
     request = asking(text, "ConditionExpression", Key=key_of(ItemKey("a", "b")))
     request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
-    both.ask("delete_item", sent(request))
-    both.ask("delete_item", sent(request))
+    tables.ask("delete_item", sent(request))
+    tables.ask("delete_item", sent(request))
 
 
 @pytest.mark.parametrize("text", UPDATES)
-def test_an_update_makes_the_same(both: Both, text: str) -> None:
-    both.ask("put_item", {"Item": ITEM})
+def test_an_update_makes_the_same(tables: ComparedTables, text: str) -> None:
+    tables.ask("put_item", {"Item": ITEM})
     for key in (ItemKey("a", "b"), ItemKey("a", "new")):
         request = asking(text, "UpdateExpression", Key=key_of(key), ReturnValues="ALL_NEW")
-        both.ask("update_item", sent(request))
+        tables.ask("update_item", sent(request))
 
 
-def test_placeholders_must_be_defined_and_used(both: Both) -> None:
+def test_placeholders_must_be_defined_and_used(tables: ComparedTables) -> None:
     request = {"Key": key_of(ItemKey("a", "b")), "UpdateExpression": "SET n = :n"}
-    both.ask("update_item", request)
+    tables.ask("update_item", request)
     values = {":n": {"N": "1"}, ":unused": {"N": "1"}}
-    both.ask("update_item", {**request, "ExpressionAttributeValues": values})
+    tables.ask("update_item", {**request, "ExpressionAttributeValues": values})
     names = {"#unused": "n"}
     request["ExpressionAttributeValues"] = {":n": {"N": "1"}}
-    both.ask("update_item", {**request, "ExpressionAttributeNames": names})
+    tables.ask("update_item", {**request, "ExpressionAttributeNames": names})
 
 
-def test_pages_end_and_go_on_alike(both: Both) -> None:
+def test_pages_end_and_go_on_alike(tables: ComparedTables) -> None:
     for sk in "abcdef":
         item = {
             **key_of(ItemKey("p", sk)),
             "GSI2PK": {"S": "i"},
             "GSI2SK": {"S": "x" if sk in "ace" else "y"},
         }
-        both.ask("put_item", {"Item": {**item, "n": {"N": str(ord(sk))}}})
+        tables.ask("put_item", {"Item": {**item, "n": {"N": str(ord(sk))}}})
     for index, partition in (("", "p"), ("GSI2", "i")):
         for forward in (True, False):
             for limit in (1, 2, 3, 6, 7):
                 request = querying(index, partition, Limit=limit, ScanIndexForward=forward)
                 for _ in range(8):
-                    page = both.ask("query", request)
+                    page = tables.ask("query", request)
                     if "LastEvaluatedKey" not in page:
                         break
                     request = {**request, "ExclusiveStartKey": page["LastEvaluatedKey"]}
 
 
-def test_queries_read_bounds_filters_and_projections_alike(both: Both) -> None:
+def test_queries_read_bounds_filters_and_projections_alike(tables: ComparedTables) -> None:
     for sk in ("a1", "a2", "b1", "b2"):
-        both.ask("put_item", {"Item": {**key_of(ItemKey("p", sk)), "n": {"N": sk[1]}}})
+        tables.ask("put_item", {"Item": {**key_of(ItemKey("p", sk)), "n": {"N": sk[1]}}})
     one = {":one": {"N": "1"}, ":low": {"S": "a2"}, ":high": {"S": "b1"}, ":a": {"S": "a"}}
     for bound in ("BETWEEN :low AND :high", ">= :low", "< :high", "begins :a"):
         text = f"#pk = :pk AND SK {bound}"
@@ -343,18 +268,20 @@ def test_queries_read_bounds_filters_and_projections_alike(both: Both) -> None:
         values = {name: value for name, value in one.items() if name in text}
         request = querying("", "p", KeyConditionExpression=text)
         request["ExpressionAttributeValues"] |= values
-        both.ask("query", request)
-        both.ask("query", {**request, "Select": "COUNT"})
-        both.ask("query", {**request, "ProjectionExpression": "n"})
+        tables.ask("query", request)
+        tables.ask("query", {**request, "Select": "COUNT"})
+        tables.ask("query", {**request, "ProjectionExpression": "n"})
         request["ExpressionAttributeValues"] = {
             **request["ExpressionAttributeValues"],
             ":one": {"N": "1"},
         }
-        both.ask("query", {**request, "FilterExpression": "n = :one"})
-    both.ask("query", querying("GSI2", "i", ConsistentRead=True))
+        tables.ask("query", {**request, "FilterExpression": "n = :one"})
+    tables.ask("query", querying("GSI2", "i", ConsistentRead=True))
 
 
-def test_a_transaction_is_done_whole_or_not_at_all_and_once_for_a_token(both: Both) -> None:
+def test_a_transaction_is_done_whole_or_not_at_all_and_once_for_a_token(
+    tables: ComparedTables,
+) -> None:
     def adding(sk: str, condition: str | None = None) -> Request:
         update: Request = {
             "Key": key_of(ItemKey("t", sk)),
@@ -375,26 +302,28 @@ def test_a_transaction_is_done_whole_or_not_at_all_and_once_for_a_token(both: Bo
         ("a third", [adding("a"), adding("a")]),
         ("a fourth", [adding("a"), {"Delete": {"Key": key_of(ItemKey("t", "b"))}}]),
     ):
-        both.ask("transact_write_items", {"TransactItems": actions, "ClientRequestToken": token})
-    assert plain(both.item(ItemKey("t", "a"))["n"]) == ("N", 2)
-    assert both.item(ItemKey("t", "b")) is None
+        tables.ask("transact_write_items", {"TransactItems": actions, "ClientRequestToken": token})
+    assert normalise(tables.item(ItemKey("t", "a"))["n"]) == ("N", 2)
+    assert tables.item(ItemKey("t", "b")) is None
 
 
-def test_batches_are_done_alike(both: Both) -> None:
+def test_batches_are_done_alike(tables: ComparedTables) -> None:
     puts = [{"PutRequest": {"Item": key_of(ItemKey("b", sk))}} for sk in "xyz"]
-    both.ask("batch_write_item", {"RequestItems": {"": puts}})
-    both.ask("batch_write_item", {"RequestItems": {"": [puts[0], puts[0]]}})
+    tables.ask("batch_write_item", {"RequestItems": {"": puts}})
+    tables.ask("batch_write_item", {"RequestItems": {"": [puts[0], puts[0]]}})
     keys = [key_of(ItemKey("b", sk)) for sk in "xyw"]
-    both.ask("batch_get_item", {"RequestItems": {"": {"Keys": keys, "ConsistentRead": True}}})
-    both.ask("batch_get_item", {"RequestItems": {"": {"Keys": [keys[0], keys[0]]}}})
+    tables.ask("batch_get_item", {"RequestItems": {"": {"Keys": keys, "ConsistentRead": True}}})
+    tables.ask("batch_get_item", {"RequestItems": {"": {"Keys": [keys[0], keys[0]]}}})
 
 
-def test_a_condition_on_what_is_not_there_is_refused_without_an_item(both: Both) -> None:
+def test_a_condition_on_what_is_not_there_is_refused_without_an_item(
+    tables: ComparedTables,
+) -> None:
     slot = {**key_of(slots.build_slot_key(TALLY, "z")), "rev": {"N": "1"}}
-    refused = both.ask(*updating(slots.clear_dirty_mark(slot)))
+    refused = tables.ask(*updating(slots.clear_dirty_mark(slot)))
     assert refused == ("ConditionalCheckFailedException", None, [])
     claim = Claim("5", "open", "Song", 1, NOW)
-    both.ask(*updating(claims.put_claim_update(SHARD, claim)))
+    tables.ask(*updating(claims.put_claim_update(SHARD, claim)))
     other = replace(claim, state="discarded")
-    refused = both.ask(*updating(claims.put_claim_update(SHARD, other)))
+    refused = tables.ask(*updating(claims.put_claim_update(SHARD, other)))
     assert refused[1]["open"] == ("N", 1)

@@ -225,7 +225,7 @@ class MemoryDynamoDB:
             write.check_schema()
             key = write.read_key()
             old = self.find(key)
-            new = write.apply(old, deletes=operation == "DeleteItem")
+            new = write.apply(old)
         except ConditionFailedError as failed:
             more: Any = {"Item": dict(failed.item)} if failed.item is not None else {}
             raise build_error(
@@ -236,16 +236,14 @@ class MemoryDynamoDB:
         self.commit(key, new)
         return write.build_return_values(old, new)
 
-    def _transact(self, writes: Sequence[tuple[str, WriteRequest]]) -> None:
+    def _transact(self, writes: Sequence[WriteRequest]) -> None:
         changes: dict[ItemKey, Image | None] = {}
         reasons: list[dict[str, Any]] = []
-        for verb, write in writes:
+        for write in writes:
             try:
                 key = write.read_key()
                 write.check_schema()
-                changes[key] = write.apply(
-                    self.find(key), deletes=verb == "Delete", checks=verb == "ConditionCheck"
-                )
+                changes[key] = write.apply(self.find(key))
             except ConditionFailedError as failed:
                 reason = {"Code": "ConditionalCheckFailed", "Message": CONDITION_FAILED}
                 more = {"Item": dict(failed.item)} if failed.item is not None else {}
@@ -272,17 +270,17 @@ class MemoryDynamoDB:
         return [items[sk] for sk in sorted(items)]
 
 
-def _parse_actions(actions: Sequence[Request]) -> list[tuple[str, WriteRequest]]:
+def _parse_actions(actions: Sequence[Request]) -> list[WriteRequest]:
     if not 1 <= len(actions) <= MAX_ACTIONS:
         raise InvalidRequestError(f"not 1 to {MAX_ACTIONS} actions")
-    writes: list[tuple[str, WriteRequest]] = []
+    writes: list[WriteRequest] = []
     keys: set[ItemKey] = set()
     for action in actions:
         if len(action) != 1:
             raise InvalidRequestError("an action is not exactly one of Put, Update and so on")
         ((verb, request),) = action.items()
         write = parse_write(verb, request)
-        writes.append((verb, write))
+        writes.append(write)
         # A key that does not fit the schema is the reason for which its action is cancelled.
         with suppress(InvalidActionError):
             if (key := write.read_target()) in keys:

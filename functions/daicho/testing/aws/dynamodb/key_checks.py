@@ -7,14 +7,19 @@ from daicho.testing.aws.attribute_values import (
     Image,
     InvalidActionError,
     InvalidRequestError,
-    Value,
 )
 from daicho.testing.aws.lagging_index import PROJECTIONS
 
 TABLE_KEY = ("PK", "SK")
-INDEX_KEYS = tuple((f"{index}PK", f"{index}SK") for index in PROJECTIONS)
 MAX_PARTITION_KEY_BYTES = 2048
 MAX_SORT_KEY_BYTES = 1024
+MAX_CHARACTER_BYTES = 4
+INDEX_KEYS = tuple(
+    (f"{index}{name}", limit)
+    for index in PROJECTIONS
+    for name, limit in (("PK", MAX_PARTITION_KEY_BYTES), ("SK", MAX_SORT_KEY_BYTES))
+)
+"""The attributes of the indexes' keys, and the bytes that each can have."""
 
 
 def read_key(image: Image) -> ItemKey:
@@ -27,7 +32,7 @@ def read_key(image: Image) -> ItemKey:
     pk, sk = _read_string(image, "PK"), _read_string(image, "SK")
     if not pk or not sk:
         raise InvalidRequestError("an attribute of the key is empty")
-    if len(sk) * 4 > MAX_SORT_KEY_BYTES or len(pk) * 4 > MAX_SORT_KEY_BYTES:
+    if (len(pk) + len(sk)) * MAX_CHARACTER_BYTES > MAX_SORT_KEY_BYTES:
         _check_length(pk, MAX_PARTITION_KEY_BYTES)
         _check_length(sk, MAX_SORT_KEY_BYTES)
     return ItemKey(pk, sk)
@@ -41,23 +46,21 @@ def read_exact_key(image: Image) -> ItemKey:
 
 
 def check_index_keys(item: Image) -> None:
-    """Refuse an item with an attribute of an index's key that is no string, empty or too long."""
-    for pk, sk in INDEX_KEYS:
-        if pk in item:
-            check_index_key_value(item[pk], MAX_PARTITION_KEY_BYTES)
-        if sk in item:
-            check_index_key_value(item[sk], MAX_SORT_KEY_BYTES)
+    """Refuse an item with a wrong value in an attribute of an index's key.
 
-
-def check_index_key_value(value: Value, max_bytes: int) -> None:
-    """Refuse a value that cannot be an attribute of an index's key."""
-    text = value.get("S")
-    if not isinstance(text, str):
-        raise InvalidActionError("an attribute of an index's key is no string")
-    if not text:
+    Raises:
+        InvalidRequestError: A value is empty.
+        InvalidActionError: A value is no string, or is too long.
+    """
+    values = [(item[name], limit) for name, limit in INDEX_KEYS if name in item]
+    if any(value.get("S") == "" for value, _ in values):
         raise InvalidRequestError("an attribute of an index's key is empty")
-    if len(text) * 4 > max_bytes:
-        _check_length(text, max_bytes)
+    for value, limit in values:
+        text = value.get("S")
+        if not isinstance(text, str):
+            raise InvalidActionError("an attribute of an index's key is no string")
+        if len(text) * MAX_CHARACTER_BYTES > limit:
+            _check_length(text, limit)
 
 
 def _read_string(image: Image, name: str) -> str:

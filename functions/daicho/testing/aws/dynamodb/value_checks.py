@@ -34,9 +34,9 @@ def measure_item(item: Image) -> int:
     return size
 
 
-def check_item_size(item: Image) -> None:
-    """Refuse wrong values, and an item that is too large."""
-    if measure_item(item) > MAX_ITEM_BYTES:
+def check_item_size(item: Image, overhead: int = 0) -> None:
+    """Refuse wrong values, and an item that is too large with the ``overhead`` of its update."""
+    if measure_item(item) + overhead > MAX_ITEM_BYTES:
         raise InvalidRequestError("the item is larger than 400 KB")
 
 
