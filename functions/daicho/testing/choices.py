@@ -26,6 +26,7 @@ class Choices:
     def __init__(self, seed: int | str | None = None, forced: Sequence[int] = ()) -> None:
         self._random = random.Random(seed).random if seed is not None else None  # noqa: S311
         self._forced = forced
+        self._forced_count = len(forced)
         self.taken: list[int] = []
         self.spans: list[int] = []
         """The position in ``taken`` where each event begins: shrinking leaves out whole events."""
@@ -33,7 +34,7 @@ class Choices:
     @property
     def exhausted(self) -> bool:
         """Whether all further decisions are 0."""
-        return self._random is None and len(self.taken) >= len(self._forced)
+        return self._random is None and len(self.taken) >= self._forced_count
 
     def begin_span(self) -> None:
         """The next decisions are about one event."""
@@ -62,7 +63,7 @@ class Choices:
         return self._draw_weighted((1.0 - probability, 1.0)) == 1
 
     def _draw_number(self, limit: int) -> int:
-        if len(self.taken) < len(self._forced):
+        if len(self.taken) < self._forced_count:
             number = min(self._forced[len(self.taken)], limit - 1)
         else:
             number = int(self._random() * limit) if self._random else 0
@@ -70,7 +71,7 @@ class Choices:
         return number
 
     def _draw_weighted(self, scale: Sequence[float]) -> int:
-        if len(self.taken) < len(self._forced):
+        if len(self.taken) < self._forced_count:
             position = min(self._forced[len(self.taken)], len(scale) - 1)
             if position and scale[position] == scale[position - 1]:
                 position = 0  # it has no weight here

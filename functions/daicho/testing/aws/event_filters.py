@@ -86,11 +86,7 @@ def _matches(pattern: dict[str, Any], value: Any) -> bool:
 def _is_key_met(key: str, below: Any, value: Any) -> bool:
     if key == "$or":
         return any(_matches(alternative, value) for alternative in below)
-    members = [
-        element[key]
-        for element in _list_elements(value)
-        if isinstance(element, dict) and key in element
-    ]
+    members = _list_members(key, value)
     if isinstance(below, dict):
         # If the attribute is absent, only `exists: false` at a lower level can match.
         return any(_matches(below, member) for member in members or [None])
@@ -98,6 +94,17 @@ def _is_key_met(key: str, below: Any, value: Any) -> bool:
         leaf for member in members for leaf in _list_elements(member) if not isinstance(leaf, dict)
     ]
     return any(_is_rule_met(rule, leaves) for rule in below)
+
+
+def _list_members(key: str, value: Any) -> list[Any]:
+    """What a key holds in an object, or in the objects of a list."""
+    if isinstance(value, dict):
+        return [value[key]] if key in value else []
+    return [
+        element[key]
+        for element in _list_elements(value)
+        if isinstance(element, dict) and key in element
+    ]
 
 
 def _list_elements(value: Any) -> Iterator[Any]:

@@ -152,6 +152,8 @@ class ShardReader:
     def _build_batch(self, max_records: int | None) -> PendingBatch | None:
         """As many records as fit, of one tumbling window; None while the mapping waits for more."""
         self._skip_filtered()
+        if self.position == len(self.shard.records):
+            return None
         size = min(self._settings.batch_size, max_records or self._settings.batch_size)
         batch = PendingBatch(self.position, self.position, [])
         room, end, is_full = MAX_PAYLOAD_BYTES, self._window_end(), self.shard.closed

@@ -37,8 +37,9 @@ MAX_IN_OPERANDS = 100
 Step = str | int
 Path = tuple[Step, ...]
 Node = tuple[Any, ...]
-OperandCheck = tuple[Any, ...]
-"""What `operand_checks` checks as soon as the values and names of a request are there."""
+OperandCheck = tuple[str, Any, Any]
+"""What `operand_checks` checks when it has the placeholders of a request: the kind of check, the
+first operand, and the second one or the types that the first can have."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -199,7 +200,7 @@ class _ExpressionReader:
         if name == "attribute_type":
             if operands[1][0] != "value":
                 raise InvalidRequestError(f"attribute_type requires a value: {self.text}")
-            self.checks.append(("type name", operands[1][1]))
+            self.checks.append(("type name", operands[1][1], None))
         if name == "begins_with":
             self._check_kinds(("S", "B"), *operands)
         if len(operands) == 2:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from daicho.testing.aws.attribute_values import InvalidRequestError, Value, compare
-from daicho.testing.aws.dynamodb.expression_parser import ParsedExpression, Path
+from daicho.testing.aws.dynamodb.expression_parser import OperandCheck, ParsedExpression, Path
 from daicho.testing.aws.dynamodb.value_checks import check_value
 
 TYPES = frozenset({"S", "N", "B", "SS", "NS", "BS", "M", "L", "NULL", "BOOL"})
@@ -27,27 +27,35 @@ def check_placeholders(
     ``names`` and ``values`` are None if the request has none: DynamoDB refuses empty ones.
     """
     used_names, used_values = _collect_placeholders(*used)
-    for kind, defined, wanted in (("name", names, used_names), ("value", values, used_values)):
-        if defined is None:
-            if wanted:
-                raise InvalidRequestError(f"a {kind} is not defined: {', '.join(sorted(wanted))}")
-        elif not defined or defined.keys() != wanted:
-            odd = ", ".join(sorted(defined.keys() ^ wanted))
-            raise InvalidRequestError(f"a {kind} is not defined, or not used: {odd}")
-    if values:
-        for value in values.values():
-            check_value(value)
-    if names and not all(names.values()):
+    _compare_placeholders("name", names, used_names)
+    _compare_placeholders("value", values, used_values)
+    names, values = names or NO_NAMES, values or NO_VALUES
+    for value in values.values():
+        check_value(value)
+    if "" in names.values():
         raise InvalidRequestError("a placeholder is an empty name")
     for parsed in used:
         if len(parsed.targets) > 1:
-            check_overlaps([resolve_path(path, names or NO_NAMES) for path in parsed.targets])
+            _check_targets(parsed.targets, names)
         for check in parsed.checks:
-            _check_operand(check, names or NO_NAMES, values or NO_VALUES)
+            _check_operand(check, names, values)
+
+
+def _compare_placeholders(
+    kind: str, defined: Mapping[str, object] | None, used: frozenset[str]
+) -> None:
+    if defined is None:
+        if used:
+            raise InvalidRequestError(f"a {kind} is not defined: {', '.join(sorted(used))}")
+    elif not defined or defined.keys() != used:
+        odd = ", ".join(sorted(defined.keys() ^ used))
+        raise InvalidRequestError(f"a {kind} is not defined, or not used: {odd}")
 
 
 def resolve_path(path: Path, names: Mapping[str, str]) -> Path:
     """A path with its placeholders replaced."""
+    if len(path) == 1:
+        return path if path[0] not in names else (names[str(path[0])],)
     return tuple(names.get(step, step) if isinstance(step, str) else step for step in path)
 
 
@@ -57,10 +65,11 @@ def _collect_placeholders(*used: ParsedExpression) -> tuple[frozenset[str], froz
     return names, frozenset[str]().union(*(parsed.values for parsed in used))
 
 
-def check_overlaps(paths: Sequence[Path]) -> None:
+def _check_targets(targets: Sequence[Path], names: Mapping[str, str]) -> None:
     """Refuse paths of which one is inside the other, or that make one value a list and a map."""
-    if len({path[0] for path in paths}) == len(paths):
+    if len({names.get(str(path[0]), path[0]) for path in targets}) == len(targets):
         return
+    paths = [resolve_path(path, names) for path in targets]
     for place, one in enumerate(paths):
         for other in paths[place + 1 :]:
             for step, other_step in zip(one, other, strict=False):
@@ -73,21 +82,21 @@ def check_overlaps(paths: Sequence[Path]) -> None:
 
 
 def _check_operand(
-    check: tuple[object, ...], names: Mapping[str, str], values: Mapping[str, Value]
+    check: OperandCheck, names: Mapping[str, str], values: Mapping[str, Value]
 ) -> None:
-    match check:
-        case ("kinds", str() as name, tuple() as kinds):
-            (kind,) = values[name]
-            if kind not in kinds:
-                raise InvalidRequestError(f"an operand has the type {kind}, not one of {kinds}")
-        case ("distinct", tuple() as first, tuple() as second):
-            if resolve_path(first, names) == resolve_path(second, names):
-                raise InvalidRequestError(f"an attribute is compared with itself: {first}")
-        case ("order", str() as low, str() as high):
-            if values[low].keys() != values[high].keys():
-                raise InvalidRequestError("the bounds of BETWEEN have different types")
-            if compare(values[low], values[high]) == 1:
-                raise InvalidRequestError("the lower bound of BETWEEN is greater than the upper")
-        case ("type name", str() as name):
-            if values[name].get("S") not in TYPES:
-                raise InvalidRequestError(f"no type is called {values[name]}")
+    kind, first, second = check
+    if kind == "kinds":
+        if values[first].keys().isdisjoint(second):
+            raise InvalidRequestError(
+                f"an operand has the type {'/'.join(values[first])}, not one of {second}"
+            )
+    elif kind == "distinct":
+        if resolve_path(first, names) == resolve_path(second, names):
+            raise InvalidRequestError(f"an attribute is compared with itself: {first}")
+    elif kind == "order":
+        if values[first].keys() != values[second].keys():
+            raise InvalidRequestError("the bounds of BETWEEN have different types")
+        if compare(values[first], values[second]) == 1:
+            raise InvalidRequestError("the lower bound of BETWEEN is greater than the upper")
+    elif values[first].get("S") not in TYPES:
+        raise InvalidRequestError(f"no type is called {values[first]}")

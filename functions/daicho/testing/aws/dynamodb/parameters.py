@@ -41,15 +41,17 @@ REQUIRED: Mapping[str, tuple[str, ...]] = {
     "ConditionCheck": ("Key", "ConditionExpression"),
     "Query": ("KeyConditionExpression",),
 }
-ALLOWED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "PutItem": {"ReturnValues": ("NONE", "ALL_OLD")},
-    "DeleteItem": {"ReturnValues": ("NONE", "ALL_OLD")},
-    "UpdateItem": {
-        "ReturnValues": ("NONE", "ALL_OLD", "ALL_NEW", "UPDATED_OLD", "UPDATED_NEW"),
-    },
-    "Query": {
-        "Select": ("ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES", "COUNT", "SPECIFIC_ATTRIBUTES")
-    },
+ALLOWED: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "PutItem": ("ReturnValues", ("NONE", "ALL_OLD")),
+    "DeleteItem": ("ReturnValues", ("NONE", "ALL_OLD")),
+    "UpdateItem": (
+        "ReturnValues",
+        ("NONE", "ALL_OLD", "ALL_NEW", "UPDATED_OLD", "UPDATED_NEW"),
+    ),
+    "Query": (
+        "Select",
+        ("ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES", "COUNT", "SPECIFIC_ATTRIBUTES"),
+    ),
 }
 FAILURE_VALUES = (None, "NONE", "ALL_OLD")
 
@@ -68,6 +70,7 @@ def check_parameters(operation: str, request: Mapping[str, Any]) -> None:
             raise InvalidRequestError(f"{name} is missing")
     if request.get("ReturnValuesOnConditionCheckFailure") not in FAILURE_VALUES:
         raise InvalidRequestError("ReturnValuesOnConditionCheckFailure must be NONE or ALL_OLD")
-    for name, values in ALLOWED.get(operation, {}).items():
+    if operation in ALLOWED:
+        name, values = ALLOWED[operation]
         if name in request and request[name] not in values:
             raise InvalidRequestError(f"{name} must be one of {', '.join(values)}")
