@@ -8,9 +8,10 @@ AWS Lambda Developer Guide.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+Test = Callable[[Any], bool]
 MAX_FILTERS = 10
 """Five without a raised quota."""
 OPERATORS = frozenset({"anything-but", "equals-ignore-case", "exists", "prefix", "suffix"})
@@ -32,11 +33,11 @@ class EventFilters:
     def __init__(self, patterns: Sequence[str]) -> None:
         if len(patterns) > MAX_FILTERS:
             raise RefusedFilterError(f"{len(patterns)} filters; Lambda takes {MAX_FILTERS}")
-        self._patterns = [_parse_pattern(text) for text in patterns]
+        self._tests = [_compile_pattern(_parse_pattern(text)) for text in patterns]
 
     def matches(self, record: Any) -> bool:
         """Whether the function gets this record."""
-        return not self._patterns or any(_matches(pattern, record) for pattern in self._patterns)
+        return not self._tests or any(is_met(record) for is_met in self._tests)
 
 
 def _parse_pattern(text: str) -> dict[str, Any]:
@@ -79,21 +80,35 @@ def _check_rule(rule: dict[str, Any]) -> None:
         raise RefusedFilterError(f"no such operator: {', '.join(rule)}")
 
 
-def _matches(pattern: dict[str, Any], value: Any) -> bool:
-    return all(_is_key_met(key, below, value) for key, below in pattern.items())
+def _compile_pattern(pattern: dict[str, Any]) -> Test:
+    """A pattern as a function of a value; it is compiled once and evaluated on every record."""
+    tests = [_compile_key(key, below) for key, below in pattern.items()]
+    if len(tests) == 1:
+        return tests[0]
+    return lambda value: all(is_met(value) for is_met in tests)
 
 
-def _is_key_met(key: str, below: Any, value: Any) -> bool:
+def _compile_key(key: str, below: Any) -> Test:
     if key == "$or":
-        return any(_matches(alternative, value) for alternative in below)
-    members = _list_members(key, value)
-    if isinstance(below, dict):
+        tests = [_compile_pattern(alternative) for alternative in below]
+        return lambda value: any(is_met(value) for is_met in tests)
+    if not isinstance(below, dict):
+        return lambda value: _is_leaf_met(below, _list_members(key, value))
+    is_below_met = _compile_pattern(below)
+
+    def is_met(value: Any) -> bool:
         # If the attribute is absent, only `exists: false` at a lower level can match.
-        return any(_matches(below, member) for member in members or [None])
+        members = _list_members(key, value) or [None]
+        return is_below_met(members[0]) if len(members) == 1 else any(map(is_below_met, members))
+
+    return is_met
+
+
+def _is_leaf_met(rules: list[Any], members: list[Any]) -> bool:
     leaves = [
         leaf for member in members for leaf in _list_elements(member) if not isinstance(leaf, dict)
     ]
-    return any(_is_rule_met(rule, leaves) for rule in below)
+    return any(_is_rule_met(rule, leaves) for rule in rules)
 
 
 def _list_members(key: str, value: Any) -> list[Any]:
