@@ -18,7 +18,7 @@ from daicho.testing.aws.dynamodb.expression_parser import Node, Path
 from daicho.testing.aws.dynamodb.operand_checks import resolve_path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Scope:
     """An item, and the values of the placeholders of a request."""
 

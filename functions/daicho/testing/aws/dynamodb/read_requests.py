@@ -33,7 +33,7 @@ KeyTerm = tuple[str, str, Node]
 MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Projection:
     """The parts of an item that a request wants; without paths, all of it."""
 
@@ -47,6 +47,9 @@ class Projection:
         return project(item, [resolve_path(path, self.names) for path in self.parsed.targets])
 
 
+ALL_ATTRIBUTES = Projection(None, NO_NAMES)
+
+
 def parse_get(operation: str, request: Request) -> Projection:
     """Check a request that reads items by their keys.
 
@@ -55,6 +58,8 @@ def parse_get(operation: str, request: Request) -> Projection:
     """
     check_parameters(operation, request)
     text, names = request.get("ProjectionExpression"), request.get("ExpressionAttributeNames")
+    if text is None and names is None:
+        return ALL_ATTRIBUTES
     parsed = parse_projection(text) if text is not None else None
     check_placeholders((parsed,) if parsed else (), names, None)
     if parsed is not None:
@@ -62,7 +67,7 @@ def parse_get(operation: str, request: Request) -> Projection:
     return Projection(parsed, names or NO_NAMES)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class QueryRequest:
     """A query that DynamoDB accepts. ``partition`` is the value of its partition key."""
 

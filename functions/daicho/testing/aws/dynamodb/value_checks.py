@@ -26,12 +26,9 @@ def measure_item(item: Image) -> int:
     Raises:
         InvalidRequestError: DynamoDB does not accept a value.
     """
-    size = 0
-    for name, value in item.items():
-        if not name:
-            raise InvalidRequestError("an attribute name is empty")
-        size += _measure_string(name) + check_value(value)
-    return size
+    if "" in item:
+        raise InvalidRequestError("an attribute name is empty")
+    return sum(_measure_string(name) + check_value(value) for name, value in item.items())
 
 
 def check_item_size(item: Image, overhead: int = 0) -> None:
@@ -50,7 +47,7 @@ def check_value(value: Value, depth: int = 0) -> int:
         raise InvalidRequestError(f"a value has {len(value)} types")
     ((kind, content),) = value.items()
     if kind == "S":
-        return _measure_string(content)
+        return len(content) if content.isascii() else len(content.encode())
     if kind == "N":
         return measure_number(content)
     if kind in ("BOOL", "NULL"):

@@ -36,7 +36,7 @@ class ConditionFailedError(Exception):
         self.item = item
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class WriteRequest:
     """A request of which everything is checked that needs neither table nor item."""
 
