@@ -9,15 +9,12 @@ import pytest
 from daicho.testing.oracle.differences import list_entities_with_state
 from daicho.testing.schedules.profile import Profile
 from daicho.testing.schedules.running import build_schedule, run_schedule
+from tests.delivery.schedules.failures import describe_failure
 from tests.delivery.schedules.profiles import BY_NAME, PROFILES
-from tests.delivery.schedules.regressions import (
-    Regression,
-    describe_failure,
-    load_regressions,
-)
+from tests.delivery.schedules.regressions import Regression, load_regressions
 
 SCHEDULES = int(os.environ.get("SCHEDULES", "2000"))
-FIRST_SEED = int(os.environ.get("FIRST_SEED", "1"))
+SEED = int(os.environ.get("SEED", "1"))
 CHUNKS = 4
 """Pieces of a profile, so that two processes share the work evenly."""
 TOTAL = sum(each.share for each in PROFILES)
@@ -26,8 +23,8 @@ TOTAL = sum(each.share for each in PROFILES)
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
 def test_schedules(profile: Profile, chunk: int) -> None:
-    last = FIRST_SEED + max(CHUNKS, SCHEDULES * profile.share // TOTAL)
-    for seed in range(FIRST_SEED + chunk, last, CHUNKS):
+    last = SEED + max(CHUNKS, SCHEDULES * profile.share // TOTAL)
+    for seed in range(SEED + chunk, last, CHUNKS):
         if build_schedule(profile, seed).run():
             pytest.fail(describe_failure(profile.name, seed))
 

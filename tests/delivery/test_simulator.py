@@ -24,7 +24,6 @@ from daicho.testing.faults.processes import ProcessKilled, SimulatedProcess
 from daicho.testing.schedules.profile import Profile
 from daicho.testing.schedules.running import build_schedule
 from daicho.testing.schedules.schedule import Schedule
-from daicho.testing.schedules.shrinking import shrink
 from tests.delivery.schedules.profiles import BY_NAME, PROFILES, build_all_schedules
 
 ALWAYS = 1e9
@@ -263,28 +262,6 @@ def test_shares_are_kept_evenly() -> None:
     names = Counter(each.profile.name for each in build_all_schedules(total))
     assert names == {each.name: each.share for each in PROFILES}
     assert len({each.profile.name for each in build_all_schedules(20)}) > len(PROFILES) // 2
-
-
-def test_shrinking_leaves_what_is_needed() -> None:
-    def fails(some: object) -> Choices | None:
-        choices = Choices(forced=some)  # type: ignore[arg-type]
-        drawn = []
-        for _ in range(choices.draw_number(50)):
-            choices.begin_span()
-            drawn.append((choices.draw_number(10), choices.draw_number(10)))
-        return choices if (3, 7) in drawn else None
-
-    seed = next(n for n in range(1000) if _drawn_with(n, fails))
-    whole = _drawn_with(seed, fails)
-    assert whole is not None
-    assert shrink(whole, fails, seconds=20) == [1, 3, 7]
-
-
-def _drawn_with(seed: int, fails: object) -> Choices | None:
-    choices = Choices(seed)
-    drawn = [choices.draw_number(50)]
-    drawn += [choices.draw_number(10) for _ in range(2 * drawn[0])]
-    return fails(drawn)  # type: ignore[operator,no-any-return]
 
 
 def test_a_weight_of_nothing_is_never_chosen() -> None:

@@ -7,23 +7,22 @@ from collections import Counter
 
 import pytest
 
-from daicho.testing.choices import Choices
-from tests.delivery.worlds.tallies import Tallies, build_schedule
+from daicho.testing.schedules.running import run_schedule
+from tests.delivery.schedules.failures import describe_failure
+from tests.delivery.worlds.tallies import build_schedule
 
 SCHEDULES = int(os.environ.get("SCHEDULES", "2000"))
-FIRST_SEED = int(os.environ.get("FIRST_SEED", "1"))
+SEED = int(os.environ.get("SEED", "1"))
 SHARE, CHUNKS = 20, 2
 """Of a hundred schedules, and the pieces that two processes share."""
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_totals_are_what_was_counted_whatever_happens(chunk: int) -> None:
-    last = FIRST_SEED + max(CHUNKS, SCHEDULES * SHARE // 100)
-    for seed in range(FIRST_SEED + chunk, last, CHUNKS):
-        if wrong := build_schedule(seed).run():
-            again = Tallies(Choices(f"tallies/{seed}"), noting=True)
-            again.run()
-            pytest.fail("\n".join([f"seed {seed}", *again.log, *wrong]))
+    last = SEED + max(CHUNKS, SCHEDULES * SHARE // 100)
+    for seed in range(SEED + chunk, last, CHUNKS):
+        if run_schedule(build_schedule(seed)):
+            pytest.fail(describe_failure("tallies", seed))
 
 
 def test_the_schedules_meet_what_they_are_for() -> None:

@@ -10,7 +10,7 @@ from daicho.plan import Ledger
 from daicho.testing.oracle.differences import list_entities_with_state
 from daicho.testing.schedules.default_profiles import build_profiles
 from daicho.testing.schedules.profile import Profile
-from daicho.testing.schedules.running import build_schedules, run_schedule
+from daicho.testing.schedules.running import build_schedules, get_builder, run_schedule
 from daicho.testing.schedules.schedule import Schedule
 from daicho.testing.schedules.stories import tell_story
 from daicho.testing.simulated_entities import simulate_ledger
@@ -155,7 +155,9 @@ def _check(
     fault_counts: Counter[str] = Counter()
     for schedule in build_schedules(profiles, count, first_seed):
         if differences := run_schedule(schedule):
-            story = tell_story(schedule, differences, shrinking_seconds)
+            story = tell_story(
+                get_builder(schedule), schedule.choices, differences, shrinking_seconds
+            )
             repetition = describe_repetition(schedule.seed)
             raise ExactnessError(schedule.seed, differences, story.lines, repetition)
         entities |= _list_entities(schedule)

@@ -1,9 +1,9 @@
 """Every decision of a schedule, drawn from a seed and recorded, so that it can be replayed.
 
 A decision is a small whole number, and 0 is always the simplest: no fault, nothing more to write.
-A schedule that is replayed from a shorter or simpler sequence is a simpler schedule, and shrinking
-needs no more than that. (The idea is that of Hypothesis; its own engine costs more than the
-schedules do.)
+A schedule that is replayed with fewer events or smaller numbers is a simpler schedule, and
+shrinking needs no more than that. (The idea is that of Hypothesis; its own engine costs more than
+the schedules do.)
 """
 
 from __future__ import annotations
@@ -29,16 +29,24 @@ class Choices:
         self._forced_count = len(forced)
         self.taken: list[int] = []
         self.spans: list[int] = []
-        """The position in ``taken`` where each event begins: shrinking leaves out whole events."""
+        """The position in ``taken`` where each event begins, and each step of a drain."""
 
     @property
     def exhausted(self) -> bool:
         """Whether all further decisions are 0."""
         return self._random is None and len(self.taken) >= self._forced_count
 
+    @property
+    def is_loop_over(self) -> bool:
+        """Whether all further events belong to another loop than the caller's."""
+        return self.exhausted
+
     def begin_span(self) -> None:
         """The next decisions are about one event."""
         self.spans.append(len(self.taken))
+
+    def begin_ending(self) -> None:
+        """The next decisions are about the end of the schedule, which follows all events."""
 
     def draw_number(self, limit: int) -> int:
         """A number from 0 to ``limit`` - 1, each with the same probability."""

@@ -83,6 +83,7 @@ class Likes:
             self.choices.begin_span()
             self._events[self.choices.draw_weighted(scale)]()
             self._watch()
+        self.choices.begin_ending()
         self.deployment.stop_lag()
         self._lambda.stop_faults()
         while self._lambda.detached:

@@ -97,6 +97,7 @@ class Tallies:
                 break
             self.choices.begin_span()
             self._events[self.choices.draw_weighted(scale)]()
+        self.choices.begin_ending()
         self.deployment.stop_lag()
         self._lambda.stop_faults()
         self._finish()

@@ -9,104 +9,139 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from types import FrameType
 from typing import TypeVar
 
 from daicho.testing.choices import Choices
+from daicho.testing.schedules.event_choices import (
+    DRAIN,
+    EventPlan,
+    PlannedChoices,
+    is_drain_step,
+)
 
 T = TypeVar("T")
 _PRINTED_TYPES = (str, int, float, tuple, type(None))
 
 
-class _NamedChoices(Choices):
-    """Choices that know their names."""
+class _NameCounter:
+    """Names choices: the function that chooses, its subject, and the ordinal number."""
 
-    def __init__(self, forced: Sequence[int] = ()) -> None:
-        super().__init__(forced=forced)
-        self._name_counts: Counter[str] = Counter()
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
 
-    def _name_choice(self, subject: str) -> str:
+    def name_choice(self, subject: str) -> str:
         """The name of the choice that the caller's caller makes."""
-        code = sys._getframe(2).f_code
-        function = code.co_qualname.replace("<locals>.", "")
+        function = sys._getframe(2).f_code.co_qualname.replace("<locals>.", "")
         name = " ".join(filter(None, (function, subject)))
-        self._name_counts[name] += 1
-        return f"{name} {self._name_counts[name]}"
+        self._counts[name] += 1
+        return f"{name} {self._counts[name]}"
 
 
-class NarratingChoices(_NamedChoices):
-    """Plays a sequence of numbers, and records in ``chosen`` what they mean.
+class NarratingChoices(PlannedChoices):
+    """Plays an `EventPlan`, and records in ``chosen`` what its numbers mean.
 
-    ``event_count``: the number of events before the sequence is exhausted.
+    ``decided_drain_steps``: the number of steps of drains with a choice that is not the simplest.
     """
 
-    def __init__(self, forced: Sequence[int]) -> None:
-        super().__init__(forced)
+    def __init__(self, plan: EventPlan) -> None:
+        super().__init__(plan)
         self.chosen: dict[str, str] = {}
-        self.event_count = 0
+        self._names = _NameCounter()
+        self._decided_spans: set[int] = set()
 
-    def begin_span(self) -> None:
-        """The next decisions are about one event."""
-        self.event_count += not self.exhausted
-        super().begin_span()
+    @property
+    def decided_drain_steps(self) -> int:
+        """See the class."""
+        return len(self._decided_spans)
 
     def draw_number(self, limit: int) -> int:
         """See `Choices.draw_number`."""
-        return self._record(self._name_choice(""), self._draw_number(limit))
+        name, number = self._names.name_choice(""), self._choose(self._name_choice(""), limit)
+        return self._record(name, number)
 
     def pick(self, values: Sequence[T], subject: str = "") -> T:
         """See `Choices.pick`."""
-        name, position = self._name_choice(subject), self._draw_number(len(values))
+        name = self._names.name_choice(subject)
+        position = self._choose(self._name_choice(subject), len(values))
         self._record(name, position, _describe(values[position], position))
         return values[position]
 
     def draw_weighted(self, scale: Sequence[float], names: Sequence[str] = ()) -> int:
         """See `Choices.draw_weighted`."""
-        name, position = self._name_choice(""), self._draw_weighted(scale)
+        name = self._names.name_choice("")
+        position = self._choose_weighted(self._name_choice(""), scale)
         return self._record(name, position, names[position] if names else "")
 
     def draw_bool(self, probability: float) -> bool:
         """See `Choices.draw_bool`."""
-        scale = (1.0 - probability, 1.0)
-        return self._record(self._name_choice(""), self._draw_weighted(scale)) == 1
+        name, scale = self._names.name_choice(""), (1.0 - probability, 1.0)
+        return self._record(name, self._choose_weighted(self._name_choice(""), scale)) == 1
 
     def _record(self, name: str, number: int, description: str = "") -> int:
         if number:
             self.chosen[name] = description or str(number)
+            if _is_in_drain(sys._getframe(2)):
+                self._decided_spans.add(len(self.spans))
         return number
 
 
-class ReplayedChoices(_NamedChoices):
-    """The choices that `NarratingChoices` recorded. All others are the simplest."""
+class ReplayedChoices(Choices):
+    """The choices that `NarratingChoices` recorded. All others are the simplest.
 
-    def __init__(self, chosen: Mapping[str, str], event_count: int) -> None:
+    Args:
+        chosen: the choices by name.
+        event_count: the number of events.
+        events_before_fix: the number of those before the fixed code is deployed, if some follow.
+    """
+
+    def __init__(
+        self,
+        chosen: Mapping[str, str],
+        event_count: int,
+        events_before_fix: int | None = None,
+    ) -> None:
         super().__init__()
         self._chosen = chosen
+        self._names = _NameCounter()
         self._event_count = event_count
+        self._events_before_fix = event_count if events_before_fix is None else events_before_fix
+        self._begun_events = 0
 
     @property
     def exhausted(self) -> bool:
         """Whether the recorded number of events has begun."""
-        return len(self.spans) >= self._event_count
+        return self._begun_events >= self._event_count
+
+    @property
+    def is_loop_over(self) -> bool:
+        """Whether all events before the fix have begun."""
+        return self._begun_events >= self._events_before_fix
+
+    def begin_span(self) -> None:
+        """See `Choices.begin_span`."""
+        super().begin_span()
+        self._begun_events += not is_drain_step(sys._getframe(1))
 
     def draw_number(self, limit: int) -> int:
         """See `Choices.draw_number`."""
-        return self._take(self._name_choice(""), [str(number) for number in range(limit)])
+        return self._take(self._names.name_choice(""), [str(number) for number in range(limit)])
 
     def pick(self, values: Sequence[T], subject: str = "") -> T:
         """See `Choices.pick`."""
         descriptions = [_describe(value, position) for position, value in enumerate(values)]
-        return values[self._take(self._name_choice(subject), descriptions)]
+        return values[self._take(self._names.name_choice(subject), descriptions)]
 
     def draw_weighted(self, scale: Sequence[float], names: Sequence[str] = ()) -> int:
         """See `Choices.draw_weighted`."""
         descriptions = names or [str(position) for position in range(len(scale))]
-        position = self._take(self._name_choice(""), descriptions)
+        position = self._take(self._names.name_choice(""), descriptions)
         return position if position == 0 or scale[position] > scale[position - 1] else 0
 
     def draw_bool(self, probability: float) -> bool:
         """See `Choices.draw_bool`."""
-        return self._take(self._name_choice(""), ["0", "1"]) == 1
+        return self._take(self._names.name_choice(""), ["0", "1"]) == 1
 
     def _take(self, name: str, descriptions: Sequence[str]) -> int:
         """The position of the recorded value; 0 if there is none, or it is not possible here."""
@@ -116,26 +151,11 @@ class ReplayedChoices(_NamedChoices):
         return position
 
 
-def remove_choices(
-    chosen: Mapping[str, str], fails: Callable[[Mapping[str, str]], bool]
-) -> dict[str, str]:
-    """The choices without those that ``fails`` does not need: first many, then one at a time.
-
-    A choice that is left out is the simplest, and the names of the others mostly stay the same.
-    """
-    best = dict(chosen)
-    before = None
-    while before != best:
-        before = best
-        size = len(best)
-        while size:
-            for begin in range(0, len(best), size):
-                left_out = set(list(best)[begin : begin + size])
-                candidate = {name: best[name] for name in best if name not in left_out}
-                if left_out and fails(candidate):
-                    best = candidate
-            size //= 2
-    return best
+def _is_in_drain(frame: FrameType | None) -> bool:
+    """Whether a frame is called by a drain, directly or not."""
+    while frame is not None and frame.f_code.co_qualname != DRAIN:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _describe(value: object, position: int) -> str:

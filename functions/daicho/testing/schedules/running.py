@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Protocol
 
 from daicho.testing.choices import Choices
@@ -11,10 +12,20 @@ from daicho.testing.schedules.schedule import Schedule
 
 
 class Playable(Protocol):
-    """A schedule of any kind."""
+    """A schedule of any kind. ``log``: see `Schedule`."""
+
+    choices: Choices
+    log: list[str]
 
     def run(self) -> list[str]:
         """Play it; returns the differences, in a line each."""
+
+
+class ScheduleBuilder(Protocol):
+    """Makes a schedule of one class with given choices."""
+
+    def __call__(self, choices: Choices, *, noting: bool = False) -> Playable:
+        """A schedule, not yet played. ``noting``: it records what happens in ``log``."""
 
 
 def build_schedule(profile: Profile, seed: int) -> Schedule:
@@ -22,6 +33,11 @@ def build_schedule(profile: Profile, seed: int) -> Schedule:
     schedule = Schedule(profile, Choices(f"{profile.name}/{seed}"))
     schedule.seed = seed
     return schedule
+
+
+def get_builder(schedule: Schedule) -> ScheduleBuilder:
+    """What makes schedules of the same profile."""
+    return partial(Schedule, schedule.profile)
 
 
 def run_schedule(schedule: Playable) -> list[str]:

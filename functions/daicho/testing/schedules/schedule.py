@@ -148,7 +148,7 @@ class Schedule:
 
     def _play(self) -> None:
         for _ in range(self.choices.pick((40, 100, 250))):
-            if self.choices.exhausted:
+            if self.choices.is_loop_over:
                 break
             self.choices.begin_span()
             self._events[self.choices.draw_weighted(self._event_scale, self._event_names)]()
@@ -172,6 +172,7 @@ class Schedule:
 
     def _finish(self) -> None:
         """Without faults and with the fixed code, everything is delivered and rolled up."""
+        self.choices.begin_ending()
         self.note("no more faults")
         self.deployment.stop_lag()
         self._lambda.stop_faults()

@@ -3,124 +3,198 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
+from itertools import combinations
 
 from daicho.testing.choices import Choices
-from daicho.testing.schedules.running import run_schedule
-from daicho.testing.schedules.schedule import Schedule
+from daicho.testing.schedules.event_choices import (
+    ChoiceName,
+    Event,
+    EventPlan,
+    PlannedChoices,
+    RecordingChoices,
+)
+from daicho.testing.schedules.running import ScheduleBuilder, run_schedule
 
 SHRINKING_S = 60.0
+MAX_EVENTS = 20
+"""A shrunk schedule should have no more events, or nobody reads its story."""
+MAX_PAIRED_EVENTS = 40
+"""With so many events, pairs of them are left out too."""
+MAX_RAISED_LIMIT = 8
+"""A choice of so many values may be set to another one, so that an event does the work of two."""
+RAISED_DISTANCE = 3
+"""The distance to an event whose work is done by another one."""
 
-PlayIfFails = Callable[[Sequence[int]], Choices | None]
-"""Plays a sequence; returns the choices that were taken if it fails alike, else None."""
+PlayIfFails = Callable[[EventPlan], PlannedChoices | None]
+"""Plays a plan; returns its choices if it fails alike, else None."""
 
 
 def shrink_schedule(
-    schedule: Schedule, differences: Sequence[str], seconds: float = SHRINKING_S
-) -> list[int]:
-    """The choices of a simpler schedule that fails alike."""
+    build: ScheduleBuilder,
+    choices: Choices,
+    differences: Sequence[str],
+    seconds: float = SHRINKING_S,
+) -> EventPlan:
+    """The choices of a simpler schedule that fails alike.
+
+    Args:
+        build: makes a schedule of the same class.
+        choices: of the schedule that fails.
+        differences: the result of the schedule that fails.
+        seconds: the time limit.
+    """
     kind = find_failure_kind(differences)
 
-    def play_if_fails(numbers: Sequence[int]) -> Choices | None:
-        simpler = Schedule(schedule.profile, Choices(forced=numbers))
-        return simpler.choices if find_failure_kind(run_schedule(simpler)) == kind else None
+    def play_if_fails(plan: EventPlan) -> PlannedChoices | None:
+        planned = PlannedChoices(plan)
+        return planned if find_failure_kind(run_schedule(build(planned))) == kind else None
 
-    return shrink(schedule.choices, play_if_fails, seconds)
+    recorded = RecordingChoices(choices.taken)
+    run_schedule(build(recorded))
+    # A schedule without an event to come writes nothing more: the last one here never begins.
+    events = [*recorded.plan.events, Event()]
+    plan = EventPlan(recorded.plan.setup, events, recorded.plan.ending)
+    return shrink(plan, play_if_fails, seconds)
 
 
-def shrink(choices: Choices, play_if_fails: PlayIfFails, seconds: float = SHRINKING_S) -> list[int]:
-    """The simplest sequence that is found in ``seconds``."""
-    return _Shrinker(choices, play_if_fails, seconds).run()
+def shrink(plan: EventPlan, play_if_fails: PlayIfFails, seconds: float = SHRINKING_S) -> EventPlan:
+    """The simplest plan that is found in ``seconds``."""
+    return _Shrinker(plan, play_if_fails, seconds).run()
 
 
 class _Shrinker:
-    """The simplest sequence so far, and attempts to simplify it further.
+    """The simplest plan so far, and attempts to simplify it further.
 
-    First whole events are left out, many at once and then one at a time; then single choices are
-    left out or made smaller. A schedule ends where its sequence does, so even a zero at the end
-    may matter.
+    First events are left out, many at once and then one at a time, then choices of the remaining
+    events. If nothing more can be left out, pairs of events are left out, and a choice of one event
+    is changed so that another event is not needed: an invocation may perform six operations in one
+    event, or one operation in each of six.
     """
 
-    def __init__(self, choices: Choices, play_if_fails: PlayIfFails, seconds: float) -> None:
-        self._best = list(choices.taken)
-        self._spans = list(choices.spans)
+    def __init__(self, plan: EventPlan, play_if_fails: PlayIfFails, seconds: float) -> None:
+        self._best = plan
+        self._choices: PlannedChoices | None = None
         self._play_if_fails = play_if_fails
         self._end = time.monotonic() + seconds
 
-    def run(self) -> list[int]:
+    def run(self) -> EventPlan:
         """Simplify until nothing more can be left out, or the time is over."""
+        self._choices = self._play_if_fails(self._best)
         before = None
-        while before != self._best and self._has_time:
+        while self._choices and before is not self._best and self._has_time:
             before = self._best
-            self._remove_spans()
-            self._zero_spans()
+            self._truncate()
+            self._remove_events()
             self._remove_choices()
             self._reduce_choices()
+            if before is self._best:
+                self._remove_pairs_of_events()
+                self._combine_events()
         return self._best
 
     @property
     def _has_time(self) -> bool:
         return time.monotonic() < self._end
 
-    @property
-    def _bounds(self) -> list[int]:
-        """Where events begin, and where the last one ends."""
-        return [*self._spans, len(self._best)]
-
-    def _accept_if_simpler(self, candidate: list[int]) -> bool:
+    def _accept_if_simpler(self, candidate: EventPlan) -> bool:
         """Accept a candidate that is simpler and fails alike."""
-        if _rank(candidate) >= _rank(self._best) or not self._has_time:
+        if candidate.rank >= self._best.rank or not self._has_time:
             return False
         choices = self._play_if_fails(candidate)
         if choices is None:
             return False
-        self._best = candidate
-        self._spans = [span for span in choices.spans if span < len(candidate)]
+        self._best, self._choices = candidate, choices
         return True
 
-    def _remove_spans(self) -> None:
-        size = len(self._spans)
+    def _replace_events(self, events: Sequence[Event]) -> EventPlan:
+        return EventPlan(self._best.setup, events, self._best.ending)
+
+    def _truncate(self) -> None:
+        """Find a short beginning that fails: what is not delivered yet is delivered anyway."""
+        size = len(self._best.events) // 2
         while size and self._has_time:
-            position = len(self._spans) - size
-            while position >= 0 and self._has_time:
-                end = self._bounds[min(position + size, len(self._spans))]
-                self._accept_if_simpler(self._best[: self._bounds[position]] + self._best[end:])
-                position = min(position, len(self._spans)) - max(1, size // 2)
+            while self._accept_if_simpler(self._replace_events(self._best.events[:-size])):
+                pass
             size //= 2
 
-    def _zero_spans(self) -> None:
-        """Set all choices of an event to 0."""
-        position = 0
-        while position + 1 < len(self._bounds) and self._has_time:
-            begin, end = self._bounds[position], self._bounds[position + 1]
-            if any(self._best[begin:end]):
-                zeros = [0] * (end - begin)
-                self._accept_if_simpler([*self._best[:begin], *zeros, *self._best[end:]])
-            position += 1
+    def _remove_events(self) -> None:
+        size = len(self._best.events)
+        while size and self._has_time:
+            end = len(self._best.events)
+            while end > 0 and self._has_time:
+                events = self._best.events
+                begin = max(0, end - size)
+                self._accept_if_simpler(self._replace_events([*events[:begin], *events[end:]]))
+                end = begin
+            size //= 2
 
     def _remove_choices(self) -> None:
-        for size in (4, 2, 1):
-            position = len(self._best) - size
-            while position >= 0 and self._has_time:
-                self._accept_if_simpler(self._best[:position] + self._best[position + size :])
-                position -= 1
+        """Make choices the simplest: those of a function, then many at once, then each."""
+        for function in sorted({name[0] for _, name in self._best.iterate_choices()}):
+            self._remove_named(
+                {choice for choice in self._best.iterate_choices() if choice[1][0] == function}
+            )
+        size = sum(1 for _ in self._best.iterate_choices())
+        while size and self._has_time:
+            choices = list(self._best.iterate_choices())
+            for begin in range(0, len(choices), size):
+                self._remove_named(set(choices[begin : begin + size]))
+            size //= 2
+
+    def _remove_named(self, removed: Set[tuple[int, ChoiceName]]) -> None:
+        choices = [
+            {name: number for name, number in part.choices.items() if (index, name) not in removed}
+            for index, part in enumerate(self._best.parts)
+        ]
+        self._accept_if_simpler(self._best.replace_choices(choices))
 
     def _reduce_choices(self) -> None:
-        position = 0
-        while position < len(self._best) and self._has_time:
-            value = self._best[position]
-            for simpler in sorted({0, value // 2, value - 1}):
-                if 0 <= simpler < value and self._accept_if_simpler(
-                    [*self._best[:position], simpler, *self._best[position + 1 :]]
+        for index, name in list(self._best.iterate_choices()):
+            choices = [dict(part.choices) for part in self._best.parts]
+            value = choices[index][name]
+            for simpler in sorted({1, value // 2, value - 1}):
+                choices[index][name] = simpler
+                if 0 < simpler < value and self._accept_if_simpler(
+                    self._best.replace_choices([dict(part) for part in choices])
                 ):
                     break
-            position += 1
+
+    def _remove_pairs_of_events(self) -> None:
+        """Remove two events that only together can be left out."""
+        if len(self._best.events) > MAX_PAIRED_EVENTS:
+            return
+        for pair in combinations(range(len(self._best.events)), 2):
+            events = [event for at, event in enumerate(self._best.events) if at not in pair]
+            if self._accept_if_simpler(self._replace_events(events)):
+                return
+
+    def _combine_events(self) -> None:
+        """Change a choice of an event, and remove another event close to it."""
+        if len(self._best.events) <= MAX_EVENTS:
+            return
+        while any(map(self._accept_if_simpler, self._combined())):
+            pass
+
+    def _combined(self) -> Iterator[EventPlan]:
+        """The plans in which one event does the work of two."""
+        if self._choices is None:
+            return
+        limits, events = self._choices.limits, self._best.events
+        for index, event in enumerate(events):
+            last = min(len(events) - 1, index + RAISED_DISTANCE)
+            for name, limit in limits[index + 1].items():
+                value = event.choices.get(name, 0)
+                if not 1 < limit <= MAX_RAISED_LIMIT or value == limit - 1:
+                    continue
+                raised = Event({**event.choices, name: limit - 1}, event.loop)
+                for removed in range(index + 1, last + 1):
+                    between = events[index + 1 : removed]
+                    yield self._replace_events(
+                        [*events[:index], raised, *between, *events[removed + 1 :]]
+                    )
 
 
 def find_failure_kind(differences: Sequence[str]) -> str:
     """The first difference without its details, by which schedules fail alike; empty for none."""
     return differences[0].partition(":")[0] if differences else ""
-
-
-def _rank(numbers: Sequence[int]) -> tuple[int, list[int]]:
-    return len(numbers), list(numbers)

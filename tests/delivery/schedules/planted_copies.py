@@ -1,0 +1,36 @@
+"""Modules of these tests, run in a copy of the code with a fault of ``planted.toml`` in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+from tests.delivery.mutants.planted import Fault, copied, faults
+
+
+def find_fault(name: str) -> Fault:
+    """The planted fault of this name."""
+    (fault,) = (fault for fault in faults() if fault.name == name)
+    return fault
+
+
+def run_module_in_copy(fault: Fault, module: str, *arguments: str) -> Any:
+    """The JSON that a module prints in a copy of the code with a fault in it.
+
+    Raises:
+        CannotPlantError: the code does not contain the text that the fault changes.
+        subprocess.CalledProcessError: the module ended with another exit status than 0.
+    """
+    with copied(fault=fault) as copy:
+        path = os.pathsep.join((str(copy), str(copy / "functions")))
+        done = subprocess.run(
+            [sys.executable, "-m", module, *arguments],
+            cwd=copy,
+            env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+    return json.loads(done.stdout)
