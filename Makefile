@@ -148,8 +148,9 @@ trials: $(TOOLS) .local/.programs ## The long tests at their whole size: before 
 	@TRIALS=1 $(PYTEST) tests/trials -q
 	@TRIALS=1 $(PYTEST) tests/e2e/test_own_project.py -q
 
-delivery-soak: $(VENV)/.requirements ## Delivery in the large: 20,000 schedules (FIRST=1 is the seed to begin with)
-	@$(BIN)/python -m tests.delivery.soak --first $(or $(FIRST),1)
+delivery-soak: $(VENV)/.requirements ## Delivery in the large: 20,000 schedules (SEED=1 SCHEDULES=1 PROFILE=plain replays one)
+	@$(BIN)/python -m tests.delivery.soak --seed $(or $(SEED),1) \
+		$(if $(SCHEDULES),--schedules $(SCHEDULES)) $(if $(PROFILE),--profile "$(PROFILE)")
 
 mutation-check: $(VENV)/.requirements ## Faults planted in the code: what finds each, and how soon (FAULTS='no fence')
 	@$(BIN)/python -m tests.delivery.mutants.mutation_check $(if $(FAULTS),"$(FAULTS)")

@@ -1,9 +1,13 @@
-"""Delivery in the large: ``python -m tests.delivery.soak``, 20,000 schedules on two processes.
+"""Delivery in the large: ``python -m tests.delivery.soak`` plays 20,000 schedules.
 
-``--first`` is the seed to begin with, so that a run can be gone on with, or added to. Prints how
-many schedules met each kind of fault, what differed, and the story of what did, shrunk. The last
-line is the figure; ends with 1 if anything differs, or, in a run of full length, if a kind of
-fault was met by fewer than 1,000 schedules.
+``--seed`` and ``--schedules`` choose the schedules: those of so many seeds from one on, each of
+which is always the same schedule. ``--schedules 1`` replays one of them, and ``--profile`` plays
+the seeds of one profile or small world. A failure is printed with the command that replays it, and
+the first failures are shrunk and printed as stories.
+
+Ends with exit status 1 if a threshold of the table of results is missed: if anything differs; if
+fewer than 1,000 schedules of a full run met a kind of fault; or if a long run simulates less than
+10,000 seconds in a second of processor time.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 
@@ -22,124 +26,261 @@ from rich.table import Table
 
 from daicho.testing.faults.fault_kinds import FAULT_KINDS
 from daicho.testing.schedules.running import run_schedule
-from tests.delivery.schedules.profiles import BY_NAME, build_all_schedules
-from tests.delivery.schedules.regressions import describe_failure
-from tests.delivery.worlds import likes, tallies
-from tests.delivery.worlds.likes import Likes
-from tests.delivery.worlds.tallies import Tallies
+from daicho.testing.schedules.schedule import Schedule
+from tests.delivery.schedules.failures import build_replay_command, describe_failure
+from tests.delivery.schedules.sources import (
+    NAMES,
+    SMALL_WORLDS,
+    build_named_schedules,
+    get_schedule_name,
+)
 
-SCHEDULES = 20_000
-LEAST = 1_000
-CHUNK = 100
-STORIES = 3
-SMALL_WORLDS: dict[str, Callable[[int], Likes | Tallies]] = {
-    "tallies": tallies.build_schedule,
-    "likes": likes.build_schedule,
-}
-"""The smaller worlds: one tally under rollups and folds, one fast counter that grows."""
-EACH = 5
-"""Of so many schedules, one is followed by one of each smaller world."""
-TELL = 2_000
-"""Schedules between two lines, where no progress bar can be drawn."""
+FULL_RUN_SCHEDULES = 20_000
+MIN_SCHEDULES_PER_FAULT = 1_000
+"""Schedules of a full run that must meet each kind of fault."""
+MIN_MEASURED_SCHEDULES = 1_000
+"""Shorter runs are too short for a threshold of their speed."""
+MIN_TIMES_REAL_TIME = 10_000
+CHUNK_SCHEDULES = 100
+MAX_STORIES = 3
+SCHEDULES_PER_LINE = 2_000
+"""Schedules between two lines of progress, where no progress bar can be drawn."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A schedule that differs, and its first difference."""
+
+    name: str
+    seed: int
+    difference: str
 
 
 @dataclass
-class Tally:
-    """What some schedules met and found."""
+class RunResult:
+    """What some schedules met and found.
 
+    Attributes:
+        seed_count: the seeds that were played. A seed may be played in small worlds too.
+        played: the schedules of each profile and small world.
+        fault_schedules: the schedules that met each kind of fault, without small worlds.
+        recounted: the schedules that left a tally to a recount.
+        failures: what differed.
+        cpu_seconds: processor time of the processes that played.
+        simulated_seconds: by which the schedules' clocks advanced.
+        simulated_seconds_without_pauses: the same without pauses of an hour or more.
+    """
+
+    seed_count: int = 0
     played: Counter[str] = field(default_factory=Counter)
-    beside: Counter[str] = field(default_factory=Counter)
-    met: Counter[str] = field(default_factory=Counter)
+    fault_schedules: Counter[str] = field(default_factory=Counter)
     recounted: int = 0
-    failed: list[tuple[str, int, str]] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    cpu_seconds: float = 0.0
+    simulated_seconds: float = 0.0
+    simulated_seconds_without_pauses: float = 0.0
 
-    def add(self, other: Tally) -> None:
-        """Take another one in."""
+    def add(self, other: RunResult) -> None:
+        """Include the result of other schedules."""
+        self.seed_count += other.seed_count
         self.played.update(other.played)
-        self.beside.update(other.beside)
-        self.met.update(other.met)
+        self.fault_schedules.update(other.fault_schedules)
         self.recounted += other.recounted
-        self.failed += other.failed
+        self.failures += other.failures
+        self.cpu_seconds += other.cpu_seconds
+        self.simulated_seconds += other.simulated_seconds
+        self.simulated_seconds_without_pauses += other.simulated_seconds_without_pauses
+
+    @property
+    def small_world_count(self) -> int:
+        """The schedules of small worlds."""
+        return sum(self.played[name] for name in SMALL_WORLDS)
+
+    def list_rare_faults(self) -> list[str]:
+        """The kinds of faults that too few schedules of a full run met."""
+        return [
+            kind for kind in FAULT_KINDS if self.fault_schedules[kind] < MIN_SCHEDULES_PER_FAULT
+        ]
 
 
-def some(first: int, count: int) -> Tally:
-    """Play so many schedules."""
-    tally = Tally()
-    for schedule in build_all_schedules(count, first):
-        differences = run_schedule(schedule)
-        tally.played[schedule.profile.name] += 1
-        tally.met.update(kind for kind, times in schedule.fault_counts.items() if times)
-        tally.recounted += bool(schedule.recount_count)
+@dataclass(frozen=True)
+class Measure:
+    """A line of the table of results. ``threshold``: empty if there is none."""
+
+    name: str
+    value: str
+    threshold: str = ""
+    is_missed: bool = False
+
+
+def play_schedules(seed: int, count: int, profile: str | None, small_worlds: bool) -> RunResult:
+    """Play the schedules of ``count`` seeds; see `build_named_schedules`."""
+    result, began = RunResult(seed_count=count), time.process_time()
+    for schedule in build_named_schedules(seed, count, profile, small_worlds=small_worlds):
+        name, differences = get_schedule_name(schedule), run_schedule(schedule)
+        result.played[name] += 1
+        if isinstance(schedule, Schedule):
+            kinds = (kind for kind, times in schedule.fault_counts.items() if times)
+            result.fault_schedules.update(kinds)
+            result.recounted += bool(schedule.recount_count)
+        clock = schedule.deployment.clock
+        result.simulated_seconds += clock.advanced_seconds
+        result.simulated_seconds_without_pauses += clock.advanced_seconds_without_pauses
         if differences:
-            tally.failed.append((schedule.profile.name, schedule.seed, differences[0]))
-    for seed in range(first, first + count, EACH):
-        for name, build_schedule in SMALL_WORLDS.items():
-            differences = build_schedule(seed).run()
-            tally.beside[name] += 1
-            if differences:
-                tally.failed.append((name, seed, differences[0]))
-    return tally
+            result.failures.append(Failure(name, schedule.seed, differences[0]))
+    result.cpu_seconds = time.process_time() - began
+    return result
 
 
-def all_of(first: int, count: int, processes: int) -> Iterator[Tally]:
-    """Play them on some processes; gives what each hundred found as it is done."""
-    begins = range(first, first + count, CHUNK)
+def play_in_processes(
+    seed: int, count: int, profile: str | None, processes: int
+) -> Iterator[RunResult]:
+    """Play the schedules of ``count`` seeds on some processes; yields the result of each chunk."""
+    small_worlds = count > 1
+    if count <= CHUNK_SCHEDULES:
+        yield play_schedules(seed, count, profile, small_worlds)
+        return
     with ProcessPoolExecutor(processes) as pool:
-        chunks = [pool.submit(some, at, min(CHUNK, first + count - at)) for at in begins]
-        for each in as_completed(chunks):
-            yield each.result()
+        chunks = [
+            pool.submit(
+                play_schedules,
+                begin,
+                min(CHUNK_SCHEDULES, seed + count - begin),
+                profile,
+                small_worlds,
+            )
+            for begin in range(seed, seed + count, CHUNK_SCHEDULES)
+        ]
+        for chunk in as_completed(chunks):
+            yield chunk.result()
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Play, and say what was found; gives the exit status."""
-    parser = argparse.ArgumentParser(prog="soak", description=__doc__)
-    parser.add_argument("--schedules", type=int, default=SCHEDULES)
-    parser.add_argument("--first", type=int, default=1, help="the seed to begin with")
-    parser.add_argument("--processes", type=int, default=2)
-    asked = parser.parse_args(arguments)
-    console, whole, began = Console(), Tally(), time.monotonic()
-    with Progress(console=console) as progress:
-        task = progress.add_task("schedules", total=asked.schedules)
-        for tally in all_of(asked.first, asked.schedules, asked.processes):
-            whole.add(tally)
-            progress.update(task, advance=sum(tally.played.values()))
-            done = sum(whole.played.values())
-            if not console.is_terminal and done % TELL == 0:
-                sys.stdout.write(f"{done:,} of {asked.schedules:,} schedules\n")
-                sys.stdout.flush()
-            for name, seed, found in tally.failed:
-                console.print(f"{name} {seed}: {found}", markup=False, soft_wrap=True)
-    console.print(table_of(whole), _profiles(whole))
-    told = [each for each in sorted(whole.failed) if each[0] in BY_NAME]
-    for name, seed, _ in told[:STORIES]:
-        console.print(describe_failure(name, seed), markup=False, soft_wrap=True)
-    rare = [kind for kind in FAULT_KINDS if whole.met[kind] < LEAST]
-    if asked.schedules >= SCHEDULES and rare:
-        console.print(f"met by fewer than {LEAST:,} schedules: {', '.join(rare)}")
-    console.print(
-        f"{asked.schedules:,} schedules and {whole.beside.total():,} of the smaller worlds, "
-        f"{len(whole.failed):,} differences, {len(FAULT_KINDS)} kinds of "
-        f"faults, {whole.recounted:,} schedules with a recount, {time.monotonic() - began:.0f} s",
-        soft_wrap=True,
+def measure(result: RunResult, *, is_mixed: bool) -> list[Measure]:
+    """The results with their thresholds.
+
+    Coverage is a result of a full run only, and speed has a threshold only in a long one.
+    ``is_mixed``: schedules of all profiles were played.
+    """
+    cpu_seconds = result.cpu_seconds or time.get_clock_info("process_time").resolution
+    times_real_time = result.simulated_seconds / cpu_seconds
+    is_full = is_mixed and result.seed_count >= FULL_RUN_SCHEDULES
+    is_measured = is_mixed and result.seed_count >= MIN_MEASURED_SCHEDULES
+    differences, rare = len(result.failures), len(result.list_rare_faults())
+    coverage = Measure(
+        f"kinds of faults met by fewer than {MIN_SCHEDULES_PER_FAULT:,} schedules",
+        f"{rare} of {len(FAULT_KINDS)}",
+        "0",
+        rare > 0,
     )
-    return int(bool(whole.failed) or (asked.schedules >= SCHEDULES and bool(rare)))
+    return [
+        Measure("differences", f"{differences:,}", "0", differences > 0),
+        *([coverage] if is_full else []),
+        Measure(
+            "schedules per second of processor time",
+            f"{result.played.total() / cpu_seconds:,.0f}",
+        ),
+        Measure(
+            "simulated time, times real time",
+            f"{times_real_time:,.0f}",
+            f"{MIN_TIMES_REAL_TIME:,}" if is_measured else "",
+            is_measured and times_real_time < MIN_TIMES_REAL_TIME,
+        ),
+        Measure(
+            "the same without pauses of an hour or more",
+            f"{result.simulated_seconds_without_pauses / cpu_seconds:,.0f}",
+        ),
+    ]
 
 
-def table_of(tally: Tally) -> Table:
+def build_fault_table(result: RunResult) -> Table:
     """How many schedules met each kind of fault."""
     table = Table("fault", "what it is", "schedules", title="Faults")
-    for kind, words in FAULT_KINDS.items():
-        table.add_row(kind, words, f"{tally.met[kind]:,}")
+    for kind, description in FAULT_KINDS.items():
+        table.add_row(kind, description, f"{result.fault_schedules[kind]:,}")
     table.columns[-1].justify = "right"
     return table
 
 
-def _profiles(tally: Tally) -> Table:
+def build_profile_table(result: RunResult) -> Table:
+    """The schedules of each profile and small world."""
     table = Table("profile", "schedules", "differences", title="Profiles")
-    differ = Counter(name for name, _, _ in tally.failed)
-    for name, count in (*sorted(tally.played.items()), *sorted(tally.beside.items())):
-        table.add_row(name, f"{count:,}", f"{differ[name]:,}")
+    differences = Counter(failure.name for failure in result.failures)
+    for name in sorted(result.played, key=lambda name: (name in SMALL_WORLDS, name)):
+        table.add_row(name, f"{result.played[name]:,}", f"{differences[name]:,}")
     return table
+
+
+def build_result_table(measures: Sequence[Measure]) -> Table:
+    """The results beside their thresholds."""
+    table = Table("result", "value", "threshold", "", title="Results")
+    for line in measures:
+        table.add_row(line.name, line.value, line.threshold, "missed" if line.is_missed else "")
+    table.columns[1].justify = table.columns[2].justify = "right"
+    return table
+
+
+def play_with_progress(options: argparse.Namespace, console: Console) -> RunResult:
+    """Play the schedules of the options, and print progress and failures."""
+    result = RunResult()
+    chunks = play_in_processes(options.seed, options.schedules, options.profile, options.processes)
+    with Progress(console=console, disable=options.schedules == 1) as progress:
+        task = progress.add_task("schedules", total=options.schedules)
+        for chunk in chunks:
+            result.add(chunk)
+            progress.update(task, advance=chunk.seed_count)
+            if not console.is_terminal and result.seed_count % SCHEDULES_PER_LINE == 0:
+                sys.stdout.write(f"{result.seed_count:,} of {options.schedules:,} schedules\n")
+                sys.stdout.flush()
+            for failure in chunk.failures:
+                command = build_replay_command(failure.name, failure.seed)
+                text = f"{failure.name} {failure.seed}: {failure.difference}\n  {command}"
+                console.print(text, markup=False, soft_wrap=True)
+    return result
+
+
+def parse_options(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options of the command line."""
+    parser = argparse.ArgumentParser(
+        prog="soak", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--schedules", type=int, default=FULL_RUN_SCHEDULES, help="the number of seeds"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="the first seed")
+    parser.add_argument("--profile", choices=NAMES, help="play only this profile or small world")
+    parser.add_argument("--processes", type=int, default=2)
+    options = parser.parse_args(arguments)
+    if options.seed < 1 or options.schedules < 1 or options.processes < 1:
+        parser.error("--seed, --schedules and --processes must be at least 1")
+    return options
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Play, and print what was found; returns the exit status."""
+    options, console, began = parse_options(arguments), Console(), time.monotonic()
+    result = play_with_progress(options, console)
+    if options.schedules > 1:
+        console.print(build_fault_table(result), build_profile_table(result))
+    elif not result.failures:
+        (name,) = result.played
+        console.print(f"{name} {options.seed}: no difference")
+    measures = measure(result, is_mixed=options.profile is None)
+    failures = sorted(result.failures, key=lambda failure: (failure.name, failure.seed))
+    for failure in failures[:MAX_STORIES]:
+        story = describe_failure(failure.name, failure.seed)
+        console.print(story, markup=False, soft_wrap=True)
+    console.print(build_result_table(measures))
+    for line in measures:
+        if line.is_missed:
+            console.print(f"missed: {line.name}", soft_wrap=True)
+    console.print(
+        f"seeds {options.seed} to {options.seed + options.schedules - 1}: "
+        f"{result.seed_count:,} schedules and {result.small_world_count:,} of the small worlds, "
+        f"{len(failures):,} differences, {len(FAULT_KINDS)} kinds of faults, "
+        f"{result.recounted:,} schedules with a recount, {time.monotonic() - began:.0f} s",
+        soft_wrap=True,
+    )
+    return int(any(line.is_missed for line in measures))
 
 
 if __name__ == "__main__":

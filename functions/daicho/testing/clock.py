@@ -6,13 +6,22 @@ import datetime as dt
 
 START = dt.datetime(2026, 11, 21, 23, 58, tzinfo=dt.UTC)
 """Two minutes before midnight: a day ends soon after the start of each schedule."""
+LONG_PAUSE_S = 3600.0
+"""An advance by so many seconds or more is a pause in which nothing is simulated."""
 
 
 class SimulatedClock:
-    """The time of everything in a schedule or a test."""
+    """The time of everything in a schedule or a test.
+
+    Attributes:
+        advanced_seconds: the sum of all advances.
+        advanced_seconds_without_pauses: the same without advances of an hour or more.
+    """
 
     def __init__(self, start: dt.datetime = START) -> None:
         self._now = start
+        self.advanced_seconds = 0.0
+        self.advanced_seconds_without_pauses = 0.0
 
     def now(self) -> dt.datetime:
         """The time, in UTC."""
@@ -21,3 +30,6 @@ class SimulatedClock:
     def advance(self, seconds: float) -> None:
         """Let ``seconds`` pass."""
         self._now += dt.timedelta(seconds=seconds)
+        self.advanced_seconds += seconds
+        if seconds < LONG_PAUSE_S:
+            self.advanced_seconds_without_pauses += seconds
