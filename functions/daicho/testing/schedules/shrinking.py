@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence, Set
-from itertools import combinations
+from itertools import combinations, product
 
 from daicho.testing.choices import Choices
 from daicho.testing.schedules.event_choices import (
@@ -21,10 +21,10 @@ MAX_EVENTS = 20
 """A shrunk schedule should have no more events, or nobody reads its story."""
 MAX_PAIRED_EVENTS = 40
 """With so many events, pairs of them are left out too."""
-MAX_RAISED_LIMIT = 8
-"""A choice of so many values may be set to another one, so that an event does the work of two."""
-RAISED_DISTANCE = 3
-"""The distance to an event whose work is done by another one."""
+MAX_RAISED_LIMIT = 4
+"""A choice of so many values may be changed, so that one event does the work of several."""
+RAISED_DISTANCE = 5
+"""The distance to events whose work is done by another one."""
 
 PlayIfFails = Callable[[EventPlan], PlannedChoices | None]
 """Plays a plan; returns its choices if it fails alike, else None."""
@@ -84,6 +84,8 @@ class _Shrinker:
         before = None
         while self._choices and before is not self._best and self._has_time:
             before = self._best
+            # Without choices in the end first: a delivery that never ends makes thousands.
+            self._accept_if_simpler(EventPlan(before.setup, before.events, Event()))
             self._truncate()
             self._remove_events()
             self._remove_choices()
@@ -170,29 +172,29 @@ class _Shrinker:
                 return
 
     def _combine_events(self) -> None:
-        """Change a choice of an event, and remove another event close to it."""
-        if len(self._best.events) <= MAX_EVENTS:
-            return
-        while any(map(self._accept_if_simpler, self._combined())):
-            pass
+        """Change a choice of an event, and remove one or two of the following events."""
+        is_simpler = True
+        while is_simpler and len(self._best.events) > MAX_EVENTS:
+            is_simpler = any(map(self._accept_if_simpler, self._combined()))
 
     def _combined(self) -> Iterator[EventPlan]:
-        """The plans in which one event does the work of two."""
+        """The plans in which one event does the work of two or three."""
         if self._choices is None:
             return
         limits, events = self._choices.limits, self._best.events
-        for index, event in enumerate(events):
-            last = min(len(events) - 1, index + RAISED_DISTANCE)
+        for removed_count, index in product((1, 2), range(len(events))):
+            event = events[index]
+            following = range(index + 1, min(len(events), index + 1 + RAISED_DISTANCE))
             for name, limit in limits[index + 1].items():
-                value = event.choices.get(name, 0)
-                if not 1 < limit <= MAX_RAISED_LIMIT or value == limit - 1:
+                if limit > MAX_RAISED_LIMIT:
                     continue
-                raised = Event({**event.choices, name: limit - 1}, event.loop)
-                for removed in range(index + 1, last + 1):
-                    between = events[index + 1 : removed]
-                    yield self._replace_events(
-                        [*events[:index], raised, *between, *events[removed + 1 :]]
-                    )
+                for value in range(event.choices.get(name, 0) + 1, limit):
+                    raised = Event({**event.choices, name: value}, event.loop)
+                    for removed in combinations(following, removed_count):
+                        rest = [
+                            events[at] for at in range(index + 1, len(events)) if at not in removed
+                        ]
+                        yield self._replace_events([*events[:index], raised, *rest])
 
 
 def find_failure_kind(differences: Sequence[str]) -> str:
