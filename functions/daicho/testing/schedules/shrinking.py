@@ -114,11 +114,11 @@ class _Shrinker:
 
     def _truncate(self) -> None:
         """Find a short beginning that fails: what is not delivered yet is delivered anyway."""
-        size = len(self._best.events) // 2
-        while size and self._has_time:
-            while self._accept_if_simpler(self._replace_events(self._best.events[:-size])):
-                pass
-            size //= 2
+        size = 0
+        while size < len(self._best.events) and self._has_time:
+            if self._accept_if_simpler(self._replace_events(self._best.events[:size])):
+                return
+            size = max(1, 2 * size)
 
     def _remove_events(self) -> None:
         size = len(self._best.events)
@@ -173,28 +173,25 @@ class _Shrinker:
 
     def _combine_events(self) -> None:
         """Change a choice of an event, and remove one or two of the following events."""
-        is_simpler = True
-        while is_simpler and len(self._best.events) > MAX_EVENTS:
-            is_simpler = any(map(self._accept_if_simpler, self._combined()))
+        index = 0
+        while MAX_EVENTS < len(self._best.events) > index and self._has_time:
+            if not any(map(self._accept_if_simpler, self._combine(index))):
+                index += 1
 
-    def _combined(self) -> Iterator[EventPlan]:
+    def _combine(self, index: int) -> Iterator[EventPlan]:
         """The plans in which one event does the work of two or three."""
         if self._choices is None:
             return
-        limits, events = self._choices.limits, self._best.events
-        for removed_count, index in product((1, 2), range(len(events))):
-            event = events[index]
-            following = range(index + 1, min(len(events), index + 1 + RAISED_DISTANCE))
-            for name, limit in limits[index + 1].items():
-                if limit > MAX_RAISED_LIMIT:
-                    continue
-                for value in range(event.choices.get(name, 0) + 1, limit):
-                    raised = Event({**event.choices, name: value}, event.loop)
-                    for removed in combinations(following, removed_count):
-                        rest = [
-                            events[at] for at in range(index + 1, len(events)) if at not in removed
-                        ]
-                        yield self._replace_events([*events[:index], raised, *rest])
+        events, event = self._best.events, self._best.events[index]
+        limits = self._choices.limits[index + 1]
+        following = range(index + 1, min(len(events), index + 1 + RAISED_DISTANCE))
+        for removed_count, (name, limit) in product((1, 2), limits.items()):
+            first = event.choices.get(name, 0) + 1
+            for value in range(first, limit if limit <= MAX_RAISED_LIMIT else first):
+                raised = Event({**event.choices, name: value}, event.loop)
+                for removed in combinations(following, removed_count):
+                    rest = [events[at] for at in range(index + 1, len(events)) if at not in removed]
+                    yield self._replace_events([*events[:index], raised, *rest])
 
 
 def find_failure_kind(differences: Sequence[str]) -> str:
