@@ -71,7 +71,7 @@ def test_a_schedule_without_a_difference_passes(capsys: pytest.CaptureFixture[st
     assert main(["--seed", "4", "--schedules", "1", "--profile", "tallies"]) == 0
     printed = capsys.readouterr().out
     assert "tallies 4: no difference" in printed
-    assert "simulated time, times real time" in printed
+    assert "simulated seconds per second of processor time" in printed
     assert printed.splitlines()[-1].startswith("seeds 4 to 4: 1 schedules")
 
 
@@ -122,7 +122,7 @@ def test_results_are_beside_their_thresholds() -> None:
 
 def test_each_threshold_can_be_missed() -> None:
     slow = build_result(simulated_seconds=999_999.0)
-    assert list_missed(slow) == ["simulated time, times real time"]
+    assert list_missed(slow) == ["simulated seconds per second of processor time"]
     rare = build_result()
     rare.fault_schedules["zombie"] = 999
     assert list_missed(rare) == ["kinds of faults met by fewer than 1,000 schedules"]
