@@ -60,6 +60,8 @@ PROFILES = (
         events={
             "redrive": (4, 12, 25),
             "overtake": (4, 12),
+            "give_up": (0, 4),
+            "archive_late": (2, 4),
             "abandon": (2, 6, 12),
             "split": (0, 2),
             "expire": (0, 6),
@@ -156,17 +158,18 @@ PROFILES = (
     # A discarded invocation may continue as a zombie while its records are redriven.
     _sample(
         "discards",
-        8,
+        14,
         entity_sets=(("Song",), ("Download",), ("Order",)),
         actions=("put", "put", "delete"),
-        retries=(0, 1),
+        retries=(0,),
         fault_levels=(0.0, 0.0, 0.1),
         events={
             "abandon": (12, 25),
             "redrive": (12, 25),
             "detached": (40,),
             "rollup": (0, 4),
-            "overtake": (6, 12),
+            "give_up": (0, 6),
+            "give_up_one": (6, 12),
         },
     ),
     # A record is claimed, redriven and repeated, by code that may not be able to process it.
@@ -435,7 +438,7 @@ PROFILES = (
     # The Book writes versions and moved items, and everything that belongs to them.
     Profile(
         "callers",
-        12,
+        24,
         entities=book_samples.ENTITIES,
         requests=BookRequests,
         entity_sets=(("Article",), ("Manual",), ("CartItem",), book_samples.NAMES),
@@ -455,18 +458,17 @@ PROFILES = (
     # Documents, whose sections are staged, counted, replaced and removed in several writes.
     Profile(
         "documents",
-        12,
+        24,
         entities=book_samples.ENTITIES,
         requests=BookRequests,
         entity_sets=(("Document",),),
         max_items=(1, 1, 2),
-        writes=(4, 8, 12),
+        writes=(6, 10, 16),
         shards=(1,),
         fault_levels=(0.0, 0.02, 0.1),
-        overtakers=("sweep",),
         events={
             "advance": (10,),
-            "overtake": (0, 10),
+            "leftovers": (0, 40),
             "write": (60,),
             "detached": (120, 240),
             "abandon": (0,),

@@ -69,6 +69,8 @@ class SimulatedProcess:
         """Operations after which a record that kills the process does so."""
         self.next_operation: OperationKind | None = None
         """The operation before which it stops; None if it has not begun."""
+        self.next_call = ""
+        """The name of its method of the client."""
         self.work = work
         self.fault_counts = fault_counts
         self._faults = faults
@@ -149,7 +151,7 @@ class SimulatedProcess:
         carry_out_partly: Callable[[Choices], T] | None = None,
     ) -> T:
         """Perform one operation, with the fault that is drawn for it. ``key``: partition key."""
-        self.next_operation = kind
+        self.next_operation, self.next_call = kind, operation
         self._yield_turn()
         self._faults.land_late_requests(self.choices)
         self.seconds -= 1

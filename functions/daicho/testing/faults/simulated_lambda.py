@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -145,9 +145,12 @@ class SimulatedLambda:
         mappings = self.deployment.mappings
         return [(name, shard) for name in CONSUMERS for shard in mappings[name].list_ready_shards()]
 
-    def invoke(self, consumer: str, shard: str) -> bool:
-        """Start the next invocation of a shard; False if there is nothing to send."""
-        max_records = self.choices.pick((None, 1, 2, 3))
+    def invoke(self, consumer: str, shard: str, max_records: int | None = None) -> bool:
+        """Start the next invocation of a shard; False if there is nothing to send.
+
+        ``max_records``: the size of its batch; drawn if there is none.
+        """
+        max_records = max_records or self.choices.pick((None, 1, 2, 3))
         invocation = self.deployment.mappings[consumer].poll(shard, max_records)
         if invocation is None:
             return False
@@ -232,15 +235,21 @@ class SimulatedLambda:
         self.note(f"detached {process.name} ends: {process.failure or process.outcome}")
         self._check_failure(process)
 
-    def stop_before_write(self, process: SimulatedProcess, writes: int) -> bool:
+    def stop_before_write(
+        self,
+        process: SimulatedProcess,
+        writes: int,
+        calls: Collection[str] = (),
+    ) -> bool:
         """Let a process continue until it has done so many writes and is about to do another.
 
+        ``calls``: the only methods of the clients that count as writes, if any are named.
         False if it ends before that. A mapping that waits for the process gives it up: it is a
         zombie, or is killed, and is detached if it still exists.
         """
         polled = next((polled for polled in self.polled if polled.process is process), None)
         while not (process.finished or process.is_overdue):
-            if process.next_operation in WRITES:
+            if process.next_call in calls if calls else process.next_operation in WRITES:
                 if writes == 0:
                     break
                 writes -= 1

@@ -14,20 +14,26 @@ from daicho.storage.item_key import get_key
 from daicho.tally import reader
 from daicho.testing.choices import Choices
 from daicho.testing.faults.code_versions import NEW_CODE, OLD_CODE
-from daicho.testing.faults.fault_injector import OBJECT_OPERATIONS, TABLE_OPERATIONS
+from daicho.testing.faults.fault_injector import (
+    OBJECT_OPERATIONS,
+    TABLE_OPERATIONS,
+)
 from daicho.testing.faults.parallel_work import simulate_threads
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.faults.simulated_lambda import INVOCATION_S, SimulatedLambda
 from daicho.testing.oracle.differences import sum_slots
 from daicho.testing.oracle.stream_history import ExpiredItem, list_expired_items
-from daicho.testing.schedules.base_item_writer import BaseItemWriter
+from daicho.testing.schedules.base_item_writer import LIFETIME_S, BaseItemWriter
 from daicho.testing.schedules.profile import Profile
 from daicho.testing.stack_settings import ARCHIVE_BUCKET, TABLE
 
 HOUR_S = 3600.0
 MAX_SWITCHES = 4
 MAX_WRITES = 6
+MAX_REQUESTS = 3
+LEFTOVER_S = 1_000.0
+"""More seconds than any request takes: its leftovers are due."""
 OUTAGES_H = (2.0, 8.0, 20.0)
 """Hours of an outage: fewer than the maximum age of the mapping."""
 
@@ -44,6 +50,7 @@ class RareEvents:
     fault_counts: Counter[str]
     note: Callable[[str], None]
     expire: Callable[[], None]
+    write: Callable[[], None]
 
     def restore(self) -> None:
         """Restore archived items, of rows that were perhaps restored before."""
@@ -147,13 +154,14 @@ class RareEvents:
         for _ in range(self.choices.draw_number(MAX_SWITCHES)):
             self._run_to_table(running[0])
         for process in reversed(running):
-            while not process.finished:
-                self.simulated_lambda.step_detached(process)
+            if not process.finished:
+                self._run_to_end(process)
 
     def overtake(self) -> None:
-        """A process stops before a write, and another one runs to its end before it goes on.
+        """A process stops before a write, and another one runs to its end.
 
-        A mapping may have given up the process meanwhile, and it may be killed instead of going on.
+        Then the first one goes on to its end, or is killed, or stays where it is. A mapping may
+        have given it up meanwhile.
         """
         running = self.simulated_lambda
         processes = [*running.detached, *(polled.process for polled in running.polled)]
@@ -172,13 +180,107 @@ class RareEvents:
             other = running.start_detached(name, event)
             other.seconds = INVOCATION_S
         self.note(f"{process.name} stops before a write, and {other.name} runs to its end")
-        for overtaken in (other, process):
-            if overtaken is process and self.choices.draw_bool(0.3):
-                running.detached.remove(process)
-                process.kill()
-                self.note(f"{process.name} is killed")
-            while not overtaken.finished:
-                running.step_detached(overtaken)
+        self._run_to_end(other)
+        self._leave_or_end(process)
+
+    def give_up(self) -> None:
+        """A mapping gives up an invocation, which goes on while a later process is at a write."""
+        running = self.simulated_lambda
+        for _ in range(self.choices.pick((1, 2))):
+            self.note(self.writer.write(self.writer.expire))
+        ready = running.list_ready_shards()
+        if not ready:
+            return
+        consumer, shard = self.choices.pick(ready)
+        if not running.invoke(consumer, shard):
+            return
+        first = running.polled[-1].process
+        if not running.stop_before_write(first, self.choices.draw_number(MAX_WRITES)):
+            return
+        if self.choices.draw_bool(0.5) and running.invoke(consumer, shard):
+            second = running.polled[-1].process
+        else:
+            second = running.start_detached("redrive", {"action": "apply", "limit": 100})
+        if running.stop_before_write(second, self.choices.draw_number(MAX_WRITES)):
+            self._run_to_end(first)
+            self._leave_or_end(second)
+
+    def give_up_one(self) -> None:
+        """The same with one record, between its announcement and its slot, and a redrive of it."""
+        running = self.simulated_lambda
+        running.drain()
+        self.note(self.writer.write(self.writer.expire))
+        for consumer, shard in running.list_ready_shards():
+            if consumer == "project" and running.invoke(consumer, shard, 1):
+                first = running.polled[-1].process
+                if running.stop_before_write(first, 1, ("update_item",)):
+                    redrive = running.start_detached("redrive", {"action": "apply", "limit": 100})
+                    if running.stop_before_write(redrive, 0, ("transact_write_items",)):
+                        self._run_to_end(first)
+                        self._leave_or_end(redrive)
+
+    def archive_late(self) -> None:
+        """Two items expire. The archiver that was given up goes on after the next one has begun."""
+        running, dynamodb = self.simulated_lambda, self.deployment.dynamodb
+        for _ in range(2):
+            self.note(self.writer.write(self.writer.expire))
+        running.drain()
+        self.deployment.clock.advance(LIFETIME_S + 1)
+        expired = sorted(key for key in self.writer.items if dynamodb.is_expired(key))
+        for key in expired:
+            self.writer.expire(key)
+        for consumer, shard in running.list_ready_shards():
+            if consumer != "archive" or not running.invoke(consumer, shard, 1):
+                continue
+            first = running.polled[-1].process
+            if not running.stop_before_write(first, 0) or not running.invoke(consumer, shard, 1):
+                continue
+            second = running.polled[-1].process
+            if running.stop_before_write(second, 1):
+                self._run_to_end(first)
+                self._leave_or_end(second)
+
+    def leftovers(self) -> None:
+        """A request is killed before a write; later another one is overtaken by a sweep."""
+        request = self._stop_request()
+        if request is None:
+            return
+        self._kill(request)
+        self.deployment.clock.advance(LEFTOVER_S)
+        request = self._stop_request()
+        if request is not None:
+            self._run_to_end(self.simulated_lambda.start_detached("sweep", {}))
+            self._run_to_end(request)
+
+    def _stop_request(self) -> SimulatedProcess | None:
+        """Begin requests until one stops before its second or third write; None if none does."""
+        running = self.simulated_lambda
+        for _ in range(MAX_REQUESTS):
+            count = len(running.detached)
+            self.write()
+            if len(running.detached) == count:
+                return None  # no writes are left
+            request = running.detached[-1]
+            if running.stop_before_write(request, self.choices.pick((2, 1))):
+                return request
+        return None
+
+    def _leave_or_end(self, process: SimulatedProcess) -> None:
+        """Leave a detached process where it is, or let it go on to its end, or kill it."""
+        match self.choices.pick(("left", "continued", "killed")):
+            case "continued":
+                self._run_to_end(process)
+            case "killed":
+                self._kill(process)
+
+    def _run_to_end(self, process: SimulatedProcess) -> None:
+        while not process.finished:
+            self.simulated_lambda.step_detached(process)
+
+    def _kill(self, process: SimulatedProcess) -> None:
+        self.simulated_lambda.detached.remove(process)
+        process.kill()
+        self.note(f"{process.name} is killed")
 
     def sweep(self) -> None:
         """The scheduled sweep of leftovers begins."""

@@ -122,6 +122,7 @@ class Schedule:
             self.fault_counts,
             self.note,
             self._expire,
+            self._write,
         )
         self._events: list[Callable[[], None]] = [
             getattr(self, f"_{event}", None) or getattr(rare_events, event)
