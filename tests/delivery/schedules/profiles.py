@@ -7,18 +7,13 @@ is drawn for each schedule, so some are calm and some are not.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
 
 from daicho.testing.faults import code_versions
-from daicho.testing.faults.code_versions import FIXED_CODE, OLD_CODE
 from daicho.testing.schedules.default_profiles import build_profiles
 from daicho.testing.schedules.profile import (
     FEW_RETRIES,
     KILLERS,
     POISON,
-    SAME_DIRTY_SHARDS,
-    EntityNames,
     Profile,
 )
 from daicho.testing.schedules.running import build_schedules
@@ -26,20 +21,13 @@ from daicho.testing.schedules.schedule import Schedule
 from daicho.testing.simulated_entities import simulate_ledger
 from tests.delivery import sample_entities as book_samples
 from tests.delivery.book_requests import BookRequests
-from tests.delivery.sample_values import SAMPLE_ENTITIES
+from tests.delivery.schedules.rare_profiles import RARE_PROFILES
+from tests.delivery.schedules.sample_profile import sample_profile
 from tests.support import sample_entities
 
-SAMPLE_SETS: tuple[EntityNames, ...] = (
-    ("Song",),
-    ("Download",),
-    ("Order",),
-    ("Song", "Download", "Order"),
-)
-_sample = partial(Profile, entities=SAMPLE_ENTITIES, entity_sets=SAMPLE_SETS)
-
 PROFILES = (
-    _sample("plain", 10, parallelism=(1, 1, 3), events={"restream": (0, 0, 1)}),
-    _sample(
+    sample_profile("plain", 10, parallelism=(1, 1, 3), events={"restream": (0, 0, 1)}),
+    sample_profile(
         "archive",
         8,
         entity_sets=(("Download",),),
@@ -48,7 +36,7 @@ PROFILES = (
         events={"split": (0, 2), "tick": (0, 3, 8), "expire": (0, 4), "deploy": (0, 5)},
     ),
     # The archiver discards batches, and redrives apply them at the same time (rule 22).
-    _sample(
+    sample_profile(
         "archive redrive",
         10,
         entity_sets=(("Download",),),
@@ -70,14 +58,14 @@ PROFILES = (
             "load": (0,),
         },
     ),
-    _sample(
+    sample_profile(
         "deploy",
         30,
         entity_sets=(("Song",), ("Song", "Order")),
         actions=("put", "put", "touch", "touch", "delete"),
         events={"deploy": (8, 20), "outage": (0, 0, 1)},
     ),
-    _sample(
+    sample_profile(
         "split",
         6,
         entity_sets=(("Song",), ("Order",), ("Song", "Download", "Order")),
@@ -88,7 +76,7 @@ PROFILES = (
         writes=(4, 6, 9),
     ),
     # One item is changed again and again: in one batch or several, partly done, and late.
-    _sample(
+    sample_profile(
         "derived",
         18,
         entity_sets=(("Song",), ("Song",), ("Order",)),
@@ -105,7 +93,7 @@ PROFILES = (
         },
     ),
     # Writes fail for longer than an invocation lasts: a batch is partly done, and reported.
-    _sample(
+    sample_profile(
         "throttled",
         8,
         entity_sets=(("Song",), ("Order",)),
@@ -118,14 +106,14 @@ PROFILES = (
         fault_levels=(0.15, 0.3),
         events={"write": (60,), "repeat": (0, 4), "rollup": (0,), "split": (0,), "abandon": (0,)},
     ),
-    _sample(
+    sample_profile(
         "rollup",
         10,
         entity_sets=(("Download",), ("Order",), ("Song",)),
         events={"rollup": (20, 40), "tick": (3,), "read": (0, 8)},
     ),
-    _sample("load", 4, events={"load": (10, 25)}, writes=(2, 3)),
-    _sample(
+    sample_profile("load", 4, events={"load": (10, 25)}, writes=(2, 3)),
+    sample_profile(
         "expiry",
         32,
         entity_sets=(("Order",), ("Song",), ("Order", "Song", "Download")),
@@ -133,21 +121,21 @@ PROFILES = (
         fault_levels=(0.0, 0.0, 0.1),
         events={"day": (3, 8), "expire": (8, 20), "abandon": (0, 2), "restream": (0, 0, 1)},
     ),
-    _sample(
+    sample_profile(
         "poison",
         12,
         mark_kinds=POISON,
         max_open_claims=(1000, 1000, 2, 1),
         events={"deploy": (0, 4, 10), "redrive": (0, 5, 12)},
     ),
-    _sample(
+    sample_profile(
         "killers",
         10,
         mark_kinds=KILLERS,
         retries=FEW_RETRIES,
         events={"deploy": (0, 4), "redrive": (0, 5, 12)},
     ),
-    _sample(
+    sample_profile(
         "redrive",
         6,
         mark_kinds=(*POISON, *KILLERS, *KILLERS),
@@ -156,7 +144,7 @@ PROFILES = (
         events={"deploy": (3, 8), "redrive": (12, 30)},
     ),
     # A discarded invocation may continue as a zombie while its records are redriven.
-    _sample(
+    sample_profile(
         "discards",
         14,
         entity_sets=(("Song",), ("Download",), ("Order",)),
@@ -173,7 +161,7 @@ PROFILES = (
         },
     ),
     # A record is claimed, redriven and repeated, by code that may not be able to process it.
-    _sample(
+    sample_profile(
         "redone",
         10,
         entity_sets=(("Song",), ("Order",), ("Download",)),
@@ -189,7 +177,7 @@ PROFILES = (
         events={"redrive": (15, 30), "repeat": (12, 25), "rollup": (0, 4), "deploy": (0, 6)},
     ),
     # Two versions disagree about a record while it is announced, claimed and redriven.
-    _sample(
+    sample_profile(
         "uncertain",
         8,
         entity_sets=(("Song",), ("Order",), ("Download",)),
@@ -213,7 +201,7 @@ PROFILES = (
         },
     ),
     # Redrives of discarded records, while later records are counted.
-    _sample(
+    sample_profile(
         "beside",
         8,
         entity_sets=(("Song",), ("Order",), ("Download",)),
@@ -226,7 +214,7 @@ PROFILES = (
         events={"redrive": (20, 40), "detached": (60,), "repeat": (8, 16), "rollup": (0,)},
     ),
     # Discarded records are redriven only after their slots were folded.
-    _sample(
+    sample_profile(
         "aged",
         8,
         entity_sets=(("Download",), ("Download",), ("Song",), ("Order",)),
@@ -250,7 +238,7 @@ PROFILES = (
         },
     ),
     # Slots become idle, and change again while rollups fold them.
-    _sample(
+    sample_profile(
         "fold",
         10,
         entity_sets=(("Song",), ("Order",), ("Song",), ("Download",)),
@@ -272,7 +260,7 @@ PROFILES = (
             "repeat": (0, 2),
         },
     ),
-    _sample(
+    sample_profile(
         "days",
         7,
         mark_kinds=((), *POISON, *KILLERS),
@@ -287,7 +275,7 @@ PROFILES = (
             "restream": (0, 0, 1),
         },
     ),
-    _sample(
+    sample_profile(
         "mixed",
         6,
         mark_kinds=((), *POISON, *KILLERS),
@@ -295,135 +283,9 @@ PROFILES = (
         writes=(5, 8, 12),
         events={"day": (0, 1), "redrive": (0, 5), "split": (0, 2), "deploy": (0, 3)},
     ),
-    # Archived items are restored, again and from several rows, changed, moved, and expire again.
-    _sample(
-        "restores",
-        16,
-        entity_sets=(("Download",),),
-        actions=("put", "edit", "edit", "move", "delete", "delete", "expire", "expire", "expire"),
-        writes=(4, 6, 9),
-        max_items=(1, 2),
-        shards=(1, 2),
-        fault_levels=(0.0, 0.0, 0.05),
-        events={
-            "restore": (12, 25),
-            "detached": (40, 80),
-            "deploy": (0, 4),
-            "day": (0, 0, 3),
-            "expire": (0, 6),
-            "rollup": (0, 4),
-            "load": (0,),
-        },
-    ),
-    # The stream is disabled and enabled: another label, and numbers that begin anew.
-    _sample(
-        "streams",
-        6,
-        shards=(1, 2),
-        fault_levels=(0.0, 0.0, 0.05),
-        events={"restream": (6, 12), "repeat": (8, 16), "rollup": (0, 4), "deploy": (0,)},
-    ),
-    # Rollups overtake each other, and do not agree how many partitions hold dirty marks.
-    _sample(
-        "overtaken",
-        10,
-        entity_sets=(("Download",), ("Order",), ("Song",)),
-        max_items=(1, 2),
-        writes=(2, 3, 4),
-        fault_levels=(0.0, 0.0, 0.05),
-        shards=(1, 2),
-        rollup_starts=(1, 2),
-        dirty_shards=(SAME_DIRTY_SHARDS, (5, 2), (2, 5)),
-        slow=0.4,
-        overtakers=("rollup",),
-        events={
-            "write": (8,),
-            "advance": (40,),
-            "rollup": (20,),
-            "overtake": (4, 12),
-            "detached": (80,),
-            "deploy": (0, 3),
-            "abandon": (0,),
-            "repeat": (0,),
-            "load": (0,),
-        },
-    ),
-    # Several writes of one invocation are in progress at the same time.
-    _sample(
-        "parallel",
-        10,
-        shards=(1, 2),
-        parallelism=(2, 4),
-        writes=(4, 6, 9),
-        fault_levels=(0.02, 0.15),
-        events={"write": (60,), "load": (0, 8), "rollup": (0, 8)},
-    ),
-    # Hours pass in which copies may still arrive, or days in which everything expires that can.
-    _sample(
-        "pauses",
-        12,
-        entity_sets=(("Song",), ("Order",), ("Download",)),
-        actions=("put", "put", "delete", "delete", "expire"),
-        max_items=(1, 2),
-        shards=(1, 2),
-        mark_kinds=((), (), *POISON),
-        fault_levels=(0.0, 0.0, 0.05),
-        events={
-            "pause": (4, 8),
-            "repeat": (12, 25),
-            "detached": (40,),
-            "rollup": (0, 4),
-            "redrive": (0, 0, 4),
-            "abandon": (0,),
-        },
-    ),
-    # The projector is deployed hours after the API. No record is lost while it waits (rule 3).
-    _sample(
-        "outages",
-        4,
-        entity_sets=(("Song",), ("Download",), ("Song", "Order")),
-        actions=("put", "put", "touch", "delete"),
-        fault_levels=(0.0,),
-        discards=False,
-        events={
-            "outage": (20,),
-            "write": (60,),
-            "abandon": (0,),
-            "deploy": (0,),
-            "rollup": (0,),
-            "load": (0,),
-        },
-    ),
-    # Batches of which a part was redriven long ago, while other redrives clean up.
-    _sample(
-        "cleaning",
-        16,
-        entities=replace(SAMPLE_ENTITIES, first_generation=2),
-        entity_sets=(("Song",),),
-        actions=("put", "put", "touch", "delete"),
-        max_items=(2, 3),
-        shards=(1,),
-        retries=(0,),
-        writes=(4, 6, 9),
-        fault_levels=(0.0, 0.0, 0.05),
-        pauses=(73.0,),
-        redrive_versions=(FIXED_CODE, OLD_CODE, FIXED_CODE),
-        events={
-            "pause": (0, 2),
-            "write": (60,),
-            "advance": (80,),
-            "redrive": (0, 4),
-            "redrives": (5,),
-            "detached": (60,),
-            "deploy": (0,),
-            "abandon": (0,),
-            "repeat": (0,),
-            "rollup": (0,),
-            "load": (0,),
-        },
-    ),
+    *RARE_PROFILES,
     # Few voters vote, change their votes and withdraw them; their ballots are in many key shards.
-    _sample(
+    sample_profile(
         "ballots",
         6,
         entity_sets=(("Ballot",),),

@@ -242,7 +242,7 @@ class Tallies:
             self._lambda.start_detached("rollup", {})
         if self.choices.draw_bool(0.5):
             self._read()
-        for _ in range(self.choices.pick((1, 2))):
+        for _ in range(self.choices.pick((0, 1, 2))):
             self._count()
         self.note("a race begins")
         while self._lambda.detached or any(self._waiting.values()):

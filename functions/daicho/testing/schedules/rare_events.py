@@ -282,6 +282,23 @@ class RareEvents:
         process.kill()
         self.note(f"{process.name} is killed")
 
+    def split(self) -> None:
+        """A shard of the stream closes; one or two others follow."""
+        recorder = self.deployment.recorder
+        shard = self.choices.pick(recorder.open_shards)
+        if self.choices.draw_bool(0.5):
+            self.fault_counts["split"] += 1
+            self.note(f"split {shard} into {recorder.split(shard)}")
+        else:
+            self.fault_counts["shard rolled"] += 1
+            self.note(f"{shard} is followed by {recorder.roll(shard)}")
+
+    def tick(self) -> None:
+        """Some seconds or minutes pass."""
+        seconds = self.choices.pick((10, 60, 1000))
+        if seconds <= self.writer.get_max_wait():
+            self.deployment.clock.advance(seconds)
+
     def sweep(self) -> None:
         """The scheduled sweep of leftovers begins."""
         if not self.simulated_lambda.is_crowded:

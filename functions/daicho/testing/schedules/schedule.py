@@ -307,16 +307,6 @@ class Schedule:
             self.note("rollup begins")
             self._maybe_slow_down(self._lambda.start_detached("rollup", {}))
 
-    def _split(self) -> None:
-        recorder = self.deployment.recorder
-        shard = self.choices.pick(recorder.open_shards)
-        if self.choices.draw_bool(0.5):
-            self.fault_counts["split"] += 1
-            self.note(f"split {shard} into {recorder.split(shard)}")
-        else:
-            self.fault_counts["shard rolled"] += 1
-            self.note(f"{shard} is followed by {recorder.roll(shard)}")
-
     def _deploy(self) -> None:
         """Deploy the projector, then the writers (rule 3); sometimes the other way round."""
         before = self._lambda.code_version
@@ -327,11 +317,6 @@ class Schedule:
         if version == NEW_CODE or self.choices.draw_bool(0.5):
             self.writer.known_generation = max(2, self.writer.known_generation)
         self.note(f"deploy {version}, writers know generation {self.writer.known_generation}")
-
-    def _tick(self) -> None:
-        seconds = self.choices.pick((10, 60, 1000))
-        if seconds <= self._compute_max_wait():
-            self.deployment.clock.advance(seconds)
 
     def _compute_max_wait(self) -> float:
         """The seconds after which the stream would trim a record that is not handled yet."""
