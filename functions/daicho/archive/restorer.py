@@ -280,9 +280,11 @@ def build_restored_image(
         contributions.compute_contributions(plan, image)
         # The projector also reads it by the plan under which it was archived.
         contributions.compute_contributions(ledger.find_plan(row.entity, row.gen or 0), image)
+    except UnrestorableError:
+        raise
     except (UnknownEntityError, NewerGenerationError) as error:
         raise UnrestorableError(str(error)) from error
-    except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError) as error:
+    except Exception as error:  # whatever it is: one row must not end the restore of the others
         raise UnrestorableError(f"it cannot be read: {error!r}") from error
     version = int(image["version"]["N"])
     mark = RestoredMark(row.seq, keys.render_instant(now), row.gen or 0, version)

@@ -11,6 +11,7 @@ import pytest
 from daicho.archive.reader import Selection
 from daicho.archive.restorer import Restorer, RestoreReport, build_restored_image, to_storable
 from daicho.archive.row_format import ArchivedRow
+from daicho.derive import contributions
 from daicho.errors import UnansweredError
 from daicho.layout.restorations import RESTORED_MARK, build_restoration_key
 from daicho.layout.tenant_items import build_closed_mark_key
@@ -161,6 +162,22 @@ def test_what_no_item_can_be_made_of_is_named_and_the_rest_comes_back(kept: Kept
     assert list(report.broken) == [render_link_name(0).replace("11-21", "11-22")]
     assert not report.complete
     assert report.to_json()["failed"] == 3
+
+
+def test_a_row_that_ends_in_any_error_is_named_and_the_rest_comes_back(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compute = contributions.compute_contributions
+
+    def fail_for_one(plan: Any, image: Any) -> Any:
+        if image["id"] == {"S": "2"}:
+            raise RuntimeError("a bug")
+        return compute(plan, image)
+
+    monkeypatch.setattr(contributions, "compute_contributions", fail_for_one)
+    report = restore(kept)
+    assert (report.restored, report.failed, report.complete) == (3, 1, False)
+    assert "a bug" in report.unrestorable[0]["error"]
 
 
 def test_it_goes_on_behind_its_cursor(kept: Kept) -> None:
