@@ -60,7 +60,9 @@ class RareEvents:
         selection = self._draw_selection(self.choices.pick(list(reversed(expired))))
         over_newer = self.choices.draw_bool(0.5)
         self.fault_counts["restore"] += 1
-        self.note(f"restore begins: {selection}, {over_newer=}")
+        rows = f"all of {selection.key.pk}" if selection.key is not None else "all"
+        until = f" until {selection.until:%d %H:%M:%S}" if selection.until is not None else ""
+        self.note(f"restore of rows begins: {rows}{until}{', over newer' * over_newer}")
 
         def work(process: SimulatedProcess) -> None:
             dependencies = self.deployment.build_dependencies(process)
@@ -76,7 +78,8 @@ class RareEvents:
             report = restorer.restore(
                 selection, dry_run=False, over_newer=over_newer, retry_budget=retry_budget
             )
-            self.note(f"restore: {report.to_json()}")
+            counts = {name: value for name, value in report.to_json().items() if value}
+            self.note(f"restored: {counts}")
 
         process = self.simulated_lambda.create_process("restore", work)
         self.simulated_lambda.detached.append(process)
