@@ -38,7 +38,7 @@ def draw_sample_values(plan: EntityPlan, source: ValueSource) -> dict[str, Any]:
             }
         case "Download":
             return {
-                "song": "1",
+                "song": pick(("1", "1", "1", "2")),
                 "id": pick(source.ids),
                 "at": pick(TIMES),
                 "seconds": pick((1, MANY_DIGITS)),

@@ -15,7 +15,8 @@ import pytest
 
 from tests.delivery.mutants.mutation_check import find
 from tests.delivery.mutants.planted import ROOT, CannotPlantError, Fault, faults
-from tests.delivery.schedules.aim import PROFILES_BY_RULE
+from tests.delivery.schedules.aim import LIKES, PROFILES_BY_RULE, TALLIES
+from tests.delivery.schedules.profiles import BY_NAME
 
 QUICK = frozenset(
     {
@@ -53,6 +54,7 @@ def test_every_fault_has_a_name_of_its_own() -> None:
 def test_every_rule_has_a_fault_that_breaks_it() -> None:
     assert {str(number) for number in range(1, 23)} <= {each.rule for each in faults()}
     assert {each.rule for each in faults()} <= PROFILES_BY_RULE.keys()
+    assert {name for fault in faults() for name in fault.profiles} <= {*BY_NAME, TALLIES, LIKES}
 
 
 def test_the_page_lists_every_fault_in_the_order_of_the_file() -> None:
@@ -72,4 +74,4 @@ def test_what_is_not_there_cannot_be_planted() -> None:
     "fault", [each for each in faults() if each.name in QUICK], ids=lambda fault: fault.name
 )
 def test_a_planted_fault_is_found(fault: Fault) -> None:
-    assert find(fault, limit=100, rule=fault.rule).schedules is not None
+    assert find(fault, 100, profiles=PROFILES_BY_RULE[fault.rule]).schedules is not None

@@ -25,7 +25,11 @@ from pathlib import Path
 from daicho.stream import projector
 from daicho.testing.schedules.running import run_schedule
 from tests.delivery.mutants.planted import ROOT, CannotPlantError, Fault, copied, faults
-from tests.delivery.schedules.aim import build_mixed_schedules, build_schedules_for_rule
+from tests.delivery.schedules.aim import (
+    PROFILES_BY_RULE,
+    build_mixed_schedules,
+    build_schedules_of,
+)
 
 MAX_AIMED, MAX_MIXED = 1_000, 4_000
 """Schedules within which each fault must be found: of the profiles of its rule, and of all."""
@@ -34,7 +38,6 @@ MAX_MEDIAN = 10
 SOUND_SCHEDULES = 200
 """Schedules that the code as it is must pass first, or to find a fault would mean nothing."""
 PROCESSES = 2
-MIXED = "mixed"
 
 
 @dataclass(frozen=True)
@@ -47,13 +50,26 @@ class Finding:
 
 
 def find(
-    fault: Fault | None, limit: int, root: Path = ROOT, rule: str = MIXED, first_seed: int = 1
+    fault: Fault | None,
+    limit: int,
+    root: Path = ROOT,
+    profiles: Sequence[str] = (),
+    first_seed: int = 1,
 ) -> Finding:
-    """Play schedules for a rule on a copy of ``root`` with the fault in it until one differs."""
+    """Play schedules on a copy of ``root`` with the fault in it until one differs.
+
+    ``profiles``: of the schedules; all profiles as the soak plays them if none is named.
+    """
     began = time.monotonic()
     with copied(root, fault) as copy:
         path = os.pathsep.join((str(copy), str(copy / "functions")))
-        command = [sys.executable, "-m", "tests.delivery.mutants.mutation_check", "--play", rule]
+        command = [
+            sys.executable,
+            "-m",
+            "tests.delivery.mutants.mutation_check",
+            "--play",
+            *profiles,
+        ]
         done = subprocess.run(
             [*command, "--limit", str(limit), "--seed", str(first_seed)],
             cwd=copy,
@@ -72,12 +88,12 @@ def find(
     return Finding(number, difference, seconds)
 
 
-def play(rule: str, limit: int, first_seed: int) -> tuple[int | None, str]:
+def play(profiles: Sequence[str], limit: int, first_seed: int) -> tuple[int | None, str]:
     """In the copy's own process: the number of the first schedule that differs, and how."""
-    if rule == MIXED:
-        schedules = build_mixed_schedules(limit, first_seed)
+    if profiles:
+        schedules = build_schedules_of(profiles, limit, first_seed)
     else:
-        schedules = build_schedules_for_rule(rule, limit, first_seed)
+        schedules = build_mixed_schedules(limit, first_seed)
     for number, schedule in enumerate(schedules, 1):
         if differences := run_schedule(schedule):
             return number, differences[0]
@@ -92,8 +108,8 @@ def find_faults(
 
     def find_one(fault: Fault) -> None:
         try:
-            rule = MIXED if is_mixed else fault.rule
-            finding = find(fault, limit, root, rule, first_seed)
+            profiles = () if is_mixed else fault.profiles or PROFILES_BY_RULE[fault.rule]
+            finding = find(fault, limit, root, profiles, first_seed)
         except CannotPlantError as error:
             finding = Finding(None, str(error), 0.0)
         findings[fault] = finding
@@ -148,9 +164,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--limit", type=int, help="schedules for each fault")
     parser.add_argument("--table", action="store_true", help="print the results as Markdown")
     parser.add_argument("--mixed", action="store_true", help="then play schedules of all profiles")
-    parser.add_argument("--play", help=argparse.SUPPRESS)
+    parser.add_argument("--play", nargs="*", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    if options.play:
+    if options.play is not None:
         number, difference = play(options.play, options.limit, options.seed)
         _print_line(json.dumps((number, projector.__file__, difference)))
         return 0

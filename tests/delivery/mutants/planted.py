@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +28,8 @@ class Fault:
     """A change of one file's text. ``rule``: the rule that it breaks, by its number in
     docs/explanation/exactness-proof.md.
 
-    ``times``: how often the text to be changed stands in the file.
+    ``times``: how often the text to be changed stands in the file. ``profiles``: those that test
+    this part of the rule, if they are not those of the whole rule.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Fault:
     right: str
     wrong: str
     times: int = 1
+    profiles: Sequence[str] = ()
 
     def planted(self, root: Path = ROOT) -> str:
         """The file's text with the fault in it.
@@ -54,7 +56,10 @@ class Fault:
 def faults() -> list[Fault]:
     """The faults of ``planted.toml``."""
     with (Path(__file__).parent / "planted.toml").open("rb") as file:
-        return [Fault(**each) for each in tomllib.load(file)["fault"]]
+        return [
+            Fault(**{**entry, "profiles": tuple(entry.get("profiles", ()))})
+            for entry in tomllib.load(file)["fault"]
+        ]
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from daicho.testing.schedules.schedule import Schedule
 from daicho.testing.schedules.shrinking import MAX_EVENTS, SHRINKING_S
 from daicho.testing.schedules.stories import tell_story
 from tests.delivery.mutants.planted import Fault, faults
-from tests.delivery.schedules.aim import build_schedules_for_rule
+from tests.delivery.schedules.aim import PROFILES_BY_RULE, build_schedules_of
 from tests.delivery.schedules.planted_copies import run_module_in_copy
 from tests.delivery.schedules.sources import AnySchedule, get_schedule_name
 from tests.delivery.worlds.likes import Likes
@@ -53,9 +53,11 @@ class ShrunkFailure:
     seconds: float
 
 
-def shrink_first_failure(rule: str, seconds: float = SHRINKING_S) -> ShrunkFailure | None:
-    """Shrink the first schedule of the profiles of a rule that fails; None if none does."""
-    for schedule in build_schedules_for_rule(rule, MAX_SCHEDULES):
+def shrink_first_failure(
+    profiles: Sequence[str], seconds: float = SHRINKING_S
+) -> ShrunkFailure | None:
+    """Shrink the first schedule of some profiles that fails; None if none does."""
+    for schedule in build_schedules_of(profiles, MAX_SCHEDULES):
         assert isinstance(schedule, Schedule | Tallies | Likes)
         if differences := run_schedule(schedule):
             return _shrink(schedule, differences, seconds)
@@ -79,7 +81,8 @@ def _shrink(schedule: AnySchedule, differences: Sequence[str], seconds: float) -
 
 def shrink_planted(fault: Fault, seconds: float = SHRINKING_S) -> ShrunkFailure | None:
     """Plant a fault in a copy of the code, and shrink the first schedule that fails there."""
-    options = ("--rule", fault.rule, "--seconds", str(seconds))
+    profiles = fault.profiles or PROFILES_BY_RULE[fault.rule]
+    options = ("--seconds", str(seconds), "--profiles", *profiles)
     shrunk = run_module_in_copy(fault, __spec__.name, *options)
     return None if shrunk is None else ShrunkFailure(**shrunk)
 
@@ -90,10 +93,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("names", nargs="*", help="only faults whose name contains one of these")
     parser.add_argument("--seconds", type=float, default=SHRINKING_S, help="for shrinking")
     parser.add_argument("--stories", action="store_true", help="print the stories too")
-    parser.add_argument("--rule", help=argparse.SUPPRESS)
+    parser.add_argument("--profiles", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    if options.rule:
-        shrunk = shrink_first_failure(options.rule, options.seconds)
+    if options.profiles:
+        shrunk = shrink_first_failure(options.profiles, options.seconds)
         sys.stdout.write(json.dumps(shrunk and asdict(shrunk)))
         return 0
     chosen = [
