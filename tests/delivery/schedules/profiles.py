@@ -33,7 +33,12 @@ PROFILES = (
         entity_sets=(("Download",),),
         actions=("put", "put", "expire", "expire", "delete"),
         writes=(4, 6, 9),
-        events={"split": (0, 2), "tick": (0, 3, 8), "expire": (0, 4), "deploy": (0, 5)},
+        events={
+            "split": (0, 2),
+            "tick": (0, 3, 8),
+            "expire": (0, 4),
+            "deploy": (0, 5),
+        },
     ),
     # The archiver discards batches, and redrives apply them at the same time (rule 22).
     sample_profile(
@@ -49,7 +54,6 @@ PROFILES = (
             "redrive": (4, 12, 25),
             "overtake": (4, 12),
             "give_up": (0, 4),
-            "archive_late": (2, 4),
             "abandon": (2, 6, 12),
             "split": (0, 2),
             "expire": (0, 6),

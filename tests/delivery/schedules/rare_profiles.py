@@ -109,6 +109,29 @@ RARE_PROFILES = (
             "load": (0,),
         },
     ),
+    # Archivers that were given up go on after the next one has begun, or has ended.
+    sample_profile(
+        "archive late",
+        12,
+        entity_sets=(("Download",),),
+        actions=("put", "put", "delete"),
+        max_items=(2, 3),
+        shards=(1,),
+        archive_retries=(0, 0, 1),
+        writes=(1, 2),
+        fault_levels=(0.0,),
+        events={
+            "archive_late": (4, 8),
+            "advance": (60,),
+            "detached": (40,),
+            "redrive": (0, 4),
+            "abandon": (0,),
+            "repeat": (0,),
+            "rollup": (0,),
+            "deploy": (0,),
+            "load": (0,),
+        },
+    ),
     # Batches of which a part was redriven long ago, while other redrives clean up.
     sample_profile(
         "cleaning",

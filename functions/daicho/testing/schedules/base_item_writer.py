@@ -67,9 +67,7 @@ class BaseItemWriter:
         action = self._choices.pick(self._actions)
         items = self.items
         if action == "put" or not items:
-            item = self.draw_image()
-            self._dynamodb.commit(item_key.get_key(item), item)
-            return f"put {describe_image(item)}"
+            return self.put()
         old = items[self._choices.pick(sorted(items))]
         key = item_key.get_key(old)
         if action == "touch":
@@ -89,6 +87,12 @@ class BaseItemWriter:
                 return f"expire {describe_image(old)}"
         self._dynamodb.commit(key, None)
         return f"delete {describe_image(old)}"
+
+    def put(self) -> str:
+        """Put one item; returns a description."""
+        item = self.draw_image()
+        self._dynamodb.commit(item_key.get_key(item), item)
+        return f"put {describe_image(item)}"
 
     def expire(self, key: ItemKey) -> None:
         """DynamoDB's TTL process removes an item that has expired."""

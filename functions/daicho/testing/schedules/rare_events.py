@@ -225,8 +225,8 @@ class RareEvents:
     def archive_late(self) -> None:
         """Two items expire. The archiver that was given up goes on after the next one has begun."""
         running, dynamodb = self.simulated_lambda, self.deployment.dynamodb
-        for _ in range(2):
-            self.note(self.writer.write(self.writer.expire))
+        for _ in range(3):
+            self.note(self.writer.put())
         running.drain()
         self.deployment.clock.advance(LIFETIME_S + 1)
         expired = sorted(key for key in self.writer.items if dynamodb.is_expired(key))
@@ -236,12 +236,17 @@ class RareEvents:
             if consumer != "archive" or not running.invoke(consumer, shard, 1):
                 continue
             first = running.polled[-1].process
-            if not running.stop_before_write(first, 0) or not running.invoke(consumer, shard, 1):
+            has_announced = self.choices.draw_bool(0.5)
+            if not running.stop_before_write(first, int(has_announced)):
                 continue
-            second = running.polled[-1].process
-            if running.stop_before_write(second, 1):
+            if has_announced:
+                running.run_invocation(consumer, shard)
                 self._run_to_end(first)
-                self._leave_or_end(second)
+            elif running.invoke(consumer, shard, 1):
+                second = running.polled[-1].process
+                if running.stop_before_write(second, 1):
+                    self._run_to_end(first)
+                    self._leave_or_end(second)
 
     def leftovers(self) -> None:
         """A request is killed before a write; later another one is overtaken by a sweep."""
