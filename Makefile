@@ -153,7 +153,8 @@ delivery-soak: $(VENV)/.requirements ## Delivery in the large: 20,000 schedules 
 		$(if $(SCHEDULES),--schedules $(SCHEDULES)) $(if $(PROFILE),--profile "$(PROFILE)")
 
 mutation-check: $(VENV)/.requirements ## Faults planted in the code: what finds each, and how soon (FAULTS='no fence')
-	@$(BIN)/python -m tests.delivery.mutants.mutation_check $(if $(FAULTS),"$(FAULTS)")
+	@$(BIN)/python -m tests.delivery.mutants.mutation_check --mixed \
+		$(if $(SEED),--seed $(SEED)) $(if $(FAULTS),"$(FAULTS)")
 	@$(BIN)/python -m tests.property.planted_search $(if $(FAULTS),"$(FAULTS)")
 
 infra: $(TOOLS) ## The synthesised template

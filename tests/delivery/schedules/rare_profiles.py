@@ -76,11 +76,12 @@ RARE_PROFILES = (
     # Hours pass in which copies may still arrive, or days in which everything expires that can.
     sample_profile(
         "pauses",
-        12,
+        20,
         entity_sets=(("Song",), ("Order",), ("Download",)),
         actions=("put", "put", "delete", "delete", "expire"),
         max_items=(1, 2),
-        shards=(1, 2),
+        shards=(2, 1, 2),
+        pauses=(21.0, 20.5, 23.0, 22.0, 31 * 24.0),
         mark_kinds=((), (), *POISON),
         fault_levels=(0.0, 0.0, 0.05),
         events={

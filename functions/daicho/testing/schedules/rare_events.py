@@ -95,10 +95,31 @@ class RareEvents:
         self.fault_counts["long pause"] += 1
         self.note(f"{hours} hours pass")
         self.deployment.clock.advance(hours * HOUR_S)
-        for _ in range(self.choices.pick((8, 2, 0))):
+        for _ in range(self.choices.pick((16, 4, 0))):
             self.expire()
-        if self.choices.draw_bool(0.7):
-            self.simulated_lambda.run_to_end("rollup", {})
+        # Only a tally that is counted in again is rolled up, and folded.
+        for _ in range(self.choices.pick((0, 1, 2))):
+            self.note(self.writer.write(self.writer.expire))
+        self.simulated_lambda.drain()
+        self.simulated_lambda.run_to_end("rollup", {})
+        self.simulated_lambda.run_to_end("rollup", {})
+        for _ in range(self.choices.pick((4, 8, 0))):
+            self._repeat_record()
+
+    def _repeat_record(self) -> None:
+        """A single record that was handled long ago arrives again at the projector."""
+        handled = [
+            (shard, record)
+            for shard in self.deployment.stream.shards
+            for record in self.deployment.list_handled_records("project", shard)
+        ]
+        if handled:
+            shard, record = self.choices.pick(handled)
+            self.fault_counts["late repeat"] += 1
+            number = record["dynamodb"]["SequenceNumber"]
+            self.note(f"again record {number} of {shard}")
+            event = self.deployment.build_event(shard, [record])
+            self.simulated_lambda.start_detached("project", event)
 
     def quiet(self) -> None:
         """Everything is delivered and rolled up, and then nothing happens for days."""
