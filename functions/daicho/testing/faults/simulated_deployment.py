@@ -171,6 +171,7 @@ class SimulatedDeployment:
 
         Everything of the earlier stream must be delivered. Copies of its records may still arrive.
         """
+        self.clock.advance(60)  # it takes a while, so no two streams have one label
         label = self.clock.now().isoformat(timespec="milliseconds").removesuffix("+00:00")
         self.recorder.begin_stream(label, self._choices.pick((7, 0, 90)))
 
