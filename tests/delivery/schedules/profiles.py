@@ -26,7 +26,7 @@ from tests.delivery.schedules.sample_profile import sample_profile
 from tests.support import sample_entities
 
 PROFILES = (
-    sample_profile("plain", 10, parallelism=(1, 1, 3), events={"restream": (0, 0, 1)}),
+    sample_profile("plain", 10, parallelism=(1, 3), events={"restream": (0, 1)}),
     sample_profile(
         "archive",
         8,
@@ -38,6 +38,7 @@ PROFILES = (
             "tick": (0, 3, 8),
             "expire": (0, 4),
             "deploy": (0, 5),
+            "restore": (0, 3),
         },
     ),
     # The archiver discards batches, and redrives apply them at the same time (rule 22).
@@ -67,7 +68,7 @@ PROFILES = (
         30,
         entity_sets=(("Song",), ("Song", "Order")),
         actions=("put", "put", "touch", "touch", "delete"),
-        events={"deploy": (8, 20), "outage": (0, 0, 1)},
+        events={"deploy": (8, 20), "outage": (0, 2, 4)},
     ),
     sample_profile(
         "split",
@@ -75,8 +76,8 @@ PROFILES = (
         entity_sets=(("Song",), ("Order",), ("Song", "Download", "Order")),
         max_items=(2, 3),
         shards=(1, 2),
-        parallelism=(1, 1, 3),
-        events={"split": (0, 4, 8), "restream": (0, 0, 1)},
+        parallelism=(1, 3),
+        events={"split": (0, 4, 8), "restream": (0, 1)},
         writes=(4, 6, 9),
     ),
     # One item is changed again and again: in one batch or several, partly done, and late.
@@ -123,25 +124,25 @@ PROFILES = (
         entity_sets=(("Order",), ("Song",), ("Order", "Song", "Download")),
         actions=("put", "put", "delete", "delete", "expire"),
         fault_levels=(0.0, 0.0, 0.1),
-        events={"day": (3, 8), "expire": (8, 20), "abandon": (0, 2), "restream": (0, 0, 1)},
+        events={"day": (3, 8), "expire": (8, 20), "abandon": (0, 2), "restream": (0, 1)},
     ),
     sample_profile(
         "poison",
-        12,
+        16,
         mark_kinds=POISON,
         max_open_claims=(1000, 1000, 2, 1),
         events={"deploy": (0, 4, 10), "redrive": (0, 5, 12)},
     ),
     sample_profile(
         "killers",
-        10,
+        20,
         mark_kinds=KILLERS,
         retries=FEW_RETRIES,
         events={"deploy": (0, 4), "redrive": (0, 5, 12)},
     ),
     sample_profile(
         "redrive",
-        6,
+        10,
         mark_kinds=(*POISON, *KILLERS, *KILLERS),
         retries=(*FEW_RETRIES, 300),
         fault_levels=(0.0, 0.0, 0.1),
@@ -167,7 +168,7 @@ PROFILES = (
     # A record is claimed, redriven and repeated, by code that may not be able to process it.
     sample_profile(
         "redone",
-        10,
+        13,
         entity_sets=(("Song",), ("Order",), ("Download",)),
         max_items=(1, 2),
         shards=(1,),
@@ -276,7 +277,7 @@ PROFILES = (
             "redrive": (4, 12),
             "deploy": (0, 4),
             "expire": (6, 16),
-            "restream": (0, 0, 1),
+            "restream": (0, 1),
         },
     ),
     sample_profile(
@@ -285,7 +286,13 @@ PROFILES = (
         mark_kinds=((), *POISON, *KILLERS),
         retries=(*FEW_RETRIES, 300),
         writes=(5, 8, 12),
-        events={"day": (0, 1), "redrive": (0, 5), "split": (0, 2), "deploy": (0, 3)},
+        events={
+            "day": (0, 1),
+            "redrive": (0, 5),
+            "split": (0, 2),
+            "deploy": (0, 3),
+            "restore": (0, 3),
+        },
     ),
     *RARE_PROFILES,
     # Few voters vote, change their votes and withdraw them; their ballots are in many key shards.

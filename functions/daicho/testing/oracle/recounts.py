@@ -8,7 +8,8 @@ a record that Lambda discarded after its slot had passed its number or lost it w
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 from daicho.storage import keys
 from daicho.testing.aws.table_stream import Record
@@ -64,7 +65,17 @@ def _find_changed_tallies(deployment: SimulatedDeployment, record: Record) -> se
     images = (change.get("OldImage"), change.get("NewImage"))
     if not any("type" in image for image in images if image):
         return set()
-    return deployment.entities.find_changed_tallies(images, expired="userIdentity" in record)
+    tallies = deployment.entities.find_changed_tallies(images, expired="userIdentity" in record)
+    return tallies | _find_restored_tallies(deployment, change)
+
+
+def _find_restored_tallies(deployment: SimulatedDeployment, change: Mapping[str, Any]) -> set[str]:
+    """The tallies that kept counting an item which a change restores."""
+    old, new = change.get("OldImage", {}), change.get("NewImage", {})
+    if "_restored" not in new or new["_restored"] == old.get("_restored"):
+        return set()
+    archived = {**new, "gen": new["_restored"]["M"]["gen"]}
+    return set(deployment.entities.compute_kept_amounts(archived))
 
 
 def _list_discarded_records(deployment: SimulatedDeployment) -> Iterator[tuple[str, str]]:

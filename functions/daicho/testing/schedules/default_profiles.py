@@ -15,7 +15,7 @@ def build_profiles(entities: SimulatedEntities, prefix: str = "") -> tuple[Profi
     ``prefix``: of their names, where profiles of several ledgers are played together.
     """
     sets = list_entity_sets(entities.names)
-    restores = {"restore": (0, 0, 4)} if entities.ledger.archived_types else {}
+    restores = {"restore": (0, 4)} if entities.ledger.archived_types else {}
     return (
         Profile(
             f"{prefix}entities",
