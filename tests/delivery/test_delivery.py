@@ -61,3 +61,20 @@ def test_requests_write_every_kind_of_side_item() -> None:
         if not seen:
             return
     pytest.fail(f"never written: {seen}")
+
+
+@pytest.mark.parametrize(
+    ("profile", "event"),
+    [
+        ("restores", "restore"),
+        ("overtaken", "race: overtake"),
+        ("discards", "race: give up"),
+        ("archive late", "race: archive late"),
+        ("documents", "race: leftovers"),
+    ],
+)
+def test_rare_events_come_about(profile: str, event: str) -> None:
+    """An event that ends before its race would be counted nowhere, and test nothing."""
+    schedules = [build_schedule(BY_NAME[profile], seed) for seed in range(1, 61)]
+    assert [run_schedule(schedule) for schedule in schedules] == [[]] * len(schedules)
+    assert sum(schedule.fault_counts[event] > 0 for schedule in schedules) >= 5

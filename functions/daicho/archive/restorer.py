@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -25,9 +26,9 @@ from daicho.layout import item_keys
 from daicho.layout.restorations import (
     RESTORED_MARK,
     RestoredMark,
+    build_record_put,
     build_restoration_key,
     is_recorded,
-    record_restoration,
 )
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.plan import Ledger, NewerGenerationError, UnknownEntityError
@@ -44,6 +45,9 @@ WRITTEN: tuple[Outcome, ...] = ("restored", "replaced")
 ATTEMPTS = 8
 MAX_NAMED = 1_000
 """The most rows that a report names one by one."""
+CLOSED_RECHECK_S = 5.0
+"""How long a tenant is taken for open after its mark was read: as long as the API takes it so. The
+proof of a tenant's deletion waits for longer than that."""
 RESTORED_LIFETIME = 48 * 3600.0
 
 
@@ -178,7 +182,8 @@ class _RestoreRun:
     over_newer: bool
     report: RestoreReport
     lock: threading.Lock = field(default_factory=threading.Lock)
-    closed: dict[str, bool] = field(default_factory=dict)
+    closed: dict[str, tuple[float, bool]] = field(default_factory=dict)
+    """By tenant: when its mark was read, and whether it is closed."""
 
     def restore_row(self, row: ArchivedRow) -> None:
         """Restore the item of one row, or note why that is not possible.
@@ -190,14 +195,16 @@ class _RestoreRun:
             if self._is_closed(row.tenant):
                 raise UnrestorableError(f"the tenant {row.tenant} is closed for good")
             image = build_restored_image(row, self.ledger, self.now)
+            if self.report.dry_run:
+                existing = self.store.get(row.key, consistent=True)
+                outcome = self._decide_outcome(image, existing, None)
+            else:
+                outcome = self._write_item(row, image)
         except UnrestorableError as error:
             with self.lock:
                 self.report.add_failure(row, error)
-            return
-        if self.report.dry_run:
-            existing = self.store.get(row.key, consistent=True)
-            return self._count(self._decide(image, existing, None))
-        self._count(self._write_item(row, image))
+        else:
+            self._count(outcome)
 
     def _write_item(self, row: ArchivedRow, image: dict[str, AttributeValue]) -> Outcome:
         """Write the item and the record of its row, or find that it must not be written.
@@ -209,30 +216,46 @@ class _RestoreRun:
         existing: Image | None = None
         record: Image | None = None
         for _ in range(ATTEMPTS):
-            outcome = self._decide(image, existing, record)
+            outcome = self._decide_outcome(image, existing, record)
             if outcome not in WRITTEN:
                 return outcome
-            image[RESTORED_MARK] = (mark if record is None else mark.with_again()).to_value()
-            recording = record_restoration(key, mark, int(image["gen"]["N"]), record)
+            image[RESTORED_MARK] = (mark if record is None else mark.as_repeated()).to_value()
+            record_put = build_record_put(key, mark, int(image["gen"]["N"]), record)
             try:
-                self.store.transact([_put_over(existing, image), recording])
+                self.store.transact([_build_item_put(existing, image), record_put])
             except TransactionFailedError as failed:
                 existing = failed.refused.get(0, existing)
                 record = failed.refused.get(1, record)
             else:
                 return outcome
-        raise UnavailableError(f"others are at {row.key}, again and again")
+        raise UnavailableError(f"other writers changed {row.key} in each of {ATTEMPTS} attempts")
 
     def _is_closed(self, tenant: str) -> bool:
         """Whether a tenant was deleted: nobody could read or remove its restored items."""
-        if tenant not in self.closed:
+        read_at, is_closed = self.closed.get(tenant, (-_NEVER, False))
+        if not is_closed and time.monotonic() - read_at > CLOSED_RECHECK_S:
             mark = self.store.get(build_closed_mark_key(tenant), consistent=True)
-            self.closed[tenant] = mark is not None
-        return self.closed[tenant]
+            is_closed = mark is not None
+            self.closed[tenant] = (time.monotonic(), is_closed)
+        return is_closed
 
-    def _decide(self, image: Image, existing: Image | None, record: Image | None) -> Outcome:
-        """The outcome of restoring ``image`` where ``existing`` is. ``record``: of its row."""
-        mark, other = _get_mark(image), RestoredMark.from_image(existing)
+    def _decide_outcome(
+        self, image: Image, existing: Image | None, record: Image | None
+    ) -> Outcome:
+        """The outcome of restoring ``image`` at a key that has the item ``existing``.
+
+        ``record`` is the record of the archived row, None if the row was never restored.
+
+        Raises:
+            UnrestorableError: the existing item has a mark that no restore wrote.
+        """
+        mark = _get_mark(image)
+        try:
+            other = RestoredMark.from_image(existing)
+        except (KeyError, TypeError, ValueError) as error:
+            raise UnrestorableError(
+                f"the item at its key has an unknown mark: {error!r}"
+            ) from error
         if mark.is_same_restore(other) or is_recorded(record, mark):
             return "own"  # written by this call, whose answer was lost
         if existing is None:
@@ -288,7 +311,7 @@ def build_restored_image(
         raise UnrestorableError(f"it cannot be read: {error!r}") from error
     version = int(image["version"]["N"])
     mark = RestoredMark(row.seq, keys.render_instant(now), row.gen or 0, version)
-    image[RESTORED_MARK] = mark.with_again().to_value()  # the largest that it may become
+    image[RESTORED_MARK] = mark.as_repeated().to_value()  # it adds bytes
     if attributes.measure_image(image) > attributes.MAX_ITEM_BYTES:
         raise UnrestorableError(f"it takes over {attributes.MAX_ITEM_BYTES} bytes")
     image[RESTORED_MARK] = mark.to_value()
@@ -323,7 +346,7 @@ def _get_mark(image: Image) -> RestoredMark:
     return mark
 
 
-def _put_over(existing: Image | None, image: Image) -> Put:
+def _build_item_put(existing: Image | None, image: Image) -> Put:
     """Write the item if its key has no item, or still has the item that was read."""
     if existing is None:
         return Put(image, "attribute_not_exists(PK)")

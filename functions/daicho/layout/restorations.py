@@ -34,14 +34,14 @@ class RestoredMark:
         version: the version of the item that the restore wrote. A later version of the item, also
             one that was moved to another key, has the mark too, and is no restore. None on an item
             that older code restored.
-        again: an earlier restore of the row has taken its amounts back.
+        is_repeated: the row was restored before, so its amounts are not subtracted again.
     """
 
     seq: str
     at: str
     generation: int
     version: int | None
-    again: bool = False
+    is_repeated: bool = False
 
     @classmethod
     def from_image(cls, image: Image | None) -> RestoredMark | None:
@@ -71,7 +71,7 @@ class RestoredMark:
         }
         if self.version is not None:
             content["version"] = {"N": str(self.version)}
-        if self.again:
+        if self.is_repeated:
             content["again"] = {"BOOL": True}
         return {"M": content}
 
@@ -79,9 +79,9 @@ class RestoredMark:
         """Whether one restore wrote both marks."""
         return other is not None and (self.seq, self.at) == (other.seq, other.at)
 
-    def with_again(self) -> RestoredMark:
+    def as_repeated(self) -> RestoredMark:
         """The mark of a restore that follows another one of the same row."""
-        return replace(self, again=True)
+        return replace(self, is_repeated=True)
 
 
 def takes_back_amounts(old: Image | None, new: Image | None) -> bool:
@@ -90,7 +90,8 @@ def takes_back_amounts(old: Image | None, new: Image | None) -> bool:
     ``old`` and ``new``: the images before and after the change.
     """
     mark = RestoredMark.from_image(new)
-    if mark is None or new is None or mark.again or mark == RestoredMark.from_image(old):
+    # A write that keeps the version, such as a touch of the generation, keeps the mark too.
+    if mark is None or new is None or mark.is_repeated or mark == RestoredMark.from_image(old):
         return False
     return mark.version is None or mark.version == attributes.get_integer(new, "version")
 
@@ -105,13 +106,17 @@ def is_recorded(record: Image | None, mark: RestoredMark) -> bool:
     return record is not None and attributes.get_text(record, "at") == mark.at
 
 
-def record_restoration(key: ItemKey, mark: RestoredMark, gen: int, before: Image | None) -> Put:
-    """The write of a row's record, if the record is still ``before``, as it was read.
+def build_record_put(
+    key: ItemKey, mark: RestoredMark, generation: int, existing: Image | None
+) -> Put:
+    """The write of a row's record, on condition that the record is still ``existing``, as read.
 
-    ``gen``: the generation of the image that the restore writes.
+    ``generation``: of the image that the restore writes. The record keeps that of the first one.
     """
-    written: AttributeValue = {"N": str(gen)} if before is None else before["gen"]
-    record = {**to_key_image(key), "at": {"S": mark.at}, "gen": written}
-    if before is None:
+    first_generation: AttributeValue = {"N": str(generation)}
+    if existing is not None:
+        first_generation = existing["gen"]
+    record = {**to_key_image(key), "at": {"S": mark.at}, "gen": first_generation}
+    if existing is None:
         return Put(record, "attribute_not_exists(PK)")
-    return Put(record, "#at = :before", {"#at": "at"}, {":before": before["at"]})
+    return Put(record, "#at = :before", {"#at": "at"}, {":before": existing["at"]})

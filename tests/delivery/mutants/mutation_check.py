@@ -37,6 +37,8 @@ MAX_MEDIAN = 10
 """The median of the schedules of the profiles of the rule."""
 SOUND_SCHEDULES = 200
 """Schedules that the code as it is must pass first, or to find a fault would mean nothing."""
+MAX_SECONDS = 600.0
+"""The time of one fault: a schedule that never ends is no finding."""
 PROCESSES = 2
 
 
@@ -180,7 +182,8 @@ def main(arguments: Sequence[str]) -> int:
         _print_line(f"{SOUND_SCHEDULES} schedules from seed {first_seed} on the code as it is")
         sound = find(None, SOUND_SCHEDULES, base, first_seed=first_seed)
         if sound.difference:
-            _print_line(f"schedule {sound.schedules} differs without a fault: {sound.difference}")
+            played = f"schedule {sound.schedules}" if sound.schedules else "the code"
+            _print_line(f"{played} has a wrong result without a fault: {sound.difference}")
             return 1
         limit = options.limit or MAX_AIMED
         aimed = find_faults(chosen, limit, base, first_seed=first_seed, is_mixed=False)

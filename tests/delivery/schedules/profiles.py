@@ -54,7 +54,6 @@ PROFILES = (
         events={
             "redrive": (4, 12, 25),
             "overtake": (4, 12),
-            "give_up": (0, 4),
             "abandon": (2, 6, 12),
             "split": (0, 2),
             "expire": (0, 6),
@@ -161,8 +160,7 @@ PROFILES = (
             "redrive": (12, 25),
             "detached": (40,),
             "rollup": (0, 4),
-            "give_up": (0, 6),
-            "give_up_one": (6, 12),
+            "give_up": (6, 12),
         },
     ),
     # A record is claimed, redriven and repeated, by code that may not be able to process it.

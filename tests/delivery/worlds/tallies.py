@@ -174,6 +174,7 @@ class Tallies:
             if process.finished:
                 del self._under_way[shard]
                 self.note(f"project of {shard}: {process.failure or process.outcome}")
+                self._lambda.check_failure(process)
                 if process.failure is None and not process.outcome["batchItemFailures"]:
                     for _ in range(number):
                         waiting.popleft()
@@ -245,7 +246,9 @@ class Tallies:
         for _ in range(self.choices.pick((0, 1, 2))):
             self._count()
         self.note("a race begins")
-        while self._lambda.detached or any(self._waiting.values()):
+        while not self._lambda.unexpected and (
+            self._lambda.detached or any(self._waiting.values())
+        ):
             busy = [shard for shard in SHARDS if self._waiting[shard]]
             position = self.choices.draw_number(len(self._lambda.detached) + len(busy))
             if position < len(self._lambda.detached):
@@ -265,7 +268,7 @@ class Tallies:
         self.note("days pass")
 
     def _finish(self) -> None:
-        while any(self._waiting.values()):
+        while any(self._waiting.values()) and not self._lambda.unexpected:
             for shard in SHARDS:
                 self._project(shard)
         while self._lambda.detached:

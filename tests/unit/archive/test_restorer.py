@@ -9,7 +9,13 @@ from typing import Any
 import pytest
 
 from daicho.archive.reader import Selection
-from daicho.archive.restorer import Restorer, RestoreReport, build_restored_image, to_storable
+from daicho.archive.restorer import (
+    CLOSED_RECHECK_S,
+    Restorer,
+    RestoreReport,
+    build_restored_image,
+    to_storable,
+)
 from daicho.archive.row_format import ArchivedRow
 from daicho.derive import contributions
 from daicho.errors import UnansweredError
@@ -314,6 +320,28 @@ def test_what_an_expired_item_went_on_counting_is_not_counted_twice() -> None:
     }
     # Over a live item: that one is gone, and the restored one is no longer an expired one.
     assert deltas(build_download(1), new) == {slots.build_kept_key(chart, "s"): -1}
+
+
+def test_an_item_with_an_unknown_mark_is_left_alone_and_the_rest_comes_back(kept: Kept) -> None:
+    item = {**build_download(1), RESTORED_MARK: {"S": "mine"}}
+    kept.table.items[key(1)] = item
+    report = restore(kept)
+    assert (report.restored, report.failed, kept.table.items[key(1)]) == (3, 1, item)
+
+
+def test_a_tenant_that_is_closed_meanwhile_gets_nothing_more(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed = itertools.count(0, CLOSED_RECHECK_S)
+    monkeypatch.setattr("daicho.archive.restorer.time.monotonic", lambda: next(passed))
+    mark = build_closed_mark_key("t")
+
+    def close(_report: object) -> None:
+        kept.table.items[mark] = {"PK": {"S": mark.pk}, "SK": {"S": mark.sk}}
+
+    report = restore(kept, tenant="t", on_progress=close)
+    assert (report.restored, report.failed) == (2, 1)
+    assert sorted(items(kept)) == ["t1", "t2"]
 
 
 def test_nothing_comes_back_of_a_tenant_that_is_closed(kept: Kept) -> None:

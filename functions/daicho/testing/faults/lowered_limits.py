@@ -15,7 +15,7 @@ def lower_limits(max_open_claims: int, max_rollup_starts: int) -> Iterator[None]
     """Lower limits for the time of a schedule.
 
     ``max_open_claims``: the open claims of one shard. ``max_rollup_starts``: how often a rollup
-    starts a tally over that other rollups are at.
+    begins with one tally, because another rollup has written its total meanwhile.
     """
     with (
         mock.patch.object(claims, "MAX_OPEN_CLAIMS", max_open_claims),

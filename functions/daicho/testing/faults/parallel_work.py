@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 
 class SimulatedExecutor:
-    """The part of `concurrent.futures.ThreadPoolExecutor` that the library uses."""
+    """The pool of threads that `daicho.runtime.retry.make_mapper` makes: its method `map`."""
 
     def __init__(self, threads: int, _name: str = "") -> None:
         self._threads = threads
@@ -32,7 +32,7 @@ class SimulatedExecutor:
         process = get_running_process()
         tasks = [partial(work, item) for item in items]
         if process is None or len(tasks) < 2:
-            return (task() for task in tasks)
+            return iter([task() for task in tasks])
         process.fault_counts["parallel writes"] += 1
         return _run_in_threads(process, tasks, self._threads)
 
@@ -53,10 +53,14 @@ def _run_in_threads(
                 errors[position] = error
 
     process.run_threads([run_tasks] * min(threads, len(tasks)))
-    for position in range(len(tasks)):
-        if position in errors:
-            raise errors[position]
-        yield results[position]
+
+    def list_results() -> Iterator[Any]:
+        for position in range(len(tasks)):
+            if position in errors:
+                raise errors[position]
+            yield results[position]
+
+    return list_results()
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import Any, TypeVar
 from unittest import mock
 
@@ -28,6 +29,9 @@ from daicho.testing.faults.fault_injector import (
 )
 
 T = TypeVar("T")
+_TOKENS = count()
+"""No two transactions have one token, also not those of a process that took the place of another
+one in memory."""
 MAX_STEPS = 5_000
 """Steps of one process; one that takes more never ends."""
 
@@ -75,7 +79,6 @@ class SimulatedProcess:
         self.fault_counts = fault_counts
         self._faults = faults
         self._steps = 0
-        self._tokens = 0
         self._hub = getcurrent()
         self._is_dead = False
         self._main = _Thread(self, self._run_work, self._hub)
@@ -128,8 +131,7 @@ class SimulatedProcess:
 
     def new_token(self) -> str:
         """The token that the SDK adds to a transaction without one."""
-        self._tokens += 1
-        return f"{id(self)}-{self._tokens}"
+        return str(next(_TOKENS))
 
     def run_threads(self, bodies: Sequence[Callable[[], None]]) -> None:
         """Run functions in threads of the process, and return when all of them have ended.

@@ -123,7 +123,7 @@ class SimulatedLambda:
         process.seconds, process.code_version = UNLIMITED_SECONDS, self.code_version
         while not process.finished:
             process.step()
-        self._check_failure(process)
+        self.check_failure(process)
         return process.outcome
 
     def run_invocation(self, consumer: str, shard: str) -> float:
@@ -181,7 +181,7 @@ class SimulatedLambda:
         """Give the outcome of an invocation to its mapping; True if all of its records are done."""
         process = polled.process
         self.polled.remove(polled)
-        self._check_failure(process)
+        self.check_failure(process)
         self.note(f"{process.name} {polled.invocation.shard}: {process.failure or process.outcome}")
         result: FunctionReturned | FunctionFailed = FunctionReturned(process.outcome)
         if process.failure is not None:
@@ -233,7 +233,7 @@ class SimulatedLambda:
             self.fault_counts["redrive ended"] += isinstance(process.failure, ProcessKilled)
             self.redrive_cursor = (process.outcome or {}).get("cursor")
         self.note(f"detached {process.name} ends: {process.failure or process.outcome}")
-        self._check_failure(process)
+        self.check_failure(process)
 
     def stop_before_write(
         self,
@@ -244,8 +244,8 @@ class SimulatedLambda:
         """Let a process continue until it has done so many writes and is about to do another.
 
         ``calls``: the only methods of the clients that count as writes, if any are named.
-        False if it ends before that. A mapping that waits for the process gives it up: it is a
-        zombie, or is killed, and is detached if it still exists.
+        False if it ends, or its time is over, before that. A mapping that waits for the process
+        gives it up: it is a zombie, or is killed, and is detached if it still exists.
         """
         polled = next((polled for polled in self.polled if polled.process is process), None)
         while not (process.finished or process.is_overdue):
@@ -260,9 +260,10 @@ class SimulatedLambda:
             else:
                 self._end_detached(process)
             return False
+        is_at_write = not process.is_overdue
         if polled is not None:
             self.time_out(polled)
-        return process in self.detached
+        return is_at_write and process in self.detached
 
     def create_process(
         self, name: str, work: Callable[[SimulatedProcess], Any]
@@ -283,7 +284,7 @@ class SimulatedLambda:
     def _work_of(self, name: str, event: Mapping[str, Any]) -> Callable[[SimulatedProcess], Any]:
         return lambda process: self.deployment.run_handler(name, event, process)
 
-    def _check_failure(self, process: SimulatedProcess) -> None:
+    def check_failure(self, process: SimulatedProcess) -> None:
         """A process may be killed or find a store unavailable; every other failure is a bug."""
         if process.failure and not isinstance(process.failure, (ProcessKilled, UnavailableError)):
             self.unexpected.append(f"{process.name} raised {process.failure!r}")

@@ -1,6 +1,6 @@
 """What the records of a stream show by themselves: expirations, restores, finished claims.
 
-It reads the records as DynamoDB wrote them, with none of the library's code.
+It parses keys and marks itself. Only the type of an image is shared with the library.
 """
 
 from __future__ import annotations

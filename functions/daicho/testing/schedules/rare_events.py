@@ -30,8 +30,11 @@ from daicho.testing.stack_settings import ARCHIVE_BUCKET, TABLE
 
 HOUR_S = 3600.0
 MAX_SWITCHES = 4
+"""How often a redrive goes from a bucket to the table before another one overtakes it."""
 MAX_WRITES = 6
+"""The writes that a process does, at most, before it stops."""
 MAX_REQUESTS = 3
+"""The requests that are tried until one has enough writes to stop before."""
 LEFTOVER_S = 1_000.0
 """More seconds than any request takes: its leftovers are due."""
 OUTAGES_H = (2.0, 8.0, 20.0)
@@ -59,7 +62,6 @@ class RareEvents:
             return
         selection = self._draw_selection(self.choices.pick(list(reversed(expired))))
         over_newer = self.choices.draw_bool(0.5)
-        self.fault_counts["restore"] += 1
         rows = f"all of {selection.key.pk}" if selection.key is not None else "all"
         until = f" until {selection.until:%d %H:%M:%S}" if selection.until is not None else ""
         self.note(f"restore of rows begins: {rows}{until}{', over newer' * over_newer}")
@@ -78,6 +80,9 @@ class RareEvents:
             report = restorer.restore(
                 selection, dry_run=False, over_newer=over_newer, retry_budget=retry_budget
             )
+            self.fault_counts["restore"] += report.restored > 0
+            if report.broken:
+                self.simulated_lambda.unexpected.append(f"restore finds broken: {report.broken}")
             counts = {name: value for name, value in report.to_json().items() if value}
             self.note(f"restored: {counts}")
 
@@ -206,31 +211,14 @@ class RareEvents:
         self.note(f"{process.name} stops before a write, and {other.name} runs to its end")
         self._run_to_end(other)
         self._leave_or_end(process)
+        self.fault_counts["race: overtake"] += 1
 
     def give_up(self) -> None:
-        """A mapping gives up an invocation, which goes on while a later process is at a write."""
-        running = self.simulated_lambda
-        for _ in range(self.choices.pick((1, 2))):
-            self.note(self.writer.write(self.writer.expire))
-        ready = running.list_ready_shards()
-        if not ready:
-            return
-        consumer, shard = self.choices.pick(ready)
-        if not running.invoke(consumer, shard):
-            return
-        first = running.polled[-1].process
-        if not running.stop_before_write(first, self.choices.draw_number(MAX_WRITES)):
-            return
-        if self.choices.draw_bool(0.5) and running.invoke(consumer, shard):
-            second = running.polled[-1].process
-        else:
-            second = running.start_detached("redrive", {"action": "apply", "limit": 100})
-        if running.stop_before_write(second, self.choices.draw_number(MAX_WRITES)):
-            self._run_to_end(first)
-            self._leave_or_end(second)
+        """A mapping gives up an invocation of one record, which it then discards.
 
-    def give_up_one(self) -> None:
-        """The same with one record, between its announcement and its slot, and a redrive of it."""
+        The invocation stops between its announcement and the slot. A redrive reads the slot, the
+        invocation counts, and the redrive commits.
+        """
         running = self.simulated_lambda
         running.drain()
         self.note(self.writer.write(self.writer.expire))
@@ -242,6 +230,7 @@ class RareEvents:
                     if running.stop_before_write(redrive, 0, ("transact_write_items",)):
                         self._run_to_end(first)
                         self._leave_or_end(redrive)
+                        self.fault_counts["race: give up"] += 1
 
     def archive_late(self) -> None:
         """Two items expire. The archiver that was given up goes on after the next one has begun."""
@@ -268,6 +257,7 @@ class RareEvents:
                 if running.stop_before_write(second, 1):
                     self._run_to_end(first)
                     self._leave_or_end(second)
+                    self.fault_counts["race: archive late"] += 1
 
     def leftovers(self) -> None:
         """A request is killed before a write; later another one is overtaken by a sweep."""
@@ -280,6 +270,7 @@ class RareEvents:
         if request is not None:
             self._run_to_end(self.simulated_lambda.start_detached("sweep", {}))
             self._run_to_end(request)
+            self.fault_counts["race: leftovers"] += 1
 
     def _stop_request(self) -> SimulatedProcess | None:
         """Begin requests until one stops before its second or third write; None if none does."""
