@@ -134,14 +134,14 @@ PROFILES = (
     ),
     sample_profile(
         "killers",
-        20,
+        28,
         mark_kinds=KILLERS,
         retries=FEW_RETRIES,
         events={"deploy": (0, 4), "redrive": (0, 5, 12)},
     ),
     sample_profile(
         "redrive",
-        10,
+        13,
         mark_kinds=(*POISON, *KILLERS, *KILLERS),
         retries=(*FEW_RETRIES, 300),
         fault_levels=(0.0, 0.0, 0.1),

@@ -13,7 +13,7 @@ RARE_PROFILES = (
     # Archived items are restored, again and from several rows, changed, moved, and expire again.
     sample_profile(
         "restores",
-        22,
+        25,
         entity_sets=(("Download",),),
         actions=("put", "edit", "edit", "move", "delete", "delete", "expire", "expire", "expire"),
         writes=(4, 6, 9),
@@ -96,7 +96,7 @@ RARE_PROFILES = (
     # The projector is deployed hours after the API. No record is lost while it waits (rule 3).
     sample_profile(
         "outages",
-        14,
+        16,
         entity_sets=(("Song",), ("Download",), ("Song", "Order")),
         actions=("put", "put", "touch", "delete"),
         fault_levels=(0.0,),

@@ -263,6 +263,7 @@ class Tallies:
         """Everything is worked off, and nothing happens for days."""
         self._finish()
         self._lambda.run_to_end("rollup", {})
+        self._lambda.land_late_requests()
         self.deployment.clock.advance(IDLE.total_seconds())
         self.fault_counts["quiet days"] += 1
         self.note("days pass")

@@ -140,7 +140,7 @@ POISON = (
 KILLERS = (
     (code_versions.KILLER_AND_POISON,),
     (code_versions.KILLER,),
-    (code_versions.KILLER, code_versions.KILLER_AND_POISON),
+    (code_versions.KILLER_AND_POISON,),
     (code_versions.KILLER, code_versions.KILLER_AND_POISON),
     (
         code_versions.KILLER,

@@ -96,6 +96,7 @@ class RareEvents:
         """
         self.simulated_lambda.drain()
         self.simulated_lambda.run_to_end("rollup", {})
+        self.simulated_lambda.land_late_requests()
         hours = self.choices.pick(self.profile.pauses)
         self.fault_counts["long pause"] += 1
         self.note(f"{hours} hours pass")
@@ -130,6 +131,7 @@ class RareEvents:
         """Everything is delivered and rolled up, and then nothing happens for days."""
         self.simulated_lambda.drain()
         self.simulated_lambda.run_to_end("rollup", {})
+        self.simulated_lambda.land_late_requests()
         self.fault_counts["quiet days"] += 1
         self.note("nothing happens for days")
         self.deployment.clock.advance(self.choices.pick((73, 73, 25, 1)) * HOUR_S)
