@@ -132,7 +132,10 @@ class BaseItemWriter:
         """
         drawn = self.draw_image(old["type"]["S"])
         others = {name: value for name, value in old.items() if name != MARK}
-        new = {**others, **drawn, "version": {"N": str(read_version(old) + 1)}}
+        version = read_version(old) + 1
+        if key is not None and self._choices.draw_bool(0.5):
+            version -= 1  # a writer that bypasses the library
+        new = {**others, **drawn, "version": {"N": str(version)}}
         new |= {"ttl": old["ttl"]} if "ttl" in old else {}
         if key is not None:
             new |= {"PK": old["PK"], "SK": old["SK"]}

@@ -86,8 +86,12 @@ class RareEvents:
             counts = {name: value for name, value in report.to_json().items() if value}
             self.note(f"restored: {counts}")
 
+        if self.choices.draw_bool(0.3):
+            self.simulated_lambda.drain()  # then every row is in the archive
         process = self.simulated_lambda.create_process("restore", work)
         self.simulated_lambda.detached.append(process)
+        if self.choices.draw_bool(0.3):
+            self._run_to_end(process)
 
     def pause(self) -> None:
         """Everything is delivered and rolled up. Nothing happens for many hours, then items expire.
