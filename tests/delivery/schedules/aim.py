@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import cycle, islice
 
-from daicho.testing.schedules.running import Playable, build_schedule
-from tests.delivery.schedules.profiles import BY_NAME, build_all_schedules
-from tests.delivery.worlds import likes, tallies
+from daicho.testing.schedules.running import Playable
+from tests.delivery.schedules.sources import build_named_schedule, build_named_schedules
 
 TALLIES, LIKES = "tallies", "likes"
 """The small worlds: one tally, and one fast counter."""
@@ -39,28 +38,14 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "versions": ("callers",),
     "sections": ("documents",),
 }
-PARTS = 7
-"""Of so many schedules, one is of one tally and one of one fast counter: as the soak mixes them."""
 
 
 def build_schedules_of(names: Sequence[str], limit: int, first_seed: int = 1) -> Iterator[Playable]:
     """Schedules of some profiles, in turn."""
     for position, name in enumerate(islice(cycle(names), limit)):
-        seed = position // len(names) + first_seed
-        if name in (TALLIES, LIKES):
-            yield (tallies if name == TALLIES else likes).build_schedule(seed)
-        else:
-            yield build_schedule(BY_NAME[name], seed)
+        yield build_named_schedule(name, position // len(names) + first_seed)
 
 
 def build_mixed_schedules(limit: int, first_seed: int = 1) -> Iterator[Playable]:
-    """Schedules of all profiles, with some of the small worlds among them."""
-    deliveries = build_all_schedules(limit, first_seed)
-    for number in range(first_seed, first_seed + limit):
-        match number % PARTS:
-            case 3:
-                yield tallies.build_schedule(number)
-            case 6:
-                yield likes.build_schedule(number)
-            case _:
-                yield next(deliveries)
+    """Schedules of all profiles and small worlds, as the soak plays them."""
+    return islice(build_named_schedules(first_seed, limit), limit)
