@@ -101,7 +101,8 @@ def test_events_after_the_fix_need_no_events_before_it() -> None:
     again = Schedule(whole.profile, planned, noting=True)
     assert run_schedule(again) == []
     assert again.log[0].startswith("put ") or "the fix is deployed" in again.log
-    assert planned.event_count == len(later)
+    # The choice of a longer loop belongs to an event before the fix.
+    assert planned.event_count == min(len(later), 30)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from types import FrameType
 from typing import TypeVar
 
@@ -22,7 +23,7 @@ from daicho.testing.schedules.event_choices import (
 )
 
 T = TypeVar("T")
-_PRINTED_TYPES = (str, int, float, tuple, type(None))
+_PRINTED_TYPES = (str, int, float, Decimal, tuple, type(None))
 
 
 class _NameCounter:
