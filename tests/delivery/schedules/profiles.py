@@ -127,14 +127,14 @@ PROFILES = (
     ),
     sample_profile(
         "poison",
-        16,
+        18,
         mark_kinds=POISON,
         max_open_claims=(1000, 1000, 2, 1),
         events={"deploy": (0, 4, 10), "redrive": (0, 5, 12)},
     ),
     sample_profile(
         "killers",
-        28,
+        34,
         mark_kinds=KILLERS,
         retries=FEW_RETRIES,
         events={"deploy": (0, 4), "redrive": (0, 5, 12)},

@@ -13,7 +13,7 @@ RARE_PROFILES = (
     # Archived items are restored, again and from several rows, changed, moved, and expire again.
     sample_profile(
         "restores",
-        25,
+        44,
         entity_sets=(("Download",),),
         actions=("put", "edit", "edit", "move", "move", "delete", "expire", "expire"),
         writes=(6, 9, 12),
@@ -33,7 +33,7 @@ RARE_PROFILES = (
     # The stream is disabled and enabled: another label, and numbers that begin anew.
     sample_profile(
         "streams",
-        14,
+        15,
         shards=(1, 2),
         fault_levels=(0.0, 0.0, 0.05),
         events={"restream": (6, 12), "repeat": (8, 16), "rollup": (0, 4), "deploy": (0,)},
