@@ -13,7 +13,7 @@ from tests.delivery.schedules.failures import describe_failure
 from tests.delivery.schedules.profiles import BY_NAME, PROFILES
 from tests.delivery.schedules.regressions import Regression, load_regressions
 
-SCHEDULES = int(os.environ.get("SCHEDULES", "1600"))
+SCHEDULES = int(os.environ.get("SCHEDULES", "1000"))
 SEED = int(os.environ.get("SEED", "1"))
 CHUNKS = 4
 """Pieces of a profile, so that two processes share the work evenly."""

@@ -11,7 +11,7 @@ from daicho.testing.schedules.running import run_schedule
 from tests.delivery.schedules.failures import describe_failure
 from tests.delivery.worlds.tallies import build_schedule
 
-SCHEDULES = int(os.environ.get("SCHEDULES", "1600"))
+SCHEDULES = int(os.environ.get("SCHEDULES", "1000"))
 SEED = int(os.environ.get("SEED", "1"))
 SHARE, CHUNKS = 20, 2
 """Of a hundred schedules, and the pieces that two processes share."""

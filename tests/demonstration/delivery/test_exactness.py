@@ -7,7 +7,7 @@ import os
 from daicho.plan import Ledger
 from daicho.testing import FaultChecker
 
-SCHEDULES = int(os.environ.get("SCHEDULES", "1600")) // 8
+SCHEDULES = int(os.environ.get("SCHEDULES", "1000")) // 8
 """Of the schedules of `make delivery`, those of the demonstration's declarations."""
 
 
