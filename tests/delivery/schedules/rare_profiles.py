@@ -76,7 +76,7 @@ RARE_PROFILES = (
     # Hours pass in which copies may still arrive, or days in which everything expires that can.
     sample_profile(
         "pauses",
-        20,
+        44,
         entity_sets=(("Song",), ("Order",), ("Download",)),
         actions=("put", "put", "delete", "delete", "expire"),
         max_items=(1, 2),
