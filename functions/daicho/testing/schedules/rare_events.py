@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from daicho.archive.reader import ArchiveReader, Selection
 from daicho.archive.restorer import Restorer
@@ -29,6 +30,8 @@ from daicho.testing.schedules.profile import Profile
 from daicho.testing.stack_settings import ARCHIVE_BUCKET, TABLE
 
 HOUR_S = 3600.0
+REDRIVE_ALL: Mapping[str, Any] = {"action": "apply", "limit": 100}
+"""The event of a redrive that applies everything that a schedule can leave."""
 MAX_SWITCHES = 4
 """How often a redrive goes from a bucket to the table before another one overtakes it."""
 MAX_WRITES = 6
@@ -43,7 +46,7 @@ OUTAGES_H = (2.0, 8.0, 20.0)
 
 @dataclass(frozen=True)
 class RareEvents:
-    """The events, on one deployment. Each method is an event, and its name is that of a profile."""
+    """The events, on one deployment. A profile names them by their methods."""
 
     profile: Profile
     deployment: SimulatedDeployment
@@ -98,9 +101,7 @@ class RareEvents:
 
         Copies of the last records may arrive after a pause that is shorter than a day.
         """
-        self.simulated_lambda.drain()
-        self.simulated_lambda.run_to_end("rollup", {})
-        self.simulated_lambda.land_late_requests()
+        self._finish_everything()
         hours = self.choices.pick(self.profile.pauses)
         self.fault_counts["long pause"] += 1
         self.note(f"{hours} hours pass")
@@ -115,6 +116,12 @@ class RareEvents:
         self.simulated_lambda.run_to_end("rollup", {})
         for _ in range(self.choices.pick((4, 8, 0))):
             self._repeat_record()
+
+    def _finish_everything(self) -> None:
+        """Deliver and roll up everything that waits, before hours pass."""
+        self.simulated_lambda.drain()
+        self.simulated_lambda.run_to_end("rollup", {})
+        self.simulated_lambda.land_late_requests()
 
     def _repeat_record(self) -> None:
         """A single record that was handled long ago arrives again at the projector."""
@@ -133,9 +140,7 @@ class RareEvents:
 
     def quiet(self) -> None:
         """Everything is delivered and rolled up, and then nothing happens for days."""
-        self.simulated_lambda.drain()
-        self.simulated_lambda.run_to_end("rollup", {})
-        self.simulated_lambda.land_late_requests()
+        self._finish_everything()
         self.fault_counts["quiet days"] += 1
         self.note("nothing happens for days")
         self.deployment.clock.advance(self.choices.pick((73, 73, 25, 1)) * HOUR_S)
@@ -173,15 +178,14 @@ class RareEvents:
         """A redrive by the deployed code, and days later two at once, which also clean up."""
         if self.simulated_lambda.is_crowded:
             return
-        event = {"action": "apply", "limit": 100}
         for _ in range(self.choices.pick((3, 4, 2))):
             self.note(self.writer.write(self.writer.expire))
         self.simulated_lambda.drain()
-        self.simulated_lambda.run_to_end("redrive", event)
+        self.simulated_lambda.run_to_end("redrive", REDRIVE_ALL)
         self.pause()
         self.fault_counts["two redrives at once"] += 1
         self.note("two redrives begin")
-        running = [self.simulated_lambda.start_detached("redrive", event) for _ in range(2)]
+        running = [self.simulated_lambda.start_detached("redrive", REDRIVE_ALL) for _ in range(2)]
         for process in running:
             process.code_version = self.choices.pick(self.profile.redrive_versions)
             process.seconds = INVOCATION_S
@@ -211,7 +215,7 @@ class RareEvents:
             other = others[position]
         else:
             name = self.choices.pick(self.profile.overtakers)
-            event = {"action": "apply", "limit": 100} if name == "redrive" else {}
+            event = REDRIVE_ALL if name == "redrive" else {}
             other = running.start_detached(name, event)
             other.seconds = INVOCATION_S
         self.note(f"{process.name} stops before a write, and {other.name} runs to its end")
@@ -232,7 +236,7 @@ class RareEvents:
             if consumer == "project" and running.invoke(consumer, shard, 1):
                 first = running.polled[-1].process
                 if running.stop_before_write(first, 1, ("update_item",)):
-                    redrive = running.start_detached("redrive", {"action": "apply", "limit": 100})
+                    redrive = running.start_detached("redrive", REDRIVE_ALL)
                     if running.stop_before_write(redrive, 0, ("transact_write_items",)):
                         self._run_to_end(first)
                         self._leave_or_end(redrive)
