@@ -127,14 +127,14 @@ PROFILES = (
     ),
     sample_profile(
         "poison",
-        18,
+        20,
         mark_kinds=POISON,
         max_open_claims=(1000, 1000, 2, 1),
         events={"deploy": (0, 4, 10), "redrive": (0, 5, 12)},
     ),
     sample_profile(
         "killers",
-        34,
+        40,
         mark_kinds=KILLERS,
         retries=FEW_RETRIES,
         events={"deploy": (0, 4), "redrive": (0, 5, 12)},
@@ -309,7 +309,7 @@ PROFILES = (
     # The Book writes versions and moved items, and everything that belongs to them.
     Profile(
         "callers",
-        24,
+        30,
         entities=book_samples.ENTITIES,
         requests=BookRequests,
         entity_sets=(("Article",), ("Manual",), ("CartItem",), book_samples.NAMES),
@@ -329,7 +329,7 @@ PROFILES = (
     # Documents, whose sections are staged, counted, replaced and removed in several writes.
     Profile(
         "documents",
-        24,
+        30,
         entities=book_samples.ENTITIES,
         requests=BookRequests,
         entity_sets=(("Document",),),
