@@ -126,9 +126,10 @@ def find_faults(
 
 
 def render_table(aimed: Mapping[Fault, Finding], mixed: Mapping[Fault, Finding]) -> str:
-    """A Markdown table: the rule, the fault, the schedules of the rule, and of all profiles."""
-    rows = ["| rule | fault | schedules of the rule | of all |", "|---|---|--:|--:|"]
-    for fault, finding in aimed.items():
+    """A Markdown table: the rule, the fault, the schedules of its profiles, and of all profiles."""
+    rows = ["| rule | fault | of its profiles | of all profiles |", "|---|---|--:|--:|"]
+    for fault in (fault for fault in faults() if fault in aimed):
+        finding = aimed[fault]
         in_mix = mixed[fault].schedules or "never" if fault in mixed else ""
         rows.append(f"| {fault.rule} | {fault.name} | {finding.schedules or 'never'} | {in_mix} |")
     return "\n".join(rows)

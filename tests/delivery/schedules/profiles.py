@@ -134,7 +134,7 @@ PROFILES = (
     ),
     sample_profile(
         "killers",
-        40,
+        46,
         mark_kinds=KILLERS,
         retries=FEW_RETRIES,
         events={"deploy": (0, 4), "redrive": (0, 5, 12)},
