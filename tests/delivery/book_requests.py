@@ -51,6 +51,13 @@ HARMLESS = "fine"
 REFUSALS = (Conflict, NotFound, PreconditionFailed)
 """The answers that a caller may get at any time; every other error is a bug."""
 CART_STATES: tuple[State, ...] = STATES[:2]
+PREFERRED_VERBS: Sequence[tuple[str, ...]] = (
+    (),
+    ("put", "read"),
+    ("put", "delete"),
+    ("put", "section"),
+)
+"""Requests about documents that are frequent in a schedule."""
 SECTION_NAMES = ("a", "b#")
 
 Call = Callable[[Book], object]
@@ -76,6 +83,7 @@ class BookRequests:
         self._names = names
         self._ids = "123"[:max_items]
         self._mark_kinds = mark_kinds
+        self._preferred = 8 * choices.pick(PREFERRED_VERBS, "preferred requests")
         self._requests = 0
         self._marks = 0
         self._ticks = 0
@@ -197,7 +205,7 @@ class BookRequests:
             "title": lambda book: book.change(key, {"title": "c"}),
             "read": lambda book: _read_document(book, key, section),
         }
-        verb = pick(("put", "put", "section", "section", "read", *calls))
+        verb = pick(("put", "put", "section", "section", "read", *calls, *self._preferred))
         return f"{verb} Document {id} {name} {','.join(names)} {value}", calls[verb]
 
     @contextmanager

@@ -134,7 +134,7 @@ PROFILES = (
     ),
     sample_profile(
         "killers",
-        46,
+        50,
         mark_kinds=KILLERS,
         retries=FEW_RETRIES,
         events={"deploy": (0, 4), "redrive": (0, 5, 12)},
@@ -309,7 +309,7 @@ PROFILES = (
     # The Book writes versions and moved items, and everything that belongs to them.
     Profile(
         "callers",
-        30,
+        45,
         entities=book_samples.ENTITIES,
         requests=BookRequests,
         entity_sets=(("Article",), ("Manual",), ("CartItem",), book_samples.NAMES),
@@ -329,7 +329,7 @@ PROFILES = (
     # Documents, whose sections are staged, counted, replaced and removed in several writes.
     Profile(
         "documents",
-        30,
+        60,
         entities=book_samples.ENTITIES,
         requests=BookRequests,
         entity_sets=(("Document",),),
