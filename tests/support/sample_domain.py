@@ -150,6 +150,8 @@ class FakeBook:
 
     def page(self, *many: ListQuery[Any], limit: int = 100, cursor: str | None = None) -> Page[Any]:
         self.asked += [*many, limit, cursor]
+        if self.fails:
+            raise self.fails
         found = [item for (entity, _), item in self.items.items() if entity is many[0].entity]
         return Page(found[:limit], "more" if len(found) > limit else None)
 

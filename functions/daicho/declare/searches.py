@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic
@@ -13,6 +14,12 @@ from daicho.declare.parts import cast_declared, get_spec
 from daicho.declare.queries import ListQuery
 from daicho.errors import DeclarationError
 from daicho.search import grams
+
+DEFAULT_PARAMETER = "q"
+"""The query parameter of a search of several fields. A problem of a keyword names it."""
+RESERVED_PARAMETERS = ("limit", "cursor", "live", "fields", "include")
+"""Query parameters that the library gives a meaning on every list."""
+_PARAMETER_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +51,9 @@ class Search(Declaration):
             default, text that distinguishes less has more: kana, and digits of phone numbers.
         shards: spreads the hot lists (grams of 0 and 1) where a tenant's items are written faster
             than 1,000 a second; each shard is a request more for a page of them.
+        param: the query parameter of its route. By default it has the name of the only field, and
+            is ``q`` where the search reads several. It is no part of the plan, so that a change of
+            it needs no generation.
     """
 
     def __init__(
@@ -52,6 +62,7 @@ class Search(Declaration):
         mode: grams.Mode = "prefix",
         steps: Sequence[int] | None = None,
         shards: int = 1,
+        param: str | None = None,
     ) -> None:
         arguments: tuple[Any, ...] = fields
         self.through = tuple(
@@ -60,7 +71,7 @@ class Search(Declaration):
         self.fields = tuple(
             get_spec(argument) for argument in arguments if not isinstance(argument, ThroughSpec)
         )
-        self.mode, self.shards = mode, shards
+        self.mode, self.shards, self.param = mode, shards, param
         self.steps, self.digits, self.kana = (
             self._default_steps() if steps is None else (tuple(steps), (), ())
         )
@@ -72,6 +83,8 @@ class Search(Declaration):
             raise DeclarationError("a Search's steps rise from 1, and it has a shard or more")
         if mode == "contains" and self.steps[-1] != len(self.steps):
             raise DeclarationError("the steps of a Search that contains have no gap: (1, 2, 3)")
+        if param is not None:
+            _check_parameter_name(param)
 
     def __get__(self, instance: object, owner: type[E]) -> SearchQueries[E]:
         return SearchQueries(owner, self)
@@ -106,3 +119,12 @@ class SearchQueries(Generic[E]):
     def __call__(self, keyword: str) -> ListQuery[E]:
         """The items that match a keyword."""
         return ListQuery(self.entity, "search", self.declaration.name, (keyword,))
+
+
+def _check_parameter_name(name: Any) -> None:
+    if not isinstance(name, str) or not _PARAMETER_NAME.fullmatch(name):
+        raise DeclarationError(f"a Search's param is a name such as 'q', not {name!r}")
+    if name in RESERVED_PARAMETERS:
+        raise DeclarationError(
+            f"a Search's param cannot be {name!r}, which every list takes; choose another name"
+        )

@@ -13,6 +13,7 @@ from typing import Any
 
 from daicho.declare.entity import Entity
 from daicho.declare.queries import ListQuery
+from daicho.declare.searches import DEFAULT_PARAMETER
 from daicho.errors import Invalid, NotFound, refuse
 from daicho.items.arguments import (
     check_key_length,
@@ -230,7 +231,9 @@ class ListPlanner:
         try:
             keyword = Keyword.parse(text, search.kinds)
         except KeywordError as error:
-            raise refuse(400 if error.malformed else 422, str(error), field="q") from error
+            raise refuse(
+                400 if error.malformed else 422, str(error), field=DEFAULT_PARAMETER
+            ) from error
         related_matches = self.related_search.find_matching_ids(search, keyword)
         list_plan.predicates.append(SearchPredicate(search, keyword, related_matches))
         list_plan.query_identity += (str(search.since), str(keyword.lists_all))

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from daicho import Domain, Entity, Key, Listing, Search, each, field, ref, refs, through, uid
+from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
-from daicho.plan import EntityPlan, SearchPlan, ThroughPlan
+from daicho.plan import EntityPlan, Ledger, SearchPlan, ThroughPlan
+
+RESERVED = ("limit", "cursor", "live", "fields", "include")
 
 
 class Tag(Entity):
@@ -145,6 +148,12 @@ def test_a_number_is_not_searched() -> None:
         ({"mode": "contains", "steps": (1, 3)}, "no gap"),
         ({"steps": (2, 3)}, "rise from 1"),
         ({"shards": 0}, "a shard or more"),
+        ({"param": ""}, "a name such as 'q', not ''"),
+        ({"param": "a-b"}, "a name such as 'q', not 'a-b'"),
+        ({"param": "名前"}, "not '名前'"),
+        ({"param": "name\n"}, "a name such as 'q'"),
+        ({"param": 7}, "not 7"),
+        *(({"param": name}, f"cannot be '{name}', which every list takes") for name in RESERVED),
     ],
 )
 def test_searches_that_make_no_sense(options: dict[str, object], said: str) -> None:
@@ -157,3 +166,24 @@ def test_kinds_that_nobody_knows() -> None:
         field(kind="fax")  # type: ignore[arg-type]
     with pytest.raises(DeclarationError, match="goes through a ref or refs"):
         through(Tag.size, Tag.name)
+
+
+def test_the_query_parameter_is_no_part_of_the_plan() -> None:
+    """A change of `param` must not require a generation, after which a search starts again."""
+
+    def declare(param: str | None) -> type[Entity]:
+        class Person(Entity):
+            id: str = uid()
+            name: str = field()
+
+            key = Key(id)
+            search = Search(name, param=param)
+
+        return Person
+
+    plans = [search_of(declare(param)) for param in (None, "q", "Name_2", "_x")]
+    assert plans == plans[:1] * 4
+    ledger = Daicho(Domain("test", declare(None))).append_generations(Ledger())
+    renamed = Daicho(Domain("test", declare("q")))
+    assert renamed.append_generations(ledger) == ledger
+    assert renamed.check_locked(ledger) == ledger

@@ -79,6 +79,7 @@ class QueryVariant:
     """One of the queries of an operation. A request selects it by giving exactly its parameters.
 
     ``returns`` is the model of its answer, None for nothing; ``summary`` describes it in words.
+    ``searched``: the fields whose text a search compares with a keyword; none of other queries.
     ``finish`` adds current values to each reply: they are not kept under an Idempotency-Key, and
     a reply that was kept has no ``page``.
     """
@@ -89,7 +90,7 @@ class QueryVariant:
     returns: Any = None
     required: tuple[Parameter, ...] = ()
     optional: tuple[Parameter, ...] = ()
-    searches: bool = False
+    searched: tuple[str, ...] = ()
     finish: Callable[[Call, Reply], Reply] | None = None
 
     @cached_property
@@ -185,9 +186,12 @@ class Operation:
         for variant in other.variants:
             own = self._find_same_parameters(variant)
             if own and not instead:
+                remedy = "mount one elsewhere: domain.mount(path, ...)"
+                if variant.searched or own.searched:
+                    remedy += ', or name the parameter of the search: Search(..., param="...")'
                 raise DeclarationError(
                     f"{self.method} {self.path}: nothing tells {variant.name} from {own.name}; "
-                    "mount one elsewhere: domain.mount(path, ...)"
+                    f"{remedy}"
                 )
             if own:
                 self.variants.remove(own)

@@ -54,4 +54,6 @@ def _name_argument(parameter: Parameter) -> str:
     """The argument's name. A body, a query and a path may contain the same names."""
     if parameter.place == "path":
         return parameter.name
-    return f"{parameter.place}_{parameter.name.lower().replace('-', '_')}"
+    # The names of headers have no case. Query parameters may differ in nothing else.
+    name = parameter.name.lower() if parameter.place == "header" else parameter.name
+    return f"{parameter.place}_{name.replace('-', '_')}"

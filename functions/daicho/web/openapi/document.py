@@ -28,6 +28,8 @@ ANYWHERE = (400, 403, 404, 410, 422, 429)
 """Problems that every operation may answer."""
 NO_BODY = ("204", "304")
 """Statuses of answers without a body."""
+SECURITY_SCHEME = "token"
+"""The ID token. An operation that requires a role names it beside the scheme."""
 WRITTEN = "Input"
 """The end of the name of a schema for bodies, beside one for answers."""
 
@@ -105,9 +107,9 @@ def describe_operations(
         for status in sorted({*ANYWHERE, *(error for route in served for error in route.errors)})
     }
     document["components"]["securitySchemes"] = {
-        "token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}
+        SECURITY_SCHEME: {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}
     }
-    document["security"] = [{"token": []}]
+    document["security"] = [{SECURITY_SCHEME: []}]
     return document
 
 
@@ -202,7 +204,9 @@ def _name_schemas(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _complete(described: dict[str, Any], operation: Operation) -> None:
-    """Add what Powertools cannot describe: required parameters, and headers of answers."""
+    """Add what Powertools cannot describe: required parameters, headers of answers, the role."""
+    if operation.role:
+        described["security"] = [{SECURITY_SCHEME: [operation.role]}]
     needed = frozenset.intersection(*(variant.needed for variant in operation.variants))
     names = {header.name.lower(): header.name for header in operation.headers}
     for parameter in described.get("parameters", ()):

@@ -3,9 +3,9 @@
 - The verbs of a resource are mounted at the item's path and at its parent, the collection. Key
   fields that are not in the path are query parameters.
 - Mounted free with a resource: its searches and listings on the collection, distinguished by their
-  parameters (a search wins over a listing that takes the same); a listing by exactly one reference
-  under the resource that it refers to; an edge at both ends; the members of `refs`; an aggregate
-  without groups at ``collection/name``.
+  parameters (a search wins over a listing by a field that it searches, if both take the same
+  parameter); a listing by exactly one reference under the resource that it refers to; an edge at
+  both ends; the members of `refs`; an aggregate without groups at ``collection/name``.
 - Every change takes an Idempotency-Key. This needs no declaration and no code.
 - `answer` mounts a declaration elsewhere instead; a `route` replaces a query with the same path
   and parameters.
@@ -177,11 +177,12 @@ class _RouteBuilder:
         return frozenset(chain.from_iterable(set.intersection(*variables) for variables in named))
 
     def _is_found_by_search(self, operation: Operation) -> bool:
-        """Whether a search takes the same parameters. It finds items by a whole value too."""
+        """Whether a search of the field takes its parameter: it finds whole values too."""
         existing = self.operations.get(operation.shape)
         needed = operation.variants[0].needed
         return existing is not None and any(
-            variant.searches and variant.needed == needed for variant in existing.variants
+            variant.searched and variant.needed == needed <= set(variant.searched)
+            for variant in existing.variants
         )
 
     def _choose_path(self, declaration: FreeDeclaration, resource: Resource) -> str | None:

@@ -19,8 +19,8 @@ from daicho.declare.listings import Listing, ListingQueries
 from daicho.declare.parts import PartSpec
 from daicho.declare.queries import ItemRef, ListQuery
 from daicho.declare.results import Score
-from daicho.declare.searches import Search, SearchQueries
-from daicho.errors import DeclarationError
+from daicho.declare.searches import DEFAULT_PARAMETER, Search, SearchQueries
+from daicho.errors import DeclarationError, Refusal
 from daicho.web.http import field_selection, responses
 from daicho.web.http.operation import Answerer, Call, Parameter, QueryVariant, Reply
 from daicho.web.http.paging import PAGING
@@ -29,6 +29,12 @@ from daicho.web.schema import models
 from daicho.web.schema.wire_types import DecimalText, Month, to_text_type
 
 MAX_KEYWORD_CHARACTERS = 64
+
+KEYWORD_DESCRIPTIONS: Mapping[str, str] = {
+    "prefix": "The beginning of any word of",
+    "contains": "Text anywhere in",
+}
+"""How the description of a search's parameter begins, by the mode of the search."""
 
 LIVE = Parameter(
     "live",
@@ -78,10 +84,9 @@ class DeclaredQuery:
         match owner, self.mode:
             case SearchQueries(), "":
                 search = owner.declaration
-                name = search.reads[0] if len(search.reads) == 1 else "q"
                 described = f"{_describe_search(search)}."
                 keyword = Annotated[str, Field(max_length=MAX_KEYWORD_CHARACTERS)]
-                return (Parameter(name, keyword, described),)
+                return (Parameter(_name_keyword(search), keyword, described),)
             case ListingQueries(), "":
                 return _list_parts(self.entity, owner.declaration.partition)
             case TallyQueries(), "":
@@ -176,7 +181,9 @@ class DeclaredQuery:
             optional = (*PAGING, time_window.build_parameter(self.window))
         if isinstance(self.owner, ListingQueries) and self.owner.declaration.has_copies:
             optional = (*optional, field_selection.build_parameter(self.entity))
-        searches = isinstance(self.owner, SearchQueries)
+        searched: tuple[str, ...] = ()
+        if isinstance(self.owner, SearchQueries):
+            searched = self.owner.declaration.reads
         required = (*parameters, *flags)
         return QueryVariant(
             self.name,
@@ -185,10 +192,12 @@ class DeclaredQuery:
             self.returns,
             required,
             optional,
-            searches,
+            searched,
         )
 
     def _choose_answer(self) -> Answerer:
+        if isinstance(self.owner, SearchQueries):
+            return self._answer_search
         if not isinstance(self.owner, TallyQueries):
             return self._answer_items
         return self._answer_ranking if self.mode else self._answer_total
@@ -205,6 +214,15 @@ class DeclaredQuery:
         if self.window:
             query = time_window.limit_to_window(call, self.window, query)
         return responses.show_list(call, query)
+
+    def _answer_search(self, call: Call) -> Reply:
+        """Answer with a page of items. A problem of the keyword names the query parameter."""
+        try:
+            return self._answer_items(call)
+        except Refusal as error:
+            if error.field == DEFAULT_PARAMETER:
+                error.field = self.parameters[0].name
+            raise
 
     def _answer_total(self, call: Call) -> Reply:
         """Answer with the total of one group."""
@@ -262,12 +280,16 @@ def _list_fields(entity: type[Entity], names: tuple[str, ...]) -> tuple[Paramete
     return tuple(Parameter(name, models.choose_parameter_type(entity, name)) for name in names)
 
 
+def _name_keyword(search: Search) -> str:
+    """The query parameter of a search: the declared one, its only field, or ``q``."""
+    if search.param is not None:
+        return search.param
+    return search.reads[0] if len(search.reads) == 1 else DEFAULT_PARAMETER
+
+
 def _describe_search(search: Search) -> str:
     """The texts that a search compares with a keyword, in words."""
-    names = " or ".join(search.reads)
-    if search.mode == "contains":
-        return f"Text anywhere in {names}"
-    return f"The beginning of any word of {names}"
+    return f"{KEYWORD_DESCRIPTIONS[search.mode]} {' or '.join(search.reads)}"
 
 
 def _describe_list(fields: Sequence[FieldSpec]) -> str:

@@ -113,3 +113,9 @@ def test_it_is_called_after_the_project() -> None:
     assert SPEC["info"]["title"] == "Daicho"
     named = describe_api(DAICHO, replace(LEDGER, project="Shop"))
     assert named["info"]["title"] == "Shop"
+
+
+def test_an_operation_for_a_role_names_it() -> None:
+    assert SPEC["paths"]["/tenant"]["delete"]["security"] == [{"token": ["admin"]}]
+    assert SPEC["paths"]["/jobs/{id}"]["get"]["security"] == [{"token": ["admin"]}]
+    assert "security" not in SPEC["paths"]["/contacts"]["get"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from daicho import (
@@ -164,3 +166,73 @@ def test_variables_of_one_path_are_called_alike() -> None:
     client = serve(domain)
     assert client.good("GET", "/orders/7/lines") == "7"
     assert client.good("PUT", "/orders/7/lines") == "put 7"
+
+
+def declare_people(search: Callable[[str, str], Search], *listed: str) -> Domain:
+    """People with a search over their names, and listings by ``name`` and ``town``."""
+
+    class Person(Entity):
+        id: str = uid()
+        name: str = field()
+        nick: str = field(default="")
+        town: str = field(default="")
+
+        key = Key(id)
+        found = search(name, nick)
+        if "name" in listed:
+            named = Listing(name)
+        if "town" in listed:
+            of_town = Listing(town)
+        if "nick" in listed:
+            nicked = Search(nick, param="nickname")
+
+    domain = Domain("people", Person)
+    domain.resource("/people/{id}", Person, "GET")
+    return domain
+
+
+def test_a_search_names_its_parameter() -> None:
+    def name_it(param: str | None) -> list[str]:
+        domain = declare_people(lambda name, nick: Search(name, nick, param=param))
+        return routes(domain)["GET /people"]
+
+    assert name_it(None) == ["?q="]
+    assert name_it("name") == ["?name="]
+    only_field = declare_people(lambda name, _: Search(name, param="q"))
+    assert routes(only_field)["GET /people"] == ["?q="]
+
+
+def test_two_searches_of_one_path_have_two_parameters() -> None:
+    domain = declare_people(Search, "nick")
+    assert routes(domain)["GET /people"] == ["?q=", "?nickname="]
+    domain = declare_people(lambda name, nick: Search(name, param="nickname"), "nick")
+    with pytest.raises(DeclarationError, match=r"or name the parameter of the search: Search\("):
+        routes(domain)
+
+
+def test_a_search_finds_what_a_listing_by_one_of_its_fields_finds() -> None:
+    domain = declare_people(lambda name, nick: Search(name, nick, param="name"), "name")
+    assert routes(domain)["GET /people"] == ["?name="]
+    domain = declare_people(Search, "name")
+    assert routes(domain)["GET /people"] == ["?q=", "?name="]
+
+
+def test_a_search_takes_no_parameter_of_a_listing_by_another_field() -> None:
+    domain = declare_people(lambda name, nick: Search(name, nick, param="town"), "town")
+    with pytest.raises(DeclarationError, match=r"nothing tells Person\.of_town from Person\.found"):
+        routes(domain)
+
+
+def test_a_search_takes_no_parameter_of_the_key() -> None:
+    class Entry(Entity):
+        day: str = field()
+        id: str = uid()
+        text: str = field()
+
+        key = Key(day, id)
+        search = Search(text, param="day")
+
+    domain = Domain("entries", Entry)
+    domain.resource("/entries/{id}", Entry, "LIST")
+    with pytest.raises(DeclarationError, match=r"nothing tells Entry\.search from Entry\.key\.all"):
+        routes(domain)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from daicho import Aggregate, Count, Domain, Entity, Key, field, uid
+from daicho import Aggregate, Count, Domain, Entity, Key, Listing, Search, field, refuse, uid
+from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
-from tests.support.sample_domain import Order, routes
+from daicho.web.openapi.document import describe_operations
+from daicho.web.routes.builder import build_operations
+from tests.support.sample_domain import FakeBook, Order, routes, serve
 
 
 def test_only_declarations_are_answered() -> None:
@@ -29,3 +32,55 @@ def test_a_top_of_what_is_not_ranked() -> None:
     domain.mount("/top", Sale.sold.top)
     with pytest.raises(DeclarationError, match=r"Sale\.sold is not ranked: it has no top"):
         routes(domain)
+
+
+class Person(Entity):
+    id: str = uid()
+    name: str = field()
+    nick: str = field(default="")
+    town: str = field(default="")
+
+    key = Key(id)
+    search = Search(name, nick, param="name")
+    by_nick = Search(nick, param="Name")
+    of_town = Listing(town)
+
+
+people = Domain("people", Person)
+people.resource("/people/{id}", Person, "GET")
+
+
+def test_a_search_is_asked_with_the_parameter_that_it_names() -> None:
+    book = FakeBook()
+    client = serve(people, book=book)
+    for query, asked in (
+        ("name=mika", Person.search("mika")),
+        ("Name=mi", Person.by_nick("mi")),
+        ("town=ginza", Person.of_town("ginza")),
+    ):
+        assert client.good("GET", f"/people?{query}&limit=5") == {"items": [], "cursor": None}
+        assert book.asked == [asked, 5, None]
+        book.asked.clear()
+    refused = client("GET", "/people?q=mika")
+    assert refused.status == 400
+    assert refused.fields == {"q"}
+    assert "ask with ?name= or ?Name= or ?town=" in refused.json["detail"]
+
+
+def test_a_problem_of_a_keyword_names_the_parameter() -> None:
+    book = FakeBook()
+    client = serve(people, book=book)
+    for name in ("name", "Name"):
+        book.fails = refuse(422, "too many words", field="q")
+        answer = client("GET", f"/people?{name}=x")
+        assert (answer.status, answer.fields) == (422, {name})
+    book.fails = refuse(422, "no such field", field="fields")
+    assert client("GET", "/people?name=x").fields == {"fields"}
+
+
+def test_the_description_has_the_parameter_that_a_search_names() -> None:
+    described = describe_operations(build_operations(Daicho(people)))["paths"]["/people"]["get"]
+    parameters = {each["name"]: each.get("description") for each in described["parameters"]}
+    assert list(parameters) == ["name", "limit", "cursor", "Name", "town"]
+    assert parameters["name"] == "The beginning of any word of name or nick."
+    assert "- `?name=`: Find Person by the beginning" in described["description"]
