@@ -61,6 +61,11 @@ SUBCOMMANDS = {
     "openapi": Subcommand(
         "daicho_cli.generate.openapi", "openapi", "Write the OpenAPI document of all routes."
     ),
+    "contract": Subcommand(
+        "daicho_cli.contract.command",
+        "contract",
+        "Compare the API of the declarations with the committed OpenAPI document.",
+    ),
     "clients": Subcommand(
         "daicho_cli.clients.command",
         "clients",

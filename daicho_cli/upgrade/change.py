@@ -7,18 +7,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-
-class Severity(StrEnum):
-    """What a change does to a running project, the worst first."""
-
-    DATA_LOSS = "data loss"
-    """Stored data is lost or becomes unreadable. An upgrade with such a change is never made."""
-    BREAKING = "breaking"
-    """Clients fail, or answers are incomplete. Somebody must accept it."""
-    NOTICE = "notice"
-    """Works on, but differently."""
-    COMPATIBLE = "compatible"
-    """Nobody who uses the project has to know it."""
+from daicho_cli.severity import Severity
 
 
 class Area(StrEnum):
@@ -70,11 +59,3 @@ def sort_changes(changes: Iterable[Change]) -> list[Change]:
     """By area, then the worst first; otherwise in the given order."""
     areas, severities = list(Area), list(Severity)
     return sorted(changes, key=lambda c: (areas.index(c.area), severities.index(c.severity)))
-
-
-def join_names(names: Iterable[str], *, most: int = 5) -> str:
-    """Names in one line: the first ``most`` of them, then how many there are besides."""
-    listed = list(names)
-    if len(listed) <= most:
-        return ", ".join(listed)
-    return f"{', '.join(listed[:most])} and {len(listed) - most} more"

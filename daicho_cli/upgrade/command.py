@@ -13,8 +13,9 @@ from daicho.errors import DaichoError
 from daicho.project import Project
 from daicho.runtime.version import VERSION
 from daicho_cli.local.instance import PROGRAMS
+from daicho_cli.severity import Severity
 from daicho_cli.upgrade import uv
-from daicho_cli.upgrade.change import Severity, find_worst
+from daicho_cli.upgrade.change import find_worst
 from daicho_cli.upgrade.errors import UpgradeError
 from daicho_cli.upgrade.pin import find_pin, rewrite_pin
 from daicho_cli.upgrade.report import format_comparison, summarise

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from daicho_cli.upgrade.change import Area, Change, Severity
+from daicho_cli.severity import Severity
+from daicho_cli.upgrade.change import Area, Change
 
 KINDS = ("searches", "listings", "aggregates", "counters")
 LedgerJson = Mapping[str, Any]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from daicho_cli.upgrade.change import Area, Severity, find_worst
+from daicho_cli.severity import Severity
+from daicho_cli.upgrade.change import Area, find_worst
 from daicho_cli.upgrade.trial import Comparison
 
 HEADINGS = {Area.RESOURCES: "Resources", Area.GENERATIONS: "Generations", Area.API: "API"}

@@ -12,7 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from daicho_cli.upgrade.change import Area, Change, Severity, join_names
+from daicho_cli.contract.change import join_names
+from daicho_cli.severity import Severity
+from daicho_cli.upgrade.change import Area, Change
 from daicho_cli.upgrade.template_diff import ResourceChange, TemplateDiff, ValueChange
 
 DATA_TYPES = frozenset(

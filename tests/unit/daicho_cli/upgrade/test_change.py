@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from daicho_cli.upgrade.change import Area, Change, Severity, find_worst, join_names, sort_changes
+from daicho_cli.severity import Severity
+from daicho_cli.upgrade.change import Area, Change, find_worst, sort_changes
 
 
 def build(area: Area, severity: Severity) -> Change:
@@ -24,8 +25,3 @@ def test_the_worst_of_an_area_is_first() -> None:
 def test_a_change_survives_json() -> None:
     change = build(Area.GENERATIONS, Severity.DATA_LOSS)
     assert Change.from_json(json.loads(json.dumps(change.to_json()))) == change
-
-
-def test_many_names_are_counted() -> None:
-    assert join_names("abc") == "a, b, c"
-    assert join_names("abcdef", most=2) == "a, b and 4 more"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from daicho_cli.upgrade.change import Area, Change, Severity
+from daicho_cli.severity import Severity
+from daicho_cli.upgrade.change import Area, Change
 from daicho_cli.upgrade.generations import compare_generations
 from tests.support.sample_project import LEDGER
 

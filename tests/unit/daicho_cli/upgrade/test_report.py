@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from packaging.version import Version
 
-from daicho_cli.upgrade.change import Area, Change, Severity
+from daicho_cli.severity import Severity
+from daicho_cli.upgrade.change import Area, Change
 from daicho_cli.upgrade.command import is_accepted
 from daicho_cli.upgrade.report import format_comparison, summarise
 from daicho_cli.upgrade.trial import Comparison

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from daicho_cli.upgrade.change import Area, Severity
+from daicho_cli.severity import Severity
+from daicho_cli.upgrade.change import Area
 from daicho_cli.upgrade.resources import compare_resources, list_changed_values
 from daicho_cli.upgrade.template_diff import ResourceChange, TemplateDiff, ValueChange, parse_diff
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from daicho_cli.upgrade.api.forms import (
+from daicho_cli.contract.forms import (
     ANY,
     COMPONENT,
     group_forms,

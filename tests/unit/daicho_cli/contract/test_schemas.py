@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from daicho_cli.upgrade.api.schemas import Direction, SchemaComparer
-from daicho_cli.upgrade.change import Severity
+from daicho_cli.contract.schemas import SchemaComparer
+from daicho_cli.contract.ways import Direction
+from daicho_cli.severity import Severity
 
 TEXT: dict[str, Any] = {"type": "string"}
 INTEGER: dict[str, Any] = {"type": "integer"}
@@ -77,7 +78,7 @@ CASES: dict[str, tuple[Any, Any, tuple[Severity, str] | None, tuple[Severity, st
         {"type": "string", "enum": ["a"]},
         {"type": "string", "enum": ["a", "b"]},
         (COMPATIBLE, "added-value"),
-        (BREAKING, "added-value"),
+        (NOTICE, "added-value"),
     ),
     "values are limited": (
         TEXT,

@@ -2,8 +2,9 @@
 
 What breaks a client depends on the direction. In a request, a schema that accepts less is breaking:
 the client may send what is refused now. In an answer, a schema that allows more is breaking: the
-client may receive what it does not know. New fields of answers are an exception: clients must
-ignore fields that they do not know.
+client may receive what it does not know. There are two exceptions. Clients must ignore fields that
+they do not know, so that a new field is compatible. Many accept values that they do not know, so
+that a new value of an enumeration is a notice.
 
 Keywords that no rule is about are compared too. A difference in one of them is a notice, so that
 nothing is passed over.
@@ -13,10 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
-from daicho_cli.upgrade.api.forms import (
+from daicho_cli.contract.change import Difference
+from daicho_cli.contract.forms import (
     ANY,
     COMPONENT,
     Document,
@@ -26,7 +27,8 @@ from daicho_cli.upgrade.api.forms import (
     resolve,
     split_forms,
 )
-from daicho_cli.upgrade.change import Severity
+from daicho_cli.contract.ways import Direction, find_null_way, find_way
+from daicho_cli.severity import Severity
 
 LOWER_BOUNDS = frozenset(
     {"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "ge", "gt"}
@@ -42,23 +44,6 @@ COMPARED = frozenset(
 )
 MAX_DEPTH = 20
 """Of fields in fields: only a schema that refers to itself with other limits is deeper."""
-
-
-class Direction(Enum):
-    """Who sends the value."""
-
-    REQUEST = "requests"
-    ANSWER = "answers"
-
-
-@dataclass(frozen=True)
-class Difference:
-    """One difference. ``subject``: the parameter or field (``Album.genre``)."""
-
-    severity: Severity
-    rule: str
-    subject: str
-    text: str
 
 
 @dataclass
@@ -110,7 +95,8 @@ class SchemaComparer:
             if not _find_cover(kind, target):
                 text = "is not accepted any more" if self._is_request else "is possible now"
                 rule = "narrowed-type" if self._is_request else "widened-type"
-                yield self._breaking(rule, subject, f"type {kind} {text}")
+                way = find_null_way(self.direction, rule) if kind == "null" else ""
+                yield self._breaking(rule, subject, f"type {kind} {text}", way=way)
         for kind in target:
             if not _find_cover(kind, source):
                 text = "is accepted too" if self._is_request else "does not occur any more"
@@ -179,10 +165,11 @@ class SchemaComparer:
         added = ", ".join(str(value) for value in after if value not in before)
         if removed:
             make = self._breaking if self._is_request else self._compatible
-            yield make("removed-value", subject, f"value {removed} is removed")
+            yield make("removed-value", subject, f"value {removed} is removed", kept=removed)
         if added:
-            make = self._compatible if self._is_request else self._breaking
-            yield make("added-value", subject, f"value {added} is added")
+            severity = Severity.COMPATIBLE if self._is_request else Severity.NOTICE
+            way = find_way(self.direction, "added-value")
+            yield self._make(severity, "added-value", subject, f"value {added} is added", way=way)
 
     def _judge_bound(self, name: str, before: Any, after: Any, subject: str) -> Difference:
         rises = before is None if name in LOWER_BOUNDS else after is None
@@ -191,7 +178,8 @@ class SchemaComparer:
         narrower = rises == (name in LOWER_BOUNDS)
         change = f"{name} {_show(before)} → {_show(after)}"
         if self._is_request and narrower:
-            return self._breaking("narrowed-bound", subject, change)
+            kept = _describe_kept(name, before)
+            return self._breaking("narrowed-bound", subject, change, kept=kept)
         if self._is_request or narrower:
             return self._compatible("changed-bound", subject, change)
         return Difference(
@@ -202,7 +190,8 @@ class SchemaComparer:
         change = f"{name} {_show(before)} → {_show(after)}"
         is_narrower, is_wider = bool(after), bool(before)
         if is_narrower if self._is_request else is_wider:
-            return self._breaking(f"changed-{name}", subject, change)
+            kept = _describe_kept(name, before)
+            return self._breaking(f"changed-{name}", subject, change, kept=kept)
         return self._compatible(f"changed-{name}", subject, change)
 
     def _compare_fields(self, old: Schema, new: Schema, subject: str) -> Iterator[Difference]:
@@ -254,18 +243,36 @@ class SchemaComparer:
     def _place(self) -> str:
         return self.direction.value
 
-    def _breaking(self, rule: str, subject: str, text: str, *, verb: bool = False) -> Difference:
-        return self._make(Severity.BREAKING, rule, subject, text, verb)
+    def _breaking(
+        self,
+        rule: str,
+        subject: str,
+        text: str,
+        *,
+        kept: str = "",
+        way: str = "",
+        verb: bool = False,
+    ) -> Difference:
+        way = way or find_way(self.direction, rule, kept)
+        return self._make(Severity.BREAKING, rule, subject, text, way=way, verb=verb)
 
-    def _compatible(self, rule: str, subject: str, text: str, *, verb: bool = False) -> Difference:
-        return self._make(Severity.COMPATIBLE, rule, subject, text, verb)
+    def _compatible(
+        self, rule: str, subject: str, text: str, *, kept: str = "", verb: bool = False
+    ) -> Difference:
+        return self._make(Severity.COMPATIBLE, rule, subject, text, verb=verb)
 
     def _make(
-        self, severity: Severity, rule: str, subject: str, text: str, verb: bool
+        self,
+        severity: Severity,
+        rule: str,
+        subject: str,
+        text: str,
+        *,
+        way: str = "",
+        verb: bool = False,
     ) -> Difference:
         whole = f"{subject} {text}" if verb else f"{subject}: {text} in"
-        whole = f"{whole} {self._place}"
-        return Difference(severity, rule, subject, whole)
+        return Difference(severity, rule, subject, f"{whole} {self._place}", way)
 
 
 def _find_cover(kind: str, kinds: Mapping[str, Any]) -> str:
@@ -283,4 +290,10 @@ def _count_breaking(differences: Sequence[Difference]) -> tuple[int, int]:
 
 
 def _show(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return "none" if value is None else str(value)
+
+
+def _describe_kept(keyword: str, value: Any) -> str:
+    return f"no {keyword}" if value is None else f"{keyword} {_show(value)}"

@@ -1,0 +1,110 @@
+"""The committed description of a project, and what differs from it.
+
+`compare_with_committed` is the check as a function, for commands that print it among other things.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from daicho.declare.registry import Daicho
+from daicho.errors import ProjectError
+from daicho.plan import Ledger
+from daicho.web import openapi
+from daicho_cli.contract.change import ContractChange
+from daicho_cli.contract.comparison import compare_descriptions
+
+DESCRIPTION = Path("docs/reference/openapi.json")
+"""Where `daicho openapi` writes the description of a project, below its folder."""
+HEAD = "HEAD"
+
+
+class ContractError(ProjectError):
+    """A description cannot be read; the message is one sentence with the remedy."""
+
+
+@dataclass(frozen=True)
+class ContractCheck:
+    """The changes since a description. ``against``: the file or the git revision that has it."""
+
+    against: str
+    changes: tuple[ContractChange, ...]
+
+    @property
+    def is_breaking(self) -> bool:
+        """Whether clients of the description may fail."""
+        return any(change.is_breaking for change in self.changes)
+
+
+def compare_with_committed(
+    daicho: Daicho, ledger: Ledger, root: Path, against: str | None = None
+) -> ContractCheck:
+    """Compare the declarations with the description that is committed in the project at ``root``.
+
+    ``against`` is a file, or a git revision such as ``origin/main``. By default it is the last
+    commit, and the file in the folder if no commit has one. The lock file may lack the generations
+    of the declarations: routes do not depend on them.
+
+    Raises:
+        ContractError: there is no such description.
+        DeclarationError: the declarations are wrong.
+    """
+    name, before = read_description(root, against)
+    after = openapi.describe_api(daicho, daicho.append_generations(ledger))
+    try:
+        return ContractCheck(name, tuple(compare_descriptions(before, after)))
+    except KeyError as error:
+        raise ContractError(f"{name} refers to {error}, which it does not contain") from error
+
+
+def read_description(root: Path, against: str | None = None) -> tuple[str, dict[str, Any]]:
+    """The description to compare with, after its name; see `compare_with_committed`.
+
+    Raises:
+        ContractError: there is none, or it is no OpenAPI document.
+    """
+    if against is not None and Path(against).is_file():
+        return against, _parse(against, Path(against).read_bytes())
+    revision = against or HEAD
+    text = _read_revision(root, revision)
+    if text is not None:
+        name = f"{DESCRIPTION} of {revision}"
+        return name, _parse(name, text)
+    if against is not None:
+        raise ContractError(
+            f"{against} is no file, and no git revision with {DESCRIPTION}: name one of them"
+        )
+    path = root / DESCRIPTION
+    if not path.is_file():
+        raise ContractError(
+            f"{DESCRIPTION} does not exist: run `daicho openapi`, and commit the file"
+        )
+    return str(DESCRIPTION), _parse(str(DESCRIPTION), path.read_bytes())
+
+
+def _read_revision(root: Path, revision: str) -> bytes | None:
+    """The description in a git revision; None if git or the revision does not have it."""
+    blob = f"{revision}:./{DESCRIPTION.as_posix()}"
+    git = shutil.which("git")
+    if git is None:
+        return None
+    done = subprocess.run(  # noqa: S603  # git by its path, without a shell; it only reads
+        [git, "cat-file", "blob", blob], cwd=root, capture_output=True, check=False
+    )
+    return done.stdout if done.returncode == 0 else None
+
+
+def _parse(name: str, text: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+    except ValueError:
+        document = None
+    if not isinstance(document, dict) or not isinstance(document.get("paths"), Mapping):
+        raise ContractError(f"{name} is no OpenAPI document: `daicho openapi` writes one")
+    return document

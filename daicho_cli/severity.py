@@ -1,0 +1,18 @@
+"""How severe a change of a project is, for those who use the project."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """What a change does to a running project, the worst first."""
+
+    DATA_LOSS = "data loss"
+    """Stored data is lost or becomes unreadable. An upgrade with such a change is never made."""
+    BREAKING = "breaking"
+    """Clients fail, or answers are incomplete. Somebody must accept it."""
+    NOTICE = "notice"
+    """Works on, but differently."""
+    COMPATIBLE = "compatible"
+    """Nobody who uses the project has to know it."""
