@@ -40,23 +40,19 @@ class ParameterComparer:
         before = list_parameters(old, self.before)
         after = list_parameters(new, self.after)
         renamed = self._pair_renamed(before, after)
-        differences = []
         for key in dict.fromkeys((*before, *after)):
             if key in renamed:
-                successor = after[renamed[key]]
-                differences += [
-                    _describe_rename(before[key], successor),
-                    *self._compare_one(before[key], successor),
-                ]
+                yield _describe_rename(before[key], after[renamed[key]])
+                yield from self._compare_one(before[key], after[renamed[key]])
             elif key not in after:
-                differences.append(_describe_removal(before[key]))
+                yield _describe_removal(before[key])
             elif key in before:
-                differences += self._compare_one(before[key], after[key])
+                yield from self._compare_one(before[key], after[key])
             elif key not in renamed.values():
-                differences.append(_describe_addition(after[key]))
-        yield from differences
-        if not any(difference.severity is Severity.BREAKING for difference in differences):
-            yield from _compare_queries(old, new)
+                yield _describe_addition(after[key])
+        yield from _compare_queries(
+            _list_queries(old), _list_queries(new), _list_names(before), _list_names(after)
+        )
 
     def _pair_renamed(
         self, before: Mapping[Key, Parameter], after: Mapping[Key, Parameter]
@@ -150,23 +146,41 @@ def _describe_addition(new: Parameter) -> Difference:
     return make_breaking("added-required-parameter", subject, text, way)
 
 
-def _compare_queries(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:
-    """Sets of parameters that select a query: each may stay, while their combination is removed."""
-    before, after = _list_queries(old), _list_queries(new)
+def _compare_queries(
+    before: Mapping[frozenset[str], str],
+    after: Mapping[frozenset[str], str],
+    names_before: Mapping[str, bool],
+    names_after: Mapping[str, bool],
+) -> Iterator[Difference]:
+    """Combinations of parameters that select a query. Each may remain, and their combination not.
+
+    ``names_before``, ``names_after``: the query parameters, and whether each is required. What
+    follows from a removed, new or newly required parameter is not repeated here.
+    """
+    required = {name for name, is_required in names_after.items() if is_required}
     for names, query in before.items():
-        if names not in after:
+        if names not in after and required <= names <= names_after.keys():
             subject, way = f"query ?{query}", find_operation_way("removed-query")
             yield make_breaking("removed-query", subject, f"{subject} is removed", way)
     for names, query in after.items():
-        if names not in before:
+        if names not in before and names <= names_before.keys():
             subject = f"query ?{query}"
             yield make_compatible("added-query", subject, f"{subject} is added")
 
 
 def _list_queries(operation: Mapping[str, Any]) -> dict[frozenset[str], str]:
-    """The queries that the description lists, by their parameters in any order."""
+    """The queries that the description lists, by the names of their parameters."""
     lines: Sequence[str] = QUERY_LINE.findall(operation.get("description", ""))
-    return {frozenset(line.split("&")): line for line in lines}
+    return {frozenset(pair.partition("=")[0] for pair in line.split("&")): line for line in lines}
+
+
+def _list_names(parameters: Mapping[Key, Parameter]) -> dict[str, bool]:
+    """The query parameters, and whether each is required."""
+    return {
+        name: bool(parameter.get("required"))
+        for (place, name), parameter in parameters.items()
+        if place == "query"
+    }
 
 
 def _may_be_renamed(key: Key) -> bool:
