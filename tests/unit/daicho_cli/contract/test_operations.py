@@ -183,6 +183,13 @@ def test_the_way_to_keep_the_contract_names_what_to_keep(name: str) -> None:
     assert change.way == WAYS[name]
 
 
+def test_another_scheme_is_one_change() -> None:
+    before, after = build_document(), build_document()
+    users(after)["security"] = [{"key": []}]
+    (change,) = compare_descriptions(before, after)
+    assert (change.rule, change.way) == ("changed-security", "accept authorization by token")
+
+
 def test_a_role_is_breaking_only_for_those_without_it() -> None:
     plain, admin = build_document(), build_document()
     users(admin)["security"] = [{"token": ["admin"]}]

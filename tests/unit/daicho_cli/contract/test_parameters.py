@@ -144,6 +144,29 @@ def test_a_combination_of_parameters_that_all_remain_is_missed() -> None:
     assert (change.rule, change.is_breaking) == ("added-query", False)
 
 
+def test_what_follows_from_a_required_parameter_is_not_repeated() -> None:
+    before = describe(
+        by_name=lambda name, *_: Listing(name),
+        by_both=lambda name, _email, town: Listing(name, town),
+    )
+    after = describe(by_both=lambda name, _email, town: Listing(name, town))
+    (change,) = compare_descriptions(before, after)
+    assert change.sentence == "query parameter town is required (GET /people)"
+
+
+def test_two_renamed_parameters_have_two_successors() -> None:
+    before, after = build_document(), build_document()
+    for document, names in ((before, ("a", "b")), (after, ("c", "d"))):
+        users(document)["parameters"] = [
+            {"in": "query", "name": name, "schema": {"type": "string"}} for name in names
+        ]
+    texts = [change.text for change in compare_descriptions(before, after)]
+    assert texts == [
+        "query parameter a is renamed to c",
+        "query parameter b is renamed to d",
+    ]
+
+
 def test_the_order_of_parameters_in_a_query_has_no_meaning() -> None:
     before, after = build_document(), build_document()
     users(before)["description"] = "Queries by parameters:\n\n- `?name=&limit=`: List."

@@ -236,3 +236,16 @@ def test_a_search_takes_no_parameter_of_the_key() -> None:
     domain.resource("/entries/{id}", Entry, "LIST")
     with pytest.raises(DeclarationError, match=r"nothing tells Entry\.search from Entry\.key\.all"):
         routes(domain)
+
+
+def test_a_listing_without_parameters_is_told_from_all_items() -> None:
+    class Entry(Entity):
+        id: str = uid()
+
+        key = Key(id, partition=0)
+        newest = Listing()
+
+    domain = Domain("entries", Entry)
+    domain.resource("/entries/{id}", Entry, "LIST")
+    with pytest.raises(DeclarationError, match=r"nothing tells Entry\.newest from Entry\.key\.all"):
+        routes(domain)
