@@ -10,6 +10,7 @@ A request may meet any fault, end between two operations, and be overtaken by ot
 from __future__ import annotations
 
 import datetime as dt
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
@@ -51,13 +52,20 @@ HARMLESS = "fine"
 REFUSALS = (Conflict, NotFound, PreconditionFailed)
 """The answers that a caller may get at any time; every other error is a bug."""
 CART_STATES: tuple[State, ...] = STATES[:2]
-PREFERRED_VERBS: Sequence[tuple[str, ...]] = (
-    (),
-    ("put", "read"),
-    ("put", "delete"),
-    ("put", "section"),
-)
-"""Requests about documents that are frequent in a schedule."""
+RACES: Mapping[str, Sequence[tuple[str, str]]] = {
+    "CartItem": (("move", "move"), ("move", "put"), ("merge", "move"), ("put", "move")),
+    "Document": (
+        ("read", "put"),
+        ("delete", "put"),
+        ("section", "put"),
+        ("put", "delete"),
+        ("put", "section"),
+    ),
+}
+VERSIONED_RACES = (("put", "delete"), ("change", "put"), ("delete", "put"), ("read", "change"))
+"""The requests that disturb each other most, by entity; the first one stops meanwhile."""
+CHANGED_TITLE = "c"
+"""The title of a document whose title was changed alone; any other one names its request."""
 SECTION_NAMES = ("a", "b#")
 
 Call = Callable[[Book], object]
@@ -83,7 +91,7 @@ class BookRequests:
         self._names = names
         self._ids = "123"[:max_items]
         self._mark_kinds = mark_kinds
-        self._preferred = 8 * choices.pick(PREFERRED_VERBS, "preferred requests")
+        self._prepared: deque[tuple[str, str, str]] = deque()
         self._requests = 0
         self._marks = 0
         self._ticks = 0
@@ -106,6 +114,12 @@ class BookRequests:
 
         return description, work
 
+    def prepare_race(self) -> None:
+        """Let the next two requests be about one item, and disturb each other."""
+        name, id = self._choices.pick(self._names), self._choices.pick(self._ids)
+        verbs = self._choices.pick(RACES.get(name, VERSIONED_RACES))
+        self._prepared = deque((name, id, verb) for verb in verbs)
+
     def find_differences(self) -> list[str]:
         """The errors in versions, sections and moves, in a line each."""
         return find_side_item_differences(
@@ -118,9 +132,11 @@ class BookRequests:
         return self._deployment.clock.now() + dt.timedelta(microseconds=self._ticks)
 
     def _draw_request(self, text: str) -> tuple[str, Call]:
+        if self._prepared:
+            return self._draw_request_for(*self._prepared.popleft(), text)
         name = self._choices.pick(self._names, "entity")
         if len(self._names) > 1 and self._choices.draw_bool(0.2):
-            parts = [self._draw_request_for(each_name, text) for each_name in self._names]
+            parts = [self._draw_request_for(each_name, "", "", text) for each_name in self._names]
 
             def write_together(book: Book) -> None:
                 with book.transaction():
@@ -129,22 +145,24 @@ class BookRequests:
 
             descriptions = "; ".join(description for description, _ in parts)
             return f"together: {descriptions}", write_together
-        return self._draw_request_for(name, text)
+        return self._draw_request_for(name, "", "", text)
 
-    def _draw_request_for(self, name: str, text: str) -> tuple[str, Call]:
+    def _draw_request_for(self, name: str, id: str, verb: str, text: str) -> tuple[str, Call]:
+        """A request about an entity; ``id`` and ``verb`` are drawn if they are empty."""
+        id = id or self._choices.pick(self._ids)
         match name:
             case "CartItem":
-                return self._draw_cart_request(text)
+                return self._draw_cart_request(id, verb, text)
             case "Document":
-                return self._draw_document_request(text)
+                return self._draw_document_request(id, verb, text)
             case _:
-                return self._draw_versioned_request(name, text)
+                return self._draw_versioned_request(name, id, verb, text)
 
-    def _draw_versioned_request(self, name: str, text: str) -> tuple[str, Call]:
+    def _draw_versioned_request(self, name: str, id: str, verb: str, text: str) -> tuple[str, Call]:
         """A request about an entity with versions. Each writes a text that no other does."""
         pick = self._choices.pick
         entity: Any = Article if name == "Article" else Manual
-        id, title, if_match = pick(self._ids), pick(("ab", "b")), pick((None, None, 1, 2))
+        title, if_match = pick(("ab", "b")), pick((None, None, 1, 2))
         key, old_version = entity.key(id), entity.versions.at(id, version=pick((1, 2)))
         calls: Mapping[str, Call] = {
             "put": lambda book: book.put(entity(id=id, title=title, text=text), if_match=if_match),
@@ -155,13 +173,13 @@ class BookRequests:
             # None is forgotten: forgotten numbers expire in any order, which is no gap.
             "read": lambda book: (book.find(key), book.page(entity.versions(id))),
         }
-        verb = pick(("put", "put", "change", "change", "delete", *calls))
+        verb = verb or pick(("put", "put", "change", "change", "delete", *calls))
         return f"{verb} {name} {id} {title} {text}", calls[verb]
 
-    def _draw_cart_request(self, text: str) -> tuple[str, Call]:
+    def _draw_cart_request(self, sku: str, verb: str, text: str) -> tuple[str, Call]:
         """A request about an item in a cart. Its price is unique and never changes."""
         pick = self._choices.pick
-        sku, source, target = pick(self._ids), pick(CART_STATES), pick(CART_STATES)
+        source, target = pick(CART_STATES), pick(CART_STATES)
         key = CartItem.key("c", source, sku)
         item = CartItem(user="c", state=source, sku=sku, price=Decimal(text))
 
@@ -177,17 +195,18 @@ class BookRequests:
             "count": lambda book: book.change(key, {"quantity": 2}),
             "delete": lambda book: book.delete(key),
         }
-        verb = pick(("put", "put", "move", "move", *calls))
+        verb = verb or pick(("put", "put", "move", "move", *calls))
         return f"{verb} CartItem {source} {sku} to {target} {text}", calls[verb]
 
-    def _draw_document_request(self, text: str) -> tuple[str, Call]:
+    def _draw_document_request(self, id: str, verb: str, text: str) -> tuple[str, Call]:
         """A request about a document. One request writes the same value to all its sections."""
         pick = self._choices.pick
-        id, name = pick(self._ids), pick(SECTION_NAMES)
+        name = pick(SECTION_NAMES)
         names = pick(((), ("a",), SECTION_NAMES))
         key, section = Document.key(id), Document.split(id, section=name)
         value: list[Any] = [text, pick(("", "a long text 台帳 " * 3))]
-        document = Document(id=id, title=pick(("ab", "b")), sections=dict.fromkeys(names, value))
+        title = f"{pick(('ab', 'b'))} {text}"
+        document = Document(id=id, title=title, sections=dict.fromkeys(names, value))
 
         def write_both(book: Book) -> None:
             with book.transaction():
@@ -202,10 +221,10 @@ class BookRequests:
             "remove": lambda book: book.remove_section(section),
             "delete": lambda book: book.delete(key),
             "create": lambda book: book.create(document),
-            "title": lambda book: book.change(key, {"title": "c"}),
+            "title": lambda book: book.change(key, {"title": CHANGED_TITLE}),
             "read": lambda book: _read_document(book, key, section),
         }
-        verb = pick(("put", "put", "section", "section", "read", *calls, *self._preferred))
+        verb = verb or pick(("put", "put", "section", "section", "read", *calls))
         return f"{verb} Document {id} {name} {','.join(names)} {value}", calls[verb]
 
     @contextmanager
@@ -247,7 +266,10 @@ def _read_document(book: Book, key: Any, section: Any) -> None:
     manifest = get_manifest(document)
     of_one_request = [value for value in document.sections.values() if len(value) == 2]
     is_whole = manifest is not None and manifest.count == len(document.sections)
-    if not is_whole or any(value != of_one_request[0] for value in of_one_request):
+    is_mixed = any(value != of_one_request[0] for value in of_one_request)
+    if of_one_request and document.title != CHANGED_TITLE:
+        is_mixed = is_mixed or not document.title.endswith(f" {of_one_request[0][0]}")
+    if not is_whole or is_mixed:
         raise AssertionError(f"read of two moments: {document}")
 
 

@@ -71,6 +71,8 @@ def test_requests_write_every_kind_of_side_item() -> None:
         ("discards", "race: give up"),
         ("archive late", "race: archive late"),
         ("documents", "race: leftovers"),
+        ("documents", "race: requests"),
+        ("callers", "race: requests"),
     ],
 )
 def test_rare_events_come_about(profile: str, event: str) -> None:

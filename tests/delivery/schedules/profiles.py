@@ -64,7 +64,7 @@ PROFILES = (
     ),
     sample_profile(
         "deploy",
-        30,
+        20,
         entity_sets=(("Song",), ("Song", "Order")),
         actions=("put", "put", "touch", "touch", "delete"),
         events={"deploy": (8, 20), "outage": (0, 2, 4)},
@@ -119,7 +119,7 @@ PROFILES = (
     sample_profile("load", 4, events={"load": (10, 25)}, writes=(2, 3)),
     sample_profile(
         "expiry",
-        32,
+        24,
         entity_sets=(("Order",), ("Song",), ("Order", "Song", "Download")),
         actions=("put", "put", "delete", "delete", "expire"),
         fault_levels=(0.0, 0.0, 0.1),
@@ -134,7 +134,7 @@ PROFILES = (
     ),
     sample_profile(
         "killers",
-        50,
+        60,
         mark_kinds=KILLERS,
         retries=FEW_RETRIES,
         events={"deploy": (0, 4), "redrive": (0, 5, 12)},
@@ -150,7 +150,7 @@ PROFILES = (
     # A discarded invocation may continue as a zombie while its records are redriven.
     sample_profile(
         "discards",
-        14,
+        22,
         entity_sets=(("Song",), ("Download",), ("Order",)),
         actions=("put", "put", "delete"),
         retries=(0,),
@@ -321,6 +321,7 @@ PROFILES = (
             "write": (60, 120),
             "detached": (60, 120),
             "redrive": (0, 0, 5),
+            "race_requests": (0, 40),
             "load": (0,),
             "deploy": (0, 3),
             "sweep": (0, 0, 4),
@@ -329,17 +330,18 @@ PROFILES = (
     # Documents, whose sections are staged, counted, replaced and removed in several writes.
     Profile(
         "documents",
-        60,
+        90,
         entities=book_samples.ENTITIES,
         requests=BookRequests,
         entity_sets=(("Document",),),
         max_items=(1, 1, 2),
-        writes=(6, 10, 16),
+        writes=(10, 16, 24),
         shards=(1,),
         fault_levels=(0.0, 0.02, 0.1),
         events={
             "advance": (10,),
-            "leftovers": (0, 40),
+            "leftovers": (0, 60),
+            "race_requests": (0, 60),
             "write": (60,),
             "detached": (120, 240),
             "abandon": (0,),

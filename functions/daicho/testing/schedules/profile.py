@@ -45,6 +45,9 @@ class RequestSource(Protocol):
     def draw(self) -> tuple[str, Callable[[SimulatedProcess], None]]:
         """A request: its description, and the work of the process that answers it."""
 
+    def prepare_race(self) -> None:
+        """Let the next two requests be about one item, and disturb each other."""
+
     def patch_book(self) -> AbstractContextManager[None]:
         """Make ids and waiting times of the Book those of the schedule."""
 

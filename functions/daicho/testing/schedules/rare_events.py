@@ -26,7 +26,7 @@ from daicho.testing.faults.simulated_lambda import INVOCATION_S, SimulatedLambda
 from daicho.testing.oracle.differences import sum_slots
 from daicho.testing.oracle.stream_history import ExpiredItem, list_expired_items
 from daicho.testing.schedules.base_item_writer import LIFETIME_S, BaseItemWriter
-from daicho.testing.schedules.profile import Profile
+from daicho.testing.schedules.profile import Profile, RequestSource
 from daicho.testing.stack_settings import ARCHIVE_BUCKET, TABLE
 
 HOUR_S = 3600.0
@@ -38,6 +38,8 @@ MAX_WRITES = 6
 """The writes that a process does, at most, before it stops."""
 MAX_REQUESTS = 3
 """The requests that are tried until one has enough writes to stop before."""
+MAX_STEPS = 6
+"""The operations of a request, at most, before another one runs to its end."""
 LEFTOVER_S = 1_000.0
 """More seconds than any request takes: its leftovers are due."""
 OUTAGES_H = (2.0, 8.0, 20.0)
@@ -57,6 +59,7 @@ class RareEvents:
     note: Callable[[str], None]
     expire: Callable[[], None]
     write: Callable[[], None]
+    requests: RequestSource | None
 
     def restore(self) -> None:
         """Restore archived items, of rows that were perhaps restored before."""
@@ -271,6 +274,9 @@ class RareEvents:
 
     def leftovers(self) -> None:
         """A request is killed before a write; later another one is overtaken by a sweep."""
+        if self.requests is not None and self.choices.draw_bool(0.5):
+            self._end_requests()
+            self.requests.prepare_race()
         request = self._stop_request()
         if request is None:
             return
@@ -281,6 +287,27 @@ class RareEvents:
             self._run_to_end(self.simulated_lambda.start_detached("sweep", {}))
             self._run_to_end(request)
             self.fault_counts["race: leftovers"] += 1
+
+    def race_requests(self) -> None:
+        """A request stops between two operations; another one about its item runs to the end."""
+        running = self.simulated_lambda
+        if self.requests is None:
+            return
+        self._end_requests()
+        self.requests.prepare_race()
+        self.write()
+        self.write()
+        if len(running.detached) == 2:
+            first, second = running.detached
+            running.step_detached(first, 1 + self.choices.draw_number(MAX_STEPS))
+            if not first.finished:
+                self._run_to_end(second)
+                self._leave_or_end(first)
+                self.fault_counts["race: requests"] += 1
+
+    def _end_requests(self) -> None:
+        while self.simulated_lambda.detached:
+            self._run_to_end(self.simulated_lambda.detached[0])
 
     def _stop_request(self) -> SimulatedProcess | None:
         """Begin requests until one stops before its second or third write; None if none does."""

@@ -123,6 +123,7 @@ class Schedule:
             self.note,
             self._expire,
             self._write,
+            self._requests,
         )
         self._events: list[Callable[[], None]] = [
             getattr(self, f"_{event}", None) or getattr(rare_events, event)
