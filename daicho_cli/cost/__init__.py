@@ -1,0 +1,1 @@
+"""``daicho cost``: the monthly bill, estimated from declarations and a traffic file."""

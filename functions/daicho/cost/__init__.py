@@ -1,0 +1,1 @@
+"""Estimates of capacity units and dollars, from declarations and a description of the traffic."""

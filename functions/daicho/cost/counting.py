@@ -1,0 +1,133 @@
+"""Units of counting: slots, announcements, totals and rankings. Pure.
+
+A batch writes each group that it contains once, and a rollup writes each total whose slots have
+changed. So the units follow from the number of groups, and of records in a batch and a rollup.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from daicho.cost.derived_writes import SEQUENCE
+from daicho.cost.expectation import count_distinct
+from daicho.cost.traffic import FigureTraffic, Traffic
+from daicho.cost.units import Units, measure_read
+from daicho.layout.retention import STREAM_SAFETY_WINDOW
+from daicho.plan import AggregatePlan
+from daicho.storage.attributes import Image
+
+POLLS_A_SECOND = 4
+"""How often Lambda reads a shard of a table's stream ("Process DynamoDB records with Lambda")."""
+SECONDS_A_DAY = 86_400
+MARK_BYTES = 250
+"""A dirty mark in GSI2: keys of the slot and of the index."""
+FOLD_UNITS = 4.0
+"""The transaction that deletes an idle slot and adds its amount to the total."""
+
+
+@dataclass(frozen=True)
+class StreamLoad:
+    """The stream's records of the period, in batches; and the runs of the rollup.
+
+    ``busy_rollups``: those in the hours with traffic.
+    """
+
+    records: float
+    batches: float
+    rollups: float
+    busy_rollups: float
+
+
+def compute_stream_load(traffic: Traffic, records: float) -> StreamLoad:
+    """How many batches the records come in, and how often the rollup runs."""
+    stream = traffic.stream
+    share_of_day = stream.hours_a_day / 24
+    rollups = stream.rollups if stream.rollups is not None else traffic.days * 24 * 60
+    batch_records = stream.batch_records
+    if batch_records is None:
+        seconds = max(1.0, traffic.days * SECONDS_A_DAY * share_of_day)
+        batch_records = max(1.0, records / seconds / stream.shards / POLLS_A_SECOND)
+    return StreamLoad(records, records / max(1.0, batch_records), rollups, rollups * share_of_day)
+
+
+@dataclass(frozen=True)
+class CountingUnits:
+    """The units of an aggregate: its slots in batches, and its totals in rollups."""
+
+    slots: Units
+    rollups: Units
+
+
+def estimate_counting(
+    aggregate: AggregatePlan,
+    figure: FigureTraffic,
+    touches: float,
+    groups: float,
+    traffic: Traffic,
+    load: StreamLoad,
+) -> CountingUnits:
+    """The units of counting so often in one of ``groups`` groups."""
+    if touches <= 0 or load.batches <= 0:
+        return CountingUnits(Units(), Units())
+    shards = traffic.stream.shards
+    busy = max(1.0, load.busy_rollups)
+    slot_writes = load.batches * count_distinct(groups, touches / load.batches)
+    dirty_slots = busy * count_distinct(groups * shards, touches / busy)
+    dirty_tallies = busy * count_distinct(groups, touches / busy)
+    new = min(groups if figure.new_groups is None else figure.new_groups, dirty_tallies)
+    # A total moves in its ranking, which is two writes of the index; a new one is put there.
+    ranked = 2 * dirty_tallies - new if aggregate.ranked else 0.0
+    slot_units = Units(write=slot_writes + dirty_slots)
+    totals = Units(read=2 * dirty_tallies, write=dirty_tallies + ranked + 2 * dirty_slots)
+    if aggregate.rolled_up == "at once":
+        immediate = slot_writes
+        ranked = 2 * immediate - new if aggregate.ranked else 0.0
+        slot_units += Units(read=2 * immediate, write=immediate + ranked)
+        totals = Units(read=2 * dirty_tallies, write=dirty_tallies + 2 * dirty_slots)
+    return CountingUnits(slot_units, totals + _estimate_folding(touches, groups, traffic))
+
+
+def estimate_votes(figure: FigureTraffic, groups: float, load: StreamLoad) -> CountingUnits:
+    """The units of the votes of a fast counter, and of its rollups."""
+    if figure.votes <= 0:
+        return CountingUnits(Units(), Units())
+    busy = max(1.0, load.busy_rollups)
+    marks = busy * count_distinct(groups * figure.slots, figure.votes / busy)
+    totals = busy * count_distinct(groups, figure.votes / busy)
+    runs = busy * count_distinct(figure.rankings, figure.votes / busy)
+    new = min(groups if figure.new_groups is None else figure.new_groups, totals)
+    written = runs + totals + 2 * totals - new + 2 * marks
+    return CountingUnits(
+        Units(write=figure.votes + marks),
+        Units(read=runs * (1 + figure.slots), write=written),
+    )
+
+
+def estimate_idle_rollups(traffic: Traffic, load: StreamLoad, dirty_slots: float) -> Units:
+    """The reads by which the runs of the rollup find dirty marks, or find that there are none."""
+    shards = traffic.stream.dirty_shards
+    marks = dirty_slots / max(1.0, load.rollups) / shards * MARK_BYTES
+    each = measure_read(0) + shards * measure_read(marks, consistent=False)
+    return Units(read=load.rollups * each)
+
+
+def build_slot(tally: str) -> Image:
+    """A slot as it is stored."""
+    return {
+        "PK": {"S": tally},
+        "SK": {"S": "slot#shardId-00000000000000000000-00000000"},
+        "seq": {"S": SEQUENCE},
+        "at": {"N": "1764000000"},
+        "items": {"N": "100000"},
+        "total": {"N": "100000"},
+        "rev": {"N": "100000"},
+    }
+
+
+def _estimate_folding(touches: float, groups: float, traffic: Traffic) -> Units:
+    """A slot belongs to a shard of the stream. It is folded when the shard is long gone."""
+    hours = traffic.days * 24
+    if hours < STREAM_SAFETY_WINDOW.total_seconds() / 3600:
+        return Units()
+    shards = traffic.stream.shards * hours / traffic.assumptions.shard_hours
+    return Units(write=FOLD_UNITS * count_distinct(groups * shards, touches))

@@ -1,0 +1,171 @@
+"""Units of writing base items, with everything that the same request reads and writes: pure.
+
+Versions, sections and the marks of leftovers are written by that request, derived items are not:
+`daicho.cost.derived_writes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from daicho.cost.events import EntityShape, ItemEvent, is_moved
+from daicho.cost.examples import (
+    CREATED,
+    ID,
+    build_stored_item,
+    build_version_item,
+    split_sections,
+)
+from daicho.cost.traffic import Assumptions
+from daicho.cost.units import Units, measure_check, measure_get, measure_read, measure_write
+from daicho.layout import cleanup_marks, sections, versions
+from daicho.plan import EntityPlan
+from daicho.storage.attributes import Image, measure_image
+from daicho.storage.item_key import get_key
+
+RECORD = Units(read=1.0, write=2.0)
+"""The record of an Idempotency-Key, of at most 1 KB: looked up, and put in the transaction."""
+SWEPT_MARK_READS = 2.0
+"""The sweep reads a mark of an object, and the item that the object belonged to."""
+
+
+def estimate_item_write(
+    plan: EntityPlan, shape: EntityShape, event: ItemEvent, assumptions: Assumptions
+) -> Units:
+    """The units of one request of an event, without the record of its Idempotency-Key."""
+    if event.kind == "expire":
+        return Units()  # a deletion by DynamoDB's TTL process costs nothing
+    units = _estimate_references(shape, event, assumptions)
+    if plan.versions is not None:
+        return units + _estimate_versioned(plan, event)
+    if plan.split is not None and _writes_sections(plan, event):
+        return units + _estimate_document(plan, event)
+    if event.kind == "delete" and shape.object_fields:
+        return units + _estimate_object_removal(plan, shape, event)
+    checked = _list_checked(shape, event)
+    units += Units(read=len(checked), write=sum(measure_check() for _ in checked))
+    return units + _estimate_plain(event, bool(checked))
+
+
+def estimate_section_change(plan: EntityPlan, event: ItemEvent) -> Units:
+    """The units of a change of one section of a split item: the mean of its sections."""
+    head = event.before or event.after or {}
+    pieces = _build_pieces(plan, event, head)
+    if not pieces:
+        return Units()
+    mean = [
+        Units(measure_get(piece), measure_write(piece, piece, transactional=True))
+        for piece in pieces
+    ]
+    total = sum(mean, Units()) * (1 / len(mean))
+    return total + Units(measure_get(head), measure_write(head, head, transactional=True))
+
+
+def _estimate_plain(event: ItemEvent, checked: bool) -> Units:
+    before, after = event.before, event.after
+    moved = is_moved(event)
+    transactional = event.transactional or checked or moved
+    is_read = transactional or _is_patch(event)
+    reads = measure_get(before) if is_read else 0.0
+    if not moved:
+        return Units(reads, measure_write(before, after, transactional=transactional))
+    written = measure_write(before, None, transactional=True)
+    return Units(
+        reads + measure_get(None), written + measure_write(None, after, transactional=True)
+    )
+
+
+def _estimate_references(shape: EntityShape, event: ItemEvent, assumptions: Assumptions) -> Units:
+    """The reads of items that fields are copied from, or that the key depends on."""
+    is_whole = event.kind == "create" or (event.change is not None and event.change.method == "PUT")
+    frozen = list((shape.copied or {}).values())
+    reads = 0.0
+    if is_whole:
+        reads += frozen.count(False)
+    if shape.keyed or (is_whole and any(frozen)):
+        # All frozen fields of a request are copied from one item, which is read once.
+        reads += assumptions.cache_misses
+    return Units(read=reads)
+
+
+def _list_checked(shape: EntityShape, event: ItemEvent) -> list[str]:
+    if event.kind == "create":
+        return list(shape.checked)
+    changed = event.change.fields if event.change else {}
+    return [name for name in shape.checked if name in changed]
+
+
+def _is_patch(event: ItemEvent) -> bool:
+    return event.change is not None and event.change.method == "PATCH"
+
+
+def _estimate_versioned(plan: EntityPlan, event: ItemEvent) -> Units:
+    """A transaction of the base item and of the next version's item."""
+    by_copy = plan.versions == "copy"
+    old = None if event.before is None else build_stored_item(plan, event.before)
+    if event.before is None:  # the base item, and the newest of the versions, if any
+        reads = 2.0 if by_copy else 1.0
+    else:
+        assert old is not None  # noqa: S101  # made of it above
+        reads = measure_get(old if by_copy else build_version_item(plan, event.before))
+    if event.after is None:
+        assert event.before is not None  # noqa: S101  # a deletion has an item
+        state = versions.VersionState(event.before, 1)
+        item: Image = versions.build_deletion_marker(plan, get_key(event.before), state, CREATED)
+        new = None
+    else:
+        number = 1 if event.before is None else 2
+        item = build_version_item(plan, event.after, number)
+        new = build_stored_item(plan, event.after, number)
+    written = measure_write(old, new, transactional=True)
+    return Units(reads, written + measure_write(None, item, transactional=True))
+
+
+def _writes_sections(plan: EntityPlan, event: ItemEvent) -> bool:
+    return event.kind != "change" or not _is_patch(event) or plan.split in event.values
+
+
+def _estimate_document(plan: EntityPlan, event: ItemEvent) -> Units:
+    """A split item as a whole: its sections in a new epoch, its head, and the old sections."""
+    old, new = event.before, event.after
+    head = old or new
+    assert head is not None  # noqa: S101  # every event has an item
+    partition = sections.render_sections_partition(get_key(head), plan.name)
+    mark = cleanup_marks.build_mark(partition, ID, CREATED + cleanup_marks.IN_FLIGHT_GRACE)
+    due = cleanup_marks.build_mark(partition, ID, CREATED)
+    pieces = _build_pieces(plan, event, head)
+    reads, written = measure_get(old), measure_write(old, new, transactional=True)
+    if new is not None:
+        written += measure_write(None, mark) + sum(measure_write(None, piece) for piece in pieces)
+    written += measure_write(mark if new else None, due, transactional=True)
+    if event.keyed:
+        return Units(reads, written)  # the sweep removes the rest
+    if old is not None:
+        reads += measure_read(_sum_sizes(pieces))
+        written += sum(measure_write(piece, None) for piece in pieces)
+    return Units(reads, written + measure_write(due, None))
+
+
+def _build_pieces(plan: EntityPlan, event: ItemEvent, head: Image) -> Sequence[Image]:
+    partition = sections.render_sections_partition(get_key(head), plan.name)
+    return [
+        piece
+        for section in split_sections(plan, event.values)
+        for piece in sections.build_piece_items(partition, ID, section, ID)
+    ]
+
+
+def _estimate_object_removal(plan: EntityPlan, shape: EntityShape, event: ItemEvent) -> Units:
+    """A transaction of the item and of a mark for each object, and the sweep of the marks."""
+    assert event.before is not None  # noqa: S101  # a deletion has an item
+    partition = cleanup_marks.render_owner_partition(get_key(event.before), plan.name)
+    units = Units(measure_get(event.before), measure_write(event.before, None, transactional=True))
+    for name in shape.object_fields:
+        mark = cleanup_marks.build_mark(partition, name, CREATED, object=ID * 3)
+        written = measure_write(None, mark, transactional=True) + measure_write(mark, None)
+        units += Units(SWEPT_MARK_READS, written)
+    return units
+
+
+def _sum_sizes(images: Iterable[Image]) -> int:
+    return sum(measure_image(image) for image in images)

@@ -1,0 +1,137 @@
+"""What it costs once to bring stored items up to changed declarations. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from daicho.cost import counting, derived_writes
+from daicho.cost.events import ItemEvent
+from daicho.cost.prices import Prices
+from daicho.cost.traffic import FigureTraffic, StreamTraffic, Traffic
+from daicho.cost.units import READ_UNIT_BYTES, STORAGE_OVERHEAD_BYTES, measure_write
+from daicho.plan import EntityPlan
+from daicho.storage.attributes import Image, measure_image
+
+PASSES = 2
+"""Scans of all items: one that touches them, and one that proves that none is left."""
+DEFAULT_RATE = 500.0
+SECONDS_A_DAY = 86_400
+
+
+@dataclass(frozen=True)
+class RebuildEstimate:
+    """The one-time cost of a rebuild.
+
+    Args:
+        items: the items that are touched.
+        touch_units: write units of the touches.
+        row_units: write units of the index rows that the declarations derive.
+        count_units: write units of their slots, totals and rankings, and of announcements.
+        read_units: of the scans, and of rollups.
+        dollars: of all units.
+        seconds: at the rate of touches; one pass of them.
+    """
+
+    items: int
+    touch_units: float
+    row_units: float
+    count_units: float
+    read_units: float
+    dollars: float
+    seconds: float
+
+    @property
+    def write_units(self) -> float:
+        """All write units."""
+        return self.touch_units + self.row_units + self.count_units
+
+
+def estimate_rebuild(
+    plan: EntityPlan,
+    declarations: Collection[str],
+    images: Sequence[Image],
+    item_count: int,
+    prices: Prices,
+    *,
+    rate: float = DEFAULT_RATE,
+    groups: Mapping[str, float] | None = None,
+    stream: StreamTraffic | None = None,
+) -> RebuildEstimate:
+    """Estimate a rebuild: every item is touched once, and derives ``declarations`` anew.
+
+    Args:
+        plan: the new plan of the entity.
+        declarations: the names of the searches, listings and aggregates that are built; the others
+            are as they were.
+        images: a sample of the stored base items, with ``PK`` and ``SK``; what their mean derives
+            is derived by each item. Without images every unit is 0.
+        item_count: the number of stored items.
+        prices: the Region's.
+        rate: touches a second.
+        groups: the number of groups of each aggregate; by default those of the sample.
+        stream: shards, and the size of a batch.
+
+    Raises:
+        UnderivableError, KeyTooLongError: what the plan cannot derive from an image.
+    """
+    if not images or item_count <= 0:
+        return RebuildEstimate(max(0, item_count), 0, 0, 0, 0, 0, 0)
+    seconds = item_count / rate
+    traffic = Traffic(days=seconds / SECONDS_A_DAY, stream=stream or StreamTraffic())
+    load = counting.compute_stream_load(traffic, item_count)
+    touch = sum(measure_write(image, _touch(image)) for image in images) / len(images)
+    rows = scanned = 0.0
+    for image in images:
+        scanned += measure_image(image) + STORAGE_OVERHEAD_BYTES
+        for name, row in derived_writes.list_row_images(plan, image):
+            scanned += measure_image(row)
+            rows += measure_write(None, row) if name in declarations else 0.0
+    counted, rollup_reads = _estimate_counts(
+        plan, declarations, images, item_count, traffic, groups or {}
+    )
+    derives = rows > 0 or counted > 0
+    reads = PASSES * scanned / len(images) * item_count / READ_UNIT_BYTES + rollup_reads
+    touches, row_units = touch * item_count, rows / len(images) * item_count
+    count_units = counted + (load.batches if derives else 0.0)
+    dollars = prices.price_units(reads, touches + row_units + count_units)
+    return RebuildEstimate(item_count, touches, row_units, count_units, reads, dollars, seconds)
+
+
+def _estimate_counts(
+    plan: EntityPlan,
+    declarations: Collection[str],
+    images: Sequence[Image],
+    item_count: int,
+    traffic: Traffic,
+    groups: Mapping[str, float],
+) -> tuple[float, float]:
+    """Write and read units of the aggregates among the declarations."""
+    load = counting.compute_stream_load(traffic, item_count)
+    events = [ItemEvent("create", 1, None, image, {}) for image in images]
+    found = derived_writes.list_groups(plan, events)
+    touches = {
+        aggregate.name: sum(
+            derived_writes.count_touches(plan, event)[aggregate.name] for event in events
+        )
+        for aggregate in plan.aggregates
+    }
+    written = read = 0.0
+    for aggregate in plan.aggregates:
+        if aggregate.name not in declarations:
+            continue
+        units = counting.estimate_counting(
+            aggregate,
+            FigureTraffic(),
+            touches[aggregate.name] / len(images) * item_count,
+            groups.get(aggregate.name, len(found.get(aggregate.name, ())) or 1),
+            traffic,
+            load,
+        )
+        written += units.slots.write + units.rollups.write
+        read += units.slots.read + units.rollups.read
+    return written, read
+
+
+def _touch(image: Image) -> Image:
+    return {**image, "gen": {"N": str(int(image.get("gen", {"N": "0"})["N"]) + 1)}}
