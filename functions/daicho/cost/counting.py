@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from daicho.cost.derived_writes import SEQUENCE
+from daicho.cost.derived_writes import SEQUENCE, Touches
 from daicho.cost.expectation import count_distinct
 from daicho.cost.traffic import FigureTraffic, Traffic
 from daicho.cost.units import Units, measure_read
@@ -61,19 +61,21 @@ class CountingUnits:
 def estimate_counting(
     aggregate: AggregatePlan,
     figure: FigureTraffic,
-    touches: float,
+    touches: Touches,
     groups: float,
     traffic: Traffic,
     load: StreamLoad,
 ) -> CountingUnits:
     """The units of counting so often in one of ``groups`` groups."""
-    if touches <= 0 or load.batches <= 0:
+    if touches.live <= 0 or load.batches <= 0:
         return CountingUnits(Units(), Units())
     shards = traffic.stream.shards
     busy = max(1.0, load.busy_rollups)
-    slot_writes = load.batches * count_distinct(groups, touches / load.batches)
-    dirty_slots = busy * count_distinct(groups * shards, touches / busy)
-    dirty_tallies = busy * count_distinct(groups, touches / busy)
+    slot_writes = dirty_slots = 0.0
+    for part in (touches.live, touches.kept):
+        slot_writes += load.batches * count_distinct(groups, part / load.batches)
+        dirty_slots += busy * count_distinct(groups * shards, part / busy)
+    dirty_tallies = busy * count_distinct(groups, touches.live / busy)
     new = min(groups if figure.new_groups is None else figure.new_groups, dirty_tallies)
     # A total moves in its ranking, which is two writes of the index; a new one is put there.
     ranked = 2 * dirty_tallies - new if aggregate.ranked else 0.0
@@ -84,7 +86,7 @@ def estimate_counting(
         ranked = 2 * immediate - new if aggregate.ranked else 0.0
         slot_units += Units(read=2 * immediate, write=immediate + ranked)
         totals = Units(read=2 * dirty_tallies, write=dirty_tallies + 2 * dirty_slots)
-    return CountingUnits(slot_units, totals + _estimate_folding(touches, groups, traffic))
+    return CountingUnits(slot_units, totals + _estimate_folding(touches.live, groups, traffic))
 
 
 def estimate_votes(figure: FigureTraffic, groups: float, load: StreamLoad) -> CountingUnits:

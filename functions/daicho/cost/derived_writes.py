@@ -5,8 +5,9 @@ They are those that `daicho.derive` computes from its images.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from daicho.cost.events import ItemEvent
 from daicho.cost.examples import CREATED, build_stored_item
@@ -41,15 +42,32 @@ def list_row_images(plan: EntityPlan, image: Image) -> Iterator[tuple[str, Image
         yield keys.parse(key.sk)[0], _build_row(key, row)
 
 
-def count_touches(plan: EntityPlan, event: ItemEvent) -> Counter[str]:
+@dataclass(frozen=True)
+class Touches:
+    """How many groups changes count in: of live items, and of expired ones that stay counted.
+
+    Both have slots of their own.
+    """
+
+    live: float = 0.0
+    kept: float = 0.0
+
+    def __add__(self, other: Touches) -> Touches:
+        return Touches(self.live + other.live, self.kept + other.kept)
+
+    def __mul__(self, count: float) -> Touches:
+        return Touches(self.live * count, self.kept * count)
+
+
+def count_touches(plan: EntityPlan, event: ItemEvent) -> dict[str, Touches]:
     """How many groups one change counts in, by the name of the aggregate."""
     before, after = (_compute_amounts(plan, image) for image in (event.before, event.after))
-    touches: Counter[str] = Counter()
+    touches: defaultdict[str, Touches] = defaultdict(Touches)
     for tally in before.keys() | after.keys():
-        aggregate = get_aggregate(plan, tally)
         if before.get(tally, Amount()) != after.get(tally, Amount()):
+            aggregate = get_aggregate(plan, tally)
             is_kept = event.kind == "expire" and aggregate.on_expiry == "keep"
-            touches[aggregate.name] += 2 if is_kept else 1
+            touches[aggregate.name] += Touches(1.0, float(is_kept))
     return touches
 
 

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from daicho.cost import counting, derived_writes, examples, item_writes, reads
 from daicho.cost.counting import StreamLoad
+from daicho.cost.derived_writes import Touches
 from daicho.cost.events import EntityShape, ItemEvent, list_events
 from daicho.cost.traffic import EntityTraffic, FigureTraffic, Traffic, TrafficError
 from daicho.cost.units import Units, measure_read, sum_units
@@ -110,7 +111,8 @@ def _check_names(ledger: Ledger, traffic: Traffic) -> None:
             raise TrafficError(f"{place}: no entity is called {unknown[0]}")
     for name, entity in traffic.entities.items():
         plan = ledger.current_generation(name).plan
-        declared = {declaration.name for declaration in (*plan.aggregates, *plan.counters)}
+        tallies = (*plan.aggregates, *(counter.tally for counter in plan.counters))
+        declared = {tally.name for tally in tallies}
         if unknown := sorted(set(entity.figures) - declared):
             raise TrafficError(f"entities.{name}.figures: {name} has no figure {unknown[0]!r}")
 
@@ -167,7 +169,7 @@ class _EntityEstimator:
         yield from self._list_writes()
         yield from self._list_rows()
         yield from self._list_counts(load)
-        yield from self._list_reads(load)
+        yield from self._list_reads()
 
     def _line(self, declaration: str, work: Work, count: float, units: Units) -> CostLine:
         return CostLine(self._plan.name, declaration, work, count, units)
@@ -209,7 +211,7 @@ class _EntityEstimator:
             yield self._line(name, "rows", count, units[name])
 
     def _list_counts(self, load: StreamLoad) -> Iterator[CostLine]:
-        touches: defaultdict[str, float] = defaultdict(float)
+        touches: defaultdict[str, Touches] = defaultdict(Touches)
         for event in self._events:
             for name, count in derived_writes.count_touches(self._plan, event).items():
                 touches[name] += count * event.count
@@ -218,15 +220,16 @@ class _EntityEstimator:
             units = counting.estimate_counting(
                 aggregate, figure, touches[name], self._count_groups(name), self._traffic, load
             )
-            yield self._line(name, "slots", touches[name], units.slots)
-            yield self._line(name, "rollups", touches[name], units.rollups)
+            yield self._line(name, "slots", touches[name].live, units.slots)
+            yield self._line(name, "rollups", touches[name].live, units.rollups)
         for counter in self._plan.counters:
             figure = self._get_figure(counter.name)
             units = counting.estimate_votes(figure, figure.groups or 1.0, load)
-            yield self._line(counter.name, "slots", figure.votes, units.slots)
+            looked_up = reads.estimate_vote_reads(figure, self._traffic.assumptions)
+            yield self._line(counter.name, "slots", figure.votes, units.slots + looked_up)
             yield self._line(counter.name, "rollups", figure.votes, units.rollups)
 
-    def _list_reads(self, load: StreamLoad) -> Iterator[CostLine]:
+    def _list_reads(self) -> Iterator[CostLine]:
         own, plan, shape = self._own, self._plan, self._shape
         assumptions = self._traffic.assumptions
         samples = self._samples
@@ -248,10 +251,10 @@ class _EntityEstimator:
                 plan, shape, name, page, images, self._estimate_related(name), assumptions
             )
             yield self._line(name, "reads", page.count, one * page.count)
-        yield from self._list_figure_reads(load)
+        yield from self._list_figure_reads()
 
-    def _list_figure_reads(self, load: StreamLoad) -> Iterator[CostLine]:
-        own, plan, assumptions = self._own, self._plan, self._traffic.assumptions
+    def _list_figure_reads(self) -> Iterator[CostLine]:
+        own, plan = self._own, self._plan
         groups = derived_writes.list_groups(plan, self._as_events())
         tallies = {a.name: a for a in (*plan.aggregates, *(c.tally for c in plan.counters))}
         votes = {counter.name for counter in plan.counters}
@@ -259,10 +262,8 @@ class _EntityEstimator:
             tally = next(iter(groups.get(name, ())), f"{examples.TENANT}#+{plan.name}.{name}#1")
             slots = figure.slots if name in votes else self._traffic.stream.shards
             units = reads.estimate_figures(tallies[name], figure, tally, slots)
-            if name in votes:
-                units += reads.estimate_vote_reads(figure, assumptions)
             count = figure.reads + figure.live + figure.ranks + figure.tops
-            yield self._line(name, "reads", count + (name in votes) * figure.votes, units)
+            yield self._line(name, "reads", count, units)
 
     def _estimate_related(self, name: str) -> Units:
         """The names that a search reaches through other items: all of those items are read."""

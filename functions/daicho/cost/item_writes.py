@@ -122,7 +122,8 @@ def _estimate_versioned(plan: EntityPlan, event: ItemEvent) -> Units:
 
 
 def _writes_sections(plan: EntityPlan, event: ItemEvent) -> bool:
-    return event.kind != "change" or not _is_patch(event) or plan.split in event.values
+    changed = event.change.fields if event.change else {}
+    return event.kind != "change" or not _is_patch(event) or plan.split in changed
 
 
 def _estimate_document(plan: EntityPlan, event: ItemEvent) -> Units:

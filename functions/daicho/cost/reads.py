@@ -72,7 +72,10 @@ def estimate_page(
         return _estimate_collection(plan, shape, name, page, images, assumptions)
     if name == VERSIONS and plan.versions is not None:
         items = [build_version_item(plan, image) for image in examples]
-        return Units(read=measure_read(_mean_size(items) * min(page.items, page.limit + 1)))
+        # A copy may have no version item yet, so the item itself is read as well.
+        own = _mean_get(images) if plan.versions == "copy" else 0.0
+        shown = min(page.items, page.limit + 1)
+        return Units(read=own + measure_read(_mean_size(items) * shown))
     fetched = 0.0 if page.copied else page.items * _mean_get(images, consistent=False)
     if plan.versions == "pointer" and not page.copied:
         contents = [build_version_item(plan, image) for image in examples]
@@ -135,7 +138,7 @@ def _estimate_collection(
         lists = round(sum(numbers) / len(numbers)) if numbers else 1
     share = page.limit / lists
     block = ceil(share + sqrt(share)) + 1
-    rows = min(page.items / lists, block)
+    rows = block if page.items >= page.limit else min(page.items / lists, block)
     units = lists * measure_read(_mean_size(images) * rows)
     content = 0.0
     if plan.versions == "pointer":

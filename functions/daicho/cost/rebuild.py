@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from daicho.cost import counting, derived_writes
+from daicho.cost.derived_writes import Touches
 from daicho.cost.events import ItemEvent
 from daicho.cost.prices import Prices
 from daicho.cost.traffic import FigureTraffic, StreamTraffic, Traffic
@@ -110,20 +111,16 @@ def _estimate_counts(
     load = counting.compute_stream_load(traffic, item_count)
     events = [ItemEvent("create", 1, None, image, {}) for image in images]
     found = derived_writes.list_groups(plan, events)
-    touches = {
-        aggregate.name: sum(
-            derived_writes.count_touches(plan, event)[aggregate.name] for event in events
-        )
-        for aggregate in plan.aggregates
-    }
+    counted = [derived_writes.count_touches(plan, event) for event in events]
     written = read = 0.0
     for aggregate in plan.aggregates:
         if aggregate.name not in declarations:
             continue
+        touches = sum((one.get(aggregate.name, Touches()) for one in counted), Touches())
         units = counting.estimate_counting(
             aggregate,
             FigureTraffic(),
-            touches[aggregate.name] / len(images) * item_count,
+            touches * (item_count / len(images)),
             groups.get(aggregate.name, len(found.get(aggregate.name, ())) or 1),
             traffic,
             load,
