@@ -71,6 +71,11 @@ SUBCOMMANDS = {
         "clients",
         "Write typed clients of the API in Python and TypeScript.",
     ),
+    "cost": Subcommand(
+        "daicho_cli.cost.command",
+        "cost",
+        "Estimate the monthly bill from the declarations and a description of the traffic.",
+    ),
     "upgrade": Subcommand(
         "daicho_cli.upgrade.command",
         "upgrade",

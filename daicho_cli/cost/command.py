@@ -1,0 +1,116 @@
+"""``daicho cost``: the monthly bill, estimated from declarations and a traffic file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from daicho.cost.bill import Bill, compute_bill, compute_idle_bill
+from daicho.cost.prices import DEFAULT_REGION, PRICE_FILE, Prices, load_prices
+from daicho.cost.traffic import Traffic, parse_traffic
+from daicho.declare.registry import Daicho
+from daicho.plan import Ledger
+from daicho_cli.cost.comparison import select_declared
+from daicho_cli.cost.default_traffic import build_default_traffic, render_traffic_file
+from daicho_cli.cost.entity_shapes import describe_entities
+from daicho_cli.cost.plot import render_svg
+from daicho_cli.cost.report import CostReport, build_document, print_report
+from daicho_cli.cost.traffic_file import complete_traffic, read_traffic
+from daicho_cli.options import OptionError
+from daicho_cli.project import discover_project, load_ledger
+from daicho_cli.terminal import end_on_errors, print_message
+
+DEFAULT_TITLE = "default traffic"
+
+
+def cost(
+    traffic: Annotated[
+        Path | None,
+        typer.Argument(help="The traffic file. Default: the traffic that --example writes."),
+    ] = None,
+    against: Annotated[
+        Path | None, typer.Option(help="A second traffic file, whose bill is compared.")
+    ] = None,
+    against_ledger: Annotated[
+        Path | None,
+        typer.Option(help="A lock file of generations, whose declarations are compared."),
+    ] = None,
+    region: Annotated[str, typer.Option(help="The Region of the prices.")] = DEFAULT_REGION,
+    prices: Annotated[
+        Path | None, typer.Option(help="A price file. Default: the one of the package.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document instead of tables.")
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="Also draw the bill into this SVG file.")
+    ] = None,
+    example: Annotated[
+        Path | None, typer.Option(help="Only write an example of a traffic file, to edit.")
+    ] = None,
+) -> None:
+    """Estimate the monthly bill from the declarations and a description of the traffic.
+
+    Nothing is measured and no AWS account is needed: units follow from example items, and prices
+    from a dated file. Exit code 2: the command could not run.
+    """
+    with end_on_errors("cost"):
+        daicho = discover_project()
+        ledger = daicho.append_generations(load_ledger())
+        if example is not None:
+            _write_example(example, daicho, ledger)
+            return
+        chosen = load_prices(region, prices or PRICE_FILE)
+        report = _build_report(daicho, ledger, chosen, traffic, against, against_ledger)
+        if plot is not None:
+            plot.write_text(render_svg(report), encoding="utf-8")
+    if as_json:
+        typer.echo(json.dumps(build_document(report), indent=2, ensure_ascii=False))
+    else:
+        print_report(report)
+    if plot is not None:
+        print_message(f"drawn: {plot}")
+
+
+def _build_report(
+    daicho: Daicho,
+    ledger: Ledger,
+    prices: Prices,
+    file: Path | None,
+    against: Path | None,
+    against_ledger: Path | None,
+) -> CostReport:
+    traffic = _read_traffic(file, daicho, ledger)
+    title = file.name if file is not None else DEFAULT_TITLE
+    bill = _compute_bill(daicho, ledger, traffic, prices)
+    idle = compute_idle_bill(ledger, prices, traffic.days)
+    if against is None and against_ledger is None:
+        return CostReport(bill, idle, title)
+    other_traffic = traffic if against is None else _read_traffic(against, daicho, ledger)
+    other_ledger = ledger if against_ledger is None else Ledger.load(against_ledger)
+    other_title = " with ".join(part.name for part in (against, against_ledger) if part is not None)
+    declared = select_declared(other_traffic, other_ledger)
+    other = _compute_bill(daicho, other_ledger, declared, prices)
+    return CostReport(bill, idle, title, other, other_title)
+
+
+def _compute_bill(daicho: Daicho, ledger: Ledger, traffic: Traffic, prices: Prices) -> Bill:
+    declared = [entity for entity in daicho.entities if entity.__name__ in ledger.entities]
+    return compute_bill(ledger, traffic, prices, describe_entities(declared, ledger))
+
+
+def _read_traffic(file: Path | None, daicho: Daicho, ledger: Ledger) -> Traffic:
+    if file is not None:
+        return read_traffic(file, daicho.entities)
+    return complete_traffic(parse_traffic(build_default_traffic(daicho, ledger)), daicho.entities)
+
+
+def _write_example(file: Path, daicho: Daicho, ledger: Ledger) -> None:
+    if file.exists():
+        raise OptionError(f"{file} exists already")
+    text = render_traffic_file(build_default_traffic(daicho, ledger), file.name)
+    file.write_text(text, encoding="utf-8")
+    print_message(f"written: {file}")
