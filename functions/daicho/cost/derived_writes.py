@@ -6,11 +6,12 @@ They are those that `daicho.derive` computes from its images.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from daicho.cost.events import ItemEvent
-from daicho.cost.examples import CREATED, build_stored_item
+from daicho.cost.examples import CREATED, ExampleError, build_stored_item
 from daicho.cost.units import Units, measure_write
 from daicho.derive.contributions import Amount, compute_contributions
 from daicho.derive.derived_items import compute_index_rows
@@ -20,6 +21,7 @@ from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 
+T = TypeVar("T")
 SEQUENCE = "2026-11-01T00:00:00.000#" + "0" * 40
 """As long as the numbers that derived items and slots carry."""
 
@@ -88,11 +90,18 @@ def get_aggregate(plan: EntityPlan, tally: str) -> AggregatePlan:
 
 
 def _compute_rows(plan: EntityPlan, image: Image | None) -> Mapping[ItemKey, IndexRow]:
-    return {} if image is None else compute_index_rows(plan, build_stored_item(plan, image))
+    return {} if image is None else _derive(compute_index_rows, plan, image)
 
 
 def _compute_amounts(plan: EntityPlan, image: Image | None) -> Mapping[str, Amount]:
-    return {} if image is None else compute_contributions(plan, build_stored_item(plan, image))
+    return {} if image is None else _derive(compute_contributions, plan, image)
+
+
+def _derive(derive: Callable[[EntityPlan, Image], T], plan: EntityPlan, image: Image) -> T:
+    try:
+        return derive(plan, build_stored_item(plan, image))
+    except (ValueError, ArithmeticError, LookupError) as error:
+        raise ExampleError(f"an example of {plan.name} derives nothing: {error}") from error
 
 
 def _build_row(key: ItemKey, row: IndexRow | None) -> Image:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from daicho.cost.traffic import TrafficError
+from daicho.errors import Invalid
 from daicho.layout import versions
 from daicho.layout.base_item import build_base_item
 from daicho.layout.sections import MANIFEST, Section, split_into_sections, start_manifest
@@ -36,12 +37,12 @@ def build_image(
     """
     plan = generation.plan
     image = convert_fields(plan, {**_fill_key(plan), **values})
-    if plan.split is not None:
-        sections = split_sections(plan, values)
-        image[MANIFEST] = start_manifest(ID, 1, sections).to_value()
     try:
+        if plan.split is not None:
+            sections = split_sections(plan, values)
+            image[MANIFEST] = start_manifest(ID, 1, sections).to_value()
         return build_base_item(tenant, generation, image, CREATED)
-    except (ValueError, ArithmeticError) as error:
+    except (Invalid, ValueError, ArithmeticError) as error:
         raise ExampleError(f"an example of {plan.name} cannot be stored: {error}") from error
 
 

@@ -21,6 +21,10 @@ from daicho.search.posting_lists import FIRST_BLOCK_ROWS
 from daicho.storage.attributes import Image, measure_image
 from daicho.storage.item_key import get_key
 
+SCORE_BYTES = 29
+"""A score in the key of a ranking."""
+ENTRY_BYTES = 30
+"""The names of the attributes of an entry of a ranking, the sort key of a total, and a total."""
 COLLECTION, INVERSE, VERSIONS = "key", "inverse", "versions"
 """The names of lists that are no declarations of their own."""
 
@@ -197,8 +201,8 @@ def _build_pieces(plan: EntityPlan, example: Image, values: Mapping[str, Any]) -
 
 
 def _measure_ranking_entry(tally: str) -> int:
-    """The entry of a member in GSI3: keys of its total and of the index, and the total."""
-    return 2 * len(tally) + 29 + 60
+    """The entry of a member in GSI3: keys of its total and of the index, a score, and the total."""
+    return 2 * len(tally) + SCORE_BYTES + ENTRY_BYTES
 
 
 def _mean_size(images: Sequence[Image]) -> float:

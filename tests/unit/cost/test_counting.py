@@ -1,0 +1,109 @@
+"""Units of counting, against the benchmarks of counting (docs/benchmarks/counting.md)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isclose
+
+import pytest
+
+from daicho.cost.counting import (
+    build_slot,
+    compute_stream_load,
+    estimate_counting,
+    estimate_idle_rollups,
+    estimate_votes,
+)
+from daicho.cost.derived_writes import Touches
+from daicho.cost.traffic import FigureTraffic, StreamTraffic, Traffic
+from daicho.cost.units import Units, measure_write
+from tests.unit.cost.plans import CHART, COUNT
+
+BENCH = Traffic(days=0.01, stream=StreamTraffic(shards=1, batch_records=1_000, rollups=2))
+EVENTS = 120_000
+
+
+@pytest.mark.parametrize(
+    ("groups", "slots", "rollups"), [(10, 0.011, 0.001), (100, 0.103, 0.008), (1_000, 0.650, 0.075)]
+)
+def test_an_event_costs_what_make_bench_tally_measures(
+    groups: int, slots: float, rollups: float
+) -> None:
+    load = compute_stream_load(BENCH, EVENTS)
+    units = estimate_counting(CHART, FigureTraffic(), Touches(EVENTS), groups, BENCH, load)
+    announced = (units.slots.write + load.batches) / EVENTS
+    assert isclose(announced, slots, rel_tol=0.05, abs_tol=0.001)
+    assert isclose(units.rollups.write / EVENTS, rollups, rel_tol=0.05, abs_tol=0.001)
+
+
+def test_one_event_in_one_rollup_by_hand() -> None:
+    traffic = Traffic(days=0.01, stream=StreamTraffic(shards=1, batch_records=1, rollups=1))
+    load = compute_stream_load(traffic, 1)
+    plain = estimate_counting(COUNT, FigureTraffic(), Touches(1), 1, traffic, load)
+    # The slot with its mark; the total, and the mark again. The total and the slots are read.
+    assert plain.slots == Units(write=1 + 1)
+    assert plain.rollups == Units(read=2, write=1 + 2)
+    new = estimate_counting(CHART, FigureTraffic(), Touches(1), 1, traffic, load)
+    assert new.rollups.write == 1 + 2 + 1
+    known = estimate_counting(CHART, FigureTraffic(new_groups=0), Touches(1), 1, traffic, load)
+    assert known.rollups.write == 1 + 2 + 2
+    kept = estimate_counting(COUNT, FigureTraffic(), Touches(1, kept=1), 1, traffic, load)
+    assert kept.slots == Units(write=2 * (1 + 1))
+    assert kept.rollups == Units(read=2, write=1 + 2 * 2)
+
+
+def test_a_total_that_is_rolled_up_at_once_is_written_for_each_batch() -> None:
+    traffic = Traffic(days=0.01, stream=StreamTraffic(shards=1, batch_records=1, rollups=1))
+    load = compute_stream_load(traffic, 10)
+    at_once = replace(CHART, rolled_up="at once")
+    known = FigureTraffic(new_groups=0)
+    units = estimate_counting(at_once, known, Touches(10), 1, traffic, load)
+    assert units.slots == Units(read=10 * 2, write=10 * 1 + 1 + 10 * (1 + 2))
+    assert units.rollups == Units(read=2, write=1 + 2)
+
+
+def test_nothing_is_counted_without_events() -> None:
+    load = compute_stream_load(Traffic(), 0)
+    units = estimate_counting(CHART, FigureTraffic(), Touches(), 5, Traffic(), load)
+    assert units.slots == units.rollups == Units()
+    assert estimate_votes(FigureTraffic(), 5, load).slots == Units()
+
+
+def test_slots_of_old_shards_are_folded_once() -> None:
+    month = Traffic(stream=StreamTraffic(shards=1, batch_records=1))
+    load = compute_stream_load(month, 1_000_000)
+    short = replace(month, days=2)
+    units = estimate_counting(COUNT, FigureTraffic(), Touches(1_000_000), 1, month, load)
+    other = estimate_counting(COUNT, FigureTraffic(), Touches(1_000_000), 1, short, load)
+    # A shard lives four hours, so a month has 180 of them, and a fold costs 4 units.
+    assert units.rollups.write - other.rollups.write == pytest.approx(180 * 4)
+
+
+def test_the_size_of_a_batch_follows_from_the_rate() -> None:
+    quiet = compute_stream_load(Traffic(), 30_000)
+    assert quiet.batches == 30_000
+    busy = compute_stream_load(Traffic(), 30 * 86_400 * 4 * 4 * 10)
+    assert busy.batches == pytest.approx(30 * 86_400 * 4 * 4)
+    office = Traffic(stream=StreamTraffic(hours_a_day=8))
+    assert compute_stream_load(office, 1).busy_rollups == pytest.approx(30 * 8 * 60)
+
+
+def test_a_rollup_that_finds_nothing_reads_nine_units() -> None:
+    load = compute_stream_load(Traffic(), 0)
+    assert estimate_idle_rollups(Traffic(), load, 0) == Units(read=43_200 * 9)
+
+
+def test_a_vote_of_a_fast_counter_is_one_unit_and_its_share_of_a_rollup() -> None:
+    traffic = Traffic(days=0.01, stream=StreamTraffic(rollups=1))
+    load = compute_stream_load(traffic, 0)
+    figure = FigureTraffic(votes=10_000, slots=8, new_groups=0)
+    units = estimate_votes(figure, 3, load)
+    assert units.slots.write == pytest.approx(10_000 + 24)
+    # The head, three totals in their ranking, and 24 marks; the head and eight slots are read.
+    assert units.rollups.write == pytest.approx(1 + 3 * 3 + 24 * 2)
+    assert units.rollups.read == pytest.approx(1 + 8)
+
+
+def test_a_slot_costs_one_unit() -> None:
+    slot = build_slot("tenant-one#+Song.chart#1#2026-11#heroes")
+    assert measure_write(slot, slot) == 1

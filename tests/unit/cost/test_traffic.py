@@ -1,0 +1,62 @@
+"""Traffic files as data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from daicho.cost.traffic import PageTraffic, Traffic, TrafficError, parse_traffic
+
+
+def test_everything_has_a_default_but_what_is_counted() -> None:
+    assert parse_traffic({}) == Traffic()
+    traffic = parse_traffic(
+        {
+            "days": 7,
+            "stream": {"shards": 24},
+            "assumptions": {"cache_misses": 1},
+            "entities": {
+                "Song": {
+                    "creates": 5,
+                    "examples": [{"title": "Aja"}],
+                    "changes": [{"count": 2, "fields": {"title": "x"}}],
+                    "pages": {"titled": {"count": 3, "keyword": "aj"}},
+                    "figures": {"chart": {"groups": 10}},
+                }
+            },
+            "transactions": [{"name": "t", "count": 1, "creates": {"Song": 2}}],
+        }
+    )
+    song = traffic.entities["Song"]
+    assert (traffic.days, traffic.stream.shards, traffic.assumptions.cache_misses) == (7, 24, 1)
+    assert song.examples == ({"title": "Aja"},)
+    assert song.changes[0].method == "PATCH"
+    assert song.pages == {"titled": PageTraffic(3, keyword="aj")}
+    assert song.figures["chart"].groups == 10
+    assert traffic.transactions[0].creates == {"Song": 2}
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"entites": {}}, "entites is unknown; did you mean 'entities'?"),
+        ({"entities": {"Song": {"volume": 1}}}, "entities.Song.volume is unknown; it has items"),
+        ({"entities": {"Song": {"creates": -1}}}, "entities.Song.creates is -1, not a number"),
+        ({"entities": {"Song": {"creates": "5"}}}, "not a number of 0 or more"),
+        ({"entities": {"Song": {"creates": True}}}, "not a number of 0 or more"),
+        ({"entities": {"Song": {"examples": {}}}}, "entities.Song.examples is {}, not a list"),
+        ({"entities": {"Song": {"changes": [{"count": 1}]}}}, "changes[0].fields is missing"),
+        (
+            {"entities": {"Song": {"changes": [{"count": 1, "fields": {}, "method": "POST"}]}}},
+            "it can be PATCH, PUT",
+        ),
+        ({"entities": {"Song": {"pages": {"p": {"count": 1, "limit": 1.5}}}}}, "a whole number"),
+        ({"entities": []}, "entities is [], not a table"),
+        ({"transactions": [{"count": 1}]}, "transactions[0].name is missing"),
+    ],
+)
+def test_what_is_wrong_is_named(data: dict[str, Any], message: str) -> None:
+    with pytest.raises(TrafficError) as raised:
+        parse_traffic(data)
+    assert message in str(raised.value)
