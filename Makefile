@@ -78,6 +78,11 @@ bench-archive: $(TOOLS) ## The archive: what queries read, objects a day, a mill
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.archive
 
+.PHONY: bench-cost
+bench-cost: $(TOOLS) ## The estimate of daicho cost beside the units of a mixed run over every domain
+	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
+		$(BIN)/python -m bench.cost
+
 .PHONY: simulate-votes
 simulate-votes: $(TOOLS) ## 20,000 votes a second over DynamoDB's partition limits, four ways; draws docs/images/votes.svg
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \

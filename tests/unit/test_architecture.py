@@ -28,7 +28,7 @@ FUNCTIONS = ROOT / "functions"
 CODE = ("functions", "infra", "daicho_cli", "demonstration", "tests", "bench", "examples")
 
 STREAM_SIDE = (
-    *("errors", "runtime", "plan", "storage", "search", "layout", "derive", "tally"),
+    *("errors", "runtime", "plan", "storage", "search", "layout", "derive", "cost", "tally"),
     *("stream", "redrive", "archive", "tenants", "sweep"),
 )
 """What the stream and scheduled functions load: neither Pydantic nor the resolver of events."""
@@ -45,7 +45,7 @@ ORDER = (*ORDER, "domains", "handlers")
 ``daicho`` is the public names, which are loaded when they are asked for. ``daicho.testing`` runs
 the handlers, so it is the last of the library: nothing else of it imports it.
 """
-PURE = ("errors", "runtime", "plan", "search", "layout", "derive", "declare", "items")
+PURE = ("errors", "runtime", "plan", "search", "layout", "derive", "cost", "declare", "items")
 """Packages that do no input or output, and load nothing that does."""
 HOMES_OF_THE_SDK = {"daicho.storage.table", "daicho.storage.bucket", "daicho.tenants.state_machine"}
 AWS_SDK = ("boto3", "botocore", "aws_lambda_powertools")

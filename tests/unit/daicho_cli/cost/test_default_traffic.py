@@ -31,7 +31,7 @@ def test_every_declaration_has_traffic() -> None:
     assert sale["figures"]["revenue"] == {"groups": 100, "reads": 10_000, "tops": 1_000}
     assert sale["figures"]["count"] == {"groups": 1, "reads": 10_000}
     assert like["figures"]["likes"]["votes"] == CREATES
-    assert page["examples"] == [{"sections": {"name": "…"}}] or "sections" in page["examples"][0]
+    assert set(page["examples"][0]) == {"sections"}
 
 
 def test_it_can_be_estimated_and_so_can_the_file_that_is_written() -> None:
