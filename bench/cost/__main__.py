@@ -96,10 +96,10 @@ def _compare(title: str, metered: Mapping[str, Units], estimated: Mapping[str, U
     sums = [sum((units[name] for name in names), Units()) for units in (metered, estimated)]
     largest = 0.0
     rows = [(name, metered[name], estimated[name]) for name in names]
-    for name, found, expected in (*rows, ("sum", sums[0], sums[1])):
+    for name, actual, expected in (*rows, ("sum", sums[0], sums[1])):
         cells: list[str] = []
         for kind in ("write", "read"):
-            one, other = getattr(found, kind), getattr(expected, kind)
+            one, other = getattr(actual, kind), getattr(expected, kind)
             differs = abs(other - one) / one if one else float(other > 0)
             largest = max(largest, differs)
             cells += [f"{one:,.1f}", f"{other:,.1f}", f"{differs:.1%}"]

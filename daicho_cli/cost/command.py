@@ -90,6 +90,9 @@ def _build_report(
     if against is None and against_ledger is None:
         return CostReport(bill, idle, title)
     other_traffic = traffic if against is None else _read_traffic(against, daicho, ledger)
+    if other_traffic.days != traffic.days:
+        periods = f"{title} is of {traffic.days:g} days, and {against} of {other_traffic.days:g}"
+        raise OptionError(f"{periods}: compare the same period")
     other_ledger = ledger if against_ledger is None else Ledger.load(against_ledger)
     other_title = " with ".join(part.name for part in (against, against_ledger) if part is not None)
     declared = select_declared(other_traffic, other_ledger)

@@ -15,18 +15,18 @@ V = TypeVar("V")
 
 def select_declared(traffic: Traffic, ledger: Ledger) -> Traffic:
     """The traffic without the entities, lists and figures that a ledger does not have."""
-    known = ledger.entities
+    declared = ledger.entities
     entities = {
         name: _select_entity(described, ledger.current_generation(name).plan)
         for name, described in traffic.entities.items()
-        if name in known
+        if name in declared
     }
     transactions = tuple(
         replace(
             transaction,
-            creates=_select(transaction.creates, known),
-            changes=_select(transaction.changes, known),
-            deletes=_select(transaction.deletes, known),
+            creates=_select(transaction.creates, declared),
+            changes=_select(transaction.changes, declared),
+            deletes=_select(transaction.deletes, declared),
         )
         for transaction in traffic.transactions
     )

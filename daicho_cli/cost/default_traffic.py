@@ -48,11 +48,11 @@ def render_traffic_file(data: dict[str, Any], name: str) -> str:
 def make_example(entity: type[Entity], domain: str, daicho: Daicho) -> dict[str, Any]:
     """A plausible item: the values of the API's description."""
     schema = entity.model_.model_json_schema()
-    made = Examples(daicho.examples, schema.get("$defs", {})).make_example(schema, domain)
+    example = Examples(daicho.examples, schema.get("$defs", {})).make_example(schema, domain)
     fields = entity.fields_
     return {
         name: value
-        for name, value in made.items()
+        for name, value in example.items()
         if value not in (None, UNKNOWN, "", [], {}) and fields[name].role != "uid"
     }
 

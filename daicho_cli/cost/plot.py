@@ -14,8 +14,8 @@ STYLE = """
       text { fill: #1c2536; font-family: ui-sans-serif, system-ui, sans-serif; font-size: 13px }
       .head { font-weight: 600; font-size: 14px }
       .small { font-size: 12px; fill: #44506a }
-      .here { fill: #2b5fb8 }
-      .there { fill: #f0a58a }"""
+      .first { fill: #2b5fb8 }
+      .second { fill: #f0a58a }"""
 
 Bars = Mapping[str, tuple[float, ...]]
 """Dollars by name: of the bill, and of the other bill if there is one."""
@@ -48,8 +48,8 @@ def render_svg(report: CostReport) -> str:
 
 def _sum_services(report: CostReport) -> Bars:
     sums = [bill.sum_by_service() for bill in _list_bills(report)]
-    names = dict.fromkeys(name for each in sums for name in each)
-    bars = {name: tuple(each.get(name, 0.0) for each in sums) for name in names}
+    names = dict.fromkeys(name for dollars in sums for name in dollars)
+    bars = {name: tuple(dollars.get(name, 0.0) for dollars in sums) for name in names}
     return {name: bar for name, bar in bars.items() if any(bar)}
 
 
@@ -63,8 +63,8 @@ def _sum_dearest(report: CostReport) -> Bars:
                 for (entity, name), units in declarations
             }
         )
-    names = dict.fromkeys(name for each in sums for name in each)
-    bars = {name: tuple(each.get(name, 0.0) for each in sums) for name in names}
+    names = dict.fromkeys(name for dollars in sums for name in dollars)
+    bars = {name: tuple(dollars.get(name, 0.0) for dollars in sums) for name in names}
     dearest = sorted(bars, key=lambda name: (-max(bars[name]), name))[:MOST_DECLARATIONS]
     return {name: bars[name] for name in dearest}
 
@@ -82,7 +82,7 @@ def _draw_panel(head: str, bars: Bars, top: int) -> Iterator[str]:
             f'  <text class="small" x="{LEFT - 10}" y="{y + 13}" text-anchor="end">'
             f"{escape(name)}</text>"
         )
-        for kind, dollars in zip(("here", "there"), bar, strict=False):
+        for kind, dollars in zip(("first", "second"), bar, strict=False):
             width = dollars / longest * (WIDTH - LEFT - RIGHT)
             yield (
                 f'  <rect class="{kind}" x="{LEFT}" y="{y}" width="{max(width, 0.5):.1f}" '
@@ -100,7 +100,7 @@ def _draw_legend(report: CostReport) -> Iterator[str]:
     if report.other is None:
         return
     x = 20
-    for kind, title in (("here", report.title), ("there", report.other_title)):
+    for kind, title in (("first", report.title), ("second", report.other_title)):
         yield f'  <rect class="{kind}" x="{x}" y="42" width="12" height="12"/>'
         yield f'  <text class="small" x="{x + 18}" y="52">{escape(title)}</text>'
         x += 40 + 8 * len(title)

@@ -61,7 +61,11 @@ def sum_declarations(bill: Bill) -> dict[tuple[str, str], Units]:
     for line in bill.estimate.lines:
         key = (line.entity, line.declaration)
         sums[key] = sums.get(key, Units()) + line.units
-    return dict(sorted(sums.items(), key=lambda entry: (entry[0][0] == STACK, entry[0])))
+    return dict(sorted(sums.items(), key=lambda entry: _order(entry[0])))
+
+
+def _order(key: tuple[str, str]) -> tuple[bool, tuple[str, str]]:
+    return key[0] == STACK, key
 
 
 def format_dollars(dollars: float) -> str:
@@ -96,15 +100,12 @@ def _describe_bill(bill: Bill) -> dict[str, Any]:
 def _build_declaration_table(report: CostReport) -> Table:
     table = Table(title="Capacity units by declaration", title_justify="left")
     table.add_column("declaration", overflow="fold")
-    columns = ["write units", "read units", "$"]
-    if report.other is not None:
-        columns += ["$ there", "difference"]
-    for column in columns:
+    for column in ("write units", "read units", *_list_columns(report)):
         table.add_column(column, justify="right")
     ours = sum_declarations(report.bill)
     theirs = sum_declarations(report.other) if report.other is not None else {}
     last = ""
-    for entity, declaration in dict.fromkeys((*ours, *theirs)):
+    for entity, declaration in sorted({*ours, *theirs}, key=_order):
         if entity != last and last:
             table.add_section()
         last = entity
@@ -113,8 +114,8 @@ def _build_declaration_table(report: CostReport) -> Table:
         cells = [f"{units.write:,.0f}", f"{units.read:,.0f}", format_dollars(dollars)]
         if report.other is not None:
             other = theirs.get((entity, declaration), Units())
-            there = report.other.prices.price_units(other.read, other.write)
-            cells += [format_dollars(there), _format_difference(there - dollars)]
+            other_dollars = report.other.prices.price_units(other.read, other.write)
+            cells += [format_dollars(other_dollars), _format_difference(other_dollars - dollars)]
         table.add_row(f"{entity} {declaration}", *cells)
     return table
 
@@ -123,19 +124,16 @@ def _build_bill_table(report: CostReport) -> Table:
     days = report.bill.days
     table = Table(title=f"Bill of {days:g} days: {report.title}", title_justify="left")
     table.add_column("item")
-    for column in ("quantity", "unit", "$"):
+    for column in ("quantity", "unit", *_list_columns(report)):
         table.add_column(column, justify="left" if column == "unit" else "right")
-    if report.other is not None:
-        for column in ("$ there", "difference"):
-            table.add_column(column, justify="right")
     ours = _list_items(report.bill)
     theirs = _list_items(report.other) if report.other is not None else {}
     for name in dict.fromkeys((*ours, *theirs)):
         quantity, unit, dollars = ours.get(name, (0.0, theirs.get(name, (0, "", 0))[1], 0.0))
         cells = [_format_quantity(quantity), unit, format_dollars(dollars)]
         if report.other is not None:
-            there = theirs.get(name, (0.0, "", 0.0))[2]
-            cells += [format_dollars(there), _format_difference(there - dollars)]
+            other_dollars = theirs.get(name, (0.0, "", 0.0))[2]
+            cells += [format_dollars(other_dollars), _format_difference(other_dollars - dollars)]
         table.add_row(name, *cells)
     table.add_section()
     cells = ["", "", format_dollars(report.bill.dollars)]
@@ -144,6 +142,13 @@ def _build_bill_table(report: CostReport) -> Table:
         cells += [format_dollars(report.other.dollars), _format_difference(difference)]
     table.add_row("sum", *cells)
     return table
+
+
+def _list_columns(report: CostReport) -> tuple[str, ...]:
+    """The columns of dollars: one, or one of each bill and the difference."""
+    if report.other is None:
+        return ("$",)
+    return f"$: {report.title}", f"$: {report.other_title}", "difference"
 
 
 def _list_items(bill: Bill) -> Mapping[str, tuple[float, str, float]]:

@@ -61,9 +61,9 @@ def complete_example(entity: type[Entity], values: Mapping[str, Any]) -> dict[st
         TrafficError: names the field that does not exist, is missing or has a wrong value.
     """
     copied = {name for name, spec in entity.fields_.items() if spec.role == "copied"}
-    given = {name: value for name, value in values.items() if name not in copied}
+    arguments = {name: value for name, value in values.items() if name not in copied}
     try:
-        item = entity(**given)
+        item = entity(**arguments)
         stored = from_image(mapper.to_field_image(entity, get_values(item)))
     except ValidationError as error:
         problem = error.errors()[0]

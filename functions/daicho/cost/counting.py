@@ -109,8 +109,8 @@ def estimate_idle_rollups(traffic: Traffic, load: StreamLoad, dirty_slots: float
     """The reads by which the runs of the rollup find dirty marks, or find that there are none."""
     shards = traffic.stream.dirty_shards
     marks = dirty_slots / max(1.0, load.rollups) / shards * MARK_BYTES
-    each = measure_read(0) + shards * measure_read(marks, consistent=False)
-    return Units(read=load.rollups * each)
+    run_units = measure_read(0) + shards * measure_read(marks, consistent=False)
+    return Units(read=load.rollups * run_units)
 
 
 def build_slot(tally: str) -> Image:

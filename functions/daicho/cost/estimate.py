@@ -267,7 +267,7 @@ class _EntityEstimator:
 
     def _estimate_related(self, name: str) -> Units:
         """The names that a search reaches through other items: all of those items are read."""
-        search = next((each for each in self._plan.searches if each.name == name), None)
+        search = reads.find_by_name(self._plan.searches, name)
         units = Units()
         for through in search.through if search else ():
             other = self._traffic.entities.get(through.entity, EntityTraffic())

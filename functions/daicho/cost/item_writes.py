@@ -106,7 +106,7 @@ def _estimate_versioned(plan: EntityPlan, event: ItemEvent) -> Units:
     if event.before is None:  # the base item, and the newest of the versions, if any
         reads = 2.0 if by_copy else 1.0
     else:
-        assert old is not None  # noqa: S101  # made of it above
+        assert old is not None  # noqa: S101  # it was built above
         reads = measure_get(old if by_copy else build_version_item(plan, event.before))
     if event.after is None:
         assert event.before is not None  # noqa: S101  # a deletion has an item

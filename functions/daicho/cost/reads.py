@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import ceil, sqrt
-from typing import Any
+from typing import Any, TypeVar
 
 from daicho.cost.counting import build_slot
 from daicho.cost.derived_writes import list_row_images
@@ -13,7 +13,7 @@ from daicho.cost.examples import build_stored_item, build_version_item, split_se
 from daicho.cost.traffic import Assumptions, FigureTraffic, PageTraffic, TrafficError
 from daicho.cost.units import Units, measure_get, measure_read, select_entry
 from daicho.layout import sections
-from daicho.plan import AggregatePlan, EntityPlan, SearchPlan
+from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, SearchPlan
 from daicho.search.analyzer import get_steps
 from daicho.search.grams import HOT_GRAM
 from daicho.search.keyword import Keyword, KeywordError
@@ -21,6 +21,7 @@ from daicho.search.posting_lists import FIRST_BLOCK_ROWS
 from daicho.storage.attributes import Image, measure_image
 from daicho.storage.item_key import get_key
 
+Declared = TypeVar("Declared", ListingPlan, SearchPlan)
 SCORE_BYTES = 29
 """A score in the key of a ranking."""
 ENTRY_BYTES = 30
@@ -84,8 +85,8 @@ def estimate_page(
     if plan.versions == "pointer" and not page.copied:
         contents = [build_version_item(plan, image) for image in examples]
         fetched += page.items * _mean_get(contents, consistent=True)
-    listing = next((each for each in plan.listings if each.name == name), None)
-    search = next((each for each in plan.searches if each.name == name), None)
+    listing = find_by_name(plan.listings, name)
+    search = find_by_name(plan.searches, name)
     rows = [entry for image in images for entry in _list_entries(plan, name, image)]
     if listing is not None:
         lists = listing.shards
@@ -96,6 +97,11 @@ def estimate_page(
     index_units = _estimate_lists(lists, page, _mean_size(rows), first)
     names = related * assumptions.cache_misses if page.keyword else Units()
     return Units(read=fetched + index_units) + names
+
+
+def find_by_name(declarations: Sequence[Declared], name: str) -> Declared | None:
+    """The listing or search with this name, if there is one."""
+    return next((declared for declared in declarations if declared.name == name), None)
 
 
 def estimate_figures(

@@ -110,7 +110,7 @@ def _estimate_counts(
     """Write and read units of the aggregates among the declarations."""
     load = counting.compute_stream_load(traffic, item_count)
     events = [ItemEvent("create", 1, None, image, {}) for image in images]
-    found = derived_writes.list_groups(plan, events)
+    sample_groups = derived_writes.list_groups(plan, events)
     counted = [derived_writes.count_touches(plan, event) for event in events]
     written = read = 0.0
     for aggregate in plan.aggregates:
@@ -121,7 +121,7 @@ def _estimate_counts(
             aggregate,
             FigureTraffic(),
             touches * (item_count / len(images)),
-            groups.get(aggregate.name, len(found.get(aggregate.name, ())) or 1),
+            groups.get(aggregate.name, len(sample_groups.get(aggregate.name, ())) or 1),
             traffic,
             load,
         )

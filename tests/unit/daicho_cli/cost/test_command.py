@@ -68,6 +68,14 @@ def test_two_traffic_files_are_compared_and_drawn(tmp_path: Path) -> None:
     assert document["difference_dollars"] > 1
 
 
+def test_periods_of_different_lengths_are_not_compared(tmp_path: Path) -> None:
+    week = tmp_path / "week.toml"
+    week.write_text("days = 7", "utf-8")
+    output = run("--against", week, code=2).stderr
+    assert "default traffic is of 30 days" in output
+    assert "week.toml of 7: compare the same period" in output.replace("\n", "")
+
+
 def test_two_declarations_are_compared(tmp_path: Path) -> None:
     plain = LEDGER.to_json()
     plain["entities"]["Product"][0]["plan"]["searches"] = []

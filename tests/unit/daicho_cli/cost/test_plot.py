@@ -22,13 +22,13 @@ def read_bars(report: CostReport) -> tuple[list[str], list[str]]:
 def test_each_service_and_the_dearest_declarations_have_a_bar() -> None:
     texts, kinds = read_bars(make_report())
     assert {"CloudWatch", "DynamoDB", "Lambda", "Product item: create"} <= set(texts)
-    assert set(kinds) == {"here"}
+    assert set(kinds) == {"first"}
     assert "By service" in texts
 
 
 def test_a_comparison_has_two_bars_for_each_and_a_legend() -> None:
     texts, kinds = read_bars(make_report(compared=True))
-    assert kinds.count("here") == kinds.count("there") > 5
+    assert kinds.count("first") == kinds.count("second") > 5
     assert {"one million", "two million"} <= set(texts)
 
 
