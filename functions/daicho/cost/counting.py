@@ -19,8 +19,6 @@ from daicho.storage.attributes import Image
 POLLS_A_SECOND = 4
 """How often Lambda reads a shard of a table's stream ("Process DynamoDB records with Lambda")."""
 SECONDS_A_DAY = 86_400
-MARK_BYTES = 250
-"""A dirty mark in GSI2: keys of the slot and of the index."""
 FOLD_UNITS = 4.0
 """The transaction that deletes an idle slot and adds its amount to the total."""
 
@@ -105,12 +103,14 @@ def estimate_votes(figure: FigureTraffic, groups: float, load: StreamLoad) -> Co
     )
 
 
-def estimate_idle_rollups(traffic: Traffic, load: StreamLoad, dirty_slots: float) -> Units:
-    """The reads by which the runs of the rollup find dirty marks, or find that there are none."""
-    shards = traffic.stream.dirty_shards
-    marks = dirty_slots / max(1.0, load.rollups) / shards * MARK_BYTES
-    run_units = measure_read(0) + shards * measure_read(marks, consistent=False)
-    return Units(read=load.rollups * run_units)
+def estimate_idle_rollups(traffic: Traffic, load: StreamLoad) -> Units:
+    """The reads by which the runs of the rollup find dirty marks, or find that there are none.
+
+    Sixteen marks fit into the smallest read of a partition. More marks cost half a unit for each
+    sixteen, which is little compared with the rollup of their tallies.
+    """
+    partitions = traffic.stream.dirty_shards * measure_read(0, consistent=False)
+    return Units(read=load.rollups * (measure_read(0) + partitions))
 
 
 def build_slot(tally: str) -> Image:

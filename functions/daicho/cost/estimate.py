@@ -85,9 +85,8 @@ def estimate_units(
     records = sum(estimator.record_count for estimator in estimators)
     load = counting.compute_stream_load(traffic, records)
     lines = [line for estimator in estimators for line in estimator.list_lines(load)]
-    marks = sum(line.units.write for line in lines if line.work == "rollups")
     batches = min(load.batches, sum(e.written_records for e in estimators))
-    idle = counting.estimate_idle_rollups(traffic, load, marks / 4)
+    idle = counting.estimate_idle_rollups(traffic, load)
     lines += [
         CostLine(STACK, "announcements", "announcements", batches, Units(write=batches)),
         CostLine(STACK, "rollup", "rollups", load.rollups, idle),

@@ -26,7 +26,7 @@ class Prices:
     Args:
         region: the Region.
         published: the date of the price list that the figures are from.
-        source: where they are from.
+        source: the address of the price list.
         write_million, read_million: a million DynamoDB request units.
         table_gb: a GB of a table or an index for a month. ``recovery_gb``: its point-in-time
             recovery.

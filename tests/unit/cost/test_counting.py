@@ -90,7 +90,7 @@ def test_the_size_of_a_batch_follows_from_the_rate() -> None:
 
 def test_a_rollup_that_finds_nothing_reads_nine_units() -> None:
     load = compute_stream_load(Traffic(), 0)
-    assert estimate_idle_rollups(Traffic(), load, 0) == Units(read=43_200 * 9)
+    assert estimate_idle_rollups(Traffic(), load) == Units(read=43_200 * 9)
 
 
 def test_a_vote_of_a_fast_counter_is_one_unit_and_its_share_of_a_rollup() -> None:

@@ -19,7 +19,8 @@ def test_each_region_of_the_file_is_complete_and_dated() -> None:
         prices = load_prices(region)
         assert prices.region == region
         assert dt.date(2026, 1, 1) <= prices.published <= dt.datetime.now(dt.UTC).date()
-        assert prices.source
+        assert prices.source.startswith("https://")
+        assert f"/{region}/" in prices.source
         assert prices.write_million > prices.read_million > 0
         assert prices.write_million / prices.read_million == pytest.approx(5, rel=0.01)
 
