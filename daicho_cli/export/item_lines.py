@@ -12,6 +12,7 @@ from typing import Any
 from daicho.layout.base_item import is_expired
 from daicho.layout.sections import MANIFEST
 from daicho.plan import Ledger, UnknownEntityError
+from daicho.plan.event_filters import HEARTBEAT_TYPE
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
@@ -46,7 +47,8 @@ class ExportSelection:
             conditions.append(f"#type IN ({', '.join(placeholders)})")
             values |= placeholders
         elif not self.raw:
-            conditions.append("attribute_exists(#type)")
+            conditions.append("attribute_exists(#type) AND #type <> :heartbeat")
+            values[":heartbeat"] = {"S": HEARTBEAT_TYPE}
         if any("#type" in condition for condition in conditions):
             names["#type"] = "type"
         return Scan(

@@ -16,6 +16,7 @@ import time
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
+from daicho.layout.heartbeats import is_heartbeat
 from daicho_cli.local.instance import LocalInstance
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ def run_process(
         due = (
             item
             for item in items
-            if "type" in item and (not entities or item["type"]["S"] in entities)
+            if "type" in item and not is_heartbeat(item)
+            if not entities or item["type"]["S"] in entities
         )
         yield sum(_expire(dynamodb, table, item, instant) for item in due)
 

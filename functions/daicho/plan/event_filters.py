@@ -14,6 +14,11 @@ PATTERNS = 5
 # still gives a valid mapping, and the first declaration changes a filter, not the resources.
 NOTHING = ("",)
 
+HEARTBEAT_TYPE = "~heartbeat"
+"""The ``type`` of a heartbeat. No entity has such a name."""
+HEARTBEAT_ENTITY = "heartbeat"
+"""The attribute of a heartbeat that names its entity (rule 28)."""
+
 
 class FilterError(Exception):
     """The plan needs a filter that Lambda does not accept."""
@@ -22,10 +27,19 @@ class FilterError(Exception):
 def project_filters(types: Sequence[str]) -> list[str]:
     """Select every change of an item that derives something, before or after the change.
 
-    Derived items carry no ``type``, so the projector's own writes never wake it.
+    Derived items carry no ``type``, so the projector's own writes never wake it. A heartbeat is
+    selected only if it is of one of these entities. So its arrival proves that the filter which
+    knows the entity is in use (rule 28).
     """
+    heartbeat = {
+        "type": {"S": [HEARTBEAT_TYPE]},
+        HEARTBEAT_ENTITY: {"S": list(types or NOTHING)},
+    }
     return _render_patterns(
-        [{"dynamodb": {image: _match_types(types)}} for image in ("NewImage", "OldImage")]
+        [
+            *({"dynamodb": {image: _match_types(types)}} for image in ("NewImage", "OldImage")),
+            {"dynamodb": {"NewImage": heartbeat}},
+        ]
     )
 
 

@@ -65,11 +65,6 @@ def fold_batch(batch: Sequence[RecordChanges]) -> tuple[ProjectorWrite, ...]:
     return (*_fold_derived_items(batch), *_fold_slots(batch))
 
 
-def get_last_sequence(writes: Iterable[ProjectorWrite]) -> str:
-    """The last record that any of the writes covers: the one to announce (rule 14)."""
-    return max(write.last for write in writes)
-
-
 def sum_deltas(parts: Iterable[SlotDelta]) -> Amount:
     """The sum of some records' amounts."""
     return sum((part.amount for part in parts), Amount())

@@ -56,12 +56,13 @@ class ComputedBatch:
     """The result of computing a batch: each record is in one of the fields, or is ignored.
 
     ``stop`` is the record at which the batch ends, because one of its images is of a newer
-    generation (rule 3); no record behind it was read.
+    generation (rule 3); no record behind it was read. ``heartbeats`` are those before it.
     """
 
     computed: tuple[RecordChanges, ...] = ()
     poison: tuple[PoisonRecord, ...] = ()
     stop: StreamRecord | None = None
+    heartbeats: tuple[StreamRecord, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,10 @@ def compute_batch(records: Iterable[StreamRecord], ledger: Ledger) -> ComputedBa
     """
     computed: list[RecordChanges] = []
     poison: list[PoisonRecord] = []
+    heartbeats: list[StreamRecord] = []
     for record in records:
+        if record.heartbeat is not None:
+            heartbeats.append(record)
         if record.entity is None:
             continue  # a derived item or a slot: the mapping's filter keeps most of them away
         try:
@@ -125,13 +129,13 @@ def compute_batch(records: Iterable[StreamRecord], ledger: Ledger) -> ComputedBa
                 },
             )
             if newer:
-                return ComputedBatch(tuple(computed), tuple(poison), record)
+                return ComputedBatch(tuple(computed), tuple(poison), record, tuple(heartbeats))
             poison.append(
                 PoisonRecord(record, error, ledger.current_generation(record.entity).number)
             )
         else:
             computed.append(one)
-    return ComputedBatch(tuple(computed), tuple(poison))
+    return ComputedBatch(tuple(computed), tuple(poison), heartbeats=tuple(heartbeats))
 
 
 def compute_in_time(

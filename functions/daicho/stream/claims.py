@@ -4,6 +4,8 @@ Each shard of the stream has an item, which is written once a batch::
 
     PK #shard#<shard>   SK claims
     announced           the last number that a batch was about to write (rule 14)
+    low_watermark       the first number of a batch; all records below it are handled (rule 31)
+    heartbeat#<run>#<entity>  the number of the first heartbeat of a run that arrived (rule 28)
     claim#<number>      a claim: state, entity, generation and time, as a key string
     open, done          how many claims wait for a redrive, and how many are done
     GSI2PK, GSI2SK      while any is open: so that a redrive finds the shard by one query
@@ -21,6 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from daicho.layout.heartbeats import HeartbeatName
 from daicho.layout.retention import STREAM_SAFETY_WINDOW
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
@@ -47,7 +50,11 @@ QUARANTINE = keys.render("", "quarantine")
 QUARANTINE_PREFIX = "quarantine/"
 """How the names of payloads begin in the failure bucket."""
 
+MAX_HEARTBEATS = 50
+"""Heartbeats of different names in one announcement: its expression has at most 4 KB."""
+
 _PREFIX = "claim#"
+_HEARTBEAT = "heartbeat"
 _NAMES: Mapping[str, str] = {"#open": "open", "#done": "done"}
 _ONE: AttributeValue = {"N": "1"}
 
@@ -91,13 +98,31 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Announcement:
+    """What a batch announces before it writes (rules 14 and 31).
+
+    ``first``: the first record of the batch. ``last``: the last one that it is about to write, or
+    its last heartbeat. ``heartbeats``: the number of the first heartbeat of each name.
+    """
+
+    first: str
+    last: str
+    heartbeats: Mapping[HeartbeatName, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class ShardClaims:
-    """The content of a shard item."""
+    """The content of a shard item.
+
+    ``heartbeats``: the number of the first heartbeat of each name that was announced.
+    """
 
     id: str
     announced: str = ""
     open: int = 0
     claims: Mapping[str, Claim] = field(default_factory=dict)
+    low_watermark: str = ""
+    heartbeats: Mapping[HeartbeatName, str] = field(default_factory=dict)
 
     @classmethod
     def from_item(cls, shard: str, image: Image | None) -> ShardClaims:
@@ -110,12 +135,22 @@ class ShardClaims:
             attributes.get_text(image, "announced") or "",
             attributes.get_integer(image, "open") or 0,
             {claim.seq: claim for claim in sorted(claims, key=lambda claim: claim.seq)},
+            attributes.get_text(image, "low_watermark") or "",
+            _read_heartbeats(image),
         )
 
     @property
     def open_claims(self) -> tuple[Claim, ...]:
         """The claims that are not done, in ascending order."""
         return tuple(claim for claim in self.claims.values() if claim.state != "done")
+
+    def has_passed(self, name: HeartbeatName) -> bool:
+        """Whether a heartbeat arrived, and every record before it is handled (rule 31).
+
+        Any heartbeat of the run will do, since the run began before all of them.
+        """
+        number = self.heartbeats.get(name)
+        return number is not None and self.low_watermark >= number
 
     @property
     def is_full_of_done(self) -> bool:
@@ -169,21 +204,45 @@ def put_claim_update(shard: str, claim: Claim) -> Update:
     )
 
 
-def announce_update(shard: str, last: str, now: dt.datetime) -> Update:
-    """Raise the announced number to ``last``, the last record about to be written (rule 14).
+def announce_update(
+    shard: str, announcement: Announcement, now: dt.datetime, *, raises_low_watermark: bool = True
+) -> Update:
+    """Raise the announced number (rule 14) and the low watermark (rule 31). Neither is lowered.
 
-    Never lowers it. Both answers, the new item and the item that refused it, hold the claims.
-    The item expires 30 days later, long after its shard is gone, unless a claim holds it.
+    Both answers, the new item and the item that refused it, hold the claims. The first number of
+    each heartbeat stays: a later one would move away from the low watermark again and again. The
+    item expires 30 days later, long after its shard is gone, unless a claim holds it.
+
+    ``raises_low_watermark``: not if the low watermark is higher than the batch's first record.
     """
+    sets = ["announced = :last", "#ttl = if_not_exists(held, :ttl)"]
+    condition = "(attribute_not_exists(announced) OR announced < :last)"
+    names = {"#ttl": "ttl"}
+    values: dict[str, AttributeValue] = {
+        ":last": {"S": announcement.last},
+        ":ttl": attributes.to_value(int((now + SHARD_ITEM_RETENTION).timestamp())),
+    }
+    if raises_low_watermark:
+        sets.append("low_watermark = :first")
+        condition += " AND (attribute_not_exists(low_watermark) OR low_watermark <= :first)"
+        values[":first"] = {"S": announcement.first}
+    for place, (name, seq) in enumerate(announcement.heartbeats.items()):
+        sets.append(f"#h{place} = if_not_exists(#h{place}, :h{place})")
+        names[f"#h{place}"] = _render_heartbeat(name)
+        values[f":h{place}"] = {"S": seq}
+    update = f"SET {', '.join(sets)}"
+    return Update(build_shard_key(shard), update, condition, names, values)
+
+
+def forget_heartbeats_update(shard: str, names: Sequence[HeartbeatName]) -> Update:
+    """Remove the heartbeats of a run that is over. At most `MAX_HEARTBEATS`."""
+    placeholders = {f"#h{place}": _render_heartbeat(name) for place, name in enumerate(names)}
     return Update(
         build_shard_key(shard),
-        "SET announced = :last, #ttl = if_not_exists(held, :ttl)",
-        "attribute_not_exists(announced) OR announced < :last",
-        {"#ttl": "ttl"},
-        {
-            ":last": {"S": last},
-            ":ttl": attributes.to_value(int((now + SHARD_ITEM_RETENTION).timestamp())),
-        },
+        f"REMOVE {', '.join(placeholders)}",
+        "attribute_exists(PK)",
+        placeholders,
+        {},
     )
 
 
@@ -230,6 +289,17 @@ def unlist_shard_update(shard: str, now: dt.datetime) -> Update:
             ":ttl": attributes.to_value(int((now + SHARD_ITEM_RETENTION).timestamp())),
         },
     )
+
+
+def _render_heartbeat(name: HeartbeatName) -> str:
+    """The attribute of the first heartbeat of a name."""
+    return keys.render(_HEARTBEAT, name.run, name.entity)
+
+
+def _read_heartbeats(image: Image) -> dict[HeartbeatName, str]:
+    prefix = keys.render_prefix(_HEARTBEAT)
+    names = {name: keys.parse(name) for name in image if name.startswith(prefix)}
+    return {HeartbeatName(parts[1], parts[2]): image[name]["S"] for name, parts in names.items()}
 
 
 def _generation(record: StreamRecord) -> int:

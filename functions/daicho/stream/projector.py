@@ -5,7 +5,8 @@ For each batch of stream records, in this order:
 1. Compute what each record changes (`daicho.stream.changes`).
 2. Quarantine the records that cannot be computed, under one claim each (rule 13).
 3. Announce the last record of the batch in the item of the shard's claims, before any other write.
-   From then on no other attempt can claim a record of the batch as uncounted (rule 14).
+   From then on no other attempt can claim a record of the batch as uncounted (rule 14). The
+   announcement also raises the low watermark and shows which heartbeats arrived (rule 31).
 4. Fold the changes into few writes, and write them.
 
 Each write carries the sequence number of the record that caused it, and a condition that the
@@ -23,11 +24,12 @@ from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import RetryBudget, make_mapper, retry_all
 from daicho.storage.protocols import GetsItems, PutsItems, QueriesItems, UpdatesItems
-from daicho.stream.batch_fold import ProjectorWrite, SlotWrite, fold_batch, get_last_sequence
+from daicho.stream.announcement import build_announcement
+from daicho.stream.batch_fold import ProjectorWrite, SlotWrite, fold_batch
 from daicho.stream.batch_writer import BatchWriter
 from daicho.stream.changes import RecordChanges, compute_batch
 from daicho.stream.quarantine import NotAnnouncedError, Quarantine, QuarantineBucket
-from daicho.stream.records import Batch
+from daicho.stream.records import Batch, StreamRecord
 from daicho.tally.immediate_rollup import ImmediateRollup
 
 
@@ -88,8 +90,11 @@ class Projector:
             for changes in computed_batch.computed
             if stop is None or changes.record.seq < stop.seq
         ]
+        heartbeats = [
+            record for record in computed_batch.heartbeats if stop is None or record.seq < stop.seq
+        ]
         try:
-            unwritten = self._write_changes(batch.shard, computed, retry_budget)
+            unwritten = self._write_changes(batch, computed, heartbeats, retry_budget)
         except NotAnnouncedError:
             return batch.records[0].number  # rule 14: nothing of the batch is written
         undone = [write.lowest for write in unwritten]
@@ -102,7 +107,11 @@ class Projector:
         return numbers[min(undone)] if undone else None
 
     def _write_changes(
-        self, shard: str, computed: list[RecordChanges], retry_budget: RetryBudget
+        self,
+        batch: Batch,
+        computed: list[RecordChanges],
+        heartbeats: list[StreamRecord],
+        retry_budget: RetryBudget,
     ) -> tuple[ProjectorWrite, ...]:
         """Write the changes of the records; returns the writes that may not be done.
 
@@ -110,9 +119,10 @@ class Projector:
             NotAnnouncedError: nothing was written.
         """
         writes = fold_batch(computed)
-        if not writes:
+        if not writes and not heartbeats:
             return ()
-        shard_claims = self._quarantine.announce(shard, get_last_sequence(writes), retry_budget)
+        announcement = build_announcement(batch.records[0], writes, heartbeats)
+        shard_claims = self._quarantine.announce(batch.shard, announcement, retry_budget)
         if shard_claims.open:
             self._emit_metrics({"ClaimsOpen": shard_claims.open})
         if shard_claims.claims:

@@ -14,16 +14,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from daicho.errors import ConditionFailedError
+from daicho.errors import ConditionFailedError, RefusedError
 from daicho.runtime.retry import Mapper, RetryBudget, retry_all
 from daicho.storage import keys
-from daicho.storage.attributes import Image
 from daicho.storage.protocols import apply_update
-from daicho.storage.requests import Update
 from daicho.stream import claims
 from daicho.stream.changes import PoisonRecord
 from daicho.stream.claim_writer import AlreadyAnnouncedError, ClaimTable, ShardFullError, put_claim
-from daicho.stream.claims import Claim, ShardClaims
+from daicho.stream.claims import Announcement, Claim, ShardClaims
 from daicho.stream.records import StreamRecord
 
 MAX_MESSAGE_CHARACTERS = 1_000
@@ -81,23 +79,37 @@ class Quarantine:
                 return QuarantineResult(stop=one.record, claimed=place)
         return QuarantineResult(claimed=len(waiting))
 
-    def announce(self, shard: str, last: str, retry_budget: RetryBudget) -> ShardClaims:
+    def announce(
+        self, shard: str, announcement: Announcement, retry_budget: RetryBudget
+    ) -> ShardClaims:
         """Announce the writes that are about to begin, and read the shard's claims (rule 14).
 
         Raises:
             NotAnnouncedError: that is not known to be done, so nothing may be written.
         """
-        items: list[Image | None] = []
+        results: list[ShardClaims] = []
 
-        def attempt(change: Update) -> None:
-            try:
-                items.append(apply_update(self._store, change, "ALL_NEW"))
-            except ConditionFailedError as refused:  # as much was announced already
-                items.append(refused.item)
+        def attempt(announced: Announcement) -> None:
+            results.append(self._announce_once(shard, announced))
 
-        if retry_all([claims.announce_update(shard, last, self._now())], attempt, retry_budget):
+        if retry_all([announcement], attempt, retry_budget):
             raise NotAnnouncedError(shard)
-        return ShardClaims.from_item(shard, items[-1])
+        return results[-1]
+
+    def _announce_once(self, shard: str, announcement: Announcement) -> ShardClaims:
+        """Raise both numbers of the shard item, or only the announced one (rule 31)."""
+        for raises_low_watermark in (True, False):
+            change = claims.announce_update(
+                shard, announcement, self._now(), raises_low_watermark=raises_low_watermark
+            )
+            try:
+                return ShardClaims.from_item(shard, apply_update(self._store, change, "ALL_NEW"))
+            except ConditionFailedError as refused:
+                existing = ShardClaims.from_item(shard, refused.item)
+                if existing.announced >= announcement.last:
+                    return existing  # as much was announced already
+                # A batch of older records that were handled before: its low watermark is lower.
+        raise RefusedError(f"{shard}: an announcement of {announcement.last} is refused")
 
     def _write_claim(self, record: StreamRecord) -> None:
         """Claim a record that is poison, unless that was done before."""

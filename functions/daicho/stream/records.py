@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from daicho.errors import DaichoError
+from daicho.layout.heartbeats import HeartbeatName
+from daicho.plan.event_filters import HEARTBEAT_TYPE
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
 
@@ -44,9 +46,17 @@ class StreamRecord:
 
     @property
     def entity(self) -> str | None:
-        """The entity's name; None if the item is no base item, neither now nor before."""
+        """The entity's name; None if the item is of no entity, neither now nor before.
+
+        Derived items and heartbeats are of none.
+        """
         names = [image.get("type", {}).get("S") for image in (self.new, self.old) if image]
-        return next(filter(None, names), None)
+        return next((name for name in names if name and name != HEARTBEAT_TYPE), None)
+
+    @property
+    def heartbeat(self) -> HeartbeatName | None:
+        """The heartbeat that the record shows; None if it is another record."""
+        return HeartbeatName.from_image(self.new)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from daicho.book.book import Book
 from daicho.declare.entity import Entity
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.items.mapper import to_item
+from daicho.layout.heartbeats import is_heartbeat
 from daicho.plan import Ledger
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
@@ -164,7 +165,8 @@ class MemoryDeployment:
             The number of base items that were removed.
         """
         expired = [key for key, _ in self._dynamodb.items if self._dynamodb.is_expired(key)]
-        count = sum("type" in (self._dynamodb.find(key) or {}) for key in expired)
+        items = [self._dynamodb.find(key) or {} for key in expired]
+        count = sum("type" in item and not is_heartbeat(item) for item in items)
         for key in expired:
             self._dynamodb.expire(key)
         return count

@@ -11,6 +11,7 @@ import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.derive.contributions import Amount
+from daicho.layout.heartbeats import HeartbeatName
 from daicho.storage.attributes import parse_number
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Update
@@ -79,7 +80,13 @@ def drawn(rng: random.Random, tables: ComparedTables) -> MethodCall:
         slots.write_total(TALLY, amount, rng.randint(0, 2), None),
         slots.write_total(TALLY, amount, rng.randint(0, 2), ItemKey("ranking", "0")),
         claims.put_claim_update(SHARD, claim),
-        claims.announce_update(SHARD, seq, now),
+        claims.announce_update(
+            SHARD,
+            claims.Announcement(seq, last, {HeartbeatName("run", "E#1"): seq}),
+            now,
+            raises_low_watermark=rng.random() < 0.5,
+        ),
+        claims.forget_heartbeats_update(SHARD, [HeartbeatName("run", "E#1")]),
         claims.finish_update(SHARD, stood, now),
         claims.expire_claims_update(SHARD, [stood]),
         claims.unlist_shard_update(SHARD, now),

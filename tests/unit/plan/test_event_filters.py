@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 
 import pytest
 
+from daicho.layout.heartbeats import HeartbeatName, build_heartbeat
 from daicho.plan.event_filters import (
     PATTERN_CHARACTERS,
     FilterError,
     archive_filters,
     project_filters,
 )
+from daicho.testing.aws.event_filters import EventFilters
 
 
 def test_the_projector_gets_both_images_of_what_derives() -> None:
-    new, old = (json.loads(pattern) for pattern in project_filters(["Order", "注文"]))
+    new, old, _ = (json.loads(pattern) for pattern in project_filters(["Order", "注文"]))
     assert new == {"dynamodb": {"NewImage": {"type": {"S": ["Order", "注文"]}}}}
     assert old == {"dynamodb": {"OldImage": {"type": {"S": ["Order", "注文"]}}}}
+
+
+def test_the_projector_gets_the_heartbeats_of_what_derives_and_of_nothing_else() -> None:
+    filters = EventFilters(project_filters(["Order", "注文"]))
+    now = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
+
+    def matches(entity: str, image: str = "NewImage") -> bool:
+        item = build_heartbeat(HeartbeatName("run", entity), 0, now)
+        return filters.matches({"dynamodb": {image: item}})
+
+    assert matches("Order")
+    assert matches("注文")
+    assert not matches("Visit")
+    assert not matches("Order", "OldImage")  # it expires
+    assert not EventFilters(project_filters([])).matches({"dynamodb": {"NewImage": {}}})
 
 
 def test_the_archive_gets_what_the_ttl_process_of_dynamodb_removed() -> None:

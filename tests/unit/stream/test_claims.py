@@ -7,13 +7,14 @@ import datetime as dt
 import pytest
 
 from daicho.errors import ConditionFailedError
+from daicho.layout.heartbeats import HeartbeatName
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
 from daicho.storage.protocols import apply_update
 from daicho.storage.requests import Update
 from daicho.storage.table import Table
 from daicho.stream import claims
-from daicho.stream.claims import Claim, ShardClaims, State
+from daicho.stream.claims import Announcement, Claim, ShardClaims, State
 from daicho.stream.records import render_sequence
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 
@@ -24,6 +25,13 @@ SHARD = "shardId-1"
 
 def claim(number: int, state: State = "open", at: dt.datetime = NOW) -> Claim:
     return Claim(render_sequence(LABEL, str(number)), state, "So#ng", 3, at)
+
+
+def announce(last: int, first: int | None = None, **heartbeats: int) -> Update:
+    """An announcement from ``first`` to ``last``. ``heartbeats``: numbers by entity."""
+    names = {HeartbeatName("r#1", entity): claim(seq).seq for entity, seq in heartbeats.items()}
+    numbers = claim(last if first is None else first).seq, claim(last).seq
+    return claims.announce_update(SHARD, Announcement(*numbers, names), NOW)
 
 
 class House:
@@ -77,7 +85,7 @@ def test_a_claim_is_put_once_whatever_its_state() -> None:
 
 def test_an_open_claim_is_good_only_before_the_record_is_announced() -> None:
     house = House()
-    house.change(claims.announce_update(SHARD, claim(7).seq, NOW))
+    house.change(announce(7))
     assert house.refused(claims.put_claim_update(SHARD, claim(7)))
     assert house.refused(claims.put_claim_update(SHARD, claim(6)))
     house.change(claims.put_claim_update(SHARD, claim(8)))
@@ -86,21 +94,64 @@ def test_an_open_claim_is_good_only_before_the_record_is_announced() -> None:
 
 def test_what_is_announced_never_sinks() -> None:
     house = House()
-    house.change(claims.announce_update(SHARD, claim(100).seq, NOW))
-    assert house.refused(claims.announce_update(SHARD, claim(99).seq, NOW))
-    assert house.refused(claims.announce_update(SHARD, claim(100).seq, NOW))
-    assert (
-        house.change(claims.announce_update(SHARD, claim(101).seq, NOW)).announced == claim(101).seq
-    )
+    house.change(announce(100))
+    assert house.refused(announce(99))
+    assert house.refused(announce(100))
+    assert house.change(announce(101)).announced == claim(101).seq
+
+
+def test_the_low_watermark_is_the_first_record_of_a_batch_and_never_sinks() -> None:
+    house = House()
+    assert house.change(announce(9, first=5)).low_watermark == claim(5).seq
+    assert house.refused(announce(9, first=7))  # as much was announced: nothing is raised
+    assert house.refused(announce(12, first=4))  # records that were handled before, and newer ones
+    assert ShardClaims.from_item(SHARD, house.item).low_watermark == claim(5).seq
+    assert house.change(announce(12, first=5)).low_watermark == claim(5).seq
+    assert house.change(announce(100, first=99)).low_watermark == claim(99).seq
+
+
+def test_the_low_watermark_may_be_left_where_it_is() -> None:
+    house = House()
+    house.change(announce(9, first=5))
+    older = Announcement(claim(2).seq, claim(10).seq)
+    found = house.change(claims.announce_update(SHARD, older, NOW, raises_low_watermark=False))
+    assert (found.announced, found.low_watermark) == (claim(10).seq, claim(5).seq)
+
+
+def test_a_heartbeat_has_passed_when_everything_before_it_is_handled() -> None:
+    name = HeartbeatName("r#1", "So#ng")
+    house = House()
+    assert not house.change(announce(9, first=5, **{"So#ng": 8})).has_passed(name)
+    assert not house.change(announce(12, first=7)).has_passed(name)
+    found = house.change(announce(15, first=13, **{"So#ng": 14, "Album": 15}))
+    assert found.heartbeats[name] == claim(8).seq  # the first one stays
+    assert found.has_passed(name)
+    assert not found.has_passed(HeartbeatName("r#1", "Album"))
+    assert not found.has_passed(HeartbeatName("r#2", "So#ng"))
+    assert house.change(announce(16, Album=16)).has_passed(HeartbeatName("r#1", "Album"))
+
+
+def test_a_heartbeat_that_is_first_has_passed_at_once() -> None:
+    assert House().change(announce(9, first=5, Song=5)).has_passed(HeartbeatName("r#1", "Song"))
+
+
+def test_heartbeats_of_a_run_can_be_forgotten() -> None:
+    house = House()
+    names = [HeartbeatName("r#1", "Song"), HeartbeatName("r#2", "Song")]
+    assert house.refused(claims.forget_heartbeats_update(SHARD, names))  # no item to create
+    house.change(announce(9, first=5, Song=8, Album=9))
+    left = house.change(claims.forget_heartbeats_update(SHARD, names))
+    assert list(left.heartbeats) == [HeartbeatName("r#1", "Album")]
+    assert left.low_watermark == claim(5).seq
 
 
 def test_the_item_expires_only_while_no_claim_is_open() -> None:
     house = House()
     in_30_days = {"N": str(int((NOW + dt.timedelta(days=30)).timestamp()))}
-    house.change(claims.announce_update(SHARD, claim(1).seq, NOW))
+    house.change(announce(1))
     assert house.item["ttl"] == in_30_days
     house.change(claims.put_claim_update(SHARD, claim(2)))
-    house.change(claims.announce_update(SHARD, claim(3).seq, NOW))
+    house.change(announce(3))
     assert house.item["ttl"] == {"N": str(claims.NEVER)}
     assert house.item["GSI2PK"] == {"S": "#quarantine"}
     assert house.refused(claims.unlist_shard_update(SHARD, NOW))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from daicho.errors import ThrottledError
+from daicho.layout.heartbeats import HeartbeatName, build_heartbeat
 from daicho.plan import Ledger
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
@@ -218,3 +219,75 @@ def test_an_error_that_names_all_that_it_met_is_cut() -> None:
         "type": "ValueError",
         "message": "x" * MAX_MESSAGE_CHARACTERS,
     }
+
+
+def build_heartbeat_image(entity: str = "Song", run: str = "r") -> Image:
+    return build_heartbeat(HeartbeatName(run, entity), 0, NOW)
+
+
+def test_the_low_watermark_is_the_first_record_of_the_batch_though_it_writes_nothing() -> None:
+    house = House()
+    batch = build_batch((GOOD, GOOD), (None, OTHER), first=4)
+    assert house.project(batch) is None
+    assert house.shard.low_watermark == build_seq_value(4)["S"]
+    assert house.shard.announced == build_seq_value(5)["S"]
+
+
+def test_a_batch_with_nothing_but_a_heartbeat_announces() -> None:
+    house = House()
+    assert house.project(changes(build_heartbeat_image(), first=3)) is None
+    assert house.shard.low_watermark == house.shard.announced == build_seq_value(3)["S"]
+    assert house.shard.has_passed(HeartbeatName("r", "Song"))
+    assert not house.written
+    assert not house.shard.claims
+
+
+def test_a_heartbeat_in_a_batch_has_passed_with_the_next_one() -> None:
+    house, name = House(), HeartbeatName("r", "Song")
+    assert house.project(changes(GOOD, build_heartbeat_image(), OTHER)) is None
+    assert house.shard.heartbeats == {name: build_seq_value(2)["S"]}
+    assert not house.shard.has_passed(name)
+    assert house.project(changes(build_heartbeat_image(), first=4)) is None
+    assert house.shard.has_passed(name)
+
+
+def test_older_records_with_a_newer_one_leave_the_low_watermark_where_it_is() -> None:
+    house = House()
+    house.project(changes(GOOD, first=4))
+    assert house.project(changes(GOOD, GOOD, OTHER, first=3)) is None
+    assert house.shard.low_watermark == build_seq_value(4)["S"]
+    assert house.shard.announced == build_seq_value(5)["S"]
+
+
+def test_a_refused_announcement_raises_nothing() -> None:
+    house = House()
+    house.project(changes(GOOD, OTHER))
+    assert house.project(changes(OTHER, first=2)) is None
+    assert house.shard.low_watermark == build_seq_value(1)["S"]
+
+
+def test_a_heartbeat_behind_a_newer_generation_is_not_announced() -> None:
+    house = House(OLD_LEDGER)
+    newer = build_image("Song", {"id": "2", "name": "b", "artist": "x"}, gen=2)
+    assert house.project(changes(GOOD, newer, build_heartbeat_image())) == "2"
+    assert not house.shard.heartbeats
+    assert house.shard.announced == build_seq_value(1)["S"]
+
+
+def test_a_heartbeat_behind_poison_without_room_is_not_announced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(claims, "MAX_OPEN_CLAIMS", 1)
+    house = House()
+    another: Image = {**POISON, "PK": {"S": "t#Song#9"}}
+    assert house.project(changes(POISON, GOOD, another, build_heartbeat_image())) == "3"
+    assert not house.shard.heartbeats
+    assert house.shard.announced == build_seq_value(2)["S"]
+
+
+def test_no_more_heartbeats_are_announced_than_an_expression_takes() -> None:
+    house = House()
+    many = [build_heartbeat_image(f"Entity{number}") for number in range(60)]
+    assert house.project(changes(*many)) is None
+    assert len(house.shard.heartbeats) == claims.MAX_HEARTBEATS
+    assert house.shard.announced == build_seq_value(60)["S"]

@@ -1,0 +1,50 @@
+"""Heartbeats: their keys, what they name, and what is none."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+
+from daicho.layout.heartbeats import HeartbeatName, build_heartbeat, is_heartbeat
+from daicho.storage import keys
+from daicho.storage.item_key import get_key
+from tests.support.sample_ledger import build_image
+
+NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
+
+
+def test_a_heartbeat_is_read_as_it_was_built() -> None:
+    name = HeartbeatName("run#1", "So#ng")
+    item = build_heartbeat(name, 7, NOW)
+    assert is_heartbeat(item)
+    assert HeartbeatName.from_image(item) == name
+    assert item["ttl"] == {"N": str(int(NOW.timestamp()) + 3600)}
+    assert item["sent"] == {"S": "2026-11-21T00:00:00.000000Z"}
+
+
+def test_no_tenant_has_the_key_of_a_heartbeat() -> None:
+    key = get_key(build_heartbeat(HeartbeatName("run#1", "So#ng"), 7, NOW))
+    tenant, *parts = keys.parse(key.pk)
+    assert re.fullmatch(keys.TENANT, tenant) is None
+    assert parts == ["heartbeat", "run#1", "7"]
+    assert keys.parse(key.sk) == ("So#ng",)
+
+
+def test_heartbeats_of_one_number_have_one_partition_key() -> None:
+    items = [build_heartbeat(HeartbeatName("r", entity), 3, NOW) for entity in ("A", "B")]
+    assert len({item["PK"]["S"] for item in items}) == 1
+    assert len({get_key(item) for item in items}) == 2
+
+
+def test_an_item_of_an_entity_is_no_heartbeat() -> None:
+    song = build_image("Song", {"id": "1", "name": "b", "artist": "x", "heartbeat": "Song"})
+    assert not is_heartbeat(song)
+    assert HeartbeatName.from_image(song) is None
+    assert HeartbeatName.from_image(None) is None
+
+
+def test_a_heartbeat_that_names_nothing_is_of_no_run() -> None:
+    item = build_heartbeat(HeartbeatName("r", "Song"), 3, NOW)
+    del item["heartbeat"]  # type: ignore[attr-defined]
+    assert is_heartbeat(item)
+    assert HeartbeatName.from_image(item) is None
