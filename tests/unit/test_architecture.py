@@ -47,7 +47,10 @@ the handlers, so it is the last of the library: nothing else of it imports it.
 """
 PURE = ("errors", "runtime", "plan", "search", "layout", "derive", "cost", "declare", "items")
 """Packages that do no input or output, and load nothing that does."""
-HOMES_OF_THE_SDK = {"daicho.storage.table", "daicho.storage.bucket", "daicho.tenants.state_machine"}
+HOMES_OF_THE_SDK = {
+    *("daicho.storage.table", "daicho.storage.bucket", "daicho.storage.stream_shards"),
+    "daicho.tenants.state_machine",
+}
 AWS_SDK = ("boto3", "botocore", "aws_lambda_powertools")
 NOT_ON_THE_STREAM_SIDE = ("pydantic", "aws_lambda_powertools", "domains", "daicho.declare")
 

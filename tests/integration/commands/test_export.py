@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import signal
@@ -19,6 +20,7 @@ from typer.testing import CliRunner
 
 from daicho.book.book import Book
 from daicho.errors import ThrottledError, UnavailableError
+from daicho.layout.heartbeats import HeartbeatName, build_heartbeat
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage.attributes import Image, to_image
 from daicho.storage.requests import ItemPage, Scan
@@ -139,13 +141,16 @@ def test_everything_that_lives_and_raw_everything_that_stands(
 ) -> None:
     fill(dynamodb, table_name, 5)
     Table(dynamodb, table_name).put(base("acme", "Message", "n", text="here", ttl=4_000_000_000))
+    later = dt.datetime.fromtimestamp(4_000_000_000, dt.UTC)
+    heartbeat = build_heartbeat(HeartbeatName("run", "Song"), 0, later)
+    Table(dynamodb, table_name).put(heartbeat)  # of the stack, and of no entity
     assert daicho(tmp_path / "plain").exit_code == 0
     assert ids(tmp_path / "plain") == sorted(
         [*songs("acme", 5), *songs("acme2", 5), "acme Message n"]
     )
     assert daicho(tmp_path / "raw", "--raw", "--segments", "3", "--consistent").exit_code == 0
     raw = [each["Item"] for each in lines(tmp_path / "raw")]
-    assert len(raw) == 22
+    assert len(raw) == 23
     assert sorted(raw, key=in_table) == sorted(items_of(dynamodb, table_name), key=in_table)
     assert daicho(tmp_path / "songs", "--raw", "--entity", "Song", "--tenant", "acme2").stdout
     found = [each["Item"] for each in lines(tmp_path / "songs")]

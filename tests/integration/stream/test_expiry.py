@@ -135,5 +135,6 @@ def test_days_are_played_ahead_of_now_if_nothing_else_is_said(
     now = int(time.time())
     put(dynamodb, table_name, "soon", now + DAY // 2, type="Message")
     put(dynamodb, table_name, "later", now + 2 * DAY, type="Message")
+    put(dynamodb, table_name, "heartbeat", now + DAY // 2, type="~heartbeat", heartbeat="Message")
     assert list(run_process(dynamodb, table_name, 1)) == [1]
-    assert names(dynamodb, table_name) == {"later"}
+    assert names(dynamodb, table_name) == {"later", "heartbeat"}

@@ -1,0 +1,78 @@
+"""The shards of a table's stream, as DynamoDB describes them.
+
+A description is eventually consistent. A shard that was just split may still look open, or closed
+without children. Source: the shard graph of the DynamoDB Streams Kinesis Adapter, which describes
+the stream again if it has closed leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from botocore.config import Config
+
+from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
+
+
+@dataclass(frozen=True)
+class StreamShard:
+    """A shard of a stream. ``is_closed``: it gets no more records. ``parent``: None if unknown."""
+
+    id: str
+    parent: str | None = None
+    is_closed: bool = False
+
+
+class StreamDescriber:
+    """Describes the newest stream of one table. Raises `daicho.errors.StoreError`s only."""
+
+    def __init__(
+        self, dynamodb: DynamoDBClient, streams: DynamoDBStreamsClient, table: str
+    ) -> None:
+        self._dynamodb = dynamodb
+        self._streams = streams
+        self._table = table
+
+    def list_shards(self) -> tuple[StreamShard, ...]:
+        """All shards that the stream still has; none if the table has no stream."""
+        try:
+            table = self._dynamodb.describe_table(TableName=self._table)["Table"]
+            arn = table.get("LatestStreamArn")
+            return tuple(self._iterate_shards(arn)) if arn else ()
+        except AWS_ERRORS as error:
+            raise translate_error(error, f"describe the stream of {self._table}") from error
+
+    def _iterate_shards(self, arn: str) -> Iterator[StreamShard]:
+        start: dict[str, Any] = {}
+        while True:
+            page = self._streams.describe_stream(StreamArn=arn, **start)["StreamDescription"]
+            for shard in page.get("Shards", ()):
+                is_closed = "EndingSequenceNumber" in shard.get("SequenceNumberRange", {})
+                yield StreamShard(shard["ShardId"], shard.get("ParentShardId"), is_closed)
+            last = page.get("LastEvaluatedShardId")
+            if not last:
+                return
+            start = {"ExclusiveStartShardId": last}
+
+
+def open_stream_describer(
+    table: str, *, endpoint: str | None = None, region: str | None = None
+) -> StreamDescriber:
+    """A describer with clients whose attempts and timeouts are bounded."""
+    config = Config(
+        retries={"mode": "standard", "total_max_attempts": 3},
+        connect_timeout=1.0,
+        read_timeout=5.0,
+    )
+    dynamodb = boto3.client("dynamodb", config=config, endpoint_url=endpoint, region_name=region)
+    streams = boto3.client(
+        "dynamodbstreams", config=config, endpoint_url=endpoint, region_name=region
+    )
+    return StreamDescriber(dynamodb, streams, table)

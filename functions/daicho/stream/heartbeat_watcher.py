@@ -1,0 +1,210 @@
+"""The watcher of heartbeats: sends them, and waits until they have passed every shard.
+
+It answers two questions. Does the event filter of every shard know an entity (rule 28)? Is every
+record handled that was written before the run began (rules 31 and 32)? The answer to both is yes
+once a heartbeat of the run has passed every shard, because the run sends heartbeats only after it
+began.
+
+The watcher keeps no state. One that was killed is started again with the same run.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from typing import Protocol
+
+from daicho.errors import UnavailableError
+from daicho.layout.heartbeats import HeartbeatName, build_heartbeat
+from daicho.runtime.clock import utc_now
+from daicho.runtime.retry import RetryBudget, retry
+from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey
+from daicho.storage.protocols import UpdatesItems, try_update
+from daicho.storage.stream_shards import StreamShard
+from daicho.storage.table import BatchGetResult
+from daicho.stream import claims
+from daicho.stream.claims import ShardClaims
+from daicho.stream.shard_progress import StreamProgress
+
+INTERVAL_S = 10.0
+"""The pause between two rounds of heartbeats: a refused announcement shows none (rule 31)."""
+KEYS_PER_SHARD = 3.0
+"""Partition keys for each open shard. A round misses a shard with a probability of 5 %."""
+MAX_KEYS = 10_000
+"""Partition keys of one round, and so the distance between the numbers of two rounds."""
+
+
+class HeartbeatTable(UpdatesItems, Protocol):
+    """The operations of the table that the watcher needs."""
+
+    def batch_get(
+        self,
+        keys: Iterable[ItemKey],
+        *,
+        consistent: bool = False,
+        retry_budget: RetryBudget | None = None,
+    ) -> BatchGetResult:
+        """Read many items."""
+
+    def batch_write(
+        self,
+        puts: Iterable[Image] = (),
+        deletes: Iterable[ItemKey] = (),
+        *,
+        retry_budget: RetryBudget | None = None,
+    ) -> None:
+        """Write many items without conditions."""
+
+
+class DescribesStream(Protocol):
+    """Describes the stream."""
+
+    def list_shards(self) -> tuple[StreamShard, ...]:
+        """All shards that the newest stream of the table has."""
+
+
+@dataclass(frozen=True)
+class HeartbeatRun:
+    """One run of heartbeats. ``id``: no other run has it. ``entities``: what heartbeats name."""
+
+    id: str
+    entities: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[HeartbeatName, ...]:
+        """The name of each heartbeat of the run."""
+        return tuple(HeartbeatName(self.id, entity) for entity in self.entities)
+
+
+@dataclass(frozen=True)
+class HeartbeatProgress:
+    """How far a run has come.
+
+    ``waiting``: for each entity the shards that no heartbeat has passed; an entity whose
+    heartbeats have passed all shards is left out. ``shard_count``: 0 if the stream could not be
+    described. ``open_count``: how many of the shards get records.
+    """
+
+    shard_count: int = 0
+    open_count: int = 0
+    waiting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether a heartbeat of every entity has passed every shard."""
+        return self.shard_count > 0 and not self.waiting
+
+    def __str__(self) -> str:
+        """One line for a log or a report."""
+        if self.shard_count == 0:
+            return "no shard of the stream is known"
+        if self.has_passed:
+            return f"heartbeats have passed {self.shard_count} shards"
+        shards = {shard for shards in self.waiting.values() for shard in shards}
+        entities = ", ".join(self.waiting)
+        return f"{len(shards)} of {self.shard_count} shards wait for a heartbeat of {entities}"
+
+
+class HeartbeatWatcher:
+    """Sends the heartbeats of a run, and finds the shards that they have passed.
+
+    ``keys_per_shard``: see `count_keys`.
+    """
+
+    def __init__(
+        self,
+        store: HeartbeatTable,
+        stream: DescribesStream,
+        *,
+        now: Callable[[], dt.datetime] = utc_now,
+        keys_per_shard: float = KEYS_PER_SHARD,
+    ) -> None:
+        self._store = store
+        self._stream = stream
+        self._now = now
+        self._keys_per_shard = keys_per_shard
+
+    def watch(self, run: HeartbeatRun, retry_budget: RetryBudget) -> HeartbeatProgress:
+        """Send heartbeats every 10 s until they have passed every shard, or little time is left.
+
+        Returns the progress. If ``has_passed`` is false, time was over, and the same run may be
+        watched again.
+        """
+        progress = HeartbeatProgress()
+        try:
+            for number in count():
+                progress = retry(partial(self.check, run), retry_budget)
+                if progress.has_passed:
+                    break
+                retry(partial(self.send, run, progress, number), retry_budget)
+                if not retry_budget.has_time_left:
+                    break
+                left = retry_budget.remaining() - retry_budget.reserve
+                retry_budget.sleep(min(INTERVAL_S, left))
+        except UnavailableError:
+            return progress  # a store was not available until time was over
+        return progress
+
+    def check(self, run: HeartbeatRun) -> HeartbeatProgress:
+        """Find the shards that no heartbeat of the run has passed.
+
+        Raises:
+            UnavailableError: the stream or the shard items cannot be read.
+        """
+        shards = self._stream.list_shards()
+        shard_keys = {claims.build_shard_key(shard.id): shard.id for shard in shards}
+        images = self._store.batch_get(shard_keys, consistent=True).require_all()
+        items = {
+            shard_keys[key]: ShardClaims.from_item(shard_keys[key], image)
+            for key, image in images.items()
+        }
+        progress = StreamProgress(shards, items)
+        waiting = {name.entity: progress.list_waiting(name) for name in run.names}
+        return HeartbeatProgress(
+            len(shards),
+            progress.count_open(),
+            {entity: shard_ids for entity, shard_ids in waiting.items() if shard_ids},
+        )
+
+    def send(self, run: HeartbeatRun, progress: HeartbeatProgress, number: int) -> None:
+        """Send one round of heartbeats of the entities that are waited for.
+
+        ``number``: of the round. Each round has other partition keys.
+
+        Raises:
+            UnavailableError: some of them may not be sent.
+        """
+        waiting = {shard for shards in progress.waiting.values() for shard in shards}
+        keys = count_keys(progress.open_count, len(waiting), self._keys_per_shard)
+        names = [name for name in run.names if name.entity in progress.waiting]
+        self._store.batch_write(
+            build_heartbeat(name, number * MAX_KEYS + key, self._now())
+            for key in range(keys)
+            for name in names
+        )
+
+    def forget(self, run: HeartbeatRun) -> None:
+        """Remove a run that is over from the shard items.
+
+        Raises:
+            UnavailableError: it may not be removed from all of them.
+        """
+        for shard in self._stream.list_shards():
+            for begin in range(0, len(run.names), claims.MAX_HEARTBEATS):
+                names = run.names[begin : begin + claims.MAX_HEARTBEATS]
+                try_update(self._store, claims.forget_heartbeats_update(shard.id, names))
+
+
+def count_keys(open_count: int, waiting_count: int, keys_per_shard: float) -> int:
+    """The number of partition keys of one round.
+
+    Nobody knows which shard a key belongs to. Of ``n (ln w + k)`` random keys over n shards of one
+    size, none of w shards is left out with a probability of about ``1 - e**-k``.
+    """
+    shards, waiting = max(1, open_count), max(1, waiting_count)
+    return min(MAX_KEYS, math.ceil(shards * (math.log(waiting) + keys_per_shard)))

@@ -1,0 +1,59 @@
+"""Which shards of the stream a heartbeat has not passed yet: pure (rule 31)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from daicho.layout.heartbeats import HeartbeatName
+from daicho.storage.stream_shards import StreamShard
+from daicho.stream.claims import ShardClaims
+
+
+@dataclass(frozen=True)
+class StreamProgress:
+    """How far the projector has come in each shard.
+
+    ``shards``: the description of the stream. ``items``: the shard items, by shard. One that does
+    not exist is left out.
+    """
+
+    shards: Sequence[StreamShard]
+    items: Mapping[str, ShardClaims]
+
+    def list_waiting(self, name: HeartbeatName) -> tuple[str, ...]:
+        """The shards that no heartbeat of this name has passed, in the order of the description.
+
+        A closed shard may have got no heartbeat. It counts as passed once the projector has begun
+        with a shard that follows it, because Lambda reads a shard only after its parent. A closed
+        shard that nothing follows is waited for: the description may lack its children.
+        """
+        return tuple(shard.id for shard in self.shards if not self._has_passed(shard, name))
+
+    def count_open(self) -> int:
+        """The number of shards that get records."""
+        return sum(not shard.is_closed for shard in self.shards)
+
+    def _has_passed(self, shard: StreamShard, name: HeartbeatName) -> bool:
+        item = self.items.get(shard.id)
+        if item is not None and item.has_passed(name):
+            return True
+        return shard.is_closed and self._has_begun_child(shard.id)
+
+    def _has_begun_child(self, shard: str) -> bool:
+        """Whether the projector has begun with a child of a shard, or with a child of a child."""
+        return any(
+            (child in self.items and bool(self.items[child].low_watermark))
+            or self._has_begun_child(child)
+            for child in self._children[shard]
+        )
+
+    @cached_property
+    def _children(self) -> defaultdict[str, list[str]]:
+        children: defaultdict[str, list[str]] = defaultdict(list)
+        for shard in self.shards:
+            if shard.parent is not None:
+                children[shard.parent].append(shard.id)
+        return children
