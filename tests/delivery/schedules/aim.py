@@ -33,6 +33,8 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "20": ("archive late", "archive", "archive redrive"),
     "21": ("archive", "archive redrive"),
     "22": ("archive redrive", "archive late"),
+    "28": ("filter spread",),
+    "31": ("filter spread",),
     "42": ("restores",),
     "fast": (LIKES,),
     "versions": ("callers",),

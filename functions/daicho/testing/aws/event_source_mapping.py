@@ -127,6 +127,22 @@ class EventSourceMapping:
         self._get_reader(shard).batches.clear()
         self._get_reader(shard).end_invocation()
 
+    def change_filters(self, patterns: Sequence[str], draw_delay: Callable[[], float]) -> None:
+        """Change the filters, as UpdateEventSourceMapping does.
+
+        An update takes up to 90 seconds to be in use, so the poller of each shard gets a delay of
+        its own. Until then it drops by the earlier filters, and what it drops never arrives. A
+        child of a shard begins with the filters of its parent, and changes them when it would.
+        """
+        self._filters = EventFilters(patterns)
+        readers = [self._get_reader(id) for id in self._stream.shards]
+        for reader in readers:
+            reader.filter_changes.append((reader.get_time() + draw_delay(), self._filters))
+
+    def list_selections(self, shard: str) -> list[bool]:
+        """Whether the filters selected it, for each record of a shard that was read so far."""
+        return self._get_reader(shard).list_selections()
+
     def get_checkpoint(self, shard: str) -> int:
         """The number of the shard's records that are settled."""
         return self._get_reader(shard).position
@@ -143,7 +159,10 @@ class EventSourceMapping:
     def _get_reader(self, id: str) -> ShardReader:
         if id not in self._readers:
             shard = self._stream.shards[id]
-            self._readers[id] = ShardReader(shard, self.settings, self._filters, self._now)
+            reader = ShardReader(shard, self.settings, self._filters, self._now)
+            if shard.parent in self._stream.shards:
+                reader.filter_changes = list(self._get_reader(shard.parent).filter_changes)
+            self._readers[id] = reader
         return self._readers[id]
 
     def _can_continue(self, id: str) -> bool:

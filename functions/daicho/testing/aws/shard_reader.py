@@ -6,6 +6,7 @@ import datetime as dt
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 from daicho.testing.aws.event_filters import EventFilters
@@ -61,6 +62,7 @@ class ShardReader:
 
     ``batches`` are not settled, in order, the first at the checkpoint. There is one at a time,
     except after a batch was split. ``trimmed``: records that the stream removed too early.
+    ``filter_changes``: the times from which filters are used, in epoch seconds, and the filters.
     """
 
     def __init__(
@@ -76,8 +78,8 @@ class ShardReader:
         self.window: TumblingWindow | None = None
         self.running: Invocation | None = None
         self.trimmed: list[Record] = []
+        self.filter_changes = [(-inf, filters)]
         self._settings = settings
-        self._filters = filters
         self._now = now
         self._gathering_since = self.get_time()
         self._sizes: list[int] = []
@@ -193,10 +195,19 @@ class ShardReader:
                 self.trimmed.append(record)
             self.position += 1
 
+    def list_selections(self) -> list[bool]:
+        """Whether the filters selected it, for each record that was read so far."""
+        if self.position:
+            self._matches(self.position - 1)  # the position may be behind the records at the start
+        return list(self._match_results)
+
     def _matches(self, index: int) -> bool:
-        """Whether the filters select a record: evaluated once."""
-        for record in self.shard.records[len(self._match_results) : index + 1]:
-            self._match_results.append(self._filters.matches(record))
+        """Whether the filters select a record: evaluated once, by those in use at that time."""
+        if index >= len(self._match_results):
+            now = self.get_time()
+            filters = next(each for at, each in reversed(self.filter_changes) if at <= now)
+            for record in self.shard.records[len(self._match_results) : index + 1]:
+                self._match_results.append(filters.matches(record))
         return self._match_results[index]
 
     def _size(self, index: int) -> int:

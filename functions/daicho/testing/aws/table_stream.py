@@ -11,24 +11,28 @@ Record = dict[str, Any]
 
 @dataclass
 class Shard:
-    """One shard. ``closed``: it gets no more records, and its children continue."""
+    """One shard. ``closed``: it gets no more records, and its children continue.
+
+    ``arn``: of the stream that it belongs to.
+    """
 
     id: str
     parent: str | None = None
     records: list[Record] = field(default_factory=list)
     closed: bool = False
+    arn: str = ARN
 
 
 @dataclass
 class TableStream:
-    """All shards of a stream, parents before children."""
+    """All shards of a stream, parents before children. Those of earlier streams come first."""
 
     arn: str = ARN
     shards: dict[str, Shard] = field(default_factory=dict)
 
     def open_shard(self, id: str, parent: str | None = None) -> Shard:
         """Add a shard at the end of the stream."""
-        shard = self.shards[id] = Shard(id, parent)
+        shard = self.shards[id] = Shard(id, parent, arn=self.arn)
         return shard
 
     def list_children(self, id: str) -> list[Shard]:

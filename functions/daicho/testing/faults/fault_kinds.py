@@ -29,6 +29,8 @@ FAULT_KINDS: Mapping[str, str] = {
     "TTL race": "... of which a change is not handled yet",
     "tombstone expired": "... or a tombstone",
     "deploy": "the code changes between two invocations, forward or back",
+    "filter spread": "a new event filter comes into use shard by shard, up to 90 seconds later",
+    "dropped by the old filter": "... and drops records of an entity that it does not know",
     "newer generation": "code meets an image of a generation that it does not know",
     "poison": "a record that the code cannot process",
     "deadline": "a record that sometimes exceeds the time limit",

@@ -7,6 +7,7 @@ from typing import Any
 
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from daicho.testing.aws.memory_s3 import MemoryS3
+from daicho.testing.aws.memory_streams import MemoryStreams
 from daicho.testing.choices import Choices
 from daicho.testing.faults.fault_injector import OperationKind
 from daicho.testing.faults.processes import SimulatedProcess
@@ -128,3 +129,23 @@ class FaultyS3:
     def _perform(self, kind: OperationKind, name: str, request: Answer) -> Answer:
         call = getattr(self._store, name)
         return self._process.perform(kind, name, request.get("Key", ""), lambda: call(**request))
+
+
+class FaultyStreams:
+    """Botocore's clients that describe a table and its stream, for one process."""
+
+    def __init__(self, store: MemoryStreams, process: SimulatedProcess) -> None:
+        self._store = store
+        self._process = process
+
+    def describe_table(self, **request: Any) -> Answer:
+        """DescribeTable."""
+        return self._perform("describe_table", request)
+
+    def describe_stream(self, **request: Any) -> Answer:
+        """DescribeStream."""
+        return self._perform("describe_stream", request)
+
+    def _perform(self, name: str, request: Answer) -> Answer:
+        call = getattr(self._store, name)
+        return self._process.perform(OperationKind.READ, name, "", lambda: call(**request))

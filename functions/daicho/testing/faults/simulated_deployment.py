@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey
+from daicho.storage.stream_shards import StreamDescriber
 from daicho.storage.table import Table
 from daicho.tally.dirty_shards import remember_shards
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from daicho.testing.aws.memory_s3 import MemoryS3
+from daicho.testing.aws.memory_streams import MemoryStreams
 from daicho.testing.aws.stream_recorder import StreamRecorder
 from daicho.testing.aws.table_stream import Record, TableStream
 from daicho.testing.choices import Choices, build_scale
 from daicho.testing.clock import SimulatedClock
 from daicho.testing.faults.code_versions import OLD_CODE
-from daicho.testing.faults.faulty_clients import FaultyDynamoDB, FaultyS3
+from daicho.testing.faults.faulty_clients import FaultyDynamoDB, FaultyS3, FaultyStreams
 from daicho.testing.faults.parallel_work import simulate_threads
 from daicho.testing.faults.processes import SimulatedProcess
+from daicho.testing.oracle.low_watermarks import LowWatermarkCheck
 from daicho.testing.simulated_entities import SimulatedEntities
 from daicho.testing.stack_settings import (
     ARCHIVE_BUCKET,
@@ -29,6 +32,7 @@ from daicho.testing.stack_settings import (
     ENVIRONMENT,
     FAILURE_BUCKET,
     TABLE,
+    build_event_filters,
     build_handler,
     create_mappings,
 )
@@ -72,8 +76,13 @@ class SimulatedDeployment:
         self.stream = TableStream()
         # Sequence numbers get longer on the way: from 99 to 100, from 999 to 1000.
         first_number = choices.pick((94, 90, 97, 991, 85))
+        self.low_watermarks = LowWatermarkCheck(self.stream, self._list_waiting_records)
         self.recorder = StreamRecorder(
-            self.stream, self.clock.now, first_number, self._next_sequence_step
+            self.stream,
+            self.clock.now,
+            first_number,
+            self._next_sequence_step,
+            self.low_watermarks.check,
         )
         if shards == 2:
             self.recorder.split(*self.recorder.open_shards)
@@ -81,7 +90,7 @@ class SimulatedDeployment:
         self.buckets = {name: MemoryS3(self.clock.now) for name in (ARCHIVE_BUCKET, FAILURE_BUCKET)}
         self.failure_objects: list[bytes] = []
         self.mappings = create_mappings(
-            entities.ledger,
+            entities.ledgers[OLD_CODE],
             self.stream,
             self.clock.now,
             self._put_failure,
@@ -131,13 +140,13 @@ class SimulatedDeployment:
 
     def list_handled_records(self, consumer: str, shard: str) -> list[Record]:
         """The records of a shard that a consumer has handled and that the stream still has."""
-        records = self.stream.shards[shard].records[: self.mappings[consumer].get_checkpoint(shard)]
+        mapping = self.mappings[consumer]
+        records = self.stream.shards[shard].records[: mapping.get_checkpoint(shard)]
         oldest = self.clock.now().timestamp() - STREAM_RETENTION_S
         return [
             record
-            for record in records
-            if record["dynamodb"]["ApproximateCreationDateTime"] > oldest
-            and self.entities.event_filters[consumer].matches(record)
+            for record, is_selected in zip(records, mapping.list_selections(shard), strict=False)
+            if is_selected and record["dynamodb"]["ApproximateCreationDateTime"] > oldest
         ]
 
     def build_event(self, shard: str, records: list[Record]) -> dict[str, Any]:
@@ -145,6 +154,16 @@ class SimulatedDeployment:
         event = {"Records": records, "shardId": shard, "state": {}, "window": {}}
         copied: dict[str, Any] = json.loads(json.dumps(event))
         return copied
+
+    def change_filters(self, draw_delay: Callable[[], float]) -> None:
+        """Deploy the event filters of the newest declarations, shard by shard after a delay."""
+        for consumer, patterns in build_event_filters(self.entities.ledger).items():
+            self.mappings[consumer].change_filters(patterns, draw_delay)
+
+    def build_stream_describer(self, process: SimulatedProcess) -> StreamDescriber:
+        """The description of the table's stream, for a process."""
+        client: Any = FaultyStreams(MemoryStreams(self.stream, self._draw_lag), process)
+        return StreamDescriber(client, client, TABLE)
 
     def find_longest_wait(self, consumer: str) -> float | None:
         """The age in seconds of the oldest record that a consumer has not handled."""
@@ -178,6 +197,17 @@ class SimulatedDeployment:
     def stop_lag(self) -> None:
         """From now on, indexes and reads show every change."""
         self._has_lag = False
+
+    def _list_waiting_records(self, shard: str) -> list[Record]:
+        """The records that the projector's mapping has read, selected and not settled."""
+        if shard not in self.stream.shards:
+            return []  # a test delivers its own records
+        mapping = self.mappings["project"]
+        checkpoint = mapping.get_checkpoint(shard)
+        selections = mapping.list_selections(shard)[checkpoint:]
+        records = self.stream.shards[shard].records[checkpoint:]
+        pairs = zip(records, selections, strict=False)
+        return [record for record, is_selected in pairs if is_selected]
 
     def _get_dirty_shards(self, code_version: int) -> int:
         return self._dirty_shards[code_version != OLD_CODE]

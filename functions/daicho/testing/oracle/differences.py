@@ -66,6 +66,7 @@ def find_differences(
     rows_in_archive = count_archived_rows(deployment)
     differences += _compare("archive", recomputation.count_archived_rows(), rows_in_archive)
     differences += find_repeated_claims(deployment.stream)
+    differences += deployment.low_watermarks.violations
     return differences + _verify_archive(deployment, recomputation)
 
 
@@ -90,6 +91,12 @@ def find_unmarked_differences(deployment: SimulatedDeployment) -> list[str]:
         for tally, amount in sums.items()
         if tally not in marked and totals.get(tally, Amount()) != amount
     ]
+
+
+def list_discards(deployment: SimulatedDeployment) -> list[str]:
+    """The batches that a mapping has discarded, in a line each."""
+    batches = [json.loads(body)["DDBStreamBatchInfo"] for body in deployment.failure_objects]
+    return [f"discarded: {batch['startSequenceNumber']}" for batch in batches]
 
 
 def sum_slots(deployment: SimulatedDeployment, tally: str) -> Amount:

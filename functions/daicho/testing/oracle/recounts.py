@@ -15,6 +15,7 @@ from daicho.storage import keys
 from daicho.testing.aws.table_stream import Record
 from daicho.testing.faults.code_versions import MarkedImageLog
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+from daicho.testing.oracle.stream_history import is_base_item
 
 RECOUNT_PARTITION = keys.render("", "recount")
 SEQUENCE_RETENTION_S = 24 * 3600.0
@@ -63,7 +64,7 @@ def find_wrong_recounts(listed: Collection[str], unknowable: Collection[str]) ->
 def _find_changed_tallies(deployment: SimulatedDeployment, record: Record) -> set[str]:
     change = record["dynamodb"]
     images = (change.get("OldImage"), change.get("NewImage"))
-    if not any("type" in image for image in images if image):
+    if not any(is_base_item(image) for image in images if image):
         return set()
     tallies = deployment.entities.find_changed_tallies(images, expired="userIdentity" in record)
     return tallies | _find_restored_tallies(deployment, change)

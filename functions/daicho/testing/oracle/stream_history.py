@@ -15,6 +15,7 @@ from daicho.testing.aws.table_stream import Record, TableStream
 _SHARD_ITEMS = "#shard#"
 _CLAIM = "claim#"
 _DONE = "done#"
+_HEARTBEAT = {"S": "~heartbeat"}
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,17 @@ def list_expired_items(stream: TableStream) -> list[ExpiredItem]:
     expired = []
     for record in _list_records(stream):
         old = record["dynamodb"].get("OldImage", {})
-        if "userIdentity" in record and "type" in old:
+        if "userIdentity" in record and is_base_item(old):
             change = record["dynamodb"]
             label = record["eventSourceARN"].rpartition("/")[2]
             row = f"{label}#{change['SequenceNumber']:0>40}"
             expired.append(ExpiredItem(old, row, change["ApproximateCreationDateTime"]))
     return expired
+
+
+def is_base_item(image: Image) -> bool:
+    """Whether an image is of an item of an entity. The stack's heartbeats are not."""
+    return "type" in image and image["type"] != _HEARTBEAT
 
 
 def find_restored_rows(stream: TableStream) -> set[str]:

@@ -13,7 +13,11 @@ from daicho.testing.choices import Choices
 from daicho.testing.clock import SimulatedClock
 from daicho.testing.faults.code_versions import MARK
 from daicho.testing.oracle.recomputation import Recomputation
-from daicho.testing.oracle.stream_history import find_restored_rows, list_expired_items
+from daicho.testing.oracle.stream_history import (
+    find_restored_rows,
+    is_base_item,
+    list_expired_items,
+)
 from daicho.testing.simulated_entities import SimulatedEntities, ValueSource
 
 LIFETIME_S = 60
@@ -60,7 +64,7 @@ class BaseItemWriter:
     @property
     def items(self) -> dict[ItemKey, Image]:
         """The base items."""
-        return {key: item for key, item in self._dynamodb.items if "type" in item}
+        return {key: item for key, item in self._dynamodb.items if is_base_item(item)}
 
     def write(self, expire: Callable[[ItemKey], None]) -> str:
         """Change one item; returns a description. ``expire`` plays DynamoDB's TTL process."""
@@ -100,7 +104,7 @@ class BaseItemWriter:
 
     def has_base_item(self, key: ItemKey) -> bool:
         """Whether a base item with this key exists."""
-        return "type" in (self._dynamodb.find(key) or {})
+        return is_base_item(self._dynamodb.find(key) or {})
 
     def draw_image(self, entity: str = "") -> Image:
         """An image to write, of any of the entities if none is named."""

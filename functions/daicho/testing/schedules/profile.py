@@ -94,6 +94,7 @@ class Profile:
         overtakers: the functions that overtake a process in the event ``overtake``.
         discards: whether a mapping may discard records. If not, a discarded one is a difference.
         requests: makes requests to the Book, which then writes instead of `BaseItemWriter`.
+        heartbeats: the entities whose heartbeats must pass before the second generation is written.
     """
 
     name: str
@@ -121,6 +122,7 @@ class Profile:
     overtakers: tuple[str, ...] = ("redrive",)
     discards: bool = True
     requests: BuildRequestSource | None = None
+    heartbeats: tuple[EntityNames, ...] = ()
 
     @property
     def event_weights(self) -> dict[str, tuple[int, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -24,7 +23,11 @@ from daicho.testing.faults.lowered_limits import lower_limits
 from daicho.testing.faults.processes import SimulatedProcess, simulate_retry_budgets
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.faults.simulated_lambda import SimulatedLambda
-from daicho.testing.oracle.differences import find_differences, find_unmarked_differences
+from daicho.testing.oracle.differences import (
+    find_differences,
+    find_unmarked_differences,
+    list_discards,
+)
 from daicho.testing.oracle.recomputation import Recomputation
 from daicho.testing.oracle.recounts import (
     find_unknowable_tallies,
@@ -32,6 +35,7 @@ from daicho.testing.oracle.recounts import (
     list_recounts,
 )
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
+from daicho.testing.schedules.filter_spread import FilterSpread
 from daicho.testing.schedules.profile import Profile
 from daicho.testing.schedules.rare_events import RareEvents
 from daicho.testing.schedules.silence import silence_logs
@@ -125,8 +129,13 @@ class Schedule:
             self._write,
             self._requests,
         )
+        filter_spread = FilterSpread(
+            profile, self.deployment, self._lambda, self.writer, choices, self.note
+        )
         self._events: list[Callable[[], None]] = [
-            getattr(self, f"_{event}", None) or getattr(rare_events, event)
+            getattr(self, f"_{event}", None)
+            or getattr(rare_events, event, None)
+            or getattr(filter_spread, event)
             for event in event_weights
         ]
 
@@ -230,18 +239,9 @@ class Schedule:
         return [
             *find_wrong_recounts(recounts, unknowable),
             *find_differences(self.deployment, self.recompute(), recounts & unknowable),
-            *self._find_wrong_discards(),
+            *([] if self.profile.discards else list_discards(self.deployment)),
             *(self._requests.find_differences() if self._requests is not None else ()),
         ]
-
-    def _find_wrong_discards(self) -> list[str]:
-        """The discarded batches, if every record could be processed in time; in a line each."""
-        if self.profile.discards:
-            return []
-        batches = [
-            json.loads(body)["DDBStreamBatchInfo"] for body in self.deployment.failure_objects
-        ]
-        return [f"discarded: {batch['startSequenceNumber']}" for batch in batches]
 
     # --- Events ------------------------------------------------------------------------------
 

@@ -1,0 +1,153 @@
+"""The deployment of an entity that begins to derive: filter and projector, heartbeat, writers.
+
+The event filter that knows the entity comes into use shard by shard. What the earlier filter drops
+never arrives, so writers begin only after a heartbeat has passed every shard (rule 28).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from daicho.handlers.wiring.invocation import make_retry_budget
+from daicho.stream.heartbeat_watcher import INTERVAL_S, HeartbeatRun, HeartbeatWatcher
+from daicho.testing.choices import Choices
+from daicho.testing.faults.code_versions import NEW_CODE
+from daicho.testing.faults.processes import SimulatedProcess
+from daicho.testing.faults.simulated_deployment import SimulatedDeployment
+from daicho.testing.faults.simulated_lambda import SimulatedLambda
+from daicho.testing.schedules.base_item_writer import BaseItemWriter
+from daicho.testing.schedules.profile import Profile
+from daicho.testing.stack_settings import TABLE
+
+FILTER_DELAYS_S = (0.0, 90.0, 45.0, 80.0, 20.0, 89.0)
+"""Seconds until the poller of a shard uses another filter: at most 90."""
+WATCHER = "watcher"
+WATCHER_SECONDS = (300.0, 120.0, 60.0)
+"""The time of a process that watches, in seconds."""
+STEPS_OF_A_ROUND = 8
+"""Operations of a watcher in one round, with the pause."""
+KEYS_PER_SHARD = 1.0
+"""Fewer than the library uses: a shard that gets no heartbeat is more frequent."""
+
+
+@dataclass
+class FilterSpread:
+    """The events of such a deployment. A profile names them by their methods."""
+
+    profile: Profile
+    deployment: SimulatedDeployment
+    simulated_lambda: SimulatedLambda
+    writer: BaseItemWriter
+    choices: Choices
+    note: Callable[[str], None]
+    _run: HeartbeatRun = field(default_factory=lambda: HeartbeatRun("", ()))
+    _runs: int = 0
+    _has_passed: bool = False
+    _written_before: Mapping[str, int] = field(default_factory=dict)
+
+    def spread_filter(self) -> None:
+        """Deploy filter and projector; later start or kill watchers until the heartbeats passed."""
+        running = self.simulated_lambda
+        watchers = [process for process in running.detached if process.name == WATCHER]
+        if self._has_passed:
+            return
+        if self._runs:
+            self._count_dropped()
+        if self._runs == 0:
+            self._deploy()
+            self._begin_run()
+        elif watchers:
+            if self.choices.draw_bool(0.2):
+                self._kill(self.choices.pick(watchers))
+            else:
+                self._continue(self.choices.pick(watchers))
+            return
+        elif self.choices.draw_bool(0.3):
+            self._begin_run()
+        if not running.is_crowded:
+            self._start_watcher()
+
+    def _deploy(self) -> None:
+        """Deploy the new code, and the event filters that know all of its entities."""
+        running = self.simulated_lambda
+        running.previous_version, running.code_version = running.code_version, NEW_CODE
+        running.fault_counts["filter spread"] += 1
+        self.deployment.change_filters(lambda: self.choices.pick(FILTER_DELAYS_S))
+        self.note("the new code and the new filters are deployed")
+
+    def _begin_run(self) -> None:
+        """Begin another run of heartbeats, of the entities that the profile names."""
+        self._runs += 1
+        entities = self.choices.pick(self.profile.heartbeats)
+        self._run = HeartbeatRun(f"run{self._runs}", entities)
+        shards = self.deployment.stream.shards.values()
+        self._written_before = {shard.id: len(shard.records) for shard in shards}
+        self.note(f"run {self._runs} begins for {', '.join(entities)}")
+
+    def _start_watcher(self) -> None:
+        """Start a process that watches the newest run."""
+        run, written_before = self._run, self._written_before
+
+        def work(process: SimulatedProcess) -> None:
+            dependencies = self.deployment.build_dependencies(process)
+            watcher = HeartbeatWatcher(
+                dependencies.table(TABLE),
+                self.deployment.build_stream_describer(process),
+                now=dependencies.now,
+                keys_per_shard=KEYS_PER_SHARD,
+            )
+            progress = watcher.watch(run, make_retry_budget(process, dependencies))
+            self.note(f"watcher of {run.id}: {progress}")
+            if progress.has_passed:
+                self._let_writers_begin(run, written_before)
+
+        process = self.simulated_lambda.create_process(WATCHER, work)
+        process.seconds = self.choices.pick(WATCHER_SECONDS)
+        self.simulated_lambda.detached.append(process)
+        self.note(f"a watcher of {run.id} begins")
+
+    def _continue(self, watcher: SimulatedProcess) -> None:
+        """Ten seconds pass, the stream is delivered, and the watcher does another round."""
+        running = self.simulated_lambda
+        for _ in range(self.choices.pick((2, 4, 8))):
+            self.deployment.clock.advance(INTERVAL_S)
+            for consumer, shard in running.list_ready_shards():
+                running.run_invocation(consumer, shard)
+            if not watcher.finished:
+                running.step_detached(watcher, STEPS_OF_A_ROUND)
+
+    def _kill(self, process: SimulatedProcess) -> None:
+        self.simulated_lambda.detached.remove(process)
+        process.kill()
+        self.simulated_lambda.fault_counts["killed"] += 1
+        self.note("a watcher is killed")
+
+    def _let_writers_begin(self, run: HeartbeatRun, written_before: Mapping[str, int]) -> None:
+        """The heartbeats have passed: from now on, writers write the second generation.
+
+        Everything that was written before the run began must be handled (rule 31).
+        """
+        mapping = self.deployment.mappings["project"]
+        for shard, count in written_before.items():
+            if mapping.get_checkpoint(shard) < count:
+                wrong = f"{run.id} has passed, but {shard} is not handled up to {count}"
+                self.simulated_lambda.unexpected.append(wrong)
+        self._count_dropped()
+        if not self._has_passed:
+            self._has_passed = True
+            self.writer.known_generation = 2
+            self.simulated_lambda.fault_counts["race: heartbeats passed"] += 1
+            self.note("writers begin to write generation 2")
+
+    def _count_dropped(self) -> None:
+        """Count the records of the newest run's time that the old filter has dropped."""
+        mapping = self.deployment.mappings["project"]
+        new_filter = self.deployment.entities.event_filters["project"]
+        for shard in self.deployment.stream.shards.values():
+            begin = self._written_before.get(shard.id, 0)
+            selections = mapping.list_selections(shard.id)[begin:]
+            for record, is_selected in zip(shard.records[begin:], selections, strict=False):
+                if not is_selected and new_filter.matches(record):
+                    self.simulated_lambda.fault_counts["dropped by the old filter"] += 1
+                    return
