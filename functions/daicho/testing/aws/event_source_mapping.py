@@ -52,6 +52,7 @@ class EventSourceMapping:
         self._put_failure = put_failure
         self._filters = EventFilters(settings.filters)
         self._readers: dict[str, ShardReader] = {}
+        self._finished: set[str] = set()
         self._invocations = 0
         for shard in stream.shards.values():
             reader = self._get_reader(shard.id)
@@ -167,9 +168,17 @@ class EventSourceMapping:
 
     def _can_continue(self, id: str) -> bool:
         """One batch of a shard at a time, and a shard only after its parent, if that exists."""
+        return self._is_next(id) and self._get_reader(id).running is None
+
+    def _is_next(self, id: str) -> bool:
+        """Whether all ancestors of a shard are settled. One without records has a parent too."""
         parent = self._stream.shards[id].parent
-        is_next = parent not in self._stream.shards or self._get_reader(parent).is_finished()
-        return is_next and self._get_reader(id).running is None
+        if parent not in self._stream.shards or parent in self._finished:
+            return True
+        if not (self._get_reader(parent).is_finished() and self._is_next(parent)):
+            return False
+        self._finished.add(parent)
+        return True
 
     def _close_window(self, reader: ShardReader, *, early: bool) -> Invocation:
         """Invoke for a window's end, without records.
