@@ -17,6 +17,10 @@ def build_stream_image(which: str, types: list[str], **more: Any) -> dict[str, A
     return {"dynamodb": {which: {"type": {"S": types}, **more}}}
 
 
+def build_heartbeat_image(types: list[str]) -> dict[str, Any]:
+    return build_stream_image("NewImage", ["~heartbeat"], heartbeat={"S": types})
+
+
 def test_the_stream_has_two_consumers_and_room_for_no_third(any_stage: Synthesis) -> None:
     mappings = any_stage.resources("Lambda::EventSourceMapping").values()
     assert {each["Properties"]["FunctionName"]["Ref"] for each in mappings} == {
@@ -80,6 +84,7 @@ def test_the_projector_wakes_for_what_derives_in_any_generation(any_stage: Synth
     assert any_stage.filters("project") == [
         build_stream_image("NewImage", types),
         build_stream_image("OldImage", types),
+        build_heartbeat_image(types),
     ]
 
 
@@ -110,6 +115,7 @@ def test_a_new_entity_changes_filters_and_nothing_else(dev: Synthesis, tmp_path:
     assert after.filters("project") == [
         build_stream_image("NewImage", types),
         build_stream_image("OldImage", types),
+        build_heartbeat_image(types),
     ]
 
     assert _but_for_filters(after) == _but_for_filters(dev)
@@ -128,6 +134,7 @@ def test_a_plan_that_declares_nothing_still_gives_valid_mappings(tmp_path: Path)
     assert empty.filters("project") == [
         build_stream_image("NewImage", [""]),
         build_stream_image("OldImage", [""]),
+        build_heartbeat_image([""]),
     ]
     (pattern,) = empty.filters("archive")
     assert pattern["dynamodb"]["OldImage"]["type"] == {"S": [""]}
