@@ -73,6 +73,7 @@ def test_requests_write_every_kind_of_side_item() -> None:
         ("documents", "race: leftovers"),
         ("documents", "race: requests"),
         ("callers", "race: requests"),
+        ("filter spread", "race: heartbeats passed"),
     ],
 )
 def test_rare_events_come_about(profile: str, event: str) -> None:
