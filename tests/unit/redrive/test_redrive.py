@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from daicho.layout.heartbeats import HeartbeatName, build_heartbeat
 from tests.support.redrive_setup import (
     COUNT,
     COUNT_SLOT,
@@ -154,6 +155,15 @@ def test_a_batch_that_nobody_touched_is_applied_in_order(house: House) -> None:
     assert (report.applied, report.recount) == (8, [])
     assert report.discarded == {}
     assert house.differences() == []
+    assert set(house.objects.stored) == {f"done/{name}"}
+
+
+def test_a_heartbeat_of_a_discarded_batch_gets_no_claim(house: House) -> None:
+    house.put(build_heartbeat(HeartbeatName("run", "Song"), 0, house.now))
+    house.put(build_song_with_artist(1, "x"))
+    name = house.discard(0, 2)
+    (report,) = drive(house)
+    assert (report.applied, house.states) == (1, ["done"])
     assert set(house.objects.stored) == {f"done/{name}"}
 
 
