@@ -1,9 +1,8 @@
 """The watcher of heartbeats: sends them, and waits until they have passed every shard.
 
 It answers two questions. Does the event filter of every shard know an entity (rule 28)? Is every
-record handled that was written before the run began (rules 31 and 32)? The answer to both is yes
-once a heartbeat of the run has passed every shard, because the run sends heartbeats only after it
-began.
+record handled that was written before the run began (rule 31)? The answer to both is yes once a
+heartbeat of the run has passed every shard, because the run sends heartbeats only after it began.
 
 The watcher keeps no state. One that was killed is started again with the same run.
 """
