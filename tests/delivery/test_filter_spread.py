@@ -8,7 +8,8 @@ from typing import Any
 
 from daicho.layout.heartbeats import HeartbeatName, build_heartbeat
 from daicho.storage.item_key import ItemKey
-from daicho.storage.stream_shards import StreamDescriber, StreamShard
+from daicho.storage.protocols import StreamShard
+from daicho.storage.stream_shards import StreamDescriber
 from daicho.testing.aws.event_source_mapping import EventSourceMapping
 from daicho.testing.aws.invocations import FunctionReturned
 from daicho.testing.aws.mapping_settings import MappingSettings

@@ -126,6 +126,22 @@ class ObjectVersion:
     removal: bool = False
 
 
+@dataclass(frozen=True)
+class StreamShard:
+    """A shard of a stream. ``is_closed``: it gets no more records. ``parent``: None if unknown."""
+
+    id: str
+    parent: str | None = None
+    is_closed: bool = False
+
+
+class DescribesStream(Protocol):
+    """Describes the table's stream."""
+
+    def list_shards(self) -> tuple[StreamShard, ...]:
+        """All shards that the newest stream of the table has."""
+
+
 class CreatesObjects(Protocol):
     """Creates objects, and reads the metadata of an object whose name is taken."""
 

@@ -8,26 +8,17 @@ the stream again if it has closed leaves.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.config import Config
 
 from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
+from daicho.storage.protocols import StreamShard
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
-
-
-@dataclass(frozen=True)
-class StreamShard:
-    """A shard of a stream. ``is_closed``: it gets no more records. ``parent``: None if unknown."""
-
-    id: str
-    parent: str | None = None
-    is_closed: bool = False
 
 
 class StreamDescriber:

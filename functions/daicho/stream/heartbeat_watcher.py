@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from daicho.errors import UnavailableError
 from daicho.layout.heartbeats import HeartbeatName, build_heartbeat
@@ -23,12 +23,13 @@ from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import RetryBudget, retry
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import UpdatesItems, try_update
-from daicho.storage.stream_shards import StreamShard
-from daicho.storage.table import BatchGetResult
+from daicho.storage.protocols import DescribesStream, UpdatesItems, try_update
 from daicho.stream import claims
 from daicho.stream.claims import ShardClaims
 from daicho.stream.shard_progress import StreamProgress
+
+if TYPE_CHECKING:
+    from daicho.storage.table import BatchGetResult
 
 INTERVAL_S = 10.0
 """The pause between two rounds of heartbeats: a refused announcement shows none (rule 31)."""
@@ -58,13 +59,6 @@ class HeartbeatTable(UpdatesItems, Protocol):
         retry_budget: RetryBudget | None = None,
     ) -> None:
         """Write many items without conditions."""
-
-
-class DescribesStream(Protocol):
-    """Describes the stream."""
-
-    def list_shards(self) -> tuple[StreamShard, ...]:
-        """All shards that the newest stream of the table has."""
 
 
 @dataclass(frozen=True)

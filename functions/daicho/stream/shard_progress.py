@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from daicho.layout.heartbeats import HeartbeatName
-from daicho.storage.stream_shards import StreamShard
+from daicho.storage.protocols import StreamShard
 from daicho.stream.claims import ShardClaims
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from daicho.plan import AggregatePlan, EntityPlan, Generation, KeyPlan, Ledger, Part, SearchPlan
 from daicho.testing.faults.code_versions import FIXED_CODE, NEW_CODE, OLD_CODE
-from daicho.testing.schedules.profile import POISON, Profile
+from daicho.testing.schedules.profile import KILLERS, POISON, Profile
 from daicho.testing.simulated_entities import SimulatedEntities, ValueSource
 from tests.delivery.sample_values import draw_sample_values
 from tests.support import sample_ledger
@@ -66,7 +66,7 @@ SPREAD_PROFILES = (
         max_items=(1, 2),
         shards=(1, 2),
         fault_levels=(0.0, 0.0, 0.03),
-        mark_kinds=((), (), (), *POISON),
+        mark_kinds=((), (), (), (), *POISON, *KILLERS),
         retries=(300, 300, 1),
         heartbeats=(("Note", "Task"), ("Note", "Song", "Task")),
         events={
@@ -76,7 +76,7 @@ SPREAD_PROFILES = (
             "advance": (60, 120),
             "tick": (4, 8),
             "split": (0, 3, 6),
-            "restream": (0, 0, 1),
+            "restream": (0, 1),
             "redrive": (0, 0, 4),
             "deploy": (0,),
             "load": (0,),

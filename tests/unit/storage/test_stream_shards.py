@@ -8,7 +8,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from daicho.errors import UnavailableError
-from daicho.storage.stream_shards import StreamDescriber, StreamShard, open_stream_describer
+from daicho.storage.protocols import StreamShard
+from daicho.storage.stream_shards import StreamDescriber, open_stream_describer
 from daicho.testing.aws.client_errors import build_error
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/t/stream/2026-11-21T00:00:00.000"

@@ -135,6 +135,13 @@ def test_a_heartbeat_that_is_first_has_passed_at_once() -> None:
     assert House().change(announce(9, first=5, Song=5)).has_passed(HeartbeatName("r#1", "Song"))
 
 
+def test_an_announcement_is_not_too_long_for_an_expression() -> None:
+    names = {f"Entity{number}": 5 for number in range(claims.MAX_HEARTBEATS)}
+    announcement = announce(9, first=5, **names)
+    assert len(announcement.update.encode()) < 4096
+    House().change(announcement)
+
+
 def test_heartbeats_of_a_run_can_be_forgotten() -> None:
     house = House()
     names = [HeartbeatName("r#1", "Song"), HeartbeatName("r#2", "Song")]

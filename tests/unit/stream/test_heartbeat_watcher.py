@@ -12,7 +12,7 @@ import pytest
 from daicho.errors import ThrottledError
 from daicho.layout.heartbeats import is_heartbeat
 from daicho.runtime.retry import RetryBudget
-from daicho.storage.stream_shards import StreamShard
+from daicho.storage.protocols import StreamShard
 from daicho.storage.table import Table
 from daicho.stream import claims, heartbeat_watcher
 from daicho.stream.heartbeat_watcher import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from daicho.layout.heartbeats import HeartbeatName
-from daicho.storage.stream_shards import StreamShard
+from daicho.storage.protocols import StreamShard
 from daicho.stream.claims import ShardClaims
 from daicho.stream.shard_progress import StreamProgress
 
