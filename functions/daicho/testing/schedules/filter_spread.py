@@ -77,7 +77,8 @@ class FilterSpread:
         self.note("the new code and the new filters are deployed")
 
     def _begin_run(self) -> None:
-        """Begin another run of heartbeats, of the entities that the profile names."""
+        """Write an item; then begin another run of heartbeats, of entities of the profile."""
+        self.note(self.writer.write(self.writer.expire))
         self._runs += 1
         entities = self.choices.pick(self.profile.heartbeats)
         self._run = HeartbeatRun(f"run{self._runs}", entities)
@@ -113,9 +114,18 @@ class FilterSpread:
         for _ in range(self.choices.pick((2, 4, 8))):
             self.deployment.clock.advance(INTERVAL_S)
             for consumer, shard in running.list_ready_shards():
-                running.run_invocation(consumer, shard)
+                self._deliver(consumer, shard)
             if not watcher.finished:
                 running.step_detached(watcher, STEPS_OF_A_ROUND)
+
+    def _deliver(self, consumer: str, shard: str) -> None:
+        """Deliver a batch of a shard. Sometimes its invocation is given up once it announced."""
+        running = self.simulated_lambda
+        if consumer == "project" and self.choices.draw_bool(0.3):
+            if running.invoke(consumer, shard):
+                running.stop_before_write(running.polled[-1].process, 1, ("update_item",))
+        else:
+            running.run_invocation(consumer, shard)
 
     def _kill(self, process: SimulatedProcess) -> None:
         self.simulated_lambda.detached.remove(process)
