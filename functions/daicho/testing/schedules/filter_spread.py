@@ -22,6 +22,8 @@ from daicho.testing.stack_settings import TABLE
 
 FILTER_DELAYS_S = (0.0, 90.0, 45.0, 80.0, 20.0, 89.0)
 """Seconds until the poller of a shard uses another filter: at most 90."""
+LARGE_BATCH = 100
+"""Records of a batch in which a heartbeat is seldom the first."""
 WATCHER = "watcher"
 WATCHER_SECONDS = (300.0, 120.0, 60.0)
 """The time of a process that watches, in seconds."""
@@ -122,7 +124,7 @@ class FilterSpread:
         """Deliver a batch of a shard. Sometimes its invocation is given up once it announced."""
         running = self.simulated_lambda
         if consumer == "project" and self.choices.draw_bool(0.3):
-            if running.invoke(consumer, shard):
+            if running.invoke(consumer, shard, LARGE_BATCH):
                 running.stop_before_write(running.polled[-1].process, 1, ("update_item",))
         else:
             running.run_invocation(consumer, shard)
