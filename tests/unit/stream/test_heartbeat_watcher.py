@@ -61,6 +61,7 @@ class House:
         return tuple(
             StreamShard(shard.id, shard.parent, shard.closed)
             for shard in self.stream.shards.values()
+            if shard.arn == self.stream.arn
         )
 
     def pause(self, seconds: float) -> None:
@@ -134,6 +135,16 @@ def test_a_shard_that_splits_meanwhile_is_followed_by_its_children() -> None:
     children = house.recorder.split(shard)
     house.deliver([shard])
     assert set(house.watcher.check(RUN).waiting["Song"]) >= set(children)
+    assert house.watcher.watch(RUN, house.budget).has_passed
+
+
+def test_another_stream_has_shards_of_its_own() -> None:
+    """Its numbers begin from the start, and its label sorts behind the earlier one's."""
+    house = House()
+    assert house.watcher.watch(RUN, house.budget).has_passed
+    house.recorder.begin_stream("2027-01-01T00:00:00.000", 3)
+    (shard,) = house.recorder.open_shards
+    assert house.watcher.check(RUN).waiting == {"Song": (shard,), "Order": (shard,)}
     assert house.watcher.watch(RUN, house.budget).has_passed
 
 
