@@ -54,17 +54,14 @@ class FilterSpread:
         watchers = [process for process in running.detached if process.name == WATCHER]
         if self._has_passed:
             return
-        if self._runs:
-            self._count_dropped()
+        self._count_dropped()
+        if watchers:
+            is_killed = self.choices.draw_bool(0.2)
+            (self._kill if is_killed else self._continue)(self.choices.pick(watchers))
+            return
         if self._runs == 0:
             self._deploy()
             self._begin_run()
-        elif watchers:
-            if self.choices.draw_bool(0.2):
-                self._kill(self.choices.pick(watchers))
-            else:
-                self._continue(self.choices.pick(watchers))
-            return
         elif self.choices.draw_bool(0.3):
             self._begin_run()
         if not running.is_crowded:
@@ -153,7 +150,9 @@ class FilterSpread:
             self.note("writers begin to write generation 2")
 
     def _count_dropped(self) -> None:
-        """Count the records of the newest run's time that the old filter has dropped."""
+        """Count it if the old filter has dropped a record since the newest run began."""
+        if self._runs == 0:
+            return
         mapping = self.deployment.mappings["project"]
         new_filter = self.deployment.entities.event_filters["project"]
         for shard in self.deployment.stream.shards.values():
