@@ -182,6 +182,20 @@ class ReferenceNotFound(Invalid):
     type = "reference-not-found"
 
 
+class BeingBuilt(Refusal):
+    """What would answer does not include all items yet, because its declaration is new or changed.
+
+    ``retry_after``: seconds after which a repeat may be answered.
+    """
+
+    status = 503
+    type = "being-built"
+
+    def __init__(self, detail: str, *, retry_after: int = 60) -> None:
+        super().__init__(detail)
+        self.retry_after = retry_after
+
+
 def refuse(status: int, detail: str, *, field: str | None = None) -> Refusal:
     """Make what a domain's function raises.
 

@@ -57,8 +57,8 @@ def count_all(dynamodb: DynamoDBClient, table_name: str, ledger: Ledger) -> None
         written.append({"PK": {"S": tally}, "SK": {"S": slot.sk}, **counted})
         written.append({"PK": {"S": tally}, "SK": {"S": "total"}, **counted})
         named = slots.TallyName.parse(tally)
-        _, plan = tallies[tally]
-        aggregate = next(a for a in plan.aggregates if a.name == named.aggregate)
+        name, plan = tallies[tally]
+        _, aggregate = ledger.find_aggregate(name, named.aggregate, named.since)
         if aggregate.ranked:
             inner = len(aggregate.within)
             within, by = named.parts[:inner], named.parts[inner:]

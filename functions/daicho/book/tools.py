@@ -12,6 +12,7 @@ from daicho.book.sections import BookSections
 from daicho.book.totals import BookTotals
 from daicho.declare.entity import Entity
 from daicho.plan import Ledger
+from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.item_objects import ItemObjects
 from daicho.query.key_resolver import KeyResolver
 from daicho.query.page_reader import PageReader
@@ -49,8 +50,12 @@ class BookTools:
     @cached_property
     def key_resolver(self) -> KeyResolver:
         """Computes the keys of items."""
-        item_cache = self.item_cache or ItemCache(self.clock)
-        return KeyResolver(self.table, self.ledger, self.tenant, self.clock, item_cache)
+        return KeyResolver(self.table, self.ledger, self.tenant, self.clock, self._item_cache)
+
+    @cached_property
+    def instances(self) -> InstanceChooser:
+        """Chooses the instances of declarations that answer."""
+        return InstanceChooser(self.table, self.ledger, self._item_cache)
 
     @cached_property
     def history(self) -> VersionHistory:
@@ -69,6 +74,7 @@ class BookTools:
             self.table,
             self.ledger,
             self.tenant,
+            self.instances,
             self.key_resolver,
             self.history,
             self.clock,
@@ -84,7 +90,7 @@ class BookTools:
     @cached_property
     def totals(self) -> BookTotals:
         """Reads totals and rankings, and counts votes."""
-        totals = Totals(self.table, self.ledger, self.tenant)
+        totals = Totals(self.table, self.ledger, self.instances, self.tenant)
         counters = CounterWriter(self.table, self.key_resolver, self.counter_settings, self.clock)
         return BookTotals(self.tenant, self.table, totals, counters)
 
@@ -126,6 +132,10 @@ class BookTools:
         """Whether a request was sent that writes items."""
         writer = self._get_used_writer()
         return writer is not None and bool(writer.sender.attempted)
+
+    @cached_property
+    def _item_cache(self) -> ItemCache:
+        return self.item_cache or ItemCache(self.clock)
 
     @cached_property
     def _section_staging(self) -> SectionStaging:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from daicho.declare.queries import RankingQuery, TotalQuery
 from daicho.declare.results import Chart, Score, VoteResult
 from daicho.derive.contributions import Amount
+from daicho.errors import BadCursor
 from daicho.query.paging import CursorBinding, CursorPosition, check_limit
-from daicho.query.totals import Totals
+from daicho.query.totals import TallyGroup, Totals
 from daicho.storage.table import Table
 from daicho.tally.reader import read_live_amount
 from daicho.write.counter_writer import CounterWriter
@@ -30,7 +31,9 @@ class BookTotals:
 
     def read_score(self, query: TotalQuery, *, live: bool, ranked: bool) -> Score:
         """See `Book.read`."""
-        group = self.totals.resolve_group(query.entity, query.aggregate, query.within)
+        group = self.totals.resolve_group(
+            query.entity, query.aggregate, query.within, ranked=ranked
+        )
         by, amount = group.render_by(query), None
         if live and group.counter is not None:
             amount = self.counters.read_live(query.entity, group).get(by, Amount())
@@ -43,9 +46,7 @@ class BookTotals:
     ) -> Chart:
         """See `Book.top`."""
         check_limit(limit)
-        group = self.totals.resolve_group(query.entity, query.aggregate, query.within)
-        binding = CursorBinding(self.tenant, ("live" if live else "top", group.list_rankings[0]))
-        start: CursorPosition | None = binding.read_cursor(cursor)
+        group, binding, start = self._resolve_ranking(query, cursor, live=live)
         if not live:
             scores, end = self.totals.read_top(group, start, limit)
         else:
@@ -55,3 +56,28 @@ class BookTotals:
                 amounts = self.totals.read_members_live(group)
             scores, end = self.totals.rank_amounts(amounts, start, limit)
         return Chart(scores, binding.write_cursor(end))
+
+    def _resolve_ranking(
+        self, query: RankingQuery, cursor: str | None, *, live: bool
+    ) -> tuple[TallyGroup, CursorBinding, CursorPosition | None]:
+        """The tallies of a page, the binding of its cursors, and its first position.
+
+        A cursor may be of an instance that retires. Then this instance answers to the last page.
+        """
+        group, binding = self._bind_ranking(query, live=live, oldest=False)
+        try:
+            return group, binding, binding.read_cursor(cursor)
+        except BadCursor:
+            if not group.plan.retiring:
+                raise
+        group, binding = self._bind_ranking(query, live=live, oldest=True)
+        return group, binding, binding.read_cursor(cursor)
+
+    def _bind_ranking(
+        self, query: RankingQuery, *, live: bool, oldest: bool
+    ) -> tuple[TallyGroup, CursorBinding]:
+        group = self.totals.resolve_group(
+            query.entity, query.aggregate, query.within, ranked=True, oldest=oldest
+        )
+        order = "live" if live else "top"
+        return group, CursorBinding(self.tenant, (order, group.list_rankings[0]))

@@ -62,6 +62,12 @@ class FieldSpec:
         """Whether a caller must give a value."""
         return self.role != "copied" and self.default is MISSING and self.factory is None
 
+    @property
+    def is_required_in_items(self) -> bool:
+        """Whether an item without a value would violate the published schema."""
+        is_nullable = _strip_none(self.annotation) is not self.annotation
+        return (self.required or self.role == "copied") and not is_nullable
+
     @cached_property
     def kind(self) -> str:
         """The kind of the value in a key: str, int, bool, decimal, date, datetime, set or json.

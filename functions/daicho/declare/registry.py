@@ -12,7 +12,15 @@ from typing import Any
 from daicho.declare.domain import Domain
 from daicho.declare.entity import Entity
 from daicho.errors import DeclarationError
-from daicho.plan import EntityPlan, Ledger, append_generations, check_locked
+from daicho.plan import (
+    NO_DECISIONS,
+    Decisions,
+    EntityPlan,
+    FieldPlan,
+    Ledger,
+    append_generations,
+    check_locked,
+)
 
 
 class Daicho:
@@ -62,9 +70,24 @@ class Daicho:
         """``ledger``, if it ends with what is declared; else DeclarationError."""
         return check_locked(self.plans, ledger)
 
-    def append_generations(self, ledger: Ledger) -> Ledger:
-        """``ledger`` with a new generation for what changed (``make generation``)."""
-        return append_generations(self.plans, ledger)
+    @property
+    def declared_fields(self) -> Mapping[str, Mapping[str, FieldPlan]]:
+        """All fields of each entity, by name."""
+        return {
+            entity.__name__: {
+                name: FieldPlan(spec.kind, spec.is_required_in_items)
+                for name, spec in entity.fields_.items()
+            }
+            for entity in self.entities
+        }
+
+    def append_generations(self, ledger: Ledger, decisions: Decisions = NO_DECISIONS) -> Ledger:
+        """``ledger`` with a new generation for what changed (``make generation``).
+
+        Raises:
+            DeclarationError: see `daicho.plan.append_generations`.
+        """
+        return append_generations(self.plans, ledger, decisions, self.declared_fields)
 
     def get_entity(self, name: str) -> type[Entity]:
         """The entity called ``name``.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact
 
@@ -39,13 +40,23 @@ def compute_contributions(plan: EntityPlan, image: Image) -> dict[str, Amount]:
     A pure function of the image, so that old and new image give the exact difference.
 
     Raises:
-        UnderivableError: over 99 groups, each of which is a write.
+        UnderivableError: over 99 groups of what is declared, or of what retires (rule 25). Each
+            is a write.
     """
-    if not plan.aggregates:
+    amounts = _compute_amounts(plan, image, plan.aggregates)
+    if plan.retiring:
+        amounts |= _compute_amounts(plan, image, plan.retiring.aggregates)
+    return amounts
+
+
+def _compute_amounts(
+    plan: EntityPlan, image: Image, aggregates: Sequence[AggregatePlan]
+) -> dict[str, Amount]:
+    if not aggregates:
         return {}
     tenant = keys.parse(image["PK"]["S"])[0]
     amounts: dict[str, Amount] = {}
-    for aggregate in plan.aggregates:
+    for aggregate in aggregates:
         if not meets_condition(plan, aggregate.where, image):
             continue
         amount = _measure_item(aggregate, image)

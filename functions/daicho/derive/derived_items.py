@@ -6,7 +6,7 @@ means that the derived items of the image cannot be computed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from daicho.derive.index_row import MAX_COPY_BYTES, IndexRow, is_too_large, write_copy
@@ -40,15 +40,28 @@ def compute_index_rows(plan: EntityPlan, image: Image) -> dict[ItemKey, IndexRow
     one derived item (EXACTNESS rule 8).
 
     Raises:
-        UnderivableError: over 400 rows, or a field of another type than the plan declares.
+        UnderivableError: over 400 rows of what is declared, or of what retires (rule 25); or a
+            field of another type than the plan declares.
         keys.KeyTooLongError: a key over DynamoDB's limits, which DynamoDB would refuse for good.
     """
-    if not plan.searches and not plan.listings:
+    rows = _compute_rows(plan, image, plan.searches, plan.listings)
+    if plan.retiring:
+        rows |= _compute_rows(plan, image, plan.retiring.searches, plan.retiring.listings)
+    return rows
+
+
+def _compute_rows(
+    plan: EntityPlan,
+    image: Image,
+    searches: Sequence[SearchPlan],
+    listings: Sequence[ListingPlan],
+) -> dict[ItemKey, IndexRow]:
+    if not searches and not listings:
         return {}
     rows = _IndexRows(plan, image)
-    for search in plan.searches:
+    for search in searches:
         rows.add_postings(search)
-    for listing in plan.listings:
+    for listing in listings:
         rows.add_listing_rows(listing)
     return rows.by_key
 

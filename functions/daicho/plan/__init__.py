@@ -1,5 +1,8 @@
 """Compiled declarations as plain data: every generation of them, and the lock file."""
 
+from daicho.plan.instances import NO_DECISIONS as NO_DECISIONS
+from daicho.plan.instances import Decisions as Decisions
+from daicho.plan.ledger import FieldPlan as FieldPlan
 from daicho.plan.ledger import Generation as Generation
 from daicho.plan.ledger import Ledger as Ledger
 from daicho.plan.ledger import NewerGenerationError as NewerGenerationError
@@ -14,6 +17,7 @@ from daicho.plan.model import ExpiryPlan as ExpiryPlan
 from daicho.plan.model import KeyPlan as KeyPlan
 from daicho.plan.model import ListingPlan as ListingPlan
 from daicho.plan.model import Part as Part
+from daicho.plan.model import RetiringPlan as RetiringPlan
 from daicho.plan.model import RollupMode as RollupMode
 from daicho.plan.model import SearchPlan as SearchPlan
 from daicho.plan.model import ThroughPlan as ThroughPlan

@@ -16,6 +16,8 @@ from typing import Any
 from daicho.plan.model import AggregatePlan, CounterPlan, EntityPlan
 from daicho.runtime.settings import LOCK_FILE
 
+REQUIRED, OPTIONAL = "required", "optional"
+
 
 class NewerGenerationError(Exception):
     """An image of a generation that this code does not know yet (EXACTNESS rule 3)."""
@@ -23,6 +25,24 @@ class NewerGenerationError(Exception):
 
 class UnknownEntityError(Exception):
     """An image of an entity that no generation has declared."""
+
+
+@dataclass(frozen=True)
+class FieldPlan:
+    """A field of an entity: its kind, and whether every item must have a value for it."""
+
+    kind: str
+    required: bool
+
+    @classmethod
+    def parse(cls, text: str) -> FieldPlan:
+        """Read what `render` wrote."""
+        kind, _, presence = text.partition(" ")
+        return cls(kind, presence == REQUIRED)
+
+    def render(self) -> str:
+        """The field in the lock file: ``str required``."""
+        return f"{self.kind} {REQUIRED if self.required else OPTIONAL}"
 
 
 @dataclass(frozen=True)
@@ -38,10 +58,16 @@ class Ledger:
     """All generations of all entities, oldest first.
 
     ``project``: the name of the project that they belong to; empty in a file that names none.
+    ``fields``: all fields of each entity as last declared; nothing of an entity in a lock file
+    from before they were recorded.
+    ``written``: the generations that this code writes, of entities whose declarations equal an
+    earlier generation than the newest: code that was rolled back, with the newer ledger.
     """
 
     entities: Mapping[str, tuple[Generation, ...]] = field(default_factory=dict)
     project: str = ""
+    fields: Mapping[str, Mapping[str, FieldPlan]] = field(default_factory=dict)
+    written: Mapping[str, int] = field(default_factory=dict, compare=False)
 
     @classmethod
     def load(cls, path: Path = LOCK_FILE) -> Ledger:
@@ -60,6 +86,10 @@ class Ledger:
                 for name, generations in data["entities"].items()
             },
             data.get("project", ""),
+            {
+                name: {field: FieldPlan.parse(text) for field, text in fields.items()}
+                for name, fields in data.get("fields", {}).items()
+            },
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -73,11 +103,24 @@ class Ledger:
                 ]
                 for name in sorted(self.entities)
             },
+            **({"fields": self._render_fields()} if self.fields else {}),
         }
 
     def current_generation(self, name: str) -> Generation:
-        """The newest generation of an entity."""
+        """The generation that this code writes: the newest one, unless the code is older."""
+        generations = self._find_generations(name)
+        number = self.written.get(name)
+        if number is None:
+            return generations[-1]
+        return next(each for each in generations if each.number == number)
+
+    def newest_generation(self, name: str) -> Generation:
+        """The newest generation of an entity, whatever this code writes."""
         return self._find_generations(name)[-1]
+
+    def list_generations(self, name: str) -> tuple[Generation, ...]:
+        """All generations of an entity, oldest first."""
+        return self._find_generations(name)
 
     def find_plan(self, name: str, generation: int) -> EntityPlan:
         """The plan by which an image of ``generation`` is derived.
@@ -103,7 +146,7 @@ class Ledger:
             UnknownEntityError: no plan has it.
         """
         for generation in reversed(self._find_generations(entity)):
-            for aggregate in generation.plan.aggregates:
+            for aggregate in generation.plan.derived_aggregates:
                 if (aggregate.name, aggregate.since) == (name, since):
                     return generation.plan, aggregate
         raise UnknownEntityError(f"{entity} never had an aggregate {name!r} since {since}")
@@ -136,7 +179,7 @@ class Ledger:
             (entity, aggregate.name, aggregate.since): aggregate.rolled_up
             for entity, generations in self.entities.items()
             for generation in generations
-            for aggregate in generation.plan.aggregates
+            for aggregate in generation.plan.derived_aggregates
         }
         return frozenset(key for key, rolled_up in newest.items() if rolled_up == "at once")
 
@@ -149,6 +192,12 @@ class Ledger:
     def pointer_types(self) -> frozenset[str]:
         """Entities whose items point at their newest version. No other may become one."""
         return frozenset(self._select_types(lambda plan: plan.versions == "pointer"))
+
+    def _render_fields(self) -> dict[str, dict[str, str]]:
+        return {
+            entity: {name: fields[name].render() for name in sorted(fields)}
+            for entity, fields in sorted(self.fields.items())
+        }
 
     def _find_generations(self, name: str) -> tuple[Generation, ...]:
         try:

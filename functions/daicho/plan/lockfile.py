@@ -9,60 +9,95 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from daicho.errors import DeclarationError
-from daicho.plan.ledger import Generation, Ledger
-from daicho.plan.model import AggregatePlan, CounterPlan, EntityPlan, KeyPlan
+from daicho.plan.instances import (
+    NO_DECISIONS,
+    Decisions,
+    classify_kind,
+    list_declarations,
+    list_derived,
+    number_declarations,
+)
+from daicho.plan.ledger import FieldPlan, Generation, Ledger
+from daicho.plan.model import EntityPlan, KeyPlan, RetiringPlan
+
+READABLE = frozenset(
+    {("int", "decimal"), ("date", "datetime"), ("date", "str"), ("datetime", "str")}
+)
+"""Pairs of kinds: each stored value of the first one can be read as the second one."""
 
 
 def check_locked(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
-    """Return ``ledger``, which must end with what the declarations compile to.
+    """Return ``ledger`` for code that declares this.
+
+    The declarations of an entity must equal its newest generation, or an earlier one of which the
+    newest still derives everything: code that was rolled back. It then writes that generation, and
+    the newer ledger tells the stream how images of the newer generations are derived.
 
     Raises:
         DeclarationError: a declaration changed, came or went without a new generation.
     """
+    written: dict[str, int] = {}
     for plan in compiled:
         generations = ledger.entities.get(plan.name)
         changed = _find_first_change(plan, generations[-1].plan) if generations else plan.name
-        if changed:
-            raise DeclarationError(
-                f"{changed} changed without a new generation; run make generation"
-            )
-    return ledger
+        if not changed or not generations:
+            if changed:
+                _refuse_unnumbered(changed)
+            continue
+        earlier = _find_derived_generation(plan, generations)
+        if earlier is None:
+            _refuse_unnumbered(changed)
+        else:
+            written[plan.name] = earlier.number
+    return dataclasses.replace(ledger, written=written) if written else ledger
 
 
-def append_generations(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
+def append_generations(
+    compiled: Iterable[EntityPlan],
+    ledger: Ledger,
+    decisions: Decisions = NO_DECISIONS,
+    fields: Mapping[str, Mapping[str, FieldPlan]] | None = None,
+) -> Ledger:
     """Add a generation for each entity that changed; unchanged declarations keep theirs.
 
     Entities that are no longer declared keep their generations: their items may still be there.
 
+    Args:
+        compiled: what the declarations compile to, not numbered.
+        ledger: the generations so far.
+        decisions: of the developer, about instances.
+        fields: all fields of each entity, by name; without it, those that declarations read.
+
     Raises:
-        DeclarationError: a key changed, so stored items would not be found under the new one; or
-            versions by pointer were introduced or removed.
+        DeclarationError: a key changed, so stored items would not be found under the new one;
+            versions by pointer were introduced or removed; stored items would lack a required
+            field, or could not be read any more; or a declaration would have two instances that
+            retire.
     """
     entities = dict(ledger.entities)
     for plan in compiled:
         generations = entities.get(plan.name, ())
-        if generations and _normalise_key(plan) != _normalise_key(generations[-1].plan):
-            raise DeclarationError(
-                f"{plan.name}.key changed: its items would not be found under the new one; "
-                "declare another entity, and move them (while nothing is deployed: "
-                "daicho generation --unreleased)"
-            )
-        if generations:
-            _check_versions(plan, generations[-1].plan)
-        if generations and not _find_first_change(plan, generations[-1].plan):
+        if not generations:
+            numbered = number_declarations(plan, None, 1)
+            entities[plan.name] = (Generation(1, numbered),)
             continue
-        number = generations[-1].number + 1 if generations else 1
-        before = generations[-1].plan if generations else None
-        entities[plan.name] = (
-            *generations,
-            Generation(number, _number_declarations(plan, before, number)),
-        )
-    return Ledger(entities, ledger.project)
+        newest = generations[-1]
+        _check_key(plan, newest.plan)
+        _check_versions(plan, newest.plan)
+        if fields is not None and plan.name in ledger.fields:
+            _check_fields(plan.name, fields[plan.name], ledger.fields[plan.name])
+        if not _find_first_change(plan, newest.plan) and not _is_decided(plan, decisions):
+            continue
+        number = newest.number + 1
+        kinds = None if fields is None else _get_kinds(fields[plan.name])
+        numbered = number_declarations(plan, newest.plan, number, decisions, kinds)
+        entities[plan.name] = (*generations, Generation(number, numbered))
+    return Ledger(entities, ledger.project, {**ledger.fields, **(fields or {})})
 
 
 def write_lock_file(ledger: Ledger, path: Path) -> None:
@@ -70,19 +105,73 @@ def write_lock_file(ledger: Ledger, path: Path) -> None:
     path.write_text(json.dumps(ledger.to_json(), indent=1) + "\n", encoding="utf-8")
 
 
-def _normalise_key(plan: EntityPlan) -> KeyPlan:
-    """The parts of a key plan that locate items; ``moves`` has no effect on that."""
-    return dataclasses.replace(plan.key, moves=None)
+def _normalise_key(plan: EntityPlan) -> tuple[KeyPlan, tuple[str, ...]]:
+    """What locates items: the key but for ``moves``, and how its fields are rendered."""
+    kinds = tuple(classify_kind(plan.fields.get(name, "str")) for name in plan.key.fields)
+    return dataclasses.replace(plan.key, moves=None), kinds
 
 
-def _list_declarations(plan: EntityPlan) -> dict[str, Any]:
-    declared: tuple[Any, ...] = (
-        *plan.searches,
-        *plan.listings,
-        *plan.aggregates,
-        *plan.counters,
+def _refuse_unnumbered(changed: str) -> NoReturn:
+    raise DeclarationError(f"{changed} changed without a new generation; run make generation")
+
+
+def _find_derived_generation(
+    plan: EntityPlan, generations: Sequence[Generation]
+) -> Generation | None:
+    """The newest generation that declares this, if the newest of all derives all that it reads."""
+    derived = list_derived(generations[-1].plan)
+    for generation in reversed(generations):
+        if not _find_first_change(plan, generation.plan):
+            read = list_derived(dataclasses.replace(generation.plan, retiring=RetiringPlan()))
+            return generation if read <= derived else None
+    return None
+
+
+def _is_decided(plan: EntityPlan, decisions: Decisions) -> bool:
+    """Whether a decision alone makes a new generation of an entity."""
+    decided = decisions.recounted | decisions.superseded | decisions.disabled
+    return any(name.partition(".")[0] == plan.name for name in decided)
+
+
+def _get_kinds(fields: Mapping[str, FieldPlan]) -> dict[str, str]:
+    return {name: declared.kind for name, declared in fields.items()}
+
+
+def _check_key(plan: EntityPlan, before: EntityPlan) -> None:
+    """Refuse another key, or key fields that are rendered in another way."""
+    if _normalise_key(plan) == _normalise_key(before):
+        return
+    raise DeclarationError(
+        f"{plan.name}.key changed: its items would not be found under the new one; "
+        "declare another entity, and move them (while nothing is deployed: "
+        "daicho generation --unreleased)"
     )
-    return {declaration.name: declaration for declaration in declared}
+
+
+def _check_fields(
+    entity: str, fields: Mapping[str, FieldPlan], before: Mapping[str, FieldPlan]
+) -> None:
+    """Refuse a field of which stored items have no value, or one that cannot be read any more."""
+    for name, declared in fields.items():
+        earlier = before.get(name)
+        if declared.required and (earlier is None or not earlier.required):
+            change = "is new" if earlier is None else "was optional"
+            raise DeclarationError(
+                f"{entity}.{name} {change} and required, but stored items may lack it, and a read "
+                f"of them would violate the published schema; give it a default: "
+                f"{name}: ... = field(default=...), or let it be None"
+            )
+        if earlier is not None and not _can_read(declared.kind, earlier.kind):
+            raise DeclarationError(
+                f"{entity}.{name} changes from {earlier.kind} to {declared.kind}, but stored items "
+                f"have values that cannot be read as {declared.kind}; declare another field beside "
+                f"it, write both, and remove {name} later"
+            )
+
+
+def _can_read(kind: str, stored: str) -> bool:
+    """Whether every stored value of one kind can be read as another."""
+    return kind == stored or (stored, kind) in READABLE
 
 
 def _check_versions(plan: EntityPlan, before: EntityPlan) -> None:
@@ -101,7 +190,7 @@ def _strip_number(declaration: Any) -> Any:
 
 def _find_first_change(new: EntityPlan, old: EntityPlan) -> str | None:
     """The name of a declaration that differs, or None."""
-    new_declared, old_declared = _list_declarations(new), _list_declarations(old)
+    new_declared, old_declared = list_declarations(new), list_declarations(old)
     for name in (*new_declared, *old_declared):
         if name not in new_declared or name not in old_declared:
             return f"{new.name}.{name}"
@@ -115,35 +204,5 @@ def _find_first_change(new: EntityPlan, old: EntityPlan) -> str | None:
         return f"{new.name}.{new.split or old.split}"
     if new.versions != old.versions:
         return f"{new.name}.versions"
-    return f"{new.name}" if dict(new.fields) != dict(old.fields) else None
-
-
-def _number_declarations(plan: EntityPlan, before: EntityPlan | None, number: int) -> EntityPlan:
-    old = _list_declarations(before) if before else {}
-    kinds_changed = before is not None and any(
-        before.fields.get(name, kind) != kind for name, kind in plan.fields.items()
-    )
-
-    def numbered(declaration: Any) -> Any:
-        predecessor = old.get(declaration.name)
-        if isinstance(predecessor, CounterPlan) and isinstance(declaration, CounterPlan):
-            # Another initial slot count does not restart it: a head holds the current number.
-            predecessor = dataclasses.replace(predecessor, slots=declaration.slots)
-        if isinstance(predecessor, AggregatePlan) and isinstance(declaration, AggregatePlan):
-            # The time of the rollup does not affect what was counted.
-            predecessor = dataclasses.replace(predecessor, rolled_up=declaration.rolled_up)
-        if (
-            predecessor
-            and not kinds_changed
-            and _strip_number(predecessor) == _strip_number(declaration)
-        ):
-            return predecessor
-        return dataclasses.replace(declaration, since=number)
-
-    return dataclasses.replace(
-        plan,
-        searches=tuple(map(numbered, plan.searches)),
-        listings=tuple(map(numbered, plan.listings)),
-        aggregates=tuple(map(numbered, plan.aggregates)),
-        counters=tuple(map(numbered, plan.counters)),
-    )
+    kinds = {name: old.fields.get(name) for name in new.fields}
+    return f"{new.name}" if dict(new.fields) != kinds else None

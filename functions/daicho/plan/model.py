@@ -180,8 +180,27 @@ class ExpiryPlan:
 
 
 @dataclass(frozen=True)
+class RetiringPlan:
+    """Instances that an entity does not declare any more, and still derives (EXACTNESS rule 25).
+
+    Another instance replaced them, or they were removed. They are exact until they are disabled.
+    """
+
+    searches: tuple[SearchPlan, ...] = ()
+    listings: tuple[ListingPlan, ...] = ()
+    aggregates: tuple[AggregatePlan, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.searches or self.listings or self.aggregates)
+
+
+@dataclass(frozen=True)
 class EntityPlan:
-    """Everything that one generation of an entity declares. ``versions``: None if none are kept."""
+    """Everything that one generation of an entity declares. ``versions``: None if none are kept.
+
+    ``retiring``: what it still derives of earlier generations. Writers and the stream derive the
+    ``derived_…`` declarations; only a reader distinguishes the two.
+    """
 
     name: str
     fields: Mapping[str, str]
@@ -194,24 +213,40 @@ class EntityPlan:
     split: str | None = None
     """The field whose sections are items of their own, so that no image holds it."""
     versions: VersionMode | None = None
+    retiring: RetiringPlan = RetiringPlan()
+
+    @cached_property
+    def derived_searches(self) -> tuple[SearchPlan, ...]:
+        """The searches that it declares, and those that retire."""
+        return (*self.searches, *self.retiring.searches)
+
+    @cached_property
+    def derived_listings(self) -> tuple[ListingPlan, ...]:
+        """The listings that it declares, and those that retire."""
+        return (*self.listings, *self.retiring.listings)
+
+    @cached_property
+    def derived_aggregates(self) -> tuple[AggregatePlan, ...]:
+        """The aggregates that it declares, and those that retire."""
+        return (*self.aggregates, *self.retiring.aggregates)
 
     @property
     def has_derived_state(self) -> bool:
         """Whether the projector has anything to do for this entity."""
-        return bool(self.searches or self.listings or self.aggregates)
+        return bool(self.derived_searches or self.derived_listings or self.derived_aggregates)
 
     def list_read_fields(self) -> list[str]:
         """The names of the fields that its declarations read, sorted; not of those only copied."""
         names: set[object] = {*self.key.partition, *self.key.sort, self.key.shards, self.key.salt}
-        for search in self.searches:
+        for search in self.derived_searches:
             names |= {*search.fields, *(plan.field for plan in search.through)}
         parts: list[Part] = []
         conditions: list[Condition | None] = []
-        for listing in self.listings:
+        for listing in self.derived_listings:
             names |= {*listing.order}
             parts += listing.partition
             conditions.append(listing.where)
-        for aggregate in self.aggregates:
+        for aggregate in self.derived_aggregates:
             names.add(aggregate.field)
             parts += (*aggregate.by, *aggregate.within)
             conditions.append(aggregate.where)
@@ -226,16 +261,19 @@ class EntityPlan:
         """The plan as plain JSON values."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         # Default values are left out, as in lock files from before these attributes existed.
-        for aggregate in plain["aggregates"]:
-            if aggregate["rolled_up"] == "by schedule":
-                del aggregate["rolled_up"]
-        for listing in plain["listings"]:
-            if not listing["copies"]:
-                del listing["copies"]
+        for declared in (plain, plain["retiring"]):
+            for aggregate in declared["aggregates"]:
+                if aggregate["rolled_up"] == "by schedule":
+                    del aggregate["rolled_up"]
+            for listing in declared["listings"]:
+                if not listing["copies"]:
+                    del listing["copies"]
         if self.split is None:
             del plain["split"]
         if plain["versions"] is None:
             del plain["versions"]
+        if not self.retiring:
+            del plain["retiring"]
         return plain
 
     @classmethod
@@ -246,14 +284,22 @@ class EntityPlan:
             name=data["name"],
             fields=dict(data["fields"]),
             key=KeyPlan(**_lists_to_tuples(data["key"])),
-            searches=tuple(_parse_search(search) for search in data["searches"]),
-            listings=tuple(_parse_listing(listing) for listing in data["listings"]),
-            aggregates=tuple(_parse_aggregate(aggregate) for aggregate in data["aggregates"]),
+            **_parse_derived(data),
             counters=tuple(_parse_counter(counter) for counter in data["counters"]),
             expires=ExpiryPlan(**expires) if expires else None,
             split=data.get("split"),
             versions=data.get("versions"),
+            retiring=RetiringPlan(**_parse_derived(data.get("retiring", {}))),
         )
+
+
+def _parse_derived(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The searches, listings and aggregates of a plan, or of what retires in it."""
+    return {
+        "searches": tuple(map(_parse_search, data.get("searches", ()))),
+        "listings": tuple(map(_parse_listing, data.get("listings", ()))),
+        "aggregates": tuple(map(_parse_aggregate, data.get("aggregates", ()))),
+    }
 
 
 def _lists_to_tuples(data: Mapping[str, Any]) -> dict[str, Any]:

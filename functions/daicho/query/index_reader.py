@@ -46,7 +46,7 @@ class ListingPredicate:
 
     def matches(self, plan: EntityPlan, image: Image, order: str) -> bool:
         """Whether the image is listed under these values, at this order."""
-        own = _find_declaration(plan.listings, self.listing)
+        own = _find_declaration(plan.derived_listings, self.listing)
         if own is None or self.parts not in set(
             derived_items.list_listing_partitions(plan, own, image)
         ):
@@ -72,7 +72,7 @@ class SearchPredicate:
 
     def matches(self, plan: EntityPlan, image: Image, order: str) -> bool:
         """Whether the image matches now, and has this order."""
-        own = _find_declaration(plan.searches, self.search)
+        own = _find_declaration(plan.derived_searches, self.search)
         if own is None or item_keys.render_order_key(plan, image, item_keys.NEWEST) != order:
             return False
         term_matches = self.keyword.match_terms(analyzer.compute_field_forms(own, image))

@@ -23,7 +23,7 @@ from daicho.items.arguments import (
 )
 from daicho.items.projection import list_inherited_names
 from daicho.layout import item_keys
-from daicho.plan import EntityPlan, Ledger, ListingPlan, SearchPlan
+from daicho.plan import EntityPlan, Ledger, ListingPlan, SearchPlan, ThroughPlan
 from daicho.query.collection_reader import CollectionSource
 from daicho.query.index_reader import (
     ListingPredicate,
@@ -31,6 +31,7 @@ from daicho.query.index_reader import (
     RelatedMatches,
     SearchPredicate,
 )
+from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.key_resolver import KeyResolver
 from daicho.query.related_search import RelatedSearch
 from daicho.search import analyzer
@@ -95,13 +96,18 @@ class ListPlan:
 
 @dataclass(frozen=True)
 class ListPlanner:
-    """Plans the list queries of a tenant. ``now`` is in epoch seconds."""
+    """Plans the list queries of a tenant. ``now`` is in epoch seconds.
+
+    ``oldest``: prefer instances that retire, because a cursor may be of them.
+    """
 
     key_resolver: KeyResolver
     ledger: Ledger
+    instances: InstanceChooser
     tenant: str
     related_search: RelatedSearch
     now: int
+    oldest: bool = False
 
     def plan(self, queries: Sequence[ListQuery[Any]], limit: int) -> ListPlan:
         """The lists of queries whose results are merged into one page.
@@ -109,6 +115,7 @@ class ListPlanner:
         Raises:
             TypeError: the queries are of several entities, or their lists of different orders.
             Invalid: there are over 100 lists, or a field does not accept a value.
+            BeingBuilt: no listing or search that answers a query includes all items yet.
         """
         if not queries:
             raise TypeError("a page needs at least one list")
@@ -138,14 +145,10 @@ class ListPlanner:
             case "inverse":
                 sources = [self._plan_inverse(plan, query)]
             case "listing":
-                listing = next(
-                    declaration for declaration in plan.listings if declaration.name == query.name
-                )
+                listing = self.instances.choose_listing(plan, query.name, oldest=self.oldest)
                 return self._plan_listing(plan, listing, query, list_plan)
             case "search":
-                search = next(
-                    declaration for declaration in plan.searches if declaration.name == query.name
-                )
+                search = self.instances.choose_search(plan, query.name, oldest=self.oldest)
                 return self._plan_search(plan, search, query, list_plan)
         list_plan.collections += sources
         list_plan.query_identity += tuple(source.partition for source in sources)
@@ -270,11 +273,20 @@ class ListPlanner:
             ids = related.ids_by_term[index]
             if not ids:
                 continue
-            related_cursors = self.related_search.build_cursors(plan, through, ids, limit)
-            if related_cursors is None:  # checking every item costs less than these lists
+            related_cursors = self._plan_related(plan, through, ids, limit)
+            if related_cursors is None:  # checking every item costs less, or is the only way
                 return self._plan_gram(plan, search, Probe(EVERYTHING), certain=False)
             cursors += related_cursors
         return cursors
+
+    def _plan_related(
+        self, plan: EntityPlan, through: ThroughPlan, ids: frozenset[str], limit: int
+    ) -> list[PostingCursor] | None:
+        """The lists of the items that refer to these ids; None if all items should be checked."""
+        listing = self.instances.find_related_listing(plan, through.listing)
+        if listing is None:
+            return None
+        return self.related_search.build_cursors(plan, through, listing, ids, limit)
 
     def _plan_gram(
         self, plan: EntityPlan, search: SearchPlan, probe: Probe, *, certain: bool = True

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from daicho.declare.queries import ListQuery
-from daicho.errors import UnprocessedError
+from daicho.errors import BadCursor, UnprocessedError
 from daicho.plan import Ledger
 from daicho.query.collection_reader import CollectionReader, PageBuffer
 from daicho.query.index_reader import IndexReader
+from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.key_resolver import KeyResolver
 from daicho.query.list_planner import ListPlan, ListPlanner
 from daicho.query.paging import CursorBinding, CursorPosition
@@ -38,6 +39,7 @@ class PageReader:
     table: Table
     ledger: Ledger
     tenant: str
+    instances: InstanceChooser
     key_resolver: KeyResolver
     history: VersionHistory
     clock: Callable[[], dt.datetime]
@@ -59,15 +61,14 @@ class PageReader:
 
         Raises:
             BadCursor: the cursor is of other queries, or of another tenant.
+            BeingBuilt: no listing or search that answers includes all items yet.
             UnprocessedError: DynamoDB did not process the first item of the page.
         """
         if queries and queries[0].by == "versions":
             return self.history.read_page(queries, limit, cursor)
         now = int(self.clock().timestamp())
         related_search = RelatedSearch(self.table, self.ledger, self.tenant, now, self.item_cache)
-        list_plan = self.plan_lists(queries, limit, related_search)
-        binding = CursorBinding(self.tenant, list_plan.query_identity)
-        start = binding.read_cursor(cursor)
+        list_plan, binding, start = self._plan_page(queries, limit, cursor, related_search)
         if list_plan.collections:
             reader = CollectionReader(self.table, now)
             listed_images, end = reader.read_page(list_plan.collections, start, limit)
@@ -76,13 +77,47 @@ class PageReader:
         return images, binding.write_cursor(end)
 
     def plan_lists(
-        self, queries: Sequence[ListQuery[Any]], limit: int, related_search: RelatedSearch
+        self,
+        queries: Sequence[ListQuery[Any]],
+        limit: int,
+        related_search: RelatedSearch,
+        *,
+        oldest: bool = False,
     ) -> ListPlan:
-        """Choose the lists that answer the queries."""
+        """Choose the lists that answer the queries; ``oldest``: see `ListPlanner`."""
         planner = ListPlanner(
-            self.key_resolver, self.ledger, self.tenant, related_search, related_search.now
+            self.key_resolver,
+            self.ledger,
+            self.instances,
+            self.tenant,
+            related_search,
+            related_search.now,
+            oldest,
         )
         return planner.plan(queries, limit)
+
+    def _plan_page(
+        self,
+        queries: Sequence[ListQuery[Any]],
+        limit: int,
+        cursor: str | None,
+        related_search: RelatedSearch,
+    ) -> tuple[ListPlan, CursorBinding, CursorPosition | None]:
+        """The lists of a page, the binding of its cursors, and its first position.
+
+        A cursor may be of an instance that retires. Then this instance answers to the last page.
+        """
+        list_plan = self.plan_lists(queries, limit, related_search)
+        binding = CursorBinding(self.tenant, list_plan.query_identity)
+        try:
+            return list_plan, binding, binding.read_cursor(cursor)
+        except BadCursor:
+            entity = list_plan.entity.__name__
+            if not self.ledger.current_generation(entity).plan.retiring:
+                raise
+        list_plan = self.plan_lists(queries, limit, related_search, oldest=True)
+        binding = CursorBinding(self.tenant, list_plan.query_identity)
+        return list_plan, binding, binding.read_cursor(cursor)
 
     def _read_postings(
         self,

@@ -13,7 +13,15 @@ from typing import Any
 
 from daicho.layout import item_keys
 from daicho.layout.base_item import is_expired
-from daicho.plan import AggregatePlan, EntityPlan, Ledger, Part, SearchPlan, ThroughPlan
+from daicho.plan import (
+    AggregatePlan,
+    EntityPlan,
+    Ledger,
+    ListingPlan,
+    Part,
+    SearchPlan,
+    ThroughPlan,
+)
 from daicho.query.index_reader import RelatedMatches
 from daicho.search import grams
 from daicho.search.keyword import Keyword
@@ -62,14 +70,16 @@ class RelatedSearch:
         )
 
     def build_cursors(
-        self, plan: EntityPlan, through: ThroughPlan, ids: frozenset[str], limit: int
+        self,
+        plan: EntityPlan,
+        through: ThroughPlan,
+        listing: ListingPlan,
+        ids: frozenset[str],
+        limit: int,
     ) -> list[PostingCursor] | None:
         """The lists of these ids; None if reading all items is cheaper."""
         if len(ids) > MAX_MERGED and self._is_cheaper_to_read_all(plan, through, ids, limit):
             return None
-        listing = next(
-            declaration for declaration in plan.listings if declaration.name == through.listing
-        )
         sharded_parts = [((id,), shard) for id in sorted(ids) for shard in range(listing.shards)]
         return [
             PostingList(partition)

@@ -17,6 +17,7 @@ from daicho.errors import Invalid
 from daicho.items.arguments import check_key_length, render_parts
 from daicho.layout import item_keys
 from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Ledger, Part
+from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.paging import CursorPosition
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
@@ -89,20 +90,36 @@ class Totals:
 
     table: Table
     ledger: Ledger
+    instances: InstanceChooser
     tenant: str
 
-    def resolve_group(self, entity: type[Entity], name: str, within: Sequence[Any]) -> TallyGroup:
+    def resolve_group(
+        self,
+        entity: type[Entity],
+        name: str,
+        within: Sequence[Any],
+        *,
+        ranked: bool = False,
+        oldest: bool = False,
+    ) -> TallyGroup:
         """The tallies of a declaration within some values.
+
+        ``ranked``: of an instance that has a ranking. ``oldest``: of the instance that retires, if
+        there is one, because a cursor may be of it.
 
         Raises:
             Invalid: names the value that its field does not accept.
+            BeingBuilt: no instance of the aggregate includes all items yet.
         """
         current = self.ledger.current_generation(entity.__name__).plan
         counter = next(
             (declaration for declaration in current.counters if declaration.name == name), None
         )
-        tallies = current.aggregates if counter is None else (counter.tally,)
-        aggregate = next(tally for tally in tallies if tally.name == name)
+        aggregate = (
+            self.instances.choose_aggregate(current, name, ranked=ranked, oldest=oldest)
+            if counter is None
+            else counter.tally
+        )
         texts = render_parts(entity, current, aggregate.within, tuple(within))
         return TallyGroup(self.tenant, current, aggregate, texts, counter)
 

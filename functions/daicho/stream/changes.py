@@ -169,7 +169,7 @@ def compute_record(record: StreamRecord, ledger: Ledger) -> RecordChanges:
     kept = _list_kept_aggregates(old.plan) if record.expired else frozenset()
     for tally, amount in old.amounts.items():
         changes.append((slots.build_slot_key(tally, record.shard), -amount))
-        if kept and slots.TallyName.parse(tally).aggregate in kept:
+        if kept and _get_instance(tally) in kept:
             # An expired item stays counted, in a slot that no recount of live items touches.
             changes.append((slots.build_kept_key(tally, record.shard), amount))
     for tally, amount in new.amounts.items():
@@ -213,10 +213,20 @@ def _compute_kept_amounts(record: StreamRecord, ledger: Ledger) -> Mapping[str, 
     return {
         tally: amount
         for tally, amount in (reading.amounts.items() if kept else ())
-        if slots.TallyName.parse(tally).aggregate in kept
+        if _get_instance(tally) in kept
     }
 
 
-def _list_kept_aggregates(plan: EntityPlan | None) -> frozenset[str]:
-    aggregates = plan.aggregates if plan else ()
-    return frozenset(aggregate.name for aggregate in aggregates if aggregate.on_expiry == "keep")
+def _list_kept_aggregates(plan: EntityPlan | None) -> frozenset[tuple[str, int]]:
+    """The instances whose tallies keep what expires."""
+    aggregates = plan.derived_aggregates if plan else ()
+    return frozenset(
+        (aggregate.name, aggregate.since)
+        for aggregate in aggregates
+        if aggregate.on_expiry == "keep"
+    )
+
+
+def _get_instance(tally: str) -> tuple[str, int]:
+    name = slots.TallyName.parse(tally)
+    return name.aggregate, name.since

@@ -138,8 +138,8 @@ def _merge_generations(ledger: Ledger, entity: str) -> EntityPlan:
     return replace(
         plans[-1],
         fields={name: kind for plan in plans for name, kind in plan.fields.items()},
-        listings=tuple(listing for plan in plans for listing in plan.listings),
-        aggregates=tuple(aggregate for plan in plans for aggregate in plan.aggregates),
+        listings=tuple(listing for plan in plans for listing in plan.derived_listings),
+        aggregates=tuple(aggregate for plan in plans for aggregate in plan.derived_aggregates),
     )
 
 

@@ -10,7 +10,7 @@ from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
-from daicho.errors import Raced, Refusal, ThrottledError, UnavailableError
+from daicho.errors import BeingBuilt, Raced, Refusal, ThrottledError, UnavailableError
 from daicho.web.http import problems
 from daicho.web.http.endpoint import Endpoint, to_response
 from daicho.web.http.operation import Operation, Reply
@@ -96,6 +96,7 @@ class Api:
             RequestValidationError: _to_invalid,
             ValidationError: _to_invalid,
             Raced: _to_raced,
+            BeingBuilt: _to_being_built,
             Refusal: _to_refused,
             ThrottledError: lambda error: _to_busy(429, error),
             UnavailableError: lambda error: _to_busy(503, error),
@@ -137,6 +138,11 @@ def _to_refused(error: Refusal) -> HttpError:
     named = [(error.field, error.detail)] if error.field else []
     kind = "idempotency-key-reused" if error.status == 422 and error.field == HEADER else error.type
     return HttpError(error.status, error.detail, named, type=kind)
+
+
+def _to_being_built(error: BeingBuilt) -> HttpError:
+    headers = {"Retry-After": str(error.retry_after)}
+    return HttpError(error.status, error.detail, headers=headers, type=error.type)
 
 
 def _to_raced(error: Raced) -> HttpError:

@@ -8,9 +8,15 @@ from pathlib import Path
 import pytest
 
 from daicho.errors import DeclarationError
-from daicho.plan import KeyPlan, Ledger
-from daicho.plan.lockfile import append_generations, check_locked, write_lock_file
+from daicho.plan import AggregatePlan, Decisions, FieldPlan, KeyPlan, Ledger, ListingPlan, Part
+from daicho.plan.lockfile import READABLE, append_generations, check_locked, write_lock_file
 from tests.support.sample_plans import SONG, WITH_LISTING
+
+WITH_RANK = replace(
+    SONG,
+    fields={**SONG.fields, "rank": "int"},
+    listings=(ListingPlan("of_rank", 0, (Part("rank"),), ("created_at",)),),
+)
 
 
 def test_a_change_is_a_new_generation_and_keeps_what_did_not_change() -> None:
@@ -24,17 +30,143 @@ def test_a_change_is_a_new_generation_and_keeps_what_did_not_change() -> None:
     assert append_generations([WITH_LISTING], second) == second
 
 
-def test_a_declaration_that_comes_back_is_numbered_anew() -> None:
+def test_a_declaration_that_comes_back_while_it_retires_is_the_same_instance() -> None:
     ledger = Ledger()
     for plan in (WITH_LISTING, SONG, WITH_LISTING):
         ledger = append_generations([plan], ledger)
-    assert ledger.current_generation("Song").plan.listings[0].since == 3
+    plans = [generation.plan for generation in ledger.list_generations("Song")]
+    assert [each.retiring.listings for each in plans] == [(), plans[0].listings, ()]
+    assert plans[2] == plans[0]
 
 
-def test_a_field_that_is_read_otherwise_renumbers_its_readers() -> None:
+def test_a_declaration_that_comes_back_after_it_was_disabled_has_a_new_number() -> None:
+    disabled = Decisions(disabled=frozenset({"Song.of_title"}))
+    ledger = append_generations([WITH_LISTING], Ledger())
+    ledger = append_generations([SONG], ledger)
+    ledger = append_generations([SONG], ledger, disabled)
+    assert not ledger.current_generation("Song").plan.retiring
+    ledger = append_generations([WITH_LISTING], ledger)
+    assert ledger.current_generation("Song").plan.listings[0].since == 4
+
+
+def test_a_field_that_is_stored_otherwise_renumbers_its_readers_alone() -> None:
+    first = append_generations([WITH_RANK], Ledger())
+    other = append_generations(
+        [replace(WITH_RANK, fields={**WITH_RANK.fields, "rank": "str"})], first
+    )
+    newest = other.current_generation("Song").plan
+    assert (newest.searches[0].since, newest.listings[0].since) == (1, 2)
+    # The images of the new generation hold no number any more: nothing can retire.
+    assert not newest.retiring
+
+
+def test_a_field_that_is_stored_alike_renumbers_nothing() -> None:
+    first = append_generations([WITH_LISTING], Ledger())
+    fields = {**WITH_LISTING.fields, "title": "datetime"}
+    newest = append_generations([replace(WITH_LISTING, fields=fields)], first)
+    plan = newest.current_generation("Song").plan
+    assert newest.current_generation("Song").number == 2
+    assert (plan.searches[0].since, plan.listings[0].since) == (1, 1)
+    assert not plan.retiring
+
+
+def test_code_that_was_rolled_back_writes_an_earlier_generation() -> None:
+    ledger = append_generations([WITH_LISTING], append_generations([SONG], Ledger()))
+    assert check_locked([WITH_LISTING], ledger) is ledger
+    older = check_locked([SONG], ledger)
+    assert older.current_generation("Song").number == 1
+    assert older.newest_generation("Song").number == 2
+    assert older.find_plan("Song", 2).listings
+
+
+def test_code_from_before_a_change_of_the_same_declaration_is_accepted_while_it_retires() -> None:
+    sharded = replace(SONG, searches=(replace(SONG.searches[0], shards=4),))
+    ledger = append_generations([sharded], append_generations([SONG], Ledger()))
+    assert check_locked([SONG], ledger).current_generation("Song").number == 1
+    disabled = Decisions(disabled=frozenset({"Song.search"}))
+    ledger = append_generations([sharded], ledger, disabled)
+    with pytest.raises(DeclarationError, match=r"Song\.search changed without a new generation"):
+        check_locked([SONG], ledger)
+
+
+def test_a_second_change_before_the_first_one_is_complete_needs_a_decision() -> None:
+    (search,) = SONG.searches
+    ledger = Ledger()
+    plans = [replace(SONG, searches=(replace(search, shards=shards),)) for shards in (1, 2, 3)]
+    for plan in plans[:2]:
+        ledger = append_generations([plan], ledger)
+    with pytest.raises(DeclarationError, match=r"Song\.search changed again .* @1 retires"):
+        append_generations(plans[2:], ledger)
+    name = frozenset({"Song.search"})
+    superseded = append_generations(plans[2:], ledger, Decisions(superseded=name))
+    disabled = append_generations(plans[2:], ledger, Decisions(disabled=name))
+    for after, retiring in ((superseded, 1), (disabled, 2)):
+        newest = after.current_generation("Song").plan
+        assert [each.since for each in newest.searches] == [3]
+        assert [each.since for each in newest.retiring.searches] == [retiring]
+
+
+def test_an_unchanged_aggregate_is_counted_again_on_request() -> None:
+    counted = replace(SONG, aggregates=(AggregatePlan("all", 0, "count", None, (), ()),))
+    ledger = append_generations([counted], Ledger())
+    recounted = Decisions(recounted=frozenset({"Song.all"}))
+    newest = append_generations([counted], ledger, recounted).current_generation("Song")
+    assert newest.number == 2
+    assert [each.since for each in newest.plan.aggregates] == [2]
+    assert [each.since for each in newest.plan.retiring.aggregates] == [1]
+    assert newest.plan.searches == ledger.current_generation("Song").plan.searches
+
+
+def test_retiring_instances_are_in_the_lock_file(tmp_path: Path) -> None:
+    ledger = append_generations([SONG], append_generations([WITH_LISTING], Ledger()))
+    write_lock_file(ledger, tmp_path / "lock.json")
+    assert Ledger.load(tmp_path / "lock.json") == ledger
+    assert Ledger.load(tmp_path / "lock.json").newest_generation("Song").plan.retiring.listings
+
+
+def declare(**fields: str) -> dict[str, dict[str, FieldPlan]]:
+    known = {"id": "str required", "title": "str required", **fields}
+    return {"Song": {name: FieldPlan.parse(text) for name, text in known.items()}}
+
+
+def test_a_required_field_is_refused_where_items_may_lack_it() -> None:
+    first = append_generations([SONG], Ledger(), fields=declare(note="str optional"))
+    with pytest.raises(DeclarationError, match=r"Song\.artist is new and required.*default"):
+        append_generations([SONG], first, fields=declare(artist="str required"))
+    with pytest.raises(DeclarationError, match=r"Song\.note was optional and required"):
+        append_generations([SONG], first, fields=declare(note="str required"))
+    later = append_generations([SONG], first, fields=declare(artist="str optional"))
+    assert later.entities == first.entities
+    assert "note" not in later.fields["Song"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("str", "int"), ("int", "str"), ("str", "date"), ("decimal", "int"), ("datetime", "date")],
+)
+def test_a_type_is_refused_that_stored_values_do_not_have(before: str, after: str) -> None:
+    first = append_generations([SONG], Ledger(), fields=declare(rank=f"{before} optional"))
+    with pytest.raises(DeclarationError, match=rf"Song\.rank changes from {before} to {after}"):
+        append_generations([SONG], first, fields=declare(rank=f"{after} optional"))
+
+
+@pytest.mark.parametrize(("before", "after"), sorted(READABLE))
+def test_a_wider_type_is_accepted(before: str, after: str) -> None:
+    first = append_generations([SONG], Ledger(), fields=declare(rank=f"{before} optional"))
+    wider = append_generations([SONG], first, fields=declare(rank=f"{after} optional"))
+    assert wider.fields["Song"]["rank"].kind == after
+    assert wider.entities == first.entities
+
+
+def test_nothing_is_required_of_entities_whose_fields_are_not_recorded(tmp_path: Path) -> None:
     first = append_generations([SONG], Ledger())
-    other = append_generations([replace(SONG, fields={"id": "int", "title": "str"})], first)
-    assert other.current_generation("Song").plan.searches[0].since == 2
+    recorded = append_generations([SONG], first, fields=declare(rank="int optional"))
+    write_lock_file(recorded, tmp_path / "lock.json")
+    assert (
+        Ledger.load(tmp_path / "lock.json").fields
+        == recorded.fields
+        == declare(rank="int optional")
+    )
 
 
 def test_a_change_without_a_generation_is_named() -> None:
@@ -62,6 +194,9 @@ def test_a_key_never_changes() -> None:
     moved = replace(SONG, key=KeyPlan(("id",), (), shards=4))
     with pytest.raises(DeclarationError, match=r"Song\.key changed: its items would not be found"):
         append_generations([moved], ledger)
+    other_kind = replace(SONG, fields={**SONG.fields, "id": "int"})
+    with pytest.raises(DeclarationError, match=r"Song\.key changed"):
+        append_generations([other_kind], ledger)
 
 
 def test_the_lock_file(tmp_path: Path) -> None:

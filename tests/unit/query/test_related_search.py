@@ -57,7 +57,7 @@ class Member(Entity):
 
 LEDGER = Daicho(Domain("test", Team, Member)).append_generations(Ledger())
 PLAN = LEDGER.current_generation("Member").plan
-(SEARCH,) = PLAN.searches
+(SEARCH,), (IN_TEAM,) = PLAN.searches, PLAN.listings
 MANY = 200
 
 
@@ -95,21 +95,21 @@ def reach_over(members: dict[str, int], everything: int) -> RelatedSearch:
 def test_many_small_categories_are_merged(each_has: int, everything: int, walked: bool) -> None:
     teams = {f"t{number}": each_has for number in range(MANY)}
     reach = reach_over(teams, everything)
-    found = reach.build_cursors(PLAN, SEARCH.through[0], frozenset(teams), 100)
+    found = reach.build_cursors(PLAN, SEARCH.through[0], IN_TEAM, frozenset(teams), 100)
     assert (found is None) is walked
 
 
 def test_many_that_nearly_all_are_in_are_not_merged() -> None:
     teams = {f"t{number}": 1_000 for number in range(MANY + 100)}
     reach = reach_over(teams, 310_000)
-    assert reach.build_cursors(PLAN, SEARCH.through[0], frozenset(teams), 100) is None
+    assert reach.build_cursors(PLAN, SEARCH.through[0], IN_TEAM, frozenset(teams), 100) is None
     assert reach.units > 0
 
 
 def test_few_are_merged_and_cost_no_question() -> None:
     teams = {f"t{number}": 1_000 for number in range(MAX_MERGED)}
     reach = reach_over(teams, 64_000)
-    found = reach.build_cursors(PLAN, SEARCH.through[0], frozenset(teams), 1)
+    found = reach.build_cursors(PLAN, SEARCH.through[0], IN_TEAM, frozenset(teams), 1)
     assert found is not None
     assert all(isinstance(stream, PostingList) for stream in found)
     assert len(found) == MAX_MERGED

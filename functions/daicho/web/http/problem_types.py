@@ -156,6 +156,14 @@ TYPES: tuple[ProblemType, ...] = (
         "Repeat the request after the number of seconds in Retry-After. A change with an "
         "Idempotency-Key or with If-Match is applied once.",
     ),
+    ProblemType(
+        "being-built",
+        503,
+        "The list or figure was declared or changed recently, and does not include all items yet.",
+        "Repeat the request after the number of seconds in Retry-After. The data itself can be "
+        "read and written meanwhile.",
+        "Being Built",
+    ),
 )
 _BY_NAME = {kind.name: kind for kind in TYPES}
 _BY_STATUS = {kind.status: kind for kind in reversed(TYPES)}

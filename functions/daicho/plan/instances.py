@@ -1,0 +1,285 @@
+"""Instances: a declaration with the generation that introduced it (``since``).
+
+An instance has keys of its own in the table. A declaration that derives the same from every image
+as an instance that is derived already *is* that instance; any other one is a new instance, which
+is empty until the items are derived again. What it replaces retires: it is derived further, so
+that it stays exact to its last reader (EXACTNESS rule 25).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from daicho.errors import DeclarationError
+from daicho.plan.model import (
+    AggregatePlan,
+    Condition,
+    CounterPlan,
+    EntityPlan,
+    ListingPlan,
+    Part,
+    RetiringPlan,
+    SearchPlan,
+)
+
+DerivedPlan = SearchPlan | ListingPlan | AggregatePlan
+DeclarationPlan = DerivedPlan | CounterPlan
+Numbered = TypeVar("Numbered", SearchPlan, ListingPlan, AggregatePlan, CounterPlan)
+
+TEXT = "text"
+"""What every value is that is stored as its key text: strings, days and instants."""
+WHOLE_ITEM = "version"
+"""A listing that copies this attribute copies the whole item."""
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """What a developer decided about a new generation. Names are ``Entity.declaration``.
+
+    Attributes:
+        recounted: aggregates that become new instances although nothing of them changed.
+        superseded: declarations whose newest instance is given up before it was backfilled; the
+            one before it continues to retire.
+        disabled: declarations of which nothing retires any more, because the newest instance is
+            backfilled in all stages.
+    """
+
+    recounted: frozenset[str] = frozenset()
+    superseded: frozenset[str] = frozenset()
+    disabled: frozenset[str] = frozenset()
+
+
+NO_DECISIONS = Decisions()
+
+
+def list_declarations(plan: EntityPlan) -> dict[str, DeclarationPlan]:
+    """What an entity declares, by name; not what retires."""
+    declared: list[DeclarationPlan] = [*plan.searches, *plan.listings]
+    declared += [*plan.aggregates, *plan.counters]
+    return {declaration.name: declaration for declaration in declared}
+
+
+def list_retiring(plan: EntityPlan) -> dict[str, DerivedPlan]:
+    """What retires in a generation, by name: one instance of a declaration at most."""
+    retiring: list[DerivedPlan] = [*plan.retiring.searches, *plan.retiring.listings]
+    retiring += plan.retiring.aggregates
+    return {declaration.name: declaration for declaration in retiring}
+
+
+def list_derived(plan: EntityPlan) -> frozenset[tuple[str, int]]:
+    """The instances that a generation derives: names, and the generations that introduced them."""
+    derived: list[DerivedPlan] = [*plan.derived_searches, *plan.derived_listings]
+    derived += plan.derived_aggregates
+    return frozenset((declaration.name, declaration.since) for declaration in derived)
+
+
+def describe_derivation(plan: EntityPlan, declaration: DeclarationPlan) -> tuple[Any, ...]:
+    """What a declaration derives, as a value: equal values derive the same from every image.
+
+    It leaves out what only readers use (a search's ``through``), the time of the rollup, the
+    initial slots of a counter, and whatever has no effect: the order of fields in a search, the
+    shards of a ranking that does not exist, or the type of a field that is stored in the same way.
+    """
+    kinds = plan.fields
+    match declaration:
+        case SearchPlan():
+            fields = frozenset(declaration.kind_by_field.items())
+            steps = (declaration.steps, declaration.digits, declaration.kana)
+            return ("search", declaration.mode, fields, steps, declaration.shards)
+        case ListingPlan():
+            partition = tuple(_describe_part(kinds, part) for part in declaration.partition)
+            order = tuple((name, _choose_kind(kinds, name)) for name in declaration.order)
+            where = _describe_condition(kinds, declaration.where)
+            copies = frozenset(declaration.copies)
+            # A field that is added to an item that is copied whole is in no image from before.
+            copied: object = WHOLE_ITEM if WHOLE_ITEM in copies else copies
+            return ("listing", partition, order, where, declaration.shards, copied)
+        case AggregatePlan():
+            within, by = (
+                tuple(_describe_part(kinds, part) for part in parts)
+                for parts in (declaration.within, declaration.by)
+            )
+            groups = (within, by) if declaration.ranked else ((*within, *by),)
+            where = _describe_condition(kinds, declaration.where)
+            shards = declaration.shards if declaration.ranked else 1
+            measured = (declaration.measure, declaration.field)
+            return ("aggregate", measured, groups, declaration.on_expiry, where, shards)
+        case CounterPlan():
+            within, by = (
+                tuple(_describe_part(kinds, part) for part in parts)
+                for parts in (declaration.within, declaration.by)
+            )
+            return ("counter", within, by)
+
+
+def list_fields_read(plan: EntityPlan, declaration: DerivedPlan) -> frozenset[str]:
+    """The names of the fields that a declaration reads, but for those that it copies only."""
+    alone = EntityPlan(plan.name, {}, replace(plan.key, partition=(), sort=(), shards=None))
+    alone = replace(alone, key=replace(alone.key, salt=None))
+    match declaration:
+        case SearchPlan():
+            return frozenset(declaration.fields)
+        case ListingPlan():
+            alone = replace(alone, listings=(declaration,))
+        case AggregatePlan():
+            alone = replace(alone, aggregates=(declaration,))
+    return frozenset(alone.list_read_fields())
+
+
+def answers_same_question(older: DerivedPlan, newer: DerivedPlan) -> bool:
+    """Whether a query of an instance can be answered by the one that it replaced.
+
+    The answers differ: the older one includes what was declared before. But the arguments mean the
+    same, and lists have the same order.
+    """
+    match older, newer:
+        case SearchPlan(), SearchPlan():
+            return True
+        case ListingPlan(), ListingPlan():
+            return (older.order, older.partition) == (newer.order, newer.partition)
+        case AggregatePlan(), AggregatePlan():
+            return _get_question(older) == _get_question(newer)
+        case _:
+            return False
+
+
+def _get_question(aggregate: AggregatePlan) -> tuple[Any, ...]:
+    return (aggregate.measure, aggregate.field, aggregate.within, aggregate.by)
+
+
+def number_declarations(
+    plan: EntityPlan,
+    before: EntityPlan | None,
+    number: int,
+    decisions: Decisions = NO_DECISIONS,
+    kinds: Mapping[str, str] | None = None,
+) -> EntityPlan:
+    """Number the declarations of a new generation, and keep what it replaces as retiring.
+
+    Args:
+        plan: the compiled declarations, not numbered.
+        before: the generation before it, None for a new entity.
+        number: of the new generation.
+        decisions: of the developer.
+        kinds: the kinds of all fields of the entity, by name; default: of those that it reads.
+
+    Raises:
+        DeclarationError: a declaration would have two instances that retire.
+    """
+    if before is None:
+        return _replace_declarations(plan, lambda declaration: replace(declaration, since=number))
+    earlier: list[DeclarationPlan] = [*list_declarations(before).values()]
+    earlier += list_retiring(before).values()
+    by_derivation = {
+        (declaration.name, describe_derivation(before, declaration)): declaration.since
+        for declaration in reversed(earlier)
+    }
+
+    def number_declaration(declaration: Numbered) -> Numbered:
+        name = f"{plan.name}.{declaration.name}"
+        described = (declaration.name, describe_derivation(plan, declaration))
+        is_new = described not in by_derivation or name in decisions.recounted
+        return replace(declaration, since=number if is_new else by_derivation[described])
+
+    numbered = _replace_declarations(plan, number_declaration)
+    retiring = _choose_retiring(numbered, before, decisions, kinds or plan.fields)
+    read = {
+        name: before.fields[name]
+        for declaration in retiring
+        for name in list_fields_read(before, declaration)
+        if name in before.fields
+    }
+    return replace(
+        numbered,
+        fields={**read, **plan.fields},
+        retiring=RetiringPlan(
+            tuple(each for each in retiring if isinstance(each, SearchPlan)),
+            tuple(each for each in retiring if isinstance(each, ListingPlan)),
+            tuple(each for each in retiring if isinstance(each, AggregatePlan)),
+        ),
+    )
+
+
+def _choose_retiring(
+    numbered: EntityPlan, before: EntityPlan, decisions: Decisions, kinds: Mapping[str, str]
+) -> list[DerivedPlan]:
+    """The instances that a generation derives further, at most one of a name."""
+    current = {
+        (declaration.name, declaration.since)
+        for declaration in list_declarations(numbered).values()
+    }
+    retiring: list[DerivedPlan] = []
+    replaced = list_declarations(before)
+    retired = list_retiring(before)
+    for declared_name in sorted({*replaced, *retired}):
+        name = f"{numbered.name}.{declared_name}"
+        candidates: list[DerivedPlan] = [
+            declaration
+            for declaration in (replaced.get(declared_name), retired.get(declared_name))
+            if declaration is not None
+            and not isinstance(declaration, CounterPlan)
+            and (declaration.name, declaration.since) not in current
+            and can_be_derived(before, declaration, kinds)
+        ]
+        if name in decisions.disabled:
+            # What is replaced now was read until now: only what retired before may end.
+            candidates = [each for each in candidates if each is not retired.get(declared_name)]
+        if len(candidates) == 2:
+            newest, oldest = candidates
+            if name not in decisions.superseded:
+                raise DeclarationError(
+                    f"{name} changed again while its instance @{oldest.since} retires. If "
+                    f"@{newest.since} is backfilled in every stage (daicho status), end the "
+                    f"older one: daicho generation --disable {name}. Otherwise give up "
+                    f"@{newest.since}: daicho generation --supersede {name}"
+                )
+            candidates = [oldest]
+        retiring += candidates
+    return retiring
+
+
+def can_be_derived(before: EntityPlan, declaration: DerivedPlan, kinds: Mapping[str, str]) -> bool:
+    """Whether images of a new generation have what an instance of an earlier one reads.
+
+    ``kinds``: the kinds of all fields of the new generation, by name.
+    """
+    return all(
+        name in kinds and classify_kind(kinds[name]) == _choose_kind(before.fields, name)
+        for name in list_fields_read(before, declaration)
+    )
+
+
+def _replace_declarations(plan: EntityPlan, number: Callable[[Any], Any]) -> EntityPlan:
+    return replace(
+        plan,
+        searches=tuple(map(number, plan.searches)),
+        listings=tuple(map(number, plan.listings)),
+        aggregates=tuple(map(number, plan.aggregates)),
+        counters=tuple(map(number, plan.counters)),
+    )
+
+
+def _describe_part(kinds: Mapping[str, str], part: Part) -> tuple[Any, ...]:
+    if part.each:
+        return (part.field, "each")
+    kind = kinds.get(part.field, "str")
+    bucket = None if (kind, part.bucket) == ("date", "day") else part.bucket
+    return (part.field, classify_kind(kind), bucket, part.folded)
+
+
+def _describe_condition(kinds: Mapping[str, str], where: Condition | None) -> object:
+    if where is None:
+        return None
+    return (where.field, _choose_kind(kinds, where.field), frozenset(where.one_of))
+
+
+def _choose_kind(kinds: Mapping[str, str], name: str) -> str:
+    """How an image's value of a field is read: see `daicho.layout.components.render_field`."""
+    return classify_kind(kinds.get(name, "str"))
+
+
+def classify_kind(kind: str) -> str:
+    """The kinds whose values are stored and rendered in the same way are one: TEXT."""
+    return kind if kind in ("int", "bool") else TEXT

@@ -1,0 +1,117 @@
+"""Chooses which instance of a declaration answers a query (EXACTNESS rule 26).
+
+The newest instance that includes every item answers. While a changed declaration is being built,
+that is the instance that it replaced, which is derived until it is disabled. If no instance answers
+the same question, the query is refused: an empty list or a 0 would be a wrong answer.
+
+Most entities never changed, so every generation derives what they declare. Then nothing is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from daicho.errors import BeingBuilt
+from daicho.layout.backfill_state import BackfillState, build_backfill_key, is_in_all
+from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, SearchPlan
+from daicho.plan.instances import answers_same_question
+from daicho.storage.item_cache import ItemCache
+from daicho.storage.protocols import GetsItems
+
+STATE_CACHE_S = 2.0
+"""The maximum age of a backfill item. Whoever revokes it waits longer than this before a writer
+may write what makes an instance incomplete."""
+
+Derived = TypeVar("Derived", SearchPlan, ListingPlan, AggregatePlan)
+
+
+@dataclass(frozen=True)
+class InstanceChooser:
+    """Chooses instances. ``item_cache`` is shared by the requests of a function instance."""
+
+    table: GetsItems
+    ledger: Ledger
+    item_cache: ItemCache
+
+    def choose_search(self, plan: EntityPlan, name: str, *, oldest: bool = False) -> SearchPlan:
+        """The instance of a search that answers; see `_choose`."""
+        return self._choose(plan, name, plan.searches, plan.retiring.searches, oldest=oldest)
+
+    def choose_listing(self, plan: EntityPlan, name: str, *, oldest: bool = False) -> ListingPlan:
+        """The instance of a listing that answers; see `_choose`."""
+        return self._choose(plan, name, plan.listings, plan.retiring.listings, oldest=oldest)
+
+    def find_related_listing(self, plan: EntityPlan, name: str) -> ListingPlan | None:
+        """The listing that a search goes through; None if no complete instance exists.
+
+        Either instance will do, whatever retires: such a listing has a list for each reference.
+        """
+        listings = [listing for listing in plan.derived_listings if listing.name == name]
+        complete = (
+            listing for listing in listings if self.is_complete(plan, (listing.name, listing.since))
+        )
+        return next(complete, None)
+
+    def choose_aggregate(
+        self, plan: EntityPlan, name: str, *, ranked: bool = False, oldest: bool = False
+    ) -> AggregatePlan:
+        """The instance of an aggregate that answers; see `_choose`.
+
+        ``ranked``: with a ranking, if the aggregate is declared with one.
+        """
+        return self._choose(
+            plan,
+            name,
+            plan.aggregates,
+            plan.retiring.aggregates,
+            oldest=oldest,
+            is_usable=lambda older, newer: older.ranked or not (ranked and newer.ranked),
+        )
+
+    def is_complete(self, plan: EntityPlan, instance: tuple[str, int]) -> bool:
+        """Whether an instance, by name and ``since``, includes every item of an entity."""
+        generations = self.ledger.list_generations(plan.name)
+        if is_in_all(instance, (generation.plan for generation in generations)):
+            return True
+        key = build_backfill_key(plan.name)
+        item = self.item_cache.get(
+            key, STATE_CACHE_S, lambda: self.table.get(key, consistent=True), absence=True
+        )
+        oldest = BackfillState.from_item(plan.name, item, self.ledger).oldest
+        possible = [generation.plan for generation in generations if generation.number >= oldest]
+        return is_in_all(instance, possible)
+
+    def _choose(
+        self,
+        plan: EntityPlan,
+        name: str,
+        declared: Sequence[Derived],
+        retiring: Sequence[Derived],
+        *,
+        oldest: bool,
+        is_usable: Callable[[Derived, Derived], bool] = lambda older, newer: True,
+    ) -> Derived:
+        """The newest complete instance that answers the question of the declared one.
+
+        ``oldest``: the one that retires, if it is complete: a cursor may be of it.
+
+        Raises:
+            BeingBuilt: none is complete.
+        """
+        current = next(declaration for declaration in declared if declaration.name == name)
+        candidates = [current]
+        candidates += [
+            declaration
+            for declaration in retiring
+            if declaration.name == name
+            and answers_same_question(declaration, current)
+            and is_usable(declaration, current)
+        ]
+        for candidate in reversed(candidates) if oldest else candidates:
+            if self.is_complete(plan, (candidate.name, candidate.since)):
+                return candidate
+        raise BeingBuilt(
+            f"{plan.name}.{name} is being built: it does not include all items yet. Try again later"
+        )
