@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from daicho.plan import Ledger
+from daicho.declare.registry import Daicho
+from daicho.errors import DeclarationError
+from daicho.plan import Decisions, Ledger
+from daicho.plan.changes import InstanceChange, compare_ledgers
 from daicho.plan.lockfile import write_lock_file
 from daicho.web import routes
 from daicho_cli.project import discover_project, find_project, load_ledger
@@ -24,24 +28,111 @@ def generation(
             help="Discard all generations and start at 1. Only before the first deployment.",
         ),
     ] = False,
+    accept: Annotated[
+        bool,
+        typer.Option("--accept", help="Accept that routes which answer now stop to answer."),
+    ] = False,
+    recount: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ENTITY.AGGREGATE", help="Count an unchanged aggregate again, from all items."
+        ),
+    ] = None,
+    revert: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ENTITY",
+            help="Undo the newest generation of an entity: its declarations equal an earlier one.",
+        ),
+    ] = None,
+    supersede: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ENTITY.DECLARATION",
+            help="Give up the newest instance, which is not complete everywhere.",
+        ),
+    ] = None,
+    disable: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ENTITY.DECLARATION",
+            help="End the instance that retires: its successor is complete in every stage.",
+        ),
+    ] = None,
 ) -> None:
-    """Append changed declarations to the lock file of generations."""
+    """Append changed declarations to the lock file of generations, and print the effects.
+
+    What retires is derived until it is disabled. A change after which a route does not answer until
+    existing items are included, or at all, needs --accept.
+    """
     project = find_project()
     before = Ledger() if unreleased else load_ledger()
     daicho = discover_project()
     routes.build_operations(
         daicho
     )  # a route that cannot be mounted fails here, not in a deployed function
-    after = daicho.append_generations(before)
-    changed = [
-        f"{name} {generations[-1].number}"
-        for name, generations in after.entities.items()
-        if generations != before.entities.get(name)
-    ]
+    decisions = Decisions(
+        *map(frozenset, (recount or (), supersede or (), revert or (), disable or ()))
+    )
+    _check_names(daicho, decisions)
+    after = daicho.append_generations(before, decisions)
+    changed = _list_changed(before, after)
+    changes = compare_ledgers(before, after)
     if check:
         if changed:
             typer.echo(f"a new generation is needed: {', '.join(changed)}", err=True)
             raise typer.Exit(1)
-    elif changed or unreleased:
-        write_lock_file(replace(after, project=project.name), project.lock_file)
+    else:
+        for change in changes:
+            typer.echo(change.sentence)
+        _check_accepted(changes, accept=accept)
+        if after != before or unreleased:
+            write_lock_file(replace(after, project=project.name), project.lock_file)
+    for name, number in daicho.check_locked(after).written.items():
+        typer.echo(
+            f"{name}: these declarations equal generation {number} of {_get_newest(after, name)}, "
+            f"as code that was rolled back. To undo what followed: daicho generation --revert {name}"
+        )
     typer.echo(f"generations: {', '.join(changed)}" if changed else "no declaration changed")
+
+
+def _list_changed(before: Ledger, after: Ledger) -> list[str]:
+    """The entities with a new generation, each with its number."""
+    return [
+        f"{name} {generations[-1].number}"
+        for name, generations in after.entities.items()
+        if generations != before.entities.get(name)
+    ]
+
+
+def _get_newest(ledger: Ledger, entity: str) -> int:
+    return ledger.newest_generation(entity).number
+
+
+def _check_accepted(changes: Sequence[InstanceChange], *, accept: bool) -> None:
+    """End the command if data would become invisible that nobody accepted."""
+    hidden = [change for change in changes if change.effect.hides_data]
+    if hidden and not accept:
+        typer.echo(
+            f"{len(hidden)} of these changes make data invisible, until it is built again or for "
+            "good. If that is intended, add --accept. Nothing was written.",
+            err=True,
+        )
+        raise typer.Exit(1)
+
+
+def _check_names(daicho: Daicho, decisions: Decisions) -> None:
+    """Refuse a decision about something that is not declared, or that cannot be decided."""
+    entities = {entity.__name__ for entity in daicho.entities}
+    _check_known(decisions.reverted, entities, "an entity")
+    aggregates = {f"{plan.name}.{each.name}" for plan in daicho.plans for each in plan.aggregates}
+    _check_known(decisions.recounted, aggregates, "an aggregate: ENTITY.AGGREGATE")
+    for name in decisions.superseded | decisions.disabled:
+        # The declaration may have been removed: what is left of it retires.
+        _check_known([name.partition(".")[0]], entities, "a declaration: ENTITY.DECLARATION")
+
+
+def _check_known(names: Iterable[str], known: set[str], what: str) -> None:
+    for name in sorted(names):
+        if name not in known:
+            raise DeclarationError(f"{name} is not {what} of this project")

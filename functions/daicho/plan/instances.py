@@ -42,12 +42,15 @@ class Decisions:
         recounted: aggregates that become new instances although nothing of them changed.
         superseded: declarations whose newest instance is given up before it was backfilled; the
             one before it continues to retire.
+        reverted: entities whose declarations equal an earlier generation, and are to be a new one.
+            Otherwise they are code that was rolled back, and nothing is added.
         disabled: declarations of which nothing retires any more, because the newest instance is
             backfilled in all stages.
     """
 
     recounted: frozenset[str] = frozenset()
     superseded: frozenset[str] = frozenset()
+    reverted: frozenset[str] = frozenset()
     disabled: frozenset[str] = frozenset()
 
 

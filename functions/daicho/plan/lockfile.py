@@ -65,7 +65,9 @@ def append_generations(
 ) -> Ledger:
     """Add a generation for each entity that changed; unchanged declarations keep theirs.
 
-    Entities that are no longer declared keep their generations: their items may still be there.
+    Entities that are no longer declared keep their generations: their items may still be there. So
+    do entities whose declarations equal an earlier generation that is still derived, unless the
+    developer decided to revert them: the code was rolled back.
 
     Args:
         compiled: what the declarations compile to, not numbered.
@@ -91,8 +93,11 @@ def append_generations(
         _check_versions(plan, newest.plan)
         if fields is not None and plan.name in ledger.fields:
             _check_fields(plan.name, fields[plan.name], ledger.fields[plan.name])
-        if not _find_first_change(plan, newest.plan) and not _is_decided(plan, decisions):
-            continue
+        if not _find_first_change(plan, newest.plan):
+            if not _is_decided(plan, decisions):
+                continue
+        elif plan.name not in decisions.reverted and _find_derived_generation(plan, generations):
+            continue  # the code was rolled back
         number = newest.number + 1
         kinds = None if fields is None else _get_kinds(fields[plan.name])
         numbered = number_declarations(plan, newest.plan, number, decisions, kinds)

@@ -66,7 +66,7 @@ class Times:
     def complete(self) -> None:
         """The newer declarations include every item from now on."""
         item = BackfillState("Memo", oldest=2, newest=2).to_item()
-        self.dynamodb.put_item(TableName=self.name, Item=item)  # type: ignore[arg-type]
+        self.dynamodb.put_item(TableName=self.name, Item=item)
         self.new = Book(Table(self.dynamodb, self.name), BOTH, "t", clock=lambda: NOON)
 
 

@@ -34,6 +34,9 @@ def test_a_declaration_that_comes_back_while_it_retires_is_the_same_instance() -
     ledger = Ledger()
     for plan in (WITH_LISTING, SONG, WITH_LISTING):
         ledger = append_generations([plan], ledger)
+    assert len(ledger.list_generations("Song")) == 2  # the code was rolled back
+    reverted = Decisions(reverted=frozenset({"Song"}))
+    ledger = append_generations([WITH_LISTING], ledger, reverted)
     plans = [generation.plan for generation in ledger.list_generations("Song")]
     assert [each.retiring.listings for each in plans] == [(), plans[0].listings, ()]
     assert plans[2] == plans[0]

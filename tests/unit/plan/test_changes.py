@@ -1,0 +1,94 @@
+"""What a developer is told about a new generation: an effect of each kind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from daicho.plan import AggregatePlan, Decisions, EntityPlan, KeyPlan, Ledger, ListingPlan, Part
+from daicho.plan.changes import Effect, InstanceChange, compare_ledgers
+from daicho.plan.lockfile import append_generations
+from daicho.plan.model import CounterPlan
+
+LISTING = ListingPlan("listed", 0, (Part("name"),), ("created_at",))
+COUNT = AggregatePlan("count", 0, "count", None, (Part("name"),), ())
+VOTES = CounterPlan("votes", 0, (Part("name"),), (), 4)
+PLAIN = EntityPlan("Thing", {"id": "str", "name": "str"}, KeyPlan(("id",), ()))
+THING = replace(PLAIN, listings=(LISTING,), aggregates=(COUNT,), counters=(VOTES,))
+DISABLED = Decisions(disabled=frozenset({"Thing.listed", "Thing.count"}))
+
+
+def compare(*plans: EntityPlan, decisions: Decisions = Decisions()) -> list[InstanceChange]:  # noqa: B008
+    """The effects of the last of these generations."""
+    ledger = Ledger()
+    for plan in plans[:-1]:
+        ledger = append_generations([plan], ledger)
+    return compare_ledgers(ledger, append_generations([plans[-1]], ledger, decisions))
+
+
+def test_a_new_entity_has_no_effects() -> None:
+    assert compare(THING) == []
+    assert compare(THING, THING) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (PLAIN, THING, [Effect.ADDED, Effect.ADDED, Effect.ADDED]),
+        (THING, replace(THING, listings=(replace(LISTING, shards=4),)), [Effect.REPLACED]),
+        (
+            THING,
+            replace(THING, listings=(replace(LISTING, order=("name",)),)),
+            [Effect.RESHAPED],
+        ),
+        (
+            THING,
+            replace(THING, aggregates=(replace(COUNT, measure="sum", field="size"),)),
+            [Effect.RESHAPED],
+        ),
+        (
+            THING,
+            replace(THING, fields={"id": "str", "name": "int"}),
+            [Effect.UNREADABLE, Effect.UNREADABLE, Effect.RESTARTED],
+        ),
+        (THING, PLAIN, [Effect.ENDED, Effect.ENDED, Effect.REMOVED]),
+        (THING, replace(THING, listings=()), [Effect.REMOVED]),
+        (THING, replace(THING, counters=(replace(VOTES, slots=8),)), []),
+    ],
+)
+def test_the_effect_of_a_change(
+    before: EntityPlan, after: EntityPlan, expected: list[Effect]
+) -> None:
+    before, after = (
+        replace(plan, fields={name: plan.fields[name] for name in read})
+        for plan in (before, after)
+        for read in [[name for name in plan.list_read_fields() if name in plan.fields]]
+    )
+    assert [change.effect for change in compare(before, after)] == expected
+
+
+def test_a_declaration_that_comes_back() -> None:
+    sharded = replace(THING, listings=(replace(LISTING, shards=4),))
+    reverted = Decisions(reverted=frozenset({"Thing"}))
+    (change,) = compare(THING, sharded, THING, decisions=reverted)
+    assert change == InstanceChange("Thing", "listed", Effect.REVERTED, old=2, new=1)
+    assert change.sentence == (
+        "Thing.listed is again what it was as @1, which is complete: it answers at once"
+    )
+    assert not change.effect.hides_data
+
+
+def test_an_instance_that_retires_no_more() -> None:
+    sharded = replace(THING, listings=(replace(LISTING, shards=4),))
+    (change,) = compare(THING, sharded, sharded, decisions=DISABLED)
+    assert change == InstanceChange("Thing", "listed", Effect.DISABLED, old=1)
+
+
+def test_a_second_change_ends_what_retired() -> None:
+    plans = [replace(THING, listings=(replace(LISTING, shards=shards),)) for shards in (1, 2, 3)]
+    changes = compare(*plans, decisions=DISABLED)
+    assert changes == [
+        InstanceChange("Thing", "listed", Effect.REPLACED, old=2, new=3),
+        InstanceChange("Thing", "listed", Effect.DISABLED, old=1),
+    ]
