@@ -90,8 +90,9 @@ def generation(
             write_lock_file(replace(after, project=project.name), project.lock_file)
     for name, number in daicho.check_locked(after).written.items():
         typer.echo(
-            f"{name}: these declarations equal generation {number} of {_get_newest(after, name)}, "
-            f"as code that was rolled back. To undo what followed: daicho generation --revert {name}"
+            f"{name}: these declarations equal generation {number} of "
+            f"{after.newest_generation(name).number}, like code that was rolled back. To undo what "
+            f"followed: daicho generation --revert {name}"
         )
     typer.echo(f"generations: {', '.join(changed)}" if changed else "no declaration changed")
 
@@ -103,10 +104,6 @@ def _list_changed(before: Ledger, after: Ledger) -> list[str]:
         for name, generations in after.entities.items()
         if generations != before.entities.get(name)
     ]
-
-
-def _get_newest(ledger: Ledger, entity: str) -> int:
-    return ledger.newest_generation(entity).number
 
 
 def _check_accepted(changes: Sequence[InstanceChange], *, accept: bool) -> None:

@@ -17,12 +17,13 @@ from daicho.errors import BeingBuilt
 from daicho.layout.backfill_state import BackfillState, build_backfill_key, is_in_all
 from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, SearchPlan
 from daicho.plan.instances import answers_same_question
+from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.protocols import GetsItems
 
 STATE_CACHE_S = 2.0
-"""The maximum age of a backfill item. Whoever revokes it waits longer than this before a writer
-may write what makes an instance incomplete."""
+"""The maximum age of a backfill item, in seconds. A deployment that lowers the oldest generation
+waits longer than this before code that writes it starts."""
 
 Derived = TypeVar("Derived", SearchPlan, ListingPlan, AggregatePlan)
 
@@ -75,13 +76,15 @@ class InstanceChooser:
         generations = self.ledger.list_generations(plan.name)
         if is_in_all(instance, (generation.plan for generation in generations)):
             return True
-        key = build_backfill_key(plan.name)
-        item = self.item_cache.get(
+        state = BackfillState.from_item(plan.name, self._read_state(plan.name), self.ledger)
+        possible = [each.plan for each in generations if each.number >= state.oldest]
+        return is_in_all(instance, possible)
+
+    def _read_state(self, entity: str) -> Image | None:
+        key = build_backfill_key(entity)
+        return self.item_cache.get(
             key, STATE_CACHE_S, lambda: self.table.get(key, consistent=True), absence=True
         )
-        oldest = BackfillState.from_item(plan.name, item, self.ledger).oldest
-        possible = [generation.plan for generation in generations if generation.number >= oldest]
-        return is_in_all(instance, possible)
 
     def _choose(
         self,
@@ -96,6 +99,9 @@ class InstanceChooser:
         """The newest complete instance that answers the question of the declared one.
 
         ``oldest``: the one that retires, if it is complete: a cursor may be of it.
+
+        Without a backfill item nobody knows what is complete, nor says so one day. Then the
+        declared instance answers if no other one is complete.
 
         Raises:
             BeingBuilt: none is complete.
@@ -112,6 +118,8 @@ class InstanceChooser:
         for candidate in reversed(candidates) if oldest else candidates:
             if self.is_complete(plan, (candidate.name, candidate.since)):
                 return candidate
+        if self._read_state(plan.name) is None:
+            return current
         raise BeingBuilt(
             f"{plan.name}.{name} is being built: it does not include all items yet. Try again later"
         )

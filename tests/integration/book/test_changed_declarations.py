@@ -28,7 +28,7 @@ from daicho import (
 from daicho.book.book import Book
 from daicho.declare.registry import Daicho
 from daicho.errors import BadCursor, BeingBuilt, DeclarationError
-from daicho.layout.backfill_state import BackfillState
+from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan import Decisions, Ledger
 from daicho.storage.table import Table
 from tests.support.derived_state import count_all, derive_all
@@ -77,6 +77,7 @@ class Stage:
         self.entity = declare(change)
         daicho = Daicho(Domain("test", self.entity))
         self.ledger = daicho.check_locked(daicho.append_generations(self.ledger, decisions))
+        self.set_state(oldest=1, newest=self.ledger.newest_generation("Invoice").number)
 
     def roll_back(self, change: Callable[[dict[str, Any]], object] = lambda body: None) -> None:
         """Deploy earlier declarations with the newest ledger."""
@@ -364,6 +365,17 @@ def test_a_cursor_stays_valid_with_the_instance_that_retires(stage: Stage) -> No
 
 def remove_ranking(body: dict[str, Any]) -> None:
     body["revenue"] = Aggregate(Sum(body["amount"]), body["country"], within=month(body["at"]))
+
+
+def test_without_a_backfill_item_the_declared_instance_answers_if_no_other_one_does(
+    stage: Stage,
+) -> None:
+    stage.deploy(add_listing)
+    stage.write("3")
+    key = build_backfill_key("Invoice")
+    stage.dynamodb.delete_item(TableName=stage.name, Key={"PK": {"S": key.pk}, "SK": {"S": key.sk}})
+    assert stage.list(stage.entity.by_country("jp")) == ["3"]
+    assert stage.list(stage.entity.by_status("open")) == ["3", "2", "1"]
 
 
 def test_a_rank_needs_an_instance_with_a_ranking(dynamodb: DynamoDBClient, table_name: str) -> None:
