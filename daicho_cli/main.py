@@ -51,7 +51,7 @@ SUBCOMMANDS = {
     "generation": Subcommand(
         "daicho_cli.generation",
         "generation",
-        "Append changed declarations to the lock file of generations.",
+        "Append changed declarations to the lock file of generations, and print the effects.",
     ),
     "docs": Subcommand(
         "daicho_cli.generate.access_patterns",
