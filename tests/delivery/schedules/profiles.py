@@ -135,7 +135,7 @@ PROFILES = (
     ),
     sample_profile(
         "killers",
-        66,
+        72,
         mark_kinds=KILLERS,
         retries=FEW_RETRIES,
         events={"deploy": (0, 4), "redrive": (0, 5, 12)},

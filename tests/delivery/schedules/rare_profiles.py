@@ -13,7 +13,7 @@ RARE_PROFILES = (
     # Archived items are restored, again and from several rows, changed, moved, and expire again.
     sample_profile(
         "restores",
-        64,
+        66,
         entity_sets=(("Download",),),
         actions=("put", "edit", "edit", "move", "move", "delete", "expire", "expire"),
         writes=(6, 9, 12),
@@ -33,7 +33,7 @@ RARE_PROFILES = (
     # The stream is disabled and enabled: another label, and numbers that begin anew.
     sample_profile(
         "streams",
-        26,
+        31,
         shards=(1, 2),
         fault_levels=(0.0, 0.0, 0.05),
         events={"restream": (6, 12), "repeat": (8, 16), "rollup": (0, 4), "deploy": (0,)},
@@ -66,7 +66,7 @@ RARE_PROFILES = (
     # Several writes of one invocation are in progress at the same time.
     sample_profile(
         "parallel",
-        24,
+        27,
         shards=(1, 2),
         parallelism=(2, 4),
         writes=(4, 6, 9),
@@ -96,7 +96,7 @@ RARE_PROFILES = (
     # The projector is deployed hours after the API. No record is lost while it waits (rule 3).
     sample_profile(
         "outages",
-        30,
+        34,
         entity_sets=(("Song",), ("Download",), ("Song", "Order")),
         actions=("put", "put", "touch", "delete"),
         fault_levels=(0.0,),
