@@ -30,7 +30,7 @@ def generation(
     ] = False,
     accept: Annotated[
         bool,
-        typer.Option("--accept", help="Accept that routes which answer now stop to answer."),
+        typer.Option("--accept", help="Accept changes that make data invisible."),
     ] = False,
     recount: Annotated[
         list[str] | None,
@@ -81,6 +81,11 @@ def generation(
     if check:
         if changed:
             typer.echo(f"a new generation is needed: {', '.join(changed)}", err=True)
+            raise typer.Exit(1)
+        if after.fields != before.fields:
+            typer.echo(
+                "the fields in the lock file are not up to date: daicho generation", err=True
+            )
             raise typer.Exit(1)
     else:
         for change in changes:

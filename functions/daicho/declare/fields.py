@@ -65,8 +65,7 @@ class FieldSpec:
     @property
     def is_required_in_items(self) -> bool:
         """Whether an item without a value would violate the published schema."""
-        is_nullable = _strip_none(self.annotation) is not self.annotation
-        return (self.required or self.role == "copied") and not is_nullable
+        return (self.required or self.role == "copied") and not _accepts_none(self.annotation)
 
     @cached_property
     def kind(self) -> str:
@@ -200,6 +199,14 @@ def _choose_kind(annotation: Any) -> str:
     if typing.get_origin(inner) is set and typing.get_args(inner) == (str,):
         return "set"
     return _KINDS.get(inner, "json")
+
+
+def _accepts_none(annotation: Any) -> bool:
+    members = typing.get_args(annotation)
+    if typing.get_origin(annotation) is typing.Annotated:
+        return _accepts_none(members[0])
+    is_union = typing.get_origin(annotation) in (Union, types.UnionType)
+    return annotation is type(None) or (is_union and any(map(_accepts_none, members)))
 
 
 def _strip_none(annotation: Any) -> Any:

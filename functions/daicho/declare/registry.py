@@ -68,7 +68,7 @@ class Daicho:
 
     def check_locked(self, ledger: Ledger) -> Ledger:
         """``ledger``, if it ends with what is declared; else DeclarationError."""
-        return check_locked(self.plans, ledger)
+        return check_locked(self.plans, ledger, self.declared_fields)
 
     @property
     def declared_fields(self) -> Mapping[str, Mapping[str, FieldPlan]]:

@@ -5,7 +5,7 @@ The words are for a developer who has changed declarations and has not deployed 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -13,10 +13,11 @@ from daicho.plan.instances import (
     DeclarationPlan,
     DerivedPlan,
     answers_same_question,
+    can_be_derived,
     list_declarations,
     list_retiring,
 )
-from daicho.plan.ledger import Ledger
+from daicho.plan.ledger import FieldPlan, Ledger
 from daicho.plan.model import CounterPlan, EntityPlan
 
 
@@ -26,22 +27,24 @@ class Effect(Enum):
     The value is the sentence: ``{new}`` and ``{old}`` are the numbers of its instances.
     """
 
-    ADDED = "is new: its routes answer 503 being-built until it includes every item"
-    REPLACED = "changes: @{old} answers until @{new} includes every item"
+    ADDED = "is new: @{new} includes only items that are written from now on"
+    COUNTER_ADDED = "is new: it starts at 0"
+    REPLACED = "changes: @{old} retires, and answers until @{new} is complete"
     RESHAPED = (
-        "changes its question: its routes answer 503 being-built until @{new} includes every item"
+        "changes its question, which @{old} cannot answer: @{new} includes only items that are "
+        "written from now on"
     )
     UNREADABLE = (
-        "changes, and @{old} ends at once, because items lose a field that it reads: its routes "
-        "answer 503 being-built until @{new} includes every item"
+        "changes, and @{old} ends at once, because items lose a field that it reads: @{new} "
+        "includes only items that are written from now on"
     )
-    REVERTED = "is again what it was as @{new}, which is complete: it answers at once"
+    REVERTED = "is again what it was as @{new}, which was derived all along: it answers at once"
     REMOVED = "is removed: its routes end; @{old} retires"
-    ENDED = (
-        "is removed, and @{old} ends at the deployment, because items lose a field that it reads"
-    )
+    COUNTER_REMOVED = "is removed: its routes end"
+    ENDED = "is removed, and @{old} ends at once, because items lose a field that it reads"
     RESTARTED = "starts again at 0, because votes are not items: nothing can count them again"
-    DISABLED = "retires no more: @{old} is derived no longer"
+    DROPPED = "loses @{old}, which retires, at once, because items lose a field that it reads"
+    DISABLED = "is no longer derived as @{old}, which retired"
 
     @property
     def hides_data(self) -> bool:
@@ -50,8 +53,10 @@ class Effect(Enum):
             Effect.RESHAPED,
             Effect.UNREADABLE,
             Effect.REMOVED,
+            Effect.COUNTER_REMOVED,
             Effect.ENDED,
             Effect.RESTARTED,
+            Effect.DROPPED,
         )
 
 
@@ -81,25 +86,33 @@ def compare_ledgers(before: Ledger, after: Ledger) -> list[InstanceChange]:
         change
         for entity in sorted(before.entities.keys() & after.entities.keys())
         for change in _compare_plans(
-            before.newest_generation(entity).plan, after.newest_generation(entity).plan
+            before.newest_generation(entity).plan,
+            after.newest_generation(entity).plan,
+            after.fields.get(entity),
         )
     ]
 
 
-def _compare_plans(before: EntityPlan, after: EntityPlan) -> Iterator[InstanceChange]:
+def _compare_plans(
+    before: EntityPlan, after: EntityPlan, fields: Mapping[str, FieldPlan] | None
+) -> Iterator[InstanceChange]:
+    """``fields``: all fields of the entity from now on, if the ledger records them."""
     declared, earlier = list_declarations(after), list_declarations(before)
     retiring, retired = list_retiring(after), list_retiring(before)
     for name in sorted({*declared, *earlier, *retired}):
         new, old = declared.get(name), earlier.get(name)
         effect = _find_effect(new, old, retiring.get(name), retired.get(name))
         if effect is not None:
-            ended = old or retired.get(name)
+            ended = retiring.get(name) or old or retired.get(name)
             yield InstanceChange(
                 after.name, name, effect, ended.since if ended else 0, new.since if new else 0
             )
         was_retired, is_retiring = retired.get(name), retiring.get(name)
         if was_retired and effect is not Effect.REVERTED and was_retired != is_retiring:
-            yield InstanceChange(after.name, name, Effect.DISABLED, was_retired.since)
+            kinds = None if fields is None else {each: fields[each].kind for each in fields}
+            is_readable = kinds is None or can_be_derived(before, was_retired, kinds)
+            ending = Effect.DISABLED if is_readable else Effect.DROPPED
+            yield InstanceChange(after.name, name, ending, was_retired.since)
 
 
 def _find_effect(
@@ -112,15 +125,18 @@ def _find_effect(
     if new is None:
         if old is None:
             return None
-        return Effect.REMOVED if retiring or isinstance(old, CounterPlan) else Effect.ENDED
+        if isinstance(old, CounterPlan):
+            return Effect.COUNTER_REMOVED
+        return Effect.REMOVED if retiring else Effect.ENDED
     if old is not None and new.since == old.since:
         return None
     if retired is not None and new.since == retired.since:
         return Effect.REVERTED
+    if isinstance(new, CounterPlan):
+        return Effect.RESTARTED if isinstance(old, CounterPlan) else Effect.COUNTER_ADDED
     if old is None:
-        return Effect.ADDED
-    if isinstance(new, CounterPlan) or isinstance(old, CounterPlan):
-        return Effect.RESTARTED
+        is_answered = retiring is not None and answers_same_question(retiring, new)
+        return Effect.REPLACED if is_answered else Effect.ADDED
     if retiring is None:
         return Effect.UNREADABLE
     return Effect.REPLACED if answers_same_question(retiring, new) else Effect.RESHAPED

@@ -30,6 +30,8 @@ Numbered = TypeVar("Numbered", SearchPlan, ListingPlan, AggregatePlan, CounterPl
 
 TEXT = "text"
 """What every value is that is stored as its key text: strings, days and instants."""
+NUMBERS = frozenset({"int", "decimal"})
+"""The kinds of values that are summed: they are stored alike."""
 WHOLE_ITEM = "version"
 """A listing that copies this attribute copies the whole item."""
 
@@ -230,15 +232,15 @@ def _choose_retiring(
             # What is replaced now was read until now: only what retired before may end.
             candidates = [each for each in candidates if each is not retired.get(declared_name)]
         if len(candidates) == 2:
-            newest, oldest = candidates
+            replaced_now, retired_before = candidates
             if name not in decisions.superseded:
                 raise DeclarationError(
-                    f"{name} changed again while its instance @{oldest.since} retires. If "
-                    f"@{newest.since} is backfilled in every stage (daicho status), end the "
-                    f"older one: daicho generation --disable {name}. Otherwise give up "
-                    f"@{newest.since}: daicho generation --supersede {name}"
+                    f"{name} changes again while @{retired_before.since} retires. If "
+                    f"@{replaced_now.since} is complete in every stage, end "
+                    f"@{retired_before.since}: daicho generation --disable {name}. Otherwise give "
+                    f"up @{replaced_now.since}: daicho generation --supersede {name}"
                 )
-            candidates = [oldest]
+            candidates = [retired_before]
         retiring += candidates
     return retiring
 
@@ -248,8 +250,13 @@ def can_be_derived(before: EntityPlan, declaration: DerivedPlan, kinds: Mapping[
 
     ``kinds``: the kinds of all fields of the new generation, by name.
     """
+    measured = declaration.field if isinstance(declaration, AggregatePlan) else None
     return all(
-        name in kinds and classify_kind(kinds[name]) == _choose_kind(before.fields, name)
+        name in kinds
+        and (
+            classify_kind(kinds[name]) == _choose_kind(before.fields, name)
+            or (name == measured and {kinds[name], before.fields.get(name)} <= NUMBERS)
+        )
         for name in list_fields_read(before, declaration)
     )
 

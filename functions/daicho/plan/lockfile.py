@@ -17,9 +17,11 @@ from daicho.errors import DeclarationError
 from daicho.plan.instances import (
     NO_DECISIONS,
     Decisions,
+    can_be_derived,
     classify_kind,
     list_declarations,
     list_derived,
+    list_retiring,
     number_declarations,
 )
 from daicho.plan.ledger import FieldPlan, Generation, Ledger
@@ -31,7 +33,11 @@ READABLE = frozenset(
 """Pairs of kinds: each stored value of the first one can be read as the second one."""
 
 
-def check_locked(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
+def check_locked(
+    compiled: Iterable[EntityPlan],
+    ledger: Ledger,
+    fields: Mapping[str, Mapping[str, FieldPlan]] | None = None,
+) -> Ledger:
     """Return ``ledger`` for code that declares this.
 
     The declarations of an entity must equal its newest generation, or an earlier one of which the
@@ -46,8 +52,9 @@ def check_locked(compiled: Iterable[EntityPlan], ledger: Ledger) -> Ledger:
         generations = ledger.entities.get(plan.name)
         changed = _find_first_change(plan, generations[-1].plan) if generations else plan.name
         if not changed or not generations:
-            if changed:
-                _refuse_unnumbered(changed)
+            kinds = None if fields is None else _get_kinds(fields[plan.name])
+            if changed or (generations and not _can_retire(generations[-1].plan, kinds)):
+                _refuse_unnumbered(changed or f"what retires of {plan.name}")
             continue
         earlier = _find_derived_generation(plan, generations)
         if earlier is None:
@@ -93,13 +100,13 @@ def append_generations(
         _check_versions(plan, newest.plan)
         if fields is not None and plan.name in ledger.fields:
             _check_fields(plan.name, fields[plan.name], ledger.fields[plan.name])
+        kinds = None if fields is None else _get_kinds(fields[plan.name])
         if not _find_first_change(plan, newest.plan):
-            if not _is_decided(plan, decisions):
+            if not _is_decided(plan, decisions) and _can_retire(newest.plan, kinds):
                 continue
         elif plan.name not in decisions.reverted and _find_derived_generation(plan, generations):
             continue  # the code was rolled back
         number = newest.number + 1
-        kinds = None if fields is None else _get_kinds(fields[plan.name])
         numbered = number_declarations(plan, newest.plan, number, decisions, kinds)
         entities[plan.name] = (*generations, Generation(number, numbered))
     return Ledger(entities, ledger.project, {**ledger.fields, **(fields or {})})
@@ -130,6 +137,13 @@ def _find_derived_generation(
             read = list_derived(dataclasses.replace(generation.plan, retiring=RetiringPlan()))
             return generation if read <= derived else None
     return None
+
+
+def _can_retire(newest: EntityPlan, kinds: Mapping[str, str] | None) -> bool:
+    """Whether items still have what the instances that retire read."""
+    return kinds is None or all(
+        can_be_derived(newest, instance, kinds) for instance in list_retiring(newest).values()
+    )
 
 
 def _is_decided(plan: EntityPlan, decisions: Decisions) -> bool:

@@ -15,7 +15,8 @@ from typing import TypeVar
 
 from daicho.errors import BeingBuilt
 from daicho.layout.backfill_state import BackfillState, build_backfill_key, is_in_all
-from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, SearchPlan
+from daicho.layout.item_keys import NEWEST
+from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, SearchPlan, ThroughPlan
 from daicho.plan.instances import answers_same_question
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
@@ -44,16 +45,21 @@ class InstanceChooser:
         """The instance of a listing that answers; see `_choose`."""
         return self._choose(plan, name, plan.listings, plan.retiring.listings, oldest=oldest)
 
-    def find_related_listing(self, plan: EntityPlan, name: str) -> ListingPlan | None:
-        """The listing that a search goes through; None if no complete instance exists.
+    def find_related_listing(self, plan: EntityPlan, through: ThroughPlan) -> ListingPlan | None:
+        """A complete listing with a list for each item that a search refers to; None without one.
 
-        Either instance will do, whatever retires: such a listing has a list for each reference.
+        An instance that retires will do, if it lists by the same field.
         """
-        listings = [listing for listing in plan.derived_listings if listing.name == name]
-        complete = (
-            listing for listing in listings if self.is_complete(plan, (listing.name, listing.since))
+        candidates = (
+            listing
+            for listing in plan.derived_listings
+            if listing.name == through.listing
+            and [part.field for part in listing.partition] == [through.field]
+            and listing.where is None
+            and listing.order == NEWEST
+            and self.is_complete(plan, (listing.name, listing.since))
         )
-        return next(complete, None)
+        return next(candidates, None)
 
     def choose_aggregate(
         self, plan: EntityPlan, name: str, *, ranked: bool = False, oldest: bool = False
@@ -78,7 +84,7 @@ class InstanceChooser:
             return True
         state = BackfillState.from_item(plan.name, self._read_state(plan.name), self.ledger)
         possible = [each.plan for each in generations if each.number >= state.oldest]
-        return is_in_all(instance, possible)
+        return bool(possible) and is_in_all(instance, possible)
 
     def _read_state(self, entity: str) -> Image | None:
         key = build_backfill_key(entity)
@@ -100,8 +106,8 @@ class InstanceChooser:
 
         ``oldest``: the one that retires, if it is complete: a cursor may be of it.
 
-        Without a backfill item nobody knows what is complete, nor says so one day. Then the
-        declared instance answers if no other one is complete.
+        Without a backfill item, completeness is unknown. Then the declared instance answers if no
+        other one is complete.
 
         Raises:
             BeingBuilt: none is complete.

@@ -283,7 +283,7 @@ class ListPlanner:
         self, plan: EntityPlan, through: ThroughPlan, ids: frozenset[str], limit: int
     ) -> list[PostingCursor] | None:
         """The lists of the items that refer to these ids; None if all items should be checked."""
-        listing = self.instances.find_related_listing(plan, through.listing)
+        listing = self.instances.find_related_listing(plan, through)
         if listing is None:
             return None
         return self.related_search.build_cursors(plan, through, listing, ids, limit)

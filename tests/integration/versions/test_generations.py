@@ -9,7 +9,7 @@ import pytest
 from daicho import Domain, Entity, Key, Versioned, field, uid
 from daicho.declare.registry import Daicho
 from daicho.errors import Invalid
-from daicho.plan import Ledger
+from daicho.plan import Ledger, append_generations
 from tests.support.versioned_entities import Kept, numbers
 
 
@@ -47,9 +47,9 @@ def _third() -> type[Entity]:
 LEAVES: tuple[Any, ...] = (_first(), _second(), _third())
 LEDGERS: list[Ledger] = []
 for _leaf in LEAVES:
-    LEDGERS.append(
-        Daicho(Domain("t", _leaf)).append_generations(LEDGERS[-1] if LEDGERS else Ledger())
-    )
+    # Without its fields, as in lock files that did not record them: one is new and required.
+    _plans = Daicho(Domain("t", _leaf)).plans
+    LEDGERS.append(append_generations(_plans, LEDGERS[-1] if LEDGERS else Ledger()))
 
 
 def test_what_was_written_before_versions_were_kept_becomes_one(kept: Kept) -> None:

@@ -35,7 +35,7 @@ def test_a_new_entity_has_no_effects() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        (PLAIN, THING, [Effect.ADDED, Effect.ADDED, Effect.ADDED]),
+        (PLAIN, THING, [Effect.ADDED, Effect.ADDED, Effect.COUNTER_ADDED]),
         (THING, replace(THING, listings=(replace(LISTING, shards=4),)), [Effect.REPLACED]),
         (
             THING,
@@ -52,7 +52,7 @@ def test_a_new_entity_has_no_effects() -> None:
             replace(THING, fields={"id": "str", "name": "int"}),
             [Effect.UNREADABLE, Effect.UNREADABLE, Effect.RESTARTED],
         ),
-        (THING, PLAIN, [Effect.ENDED, Effect.ENDED, Effect.REMOVED]),
+        (THING, PLAIN, [Effect.ENDED, Effect.ENDED, Effect.COUNTER_REMOVED]),
         (THING, replace(THING, listings=()), [Effect.REMOVED]),
         (THING, replace(THING, counters=(replace(VOTES, slots=8),)), []),
     ],
@@ -74,7 +74,7 @@ def test_a_declaration_that_comes_back() -> None:
     (change,) = compare(THING, sharded, THING, decisions=reverted)
     assert change == InstanceChange("Thing", "listed", Effect.REVERTED, old=2, new=1)
     assert change.sentence == (
-        "Thing.listed is again what it was as @1, which is complete: it answers at once"
+        "Thing.listed is again what it was as @1, which was derived all along: it answers at once"
     )
     assert not change.effect.hides_data
 

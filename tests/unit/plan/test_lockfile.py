@@ -9,6 +9,7 @@ import pytest
 
 from daicho.errors import DeclarationError
 from daicho.plan import AggregatePlan, Decisions, FieldPlan, KeyPlan, Ledger, ListingPlan, Part
+from daicho.plan.changes import Effect, compare_ledgers
 from daicho.plan.lockfile import READABLE, append_generations, check_locked, write_lock_file
 from tests.support.sample_plans import SONG, WITH_LISTING
 
@@ -98,7 +99,7 @@ def test_a_second_change_before_the_first_one_is_complete_needs_a_decision() -> 
     plans = [replace(SONG, searches=(replace(search, shards=shards),)) for shards in (1, 2, 3)]
     for plan in plans[:2]:
         ledger = append_generations([plan], ledger)
-    with pytest.raises(DeclarationError, match=r"Song\.search changed again .* @1 retires"):
+    with pytest.raises(DeclarationError, match=r"Song\.search changes again while @1 retires"):
         append_generations(plans[2:], ledger)
     name = frozenset({"Song.search"})
     superseded = append_generations(plans[2:], ledger, Decisions(superseded=name))
@@ -159,6 +160,23 @@ def test_a_wider_type_is_accepted(before: str, after: str) -> None:
     wider = append_generations([SONG], first, fields=declare(rank=f"{after} optional"))
     assert wider.fields["Song"]["rank"].kind == after
     assert wider.entities == first.entities
+
+
+def test_an_instance_that_retires_ends_when_items_lose_its_field() -> None:
+    fields = declare(rank="int optional")
+    ledger = append_generations([WITH_RANK], Ledger(), fields=fields)
+    without_listing = replace(SONG, fields={"id": "str", "title": "str"})
+    ledger = append_generations([without_listing], ledger, fields=fields)
+    assert ledger.newest_generation("Song").plan.retiring.listings
+    assert check_locked([without_listing], ledger, fields) is ledger
+    for later in (declare(), declare(rank="decimal optional")):
+        with pytest.raises(DeclarationError, match="what retires of Song changed"):
+            check_locked([without_listing], ledger, later)
+        ended = append_generations([without_listing], ledger, fields=later)
+        assert ended.newest_generation("Song").number == 3
+        assert not ended.newest_generation("Song").plan.retiring
+        (change,) = compare_ledgers(ledger, ended)
+        assert (change.effect, change.old) == (Effect.DROPPED, 1)
 
 
 def test_nothing_is_required_of_entities_whose_fields_are_not_recorded(tmp_path: Path) -> None:
