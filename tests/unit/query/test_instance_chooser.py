@@ -1,0 +1,119 @@
+"""Which instance answers: the newest complete one, and none that was never built."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from daicho.errors import BeingBuilt
+from daicho.layout.backfill_state import BackfillState
+from daicho.plan import (
+    AggregatePlan,
+    Condition,
+    Decisions,
+    EntityPlan,
+    KeyPlan,
+    Ledger,
+    ListingPlan,
+    Part,
+    SearchPlan,
+    ThroughPlan,
+    append_generations,
+)
+from daicho.query.instance_chooser import InstanceChooser
+from daicho.runtime.clock import utc_now
+from daicho.storage.attributes import Image
+from daicho.storage.item_cache import ItemCache
+from daicho.storage.item_key import ItemKey
+from daicho.testing.aws.memory_stores import MemoryTable
+
+SEARCH = SearchPlan("search", 0, ("name",), (1, 2))
+LISTED = ListingPlan("listed", 0, (Part("team"),), ("created_at",))
+PLAIN = EntityPlan(
+    "Member", {"id": "str", "name": "str", "team": "str"}, KeyPlan(("id",), ()), searches=(SEARCH,)
+)
+MEMBER = replace(PLAIN, listings=(LISTED,))
+THROUGH_TEAM = ThroughPlan("team", "Team", "name", "text", "listed")
+
+
+def number(*plans: EntityPlan, decisions: Decisions = Decisions()) -> Ledger:  # noqa: B008
+    ledger = Ledger()
+    for plan in plans:
+        ledger = append_generations([plan], ledger, decisions)
+    return ledger
+
+
+class CountingTable(MemoryTable):
+    """Counts reads of single items."""
+
+    reads = 0
+
+    def get(self, key: ItemKey, *, consistent: bool = False) -> Image | None:
+        self.reads += 1
+        return super().get(key, consistent=consistent)
+
+
+def choose(ledger: Ledger, oldest: int | None = None) -> tuple[InstanceChooser, CountingTable]:
+    table = CountingTable()
+    if oldest is not None:
+        item = BackfillState("Member", oldest, len(ledger.list_generations("Member"))).to_item()
+        table.put(item, condition="attribute_not_exists(PK)", values={})
+    return InstanceChooser(table, ledger, ItemCache(utc_now)), table
+
+
+def test_nothing_is_read_while_every_generation_derives_the_instance() -> None:
+    ledger = number(PLAIN, MEMBER)
+    chooser, table = choose(ledger, oldest=1)
+    plan = ledger.current_generation("Member").plan
+    assert chooser.choose_search(plan, "search").since == 1
+    assert table.reads == 0
+    with pytest.raises(BeingBuilt):
+        chooser.choose_listing(plan, "listed")
+    assert table.reads == 1
+
+
+@pytest.mark.parametrize(("oldest", "since"), [(1, 1), (2, 2)])
+def test_the_newest_complete_instance_answers(oldest: int, since: int) -> None:
+    ledger = number(MEMBER, replace(MEMBER, listings=(replace(LISTED, shards=4),)))
+    chooser, _ = choose(ledger, oldest)
+    plan = ledger.current_generation("Member").plan
+    assert chooser.choose_listing(plan, "listed").since == since
+    assert chooser.choose_listing(plan, "listed", oldest=True).since == 1
+
+
+def test_an_item_of_a_generation_that_this_code_does_not_know_makes_nothing_complete() -> None:
+    ledger = number(PLAIN, MEMBER)
+    chooser, _ = choose(ledger, oldest=3)
+    plan = ledger.current_generation("Member").plan
+    assert not chooser.is_complete(plan, ("listed", 2))
+
+
+def test_a_rank_is_read_from_an_instance_that_has_one() -> None:
+    ranked = AggregatePlan("count", 0, "count", None, (Part("team"),), (), ranked=True)
+    plans = (replace(PLAIN, aggregates=(replace(ranked, ranked=ranks),)) for ranks in (False, True))
+    ledger = number(*plans)
+    chooser, _ = choose(ledger, oldest=1)
+    plan = ledger.current_generation("Member").plan
+    assert chooser.choose_aggregate(plan, "count").since == 1
+    with pytest.raises(BeingBuilt):
+        chooser.choose_aggregate(plan, "count", ranked=True)
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        (replace(LISTED, shards=2), 1),
+        (replace(LISTED, partition=(Part("name"),)), None),
+        (replace(LISTED, where=Condition("name", ("a",))), None),
+        (replace(LISTED, order=("name",)), None),
+    ],
+)
+def test_a_search_goes_through_a_listing_by_its_own_field(
+    before: ListingPlan, expected: int | None
+) -> None:
+    ledger = number(replace(MEMBER, listings=(before,)), MEMBER)
+    chooser, _ = choose(ledger)
+    plan = ledger.current_generation("Member").plan
+    found = chooser.find_related_listing(plan, THROUGH_TEAM)
+    assert (found.since if found else None) == expected
