@@ -13,7 +13,7 @@ from tests.delivery.schedules.failures import describe_failure
 from tests.delivery.schedules.profiles import BY_NAME, PROFILES
 from tests.delivery.schedules.regressions import Regression, load_regressions
 
-SCHEDULES = int(os.environ.get("SCHEDULES", "1000"))
+SCHEDULES = int(os.environ.get("SCHEDULES", "500"))
 SEED = int(os.environ.get("SEED", "1"))
 CHUNKS = 4
 """Pieces of a profile, so that two processes share the work evenly."""
@@ -78,6 +78,11 @@ def test_requests_write_every_kind_of_side_item() -> None:
 )
 def test_rare_events_come_about(profile: str, event: str) -> None:
     """An event that ends before its race would be counted nowhere, and test nothing."""
-    schedules = [build_schedule(BY_NAME[profile], seed) for seed in range(1, 61)]
-    assert [run_schedule(schedule) for schedule in schedules] == [[]] * len(schedules)
-    assert sum(schedule.fault_counts[event] > 0 for schedule in schedules) >= 5
+    count = 0
+    for seed in range(1, 61):
+        schedule = build_schedule(BY_NAME[profile], seed)
+        assert run_schedule(schedule) == [], f"{profile} {seed}"
+        count += schedule.fault_counts[event] > 0
+        if count == 5:
+            return
+    pytest.fail(f"only {count} of 60 schedules of {profile} have the event {event}")
