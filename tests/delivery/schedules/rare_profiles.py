@@ -13,7 +13,7 @@ RARE_PROFILES = (
     # Archived items are restored, again and from several rows, changed, moved, and expire again.
     sample_profile(
         "restores",
-        66,
+        68,
         entity_sets=(("Download",),),
         actions=("put", "edit", "edit", "move", "move", "delete", "expire", "expire"),
         writes=(6, 9, 12),
@@ -66,7 +66,7 @@ RARE_PROFILES = (
     # Several writes of one invocation are in progress at the same time.
     sample_profile(
         "parallel",
-        27,
+        28,
         shards=(1, 2),
         parallelism=(2, 4),
         writes=(4, 6, 9),
@@ -96,7 +96,7 @@ RARE_PROFILES = (
     # The projector is deployed hours after the API. No record is lost while it waits (rule 3).
     sample_profile(
         "outages",
-        34,
+        36,
         entity_sets=(("Song",), ("Download",), ("Song", "Order")),
         actions=("put", "put", "touch", "delete"),
         fault_levels=(0.0,),
