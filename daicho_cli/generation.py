@@ -72,7 +72,10 @@ def generation(
         daicho
     )  # a route that cannot be mounted fails here, not in a deployed function
     decisions = Decisions(
-        *map(frozenset, (recount or (), supersede or (), revert or (), disable or ()))
+        recounted=frozenset(recount or ()),
+        superseded=frozenset(supersede or ()),
+        reverted=frozenset(revert or ()),
+        disabled=frozenset(disable or ()),
     )
     _check_names(daicho, decisions)
     after = daicho.append_generations(before, decisions)

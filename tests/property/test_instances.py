@@ -16,7 +16,6 @@ from daicho.plan import AggregatePlan, Condition, EntityPlan, KeyPlan, ListingPl
 from daicho.plan.instances import (
     DerivedPlan,
     describe_derivation,
-    list_derived,
     number_declarations,
 )
 from daicho.storage.attributes import Image
@@ -152,6 +151,6 @@ def test_what_derives_alike_is_one_instance_and_nothing_else_is(
         assert is_one == alike, (one, other)
         found[is_one] += 1
         numbered = number_declarations(changed, plan, 2)
-        assert list_derived(numbered) >= {("declared", 1 if is_one else 2)}
+        assert numbered.derived_instances >= {("declared", 1 if is_one else 2)}
         assert bool(numbered.retiring) is not is_one
     assert min(found.values()) > 10, found

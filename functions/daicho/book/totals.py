@@ -64,20 +64,24 @@ class BookTotals:
 
         A cursor may be of an instance that retires. Then this instance answers to the last page.
         """
-        group, binding = self._bind_ranking(query, live=live, oldest=False)
+        group, binding = self._bind_ranking(query, live=live, prefer_retiring=False)
         try:
             return group, binding, binding.read_cursor(cursor)
         except BadCursor:
             if not group.plan.retiring:
                 raise
-        group, binding = self._bind_ranking(query, live=live, oldest=True)
+        group, binding = self._bind_ranking(query, live=live, prefer_retiring=True)
         return group, binding, binding.read_cursor(cursor)
 
     def _bind_ranking(
-        self, query: RankingQuery, *, live: bool, oldest: bool
+        self, query: RankingQuery, *, live: bool, prefer_retiring: bool
     ) -> tuple[TallyGroup, CursorBinding]:
         group = self.totals.resolve_group(
-            query.entity, query.aggregate, query.within, ranked=True, oldest=oldest
+            query.entity,
+            query.aggregate,
+            query.within,
+            ranked=True,
+            prefer_retiring=prefer_retiring,
         )
         order = "live" if live else "top"
         return group, CursorBinding(self.tenant, (order, group.list_rankings[0]))

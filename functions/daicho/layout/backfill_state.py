@@ -18,7 +18,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from daicho.plan import EntityPlan, Ledger
-from daicho.plan.instances import list_derived
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
@@ -61,6 +60,6 @@ def build_backfill_key(entity: str) -> ItemKey:
     return ItemKey(BACKFILL, keys.render(entity))
 
 
-def is_in_all(instance: tuple[str, int], plans: Iterable[EntityPlan]) -> bool:
+def is_derived_by_all(instance: tuple[str, int], plans: Iterable[EntityPlan]) -> bool:
     """Whether each of these generations derives an instance: its name, and its ``since``."""
-    return all(instance in list_derived(plan) for plan in plans)
+    return all(instance in plan.derived_instances for plan in plans)

@@ -17,7 +17,7 @@ from daicho.plan.instances import (
     list_declarations,
     list_retiring,
 )
-from daicho.plan.ledger import FieldPlan, Ledger
+from daicho.plan.ledger import FieldPlan, Ledger, list_kinds
 from daicho.plan.model import CounterPlan, EntityPlan
 
 
@@ -48,7 +48,7 @@ class Effect(Enum):
 
     @property
     def hides_data(self) -> bool:
-        """Whether a route that answers now stops to answer."""
+        """Whether a route that answers now stops answering."""
         return self in (
             Effect.RESHAPED,
             Effect.UNREADABLE,
@@ -109,8 +109,7 @@ def _compare_plans(
             )
         was_retired, is_retiring = retired.get(name), retiring.get(name)
         if was_retired and effect is not Effect.REVERTED and was_retired != is_retiring:
-            kinds = None if fields is None else {each: fields[each].kind for each in fields}
-            is_readable = kinds is None or can_be_derived(before, was_retired, kinds)
+            is_readable = fields is None or can_be_derived(before, was_retired, list_kinds(fields))
             ending = Effect.DISABLED if is_readable else Effect.DROPPED
             yield InstanceChange(after.name, name, ending, was_retired.since)
 

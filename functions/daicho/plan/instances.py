@@ -18,6 +18,7 @@ from daicho.plan.model import (
     Condition,
     CounterPlan,
     EntityPlan,
+    KeyPlan,
     ListingPlan,
     Part,
     RetiringPlan,
@@ -73,13 +74,6 @@ def list_retiring(plan: EntityPlan) -> dict[str, DerivedPlan]:
     return {declaration.name: declaration for declaration in retiring}
 
 
-def list_derived(plan: EntityPlan) -> frozenset[tuple[str, int]]:
-    """The instances that a generation derives: names, and the generations that introduced them."""
-    derived: list[DerivedPlan] = [*plan.derived_searches, *plan.derived_listings]
-    derived += plan.derived_aggregates
-    return frozenset((declaration.name, declaration.since) for declaration in derived)
-
-
 def describe_derivation(plan: EntityPlan, declaration: DeclarationPlan) -> tuple[Any, ...]:
     """What a declaration derives, as a value: equal values derive the same from every image.
 
@@ -119,10 +113,9 @@ def describe_derivation(plan: EntityPlan, declaration: DeclarationPlan) -> tuple
             return ("counter", within, by)
 
 
-def list_fields_read(plan: EntityPlan, declaration: DerivedPlan) -> frozenset[str]:
+def list_fields_read(declaration: DerivedPlan) -> frozenset[str]:
     """The names of the fields that a declaration reads, but for those that it copies only."""
-    alone = EntityPlan(plan.name, {}, replace(plan.key, partition=(), sort=(), shards=None))
-    alone = replace(alone, key=replace(alone.key, salt=None))
+    alone = EntityPlan("", {}, KeyPlan((), ()))
     match declaration:
         case SearchPlan():
             return frozenset(declaration.fields)
@@ -193,7 +186,7 @@ def number_declarations(
     read = {
         name: before.fields[name]
         for declaration in retiring
-        for name in list_fields_read(before, declaration)
+        for name in list_fields_read(declaration)
         if name in before.fields
     }
     return replace(
@@ -257,7 +250,7 @@ def can_be_derived(before: EntityPlan, declaration: DerivedPlan, kinds: Mapping[
             classify_kind(kinds[name]) == _choose_kind(before.fields, name)
             or (name == measured and {kinds[name], before.fields.get(name)} <= NUMBERS)
         )
-        for name in list_fields_read(before, declaration)
+        for name in list_fields_read(declaration)
     )
 
 

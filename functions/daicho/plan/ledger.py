@@ -45,6 +45,11 @@ class FieldPlan:
         return f"{self.kind} {REQUIRED if self.required else OPTIONAL}"
 
 
+def list_kinds(fields: Mapping[str, FieldPlan]) -> dict[str, str]:
+    """The kinds of fields, by name."""
+    return {name: declared.kind for name, declared in fields.items()}
+
+
 @dataclass(frozen=True)
 class Generation:
     """An entity's plan with its number."""
@@ -108,7 +113,7 @@ class Ledger:
 
     def current_generation(self, name: str) -> Generation:
         """The generation that this code writes: the newest one, unless the code is older."""
-        generations = self._find_generations(name)
+        generations = self.list_generations(name)
         number = self.written.get(name)
         if number is None:
             return generations[-1]
@@ -116,11 +121,7 @@ class Ledger:
 
     def newest_generation(self, name: str) -> Generation:
         """The newest generation of an entity, whatever this code writes."""
-        return self._find_generations(name)[-1]
-
-    def list_generations(self, name: str) -> tuple[Generation, ...]:
-        """All generations of an entity, oldest first."""
-        return self._find_generations(name)
+        return self.list_generations(name)[-1]
 
     def find_plan(self, name: str, generation: int) -> EntityPlan:
         """The plan by which an image of ``generation`` is derived.
@@ -129,7 +130,7 @@ class Ledger:
             NewerGenerationError: the code is older than the image.
             UnknownEntityError: no entity has that name, or it never had that generation.
         """
-        generations = self._find_generations(name)
+        generations = self.list_generations(name)
         for candidate in generations:
             if candidate.number == generation:
                 return candidate.plan
@@ -145,7 +146,7 @@ class Ledger:
         Raises:
             UnknownEntityError: no plan has it.
         """
-        for generation in reversed(self._find_generations(entity)):
+        for generation in reversed(self.list_generations(entity)):
             for aggregate in generation.plan.derived_aggregates:
                 if (aggregate.name, aggregate.since) == (name, since):
                     return generation.plan, aggregate
@@ -157,7 +158,7 @@ class Ledger:
         Raises:
             UnknownEntityError: no plan has it.
         """
-        for generation in reversed(self._find_generations(entity)):
+        for generation in reversed(self.list_generations(entity)):
             for counter in generation.plan.counters:
                 if (counter.name, counter.since) == (name, since):
                     return generation.plan, counter
@@ -199,7 +200,12 @@ class Ledger:
             for entity, fields in sorted(self.fields.items())
         }
 
-    def _find_generations(self, name: str) -> tuple[Generation, ...]:
+    def list_generations(self, name: str) -> tuple[Generation, ...]:
+        """All generations of an entity, oldest first.
+
+        Raises:
+            UnknownEntityError: no entity has that name.
+        """
         try:
             return self.entities[name]
         except KeyError:

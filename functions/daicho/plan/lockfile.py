@@ -20,11 +20,10 @@ from daicho.plan.instances import (
     can_be_derived,
     classify_kind,
     list_declarations,
-    list_derived,
     list_retiring,
     number_declarations,
 )
-from daicho.plan.ledger import FieldPlan, Generation, Ledger
+from daicho.plan.ledger import FieldPlan, Generation, Ledger, list_kinds
 from daicho.plan.model import EntityPlan, KeyPlan, RetiringPlan
 
 READABLE = frozenset(
@@ -49,18 +48,18 @@ def check_locked(
     """
     written: dict[str, int] = {}
     for plan in compiled:
-        generations = ledger.entities.get(plan.name)
-        changed = _find_first_change(plan, generations[-1].plan) if generations else plan.name
-        if not changed or not generations:
-            kinds = None if fields is None else _get_kinds(fields[plan.name])
-            if changed or (generations and not _can_retire(generations[-1].plan, kinds)):
-                _refuse_unnumbered(changed or f"what retires of {plan.name}")
-            continue
-        earlier = _find_derived_generation(plan, generations)
-        if earlier is None:
-            _refuse_unnumbered(changed)
-        else:
+        generations = ledger.entities.get(plan.name, ())
+        if not generations:
+            _refuse_unnumbered(plan.name)
+        newest = generations[-1].plan
+        changed = _find_first_change(plan, newest)
+        earlier = _find_derived_generation(plan, generations) if changed else None
+        if earlier is not None:
             written[plan.name] = earlier.number
+        elif changed:
+            _refuse_unnumbered(changed)
+        elif fields is not None and not _can_retire(newest, list_kinds(fields[plan.name])):
+            _refuse_unnumbered(f"what retires of {plan.name}")
     return dataclasses.replace(ledger, written=written) if written else ledger
 
 
@@ -100,7 +99,7 @@ def append_generations(
         _check_versions(plan, newest.plan)
         if fields is not None and plan.name in ledger.fields:
             _check_fields(plan.name, fields[plan.name], ledger.fields[plan.name])
-        kinds = None if fields is None else _get_kinds(fields[plan.name])
+        kinds = None if fields is None else list_kinds(fields[plan.name])
         if not _find_first_change(plan, newest.plan):
             if not _is_decided(plan, decisions) and _can_retire(newest.plan, kinds):
                 continue
@@ -131,10 +130,11 @@ def _find_derived_generation(
     plan: EntityPlan, generations: Sequence[Generation]
 ) -> Generation | None:
     """The newest generation that declares this, if the newest of all derives all that it reads."""
-    derived = list_derived(generations[-1].plan)
+    derived = generations[-1].plan.derived_instances
     for generation in reversed(generations):
         if not _find_first_change(plan, generation.plan):
-            read = list_derived(dataclasses.replace(generation.plan, retiring=RetiringPlan()))
+            declared = dataclasses.replace(generation.plan, retiring=RetiringPlan())
+            read = declared.derived_instances
             return generation if read <= derived else None
     return None
 
@@ -150,10 +150,6 @@ def _is_decided(plan: EntityPlan, decisions: Decisions) -> bool:
     """Whether a decision alone makes a new generation of an entity."""
     decided = decisions.recounted | decisions.superseded | decisions.disabled
     return any(name.partition(".")[0] == plan.name for name in decided)
-
-
-def _get_kinds(fields: Mapping[str, FieldPlan]) -> dict[str, str]:
-    return {name: declared.kind for name, declared in fields.items()}
 
 
 def _check_key(plan: EntityPlan, before: EntityPlan) -> None:

@@ -230,6 +230,13 @@ class EntityPlan:
         """The aggregates that it declares, and those that retire."""
         return (*self.aggregates, *self.retiring.aggregates)
 
+    @cached_property
+    def derived_instances(self) -> frozenset[tuple[str, int]]:
+        """What it derives: names, and the generations that introduced them (``since``)."""
+        derived: list[SearchPlan | ListingPlan | AggregatePlan] = [*self.derived_searches]
+        derived += [*self.derived_listings, *self.derived_aggregates]
+        return frozenset((declaration.name, declaration.since) for declaration in derived)
+
     @property
     def has_derived_state(self) -> bool:
         """Whether the projector has anything to do for this entity."""

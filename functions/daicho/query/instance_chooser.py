@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from daicho.errors import BeingBuilt
-from daicho.layout.backfill_state import BackfillState, build_backfill_key, is_in_all
+from daicho.layout.backfill_state import BackfillState, build_backfill_key, is_derived_by_all
 from daicho.layout.item_keys import NEWEST
 from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, SearchPlan, ThroughPlan
 from daicho.plan.instances import answers_same_question
@@ -37,13 +37,21 @@ class InstanceChooser:
     ledger: Ledger
     item_cache: ItemCache
 
-    def choose_search(self, plan: EntityPlan, name: str, *, oldest: bool = False) -> SearchPlan:
+    def choose_search(
+        self, plan: EntityPlan, name: str, *, prefer_retiring: bool = False
+    ) -> SearchPlan:
         """The instance of a search that answers; see `_choose`."""
-        return self._choose(plan, name, plan.searches, plan.retiring.searches, oldest=oldest)
+        return self._choose(
+            plan, name, plan.searches, plan.retiring.searches, prefer_retiring=prefer_retiring
+        )
 
-    def choose_listing(self, plan: EntityPlan, name: str, *, oldest: bool = False) -> ListingPlan:
+    def choose_listing(
+        self, plan: EntityPlan, name: str, *, prefer_retiring: bool = False
+    ) -> ListingPlan:
         """The instance of a listing that answers; see `_choose`."""
-        return self._choose(plan, name, plan.listings, plan.retiring.listings, oldest=oldest)
+        return self._choose(
+            plan, name, plan.listings, plan.retiring.listings, prefer_retiring=prefer_retiring
+        )
 
     def find_related_listing(self, plan: EntityPlan, through: ThroughPlan) -> ListingPlan | None:
         """A complete listing with a list for each item that a search refers to; None without one.
@@ -62,7 +70,7 @@ class InstanceChooser:
         return next(candidates, None)
 
     def choose_aggregate(
-        self, plan: EntityPlan, name: str, *, ranked: bool = False, oldest: bool = False
+        self, plan: EntityPlan, name: str, *, ranked: bool = False, prefer_retiring: bool = False
     ) -> AggregatePlan:
         """The instance of an aggregate that answers; see `_choose`.
 
@@ -73,18 +81,18 @@ class InstanceChooser:
             name,
             plan.aggregates,
             plan.retiring.aggregates,
-            oldest=oldest,
+            prefer_retiring=prefer_retiring,
             is_usable=lambda older, newer: older.ranked or not (ranked and newer.ranked),
         )
 
     def is_complete(self, plan: EntityPlan, instance: tuple[str, int]) -> bool:
         """Whether an instance, by name and ``since``, includes every item of an entity."""
         generations = self.ledger.list_generations(plan.name)
-        if is_in_all(instance, (generation.plan for generation in generations)):
+        if is_derived_by_all(instance, (generation.plan for generation in generations)):
             return True
         state = BackfillState.from_item(plan.name, self._read_state(plan.name), self.ledger)
         possible = [each.plan for each in generations if each.number >= state.oldest]
-        return bool(possible) and is_in_all(instance, possible)
+        return bool(possible) and is_derived_by_all(instance, possible)
 
     def _read_state(self, entity: str) -> Image | None:
         key = build_backfill_key(entity)
@@ -99,12 +107,12 @@ class InstanceChooser:
         declared: Sequence[Derived],
         retiring: Sequence[Derived],
         *,
-        oldest: bool,
+        prefer_retiring: bool,
         is_usable: Callable[[Derived, Derived], bool] = lambda older, newer: True,
     ) -> Derived:
         """The newest complete instance that answers the question of the declared one.
 
-        ``oldest``: the one that retires, if it is complete: a cursor may be of it.
+        ``prefer_retiring``: the one that retires, if it is complete: a cursor may be of it.
 
         Without a backfill item, completeness is unknown. Then the declared instance answers if no
         other one is complete.
@@ -121,7 +129,7 @@ class InstanceChooser:
             and answers_same_question(declaration, current)
             and is_usable(declaration, current)
         ]
-        for candidate in reversed(candidates) if oldest else candidates:
+        for candidate in reversed(candidates) if prefer_retiring else candidates:
             if self.is_complete(plan, (candidate.name, candidate.since)):
                 return candidate
         if self._read_state(plan.name) is None:

@@ -98,7 +98,7 @@ class ListPlan:
 class ListPlanner:
     """Plans the list queries of a tenant. ``now`` is in epoch seconds.
 
-    ``oldest``: prefer instances that retire, because a cursor may be of them.
+    ``prefer_retiring``: prefer instances that retire, because a cursor may be of them.
     """
 
     key_resolver: KeyResolver
@@ -107,7 +107,7 @@ class ListPlanner:
     tenant: str
     related_search: RelatedSearch
     now: int
-    oldest: bool = False
+    prefer_retiring: bool = False
 
     def plan(self, queries: Sequence[ListQuery[Any]], limit: int) -> ListPlan:
         """The lists of queries whose results are merged into one page.
@@ -145,10 +145,14 @@ class ListPlanner:
             case "inverse":
                 sources = [self._plan_inverse(plan, query)]
             case "listing":
-                listing = self.instances.choose_listing(plan, query.name, oldest=self.oldest)
+                listing = self.instances.choose_listing(
+                    plan, query.name, prefer_retiring=self.prefer_retiring
+                )
                 return self._plan_listing(plan, listing, query, list_plan)
             case "search":
-                search = self.instances.choose_search(plan, query.name, oldest=self.oldest)
+                search = self.instances.choose_search(
+                    plan, query.name, prefer_retiring=self.prefer_retiring
+                )
                 return self._plan_search(plan, search, query, list_plan)
         list_plan.collections += sources
         list_plan.query_identity += tuple(source.partition for source in sources)

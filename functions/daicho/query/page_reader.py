@@ -82,9 +82,9 @@ class PageReader:
         limit: int,
         related_search: RelatedSearch,
         *,
-        oldest: bool = False,
+        prefer_retiring: bool = False,
     ) -> ListPlan:
-        """Choose the lists that answer the queries; ``oldest``: see `ListPlanner`."""
+        """Choose the lists that answer the queries; ``prefer_retiring``: see `ListPlanner`."""
         planner = ListPlanner(
             self.key_resolver,
             self.ledger,
@@ -92,7 +92,7 @@ class PageReader:
             self.tenant,
             related_search,
             related_search.now,
-            oldest,
+            prefer_retiring,
         )
         return planner.plan(queries, limit)
 
@@ -115,7 +115,7 @@ class PageReader:
             entity = list_plan.entity.__name__
             if not self.ledger.current_generation(entity).plan.retiring:
                 raise
-        list_plan = self.plan_lists(queries, limit, related_search, oldest=True)
+        list_plan = self.plan_lists(queries, limit, related_search, prefer_retiring=True)
         binding = CursorBinding(self.tenant, list_plan.query_identity)
         return list_plan, binding, binding.read_cursor(cursor)
 
