@@ -5,44 +5,74 @@ table of a stage contains differs by stage, so the table says it itself::
 
     PK #backfill   SK <entity>
     oldest         no base item of the entity is of an older generation than this one
-    newest         the newest generation that any deployed code has written
+    newest         the newest generation that any deployed code may have written
+    in_filter      true once every shard of the stream passes records of the entity (rule 28)
+    plans          for each generation up to ``newest``, a digest of its plan
 
 An instance that every generation from ``oldest`` on derives is complete: it includes every base
-item. The item is written when a ledger is deployed, before any function has the ledger. A table
-from before there were such items may hold images of every generation.
+item. `daicho.release` writes the items at a deployment, before the code that writes a generation
+is deployed. A last item, with the sort key ``#``, says that every entity has its item.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from daicho.plan import EntityPlan, Ledger
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
+from daicho.storage.requests import Update
 
 BACKFILL = keys.render("", "backfill")
 """The partition of all backfill items. No tenant has an empty name."""
+STATE_CACHE_S = 2.0
+"""The maximum age of a backfill item that a reader uses, in seconds. Whoever lowers ``oldest``
+waits longer than this before code that writes that generation starts."""
+COMPLETE_KEY = ItemKey(BACKFILL, "#")
+"""The item that says that every entity has a backfill item. No entity is called so."""
+DIGEST_LENGTH = 16
+"""Hexadecimal digits of a digest: it has to show an edit, not to withstand an attack."""
 
 
 @dataclass(frozen=True)
 class BackfillState:
-    """What the backfill item of an entity says; see the module."""
+    """What the backfill item of an entity says; see the module. ``plans``: digests by number."""
 
     entity: str
     oldest: int
     newest: int
+    in_filter: bool = False
+    plans: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def from_item(cls, entity: str, item: Image | None, ledger: Ledger) -> BackfillState:
-        """Read a backfill item; None is that of a table from before there were any."""
+        """Read a backfill item.
+
+        None is that of a table from before there were such items: images of every generation of
+        the ledger may be in it.
+        """
         numbers = [generation.number for generation in ledger.list_generations(entity)]
         if item is None:
             return cls(entity, numbers[0], numbers[-1])
-        oldest = attributes.get_integer(item, "oldest")
-        newest = attributes.get_integer(item, "newest")
-        return cls(entity, oldest or numbers[0], newest or numbers[-1])
+        return cls.parse(entity, item)
+
+    @classmethod
+    def parse(cls, entity: str, item: Image) -> BackfillState:
+        """Read a backfill item of an entity that the ledger need not have."""
+        return cls(
+            entity,
+            attributes.get_integer(item, "oldest") or 1,
+            attributes.get_integer(item, "newest") or 1,
+            item.get("in_filter", {}).get("BOOL", False),
+            {
+                int(number): value["S"]
+                for number, value in item.get("plans", {}).get("M", {}).items()
+            },
+        )
 
     def to_item(self) -> Image:
         """The backfill item."""
@@ -52,7 +82,27 @@ class BackfillState:
             "SK": {"S": key.sk},
             "oldest": attributes.to_value(self.oldest),
             "newest": attributes.to_value(self.newest),
+            "in_filter": {"BOOL": self.in_filter},
+            "plans": {"M": {str(number): {"S": text} for number, text in self.plans.items()}},
         }
+
+    def to_update(self, read: BackfillState | None) -> Update:
+        """Write the item, if it still is as it was read: ``read``, or None for no item."""
+        item = self.to_item()
+        names = ("oldest", "newest", "in_filter", "plans")
+        values = {f":{name}": item[name] for name in names}
+        condition = "attribute_not_exists(PK)"
+        if read is not None:
+            condition = "#oldest = :read_oldest AND #newest = :read_newest"
+            values[":read_oldest"] = attributes.to_value(read.oldest)
+            values[":read_newest"] = attributes.to_value(read.newest)
+        return Update(
+            build_backfill_key(self.entity),
+            "SET " + ", ".join(f"#{name} = :{name}" for name in names),
+            condition=condition,
+            names={f"#{name}": name for name in names},
+            values=values,
+        )
 
 
 def build_backfill_key(entity: str) -> ItemKey:
@@ -60,6 +110,30 @@ def build_backfill_key(entity: str) -> ItemKey:
     return ItemKey(BACKFILL, keys.render(entity))
 
 
+def lower_oldest_update(entity: str, generation: int) -> Update:
+    """Lower ``oldest`` to a generation; the condition fails if it is as low, or without an item."""
+    return Update(
+        build_backfill_key(entity),
+        "SET #oldest = :generation",
+        condition="#oldest > :generation",
+        names={"#oldest": "oldest"},
+        values={":generation": attributes.to_value(generation)},
+    )
+
+
+def digest_plan(plan: EntityPlan) -> str:
+    """A short digest of a plan, which an edit of the lock file changes."""
+    text = json.dumps(plan.to_json(), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
+
+
 def is_derived_by_all(instance: tuple[str, int], plans: Iterable[EntityPlan]) -> bool:
     """Whether each of these generations derives an instance: its name, and its ``since``."""
     return all(instance in plan.derived_instances for plan in plans)
+
+
+def is_complete(instance: tuple[str, int], state: BackfillState, ledger: Ledger) -> bool:
+    """Whether an instance includes every base item of its entity in the table of this stage."""
+    generations = ledger.list_generations(state.entity)
+    possible = [each.plan for each in generations if each.number >= state.oldest]
+    return bool(possible) and is_derived_by_all(instance, possible)

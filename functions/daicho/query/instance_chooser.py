@@ -14,17 +14,19 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from daicho.errors import BeingBuilt
-from daicho.layout.backfill_state import BackfillState, build_backfill_key, is_derived_by_all
+from daicho.layout.backfill_state import (
+    STATE_CACHE_S,
+    BackfillState,
+    build_backfill_key,
+    is_complete,
+    is_derived_by_all,
+)
 from daicho.layout.item_keys import NEWEST
 from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, SearchPlan, ThroughPlan
 from daicho.plan.instances import answers_same_question
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.protocols import GetsItems
-
-STATE_CACHE_S = 2.0
-"""The maximum age of a backfill item, in seconds. A deployment that lowers the oldest generation
-waits longer than this before code that writes it starts."""
 
 Derived = TypeVar("Derived", SearchPlan, ListingPlan, AggregatePlan)
 
@@ -91,8 +93,7 @@ class InstanceChooser:
         if is_derived_by_all(instance, (generation.plan for generation in generations)):
             return True
         state = BackfillState.from_item(plan.name, self._read_state(plan.name), self.ledger)
-        possible = [each.plan for each in generations if each.number >= state.oldest]
-        return bool(possible) and is_derived_by_all(instance, possible)
+        return is_complete(instance, state, self.ledger)
 
     def _read_state(self, entity: str) -> Image | None:
         key = build_backfill_key(entity)
