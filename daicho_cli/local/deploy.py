@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
+from pathlib import Path
 
 from botocore.exceptions import ClientError
 
+from daicho.plan import LOCK_FILE_NAME
 from daicho_cli.local.instance import ACCOUNT, REGION, LocalError, LocalInstance
 from daicho_cli.local.process import read_tail
 
@@ -34,6 +37,8 @@ def deploy(instance: LocalInstance, faults: float | None = None) -> dict[str, st
         "-c",
         f"local_layer={instance.programs / 'layer'}",
         "-c",
+        f"local_ledger={copy_ledger(instance)}",
+        "-c",
         f"api_url={instance.url}",
         *(("-c", f"faults={faults}") if faults else ()),
     )
@@ -42,6 +47,18 @@ def deploy(instance: LocalInstance, faults: float | None = None) -> dict[str, st
     content = json.loads(instance.outputs.read_text(encoding="utf-8"))
     outputs: dict[str, str] = content[instance.stack_name]
     return outputs
+
+
+def copy_ledger(instance: LocalInstance) -> Path:
+    """Copy the lock file into a folder named by its content: the layer of the local AWS.
+
+    Functions that are not updated keep the folder that they have.
+    """
+    content = instance.project.lock_file.read_bytes()
+    folder = instance.folder / "ledgers" / hashlib.sha256(content).hexdigest()[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / LOCK_FILE_NAME).write_bytes(content)
+    return folder
 
 
 def _has_stack(instance: LocalInstance, name: str) -> bool:

@@ -38,7 +38,7 @@ PACKAGE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 HANDLERS = "daicho.handlers"
 FUNCTIONS = (
     *("api", "project", "archive", "rollup", "redrive"),
-    *("sweep", "jobs", "audit", "forget"),
+    *("sweep", "jobs", "audit", "forget", "release"),
 )
 """The Lambda functions: a package of handlers has a module for each."""
 

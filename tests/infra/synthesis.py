@@ -130,7 +130,11 @@ class Synthesis:
 
 def settings_of(stage: str, **changes: Any) -> Settings:
     """The stage's own settings, with changes."""
-    given = {"local_layer": "/layer/python", "api_url": API_URL} if stage == "local" else {}
+    given = (
+        {"local_layer": "/layer/python", "local_ledger": "/ledger", "api_url": API_URL}
+        if stage == "local"
+        else {}
+    )
     return replace(STAGES[stage], **{**given, **changes})
 
 

@@ -37,7 +37,7 @@ def holders(stage: Synthesis) -> list[Resource]:
 def test_prod_keeps_everything_that_holds_data(prod: Synthesis) -> None:
     kept = {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
     found = holders(prod)
-    assert len(found) == 1 + 5 + 1 + 11
+    assert len(found) == 1 + 5 + 1 + 12
     for each in found:
         assert {name: each[name] for name in kept} == kept, each["Type"]
 
@@ -168,5 +168,5 @@ def test_answers_to_queries_are_kept_for_some_days(any_stage: Synthesis) -> None
 
 def test_every_log_is_kept_for_the_time_of_its_stage(any_stage: Synthesis) -> None:
     groups = any_stage.resources("Logs::LogGroup").values()
-    assert len(groups) == 11  # the functions, the API and the state machine
+    assert len(groups) == 12  # the functions, the API and the state machine
     assert {each["Properties"]["RetentionInDays"] for each in groups} == {LOG_DAYS[any_stage.name]}

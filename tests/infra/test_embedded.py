@@ -147,16 +147,20 @@ def test_tags_of_the_stack_reach_the_table(embedded: Path) -> None:
 
 
 def test_the_functions_hold_the_library_and_the_project_alone(embedded: Path) -> None:
-    (code,) = {
+    (ledger,) = {
         path.parent
         for path in embedded.glob("asset.*/generations.json")
         if '"project": "Bank"' in path.read_text("utf-8")
     }
-    assert {path.name for path in code.iterdir()} == {"daicho", "domains", "generations.json"}
-    parts = {path.name for path in (code / "daicho").iterdir()}
-    assert {"handlers", "stream", "web"} <= parts
-    assert not parts & {"cdk", "testing"}
-    assert not list(code.rglob("__pycache__"))
+    assert {path.name for path in ledger.iterdir()} == {"generations.json"}
+    codes = {path.parent for path in embedded.glob("asset.*/daicho")}
+    assert codes
+    for code in codes:
+        assert {path.name for path in code.iterdir()} == {"daicho", "domains"}
+        parts = {path.name for path in (code / "daicho").iterdir()}
+        assert {"handlers", "stream", "web"} <= parts
+        assert not parts & {"cdk", "testing"}
+        assert not list(code.rglob("__pycache__"))
 
 
 def test_the_hash_of_the_code_does_not_depend_on_the_folder(tmp_path: Path) -> None:

@@ -139,6 +139,15 @@ def test_forgetting_is_granted_what_it_needs_of_the_archive_and_nothing_elsewher
     assert not (grants.FORGET.indexes or grants.FORGET.failures or grants.FORGET.objects)
 
 
+def test_a_release_is_granted_what_it_needs() -> None:
+    protocols = (
+        "daicho.release.release:ReleaseStore",
+        "daicho.stream.heartbeat_watcher:HeartbeatTable",
+    )
+    needs = {action for protocol in protocols for action in needed(protocol, TABLE)}
+    assert set(grants.RELEASE.table) == needs | {"DescribeTable"}
+
+
 def test_redrive_is_granted_what_it_needs_and_moves_what_it_has_applied() -> None:
     transacted = {"PutItem", "UpdateItem"}
     assert (

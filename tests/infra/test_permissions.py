@@ -20,6 +20,7 @@ GRANTED = {
     "forget": grants.FORGET,
     "sweep": grants.SWEEP,
     "jobs": grants.JOBS,
+    "release": grants.RELEASE,
 }
 SCHEDULED = ("rollup", "audit", "forget", "sweep")
 Allowed = dict[str, set[str]]  # resource, as text, to actions
@@ -74,6 +75,10 @@ def expected(stage: Synthesis, name: str) -> Allowed:
         arn(log_group): {"logs:CreateLogStream", "logs:PutLogEvents"},
         arn(table): {f"dynamodb:{action}" for action in listed.table},
     }
+    if name == "release":
+        found[arn(table, attribute="StreamArn")] = {
+            f"dynamodb:{action}" for action in grants.STREAM_DESCRIBE
+        }
     if name == "api":
         found[text({"Fn::GetAtt": [machine, "Arn"]})] = {f"states:{each}" for each in grants.START}
     for index, actions in listed.indexes.items():
@@ -117,14 +122,14 @@ def test_no_action_holds_a_wildcard(any_stage: Synthesis) -> None:
     assert not [action for action in actions if "*" in action]
 
 
-def test_only_the_jobs_scan(any_stage: Synthesis) -> None:
+def test_only_jobs_and_releases_scan(any_stage: Synthesis) -> None:
     # A condition on leading keys would hold vacuously for a Scan: it reads every tenant.
     scanning = {
         policy["Properties"]["Roles"][0]["Ref"]
         for policy in any_stage.resources("IAM::Policy").values()
         if "dynamodb:Scan" in text(policy)
     }
-    assert scanning == {role_of(any_stage, "jobs")}
+    assert scanning == {role_of(any_stage, name) for name in ("jobs", "release")}
 
 
 def test_each_function_has_a_role_of_its_own_without_managed_policies(

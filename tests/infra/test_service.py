@@ -11,7 +11,8 @@ from daicho.archive.forget_schedule import ForgetRunReport
 from daicho.stream.claims import MAX_OPEN_CLAIMS
 from tests.infra.synthesis import API_URL, Synthesis, synthesise
 
-FUNCTIONS = ("api", "project", "rollup", "archive", "redrive", "audit", "forget", "jobs", "sweep")
+WATCHED = ("api", "project", "rollup", "archive", "redrive", "audit", "forget", "jobs", "sweep")
+FUNCTIONS = (*WATCHED, "release")
 OUTPUTS = {
     "ApiUrl",
     "TableName",
@@ -32,6 +33,7 @@ OUTPUTS = {
     "ForgetFunctionName",
     "SweepFunctionName",
     "JobsFunctionName",
+    "ReleaseFunctionName",
 }
 
 
@@ -67,21 +69,37 @@ def test_functions_share_one_package_without_caches(prod: Synthesis) -> None:
     codes = [prod.function(name)["Properties"]["Code"] for name in FUNCTIONS]
     assert len({json.dumps(code, sort_keys=True) for code in codes}) == 1
     folder = prod.folder / f"asset.{codes[0]['S3Key'].removesuffix('.zip')}"
-    assert (folder / "generations.json").exists()
+    assert not (folder / "generations.json").exists()
     assert (folder / "daicho/plan/model.py").exists()
     assert not [*folder.rglob("__pycache__"), *folder.rglob("*.pyc")]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_the_layer_is_attached_on_aws_and_a_path_at_local(
+def test_the_layers_are_attached_on_aws_and_paths_at_local(
     local: Synthesis, prod: Synthesis, name: str
 ) -> None:
-    (layer,) = prod.resources("Lambda::LayerVersion")
-    assert prod.function(name)["Properties"]["Layers"] == [{"Ref": layer}]
+    packages, ledger = sorted(prod.resources("Lambda::LayerVersion"), key=len)
+    assert prod.function(name)["Properties"]["Layers"] == [{"Ref": packages}, {"Ref": ledger}]
     assert "PYTHONPATH" not in prod.environment(name)
+    assert prod.environment(name)["LOCK_FILE"] == "/opt/generations.json"
     assert not local.resources("Lambda::LayerVersion")
     assert "Layers" not in local.function(name)["Properties"]
     assert local.environment(name)["PYTHONPATH"] == "/layer/python"
+    assert local.environment(name)["LOCK_FILE"] == "/ledger/generations.json"
+
+
+def test_the_layer_of_the_ledger_holds_the_lock_file_and_outlives_its_stack(
+    prod: Synthesis,
+) -> None:
+    """A function that is rolled back may need an earlier version of it."""
+    (layer,) = (
+        each
+        for id, each in prod.resources("Lambda::LayerVersion").items()
+        if id.startswith("LedgerLayer")
+    )
+    assert layer["DeletionPolicy"] == layer["UpdateReplacePolicy"] == "Retain"
+    key = layer["Properties"]["Content"]["S3Key"].removesuffix(".zip")
+    assert [path.name for path in (prod.folder / f"asset.{key}").iterdir()] == ["generations.json"]
 
 
 def test_dirty_marks_are_spread_on_aws(local: Synthesis, prod: Synthesis) -> None:
@@ -226,8 +244,8 @@ def test_the_alarms_watch_what_can_go_wrong(any_stage: Synthesis) -> None:
     for metric, names in {
         "IteratorAge": ("project", "archive"),
         "DestinationDeliveryFailures": ("project", "archive"),
-        "Errors": FUNCTIONS,
-        "Throttles": FUNCTIONS,
+        "Errors": WATCHED,
+        "Throttles": WATCHED,
         "Invocations": ("rollup",),
     }.items():
         found = [about(each, "FunctionName")["Ref"] for each in watched(any_stage, metric)]

@@ -43,7 +43,10 @@ def test_options_come_from_the_context() -> None:
     ("context", "message"),
     [
         ({"stage": "production"}, "stage is 'production'; the stages are local, dev, prod"),
-        ({"stage": "local"}, "stage local needs local_layer; stage local needs api_url"),
+        (
+            {"stage": "local", "local_layer": "/layer"},
+            "stage local needs local_ledger; stage local needs api_url",
+        ),
         ({"stage": "prod", "api_url": "http://x"}, "api_url is for stage local only"),
         ({"stage": "dev", "faults": "0.2"}, "faults is for stage local only"),
         ({"faults": "many"}, "faults is 'many', not a number between 0 and 1"),

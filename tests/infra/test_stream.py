@@ -1,12 +1,15 @@
 """The two consumers: their mappings, and the filters that follow from the plan."""
 
+import json
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from daicho.plan import Ledger
+from daicho.project import FUNCTIONS
 from tests.infra.synthesis import COUNT, LEDGER, SEARCH, Synthesis, entity, synthesise
 
 CONSUMERS = ("project", "archive")
@@ -68,9 +71,54 @@ def test_the_projector_follows_at_once_and_the_archive_gathers(prod: Synthesis) 
 
 
 def test_the_api_is_deployed_after_the_consumers_and_their_filters(any_stage: Synthesis) -> None:
-    before = set(any_stage.function("api")["DependsOn"])
+    release = list_steps(any_stage)
+    assert release["open"] in any_stage.function("api")["DependsOn"]
+    before = set(any_stage.template["Resources"][release["open"]]["DependsOn"])
     assert set(any_stage.resources("Lambda::EventSourceMapping")) <= before
     assert {any_stage.function_id(name) for name in CONSUMERS} <= before
+    assert release["check"] in before
+
+
+def test_no_function_is_updated_before_the_ledger_is_checked(any_stage: Synthesis) -> None:
+    check = list_steps(any_stage)["check"]
+    names = [name for name in FUNCTIONS if name != "release"]
+    assert len(names) == 9
+    for name in names:
+        assert check in any_stage.function(name)["DependsOn"]
+
+
+def test_a_step_of_a_release_comes_after_its_permissions(any_stage: Synthesis) -> None:
+    policies = any_stage.resources("IAM::Policy")
+    (policy,) = (id for id in policies if id.startswith("ReleaseRole"))
+    for step in list_steps(any_stage).values():
+        assert policy in any_stage.template["Resources"][step]["DependsOn"]
+
+
+def test_a_release_is_repeated_for_another_ledger_or_older_code(
+    dev: Synthesis, tmp_path: Path
+) -> None:
+    added = Ledger({**LEDGER.entities, "Vote": (entity("Vote", aggregates=(COUNT,)),)})
+    older = replace(LEDGER, written={"Song": 1})
+    stages = [
+        dev,
+        synthesise("dev", tmp_path / "added", ledger=added),
+        synthesise("dev", tmp_path / "older", ledger=older),
+    ]
+    for step in ("check", "open"):
+        properties = {
+            json.dumps(stage.template["Resources"][list_steps(stage)[step]]["Properties"])
+            for stage in stages
+        }
+        assert len(properties) == 3
+
+
+def list_steps(stage: Synthesis) -> dict[str, str]:
+    """The logical IDs of a release's steps, by step."""
+    return {
+        each["Properties"]["Step"]: id
+        for id, each in stage.template["Resources"].items()
+        if each["Type"].startswith("Custom::Daicho")
+    }
 
 
 def test_only_the_emulated_stream_is_told_so(any_stage: Synthesis) -> None:
@@ -125,6 +173,7 @@ def _but_for_filters(stage: Synthesis) -> dict[str, Any]:
     resources: dict[str, Any] = deepcopy(stage.template["Resources"])
     for each in resources.values():
         each["Properties"].pop("FilterCriteria", None)
+        each["Properties"].pop("Ledger", None)  # of a release
     return resources
 
 

@@ -261,7 +261,7 @@ def test_the_documentation_names_the_order_and_where_to_look() -> None:
 @pytest.mark.parametrize("name", HANDLERS)
 def test_handlers_are_thin(name: str) -> None:
     lines = len((FUNCTIONS / f"daicho/handlers/{name}.py").read_text("utf-8").splitlines())
-    assert 15 <= lines <= 45, f"{lines} lines"
+    assert 15 <= lines <= 48, f"{lines} lines"
 
 
 def test_no_file_is_long() -> None:

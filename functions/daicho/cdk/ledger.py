@@ -17,8 +17,9 @@ from daicho.cdk.feature_flags import set_feature_flags
 from daicho.cdk.functions.archiver import build_archiver
 from daicho.cdk.functions.jobs import Jobs
 from daicho.cdk.functions.projector import build_projector
-from daicho.cdk.functions.python_function import SharedResources, build_layer, bundle_functions
+from daicho.cdk.functions.python_function import SharedResources, build_layers, bundle_functions
 from daicho.cdk.functions.redrive import Redrive
+from daicho.cdk.functions.release import Release
 from daicho.cdk.functions.scheduled_function import RECURRING, ScheduledFunction
 from daicho.cdk.key import build_key
 from daicho.cdk.observability import Observability
@@ -38,7 +39,7 @@ class Ledger(Construct):
 
     Attributes: ``table`` (its indexes GSI1, GSI2, GSI3), ``archive``, ``failures``, ``objects``
     (the buckets), ``user_pool``, ``user_pool_client``, ``http_api``, ``api_url``, ``functions`` (by
-    name: api, project, archive, redrive, jobs, rollup, audit, forget, sweep), ``outputs``.
+    name: api, project, archive, redrive, jobs, release, rollup, audit, forget, sweep), ``outputs``.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class Ledger(Construct):
             settings=settings,
             project=project,
             code=bundle_functions(project),
-            layer=build_layer(self, settings=settings),
+            layers=build_layers(self, settings=settings, project=project),
             table=self.table,
             archive=buckets.archive,
             failures=buckets.failures,
@@ -85,6 +86,7 @@ class Ledger(Construct):
         auth = Auth(self, "Auth", settings=settings)
         self.user_pool, self.user_pool_client = auth.pool, auth.client
 
+        release = Release(self, "Release", ledger=ledger, shared=shared)
         jobs = Jobs(self, "Jobs", shared=shared)
         api = Api(self, "Api", auth=auth, machine=jobs.machine.attr_arn, shared=shared)
         self.http_api, self.api_url = api.http, api.url
@@ -110,20 +112,27 @@ class Ledger(Construct):
             projector=projector.python.function,
             archiver=archiver.python.function,
         )
+        consumers = (projector.python, archiver.python)
+        functions = (api.python, *consumers, redrive.python, jobs.python, *scheduled)
         # CloudFormation updates the stream consumers before the API. Otherwise an item that the new
         # API writes could reach an old consumer, which cannot process it, or an old event filter,
-        # which drops its record; a dropped record is not delivered again.
-        api.python.function.node.add_dependency(projector, archiver)
-        consumers = (projector.python, archiver.python)
+        # which drops its record; a dropped record is not delivered again. Before all of them the
+        # ledger is checked, and before the API the event filters.
+        for python in functions:
+            python.function.node.add_dependency(release.check)
+        release.open.node.add_dependency(projector, archiver)
+        api.python.function.node.add_dependency(release.open)
+        watched = {python.name: python.function for python in functions}
+        # A release that fails ends the deployment, which says why: it needs no alarm.
         self.functions: Mapping[str, lambda_.Function] = {
-            python.name: python.function
-            for python in (api.python, *consumers, redrive.python, jobs.python, *scheduled)
+            **watched,
+            release.python.name: release.python.function,
         }
         Observability(
             self,
             "Observability",
             settings=settings,
-            functions=self.functions,
+            functions=watched,
             table=self.table,
             failures=buckets.failures,
             api=api.http,

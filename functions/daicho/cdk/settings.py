@@ -58,6 +58,7 @@ class Memory:
     jobs: int = 1024
     audit: int = 3008
     forget: int = 1024
+    release: int = 512
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +66,8 @@ class Settings:
     """One stage. Names of durations include the unit; ``None`` disables a feature.
 
     ``name``: the project, which begins all names that must be unique in an account. ``layered``:
-    whether the functions have the layer of their packages; the local AWS has them in a folder,
-    ``local_layer``.
+    whether the functions have layers for their packages and for the lock file; the local AWS has
+    both in folders, ``local_layer`` and ``local_ledger``.
 
     ``retain``: data outlives the stack. ``replica_index``: a fourth index with the table's own
     keys and all attributes, for reading much without touching the table; it doubles every write.
@@ -78,7 +79,8 @@ class Settings:
     ``cors_origins``: whose pages may put and get objects in a browser, by signed URLs.
     ``tls_only`` is off at stage local alone: the local AWS speaks http. ``settle_seconds``:
     whatever writes for a tenant when it is closed has ended by then, and the projector has done
-    what was value. ``scan_units``: read units a second of a scan. ``faults``, for stage local
+    what was value. ``filter_spread_seconds``: how long AWS may apply a changed event filter to some
+    invocations only. ``scan_units``: read units a second of a scan. ``faults``, for stage local
     only: how often the projector is to fail on purpose, as a share of its writes.
     """
 
@@ -93,6 +95,7 @@ class Settings:
     log_days: int
     dirty_shards: int = 16
     settle_seconds: int = 1_000
+    filter_spread_seconds: int | None = 90
     scan_units: int = 1_000
     archive_window_seconds: int
     glacier_after_days: int
@@ -109,6 +112,7 @@ class Settings:
     emulated_stream: bool = False
     layered: bool = True
     local_layer: str | None = None
+    local_ledger: str | None = None
     api_url: str | None = None
     api_id: str | None = None
     faults: float | None = None
@@ -151,8 +155,8 @@ class Settings:
 
         Options: ``account`` and ``region`` (both or neither; neither leaves the choice to the
         credentials of the deployment), ``alarm_email``, ``replica_index`` (true or false),
-        ``cors_origins`` (separated by commas); at stage local ``local_layer`` and ``api_url``,
-        which are required, and ``faults``.
+        ``cors_origins`` (separated by commas); at stage local ``local_layer``,
+        ``local_ledger`` and ``api_url``, which are required, and ``faults``.
 
         Raises:
             SettingsError: everything that is missing or wrong, in one message.
@@ -160,7 +164,7 @@ class Settings:
         stage = context("stage") or "dev"
         if stage not in STAGES:
             raise SettingsError(f"stage is {stage!r}; the stages are {', '.join(STAGES)}")
-        local = ("local_layer", "api_url")
+        local = ("local_layer", "local_ledger", "api_url")
         options: dict[str, Any] = {
             name: context(name) or None for name in (*local, "alarm_email", "account", "region")
         }
@@ -209,6 +213,7 @@ STAGES = {
         log_days=1,
         dirty_shards=1,
         settle_seconds=8,
+        filter_spread_seconds=None,
         archive_window_seconds=0,
         glacier_after_days=90,
         saved_queries=False,

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Protocol
 
 from daicho.errors import ConditionFailedError, DaichoError, UnavailableError
 from daicho.layout.backfill_state import (
     COMPLETE_KEY,
-    STATE_CACHE_S,
     BackfillState,
-    lower_oldest_update,
 )
 from daicho.plan import Ledger
+from daicho.release.older_writers import READERS_KNOW_S
 from daicho.release.refusals import list_refusals
 from daicho.release.states import StageStates, StateStore, read_stage_states
 from daicho.runtime.retry import RetryBudget, retry
-from daicho.storage.protocols import UpdatesItems, apply_update, try_update
+from daicho.storage.protocols import UpdatesItems, apply_update
 from daicho.storage.requests import Update
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
 
-CACHE_MARGIN_S = 1.0
-"""Seconds beyond `STATE_CACHE_S`: a reader may have read just before a change of an item."""
 FILTER_SPREAD_S = 90.0
 """How long Lambda may apply an event filter to some invocations only, in seconds. Source: AWS's
 developer guide, on updates of event source mappings."""
@@ -51,13 +48,26 @@ class Release:
         store: ReleaseStore,
         watcher: HeartbeatWatcher,
         ledger: Ledger,
-        *,
         filter_spread_s: float = FILTER_SPREAD_S,
     ) -> None:
         self._store = store
         self._watcher = watcher
         self._ledger = ledger
         self._filter_spread_s = filter_spread_s
+
+    def run_step(self, step: str, run: str, retry_budget: RetryBudget) -> None:
+        """Run the step ``check`` or ``open``, as CloudFormation names them.
+
+        Raises:
+            ValueError: there is no such step.
+            StoreError, ReleaseRefusedError: see the methods.
+        """
+        if step == "check":
+            self.check(retry_budget)
+        elif step == "open":
+            self.open_to_writers(run, retry_budget)
+        else:
+            raise ValueError(f"a release has no step {step!r}")
 
     def check(self, retry_budget: RetryBudget) -> StageStates:
         """Check that the stage has nothing that the ledger lacks.
@@ -97,7 +107,7 @@ class Release:
         if not stage.is_recorded:
             self._mark_recorded()
         if is_lowered:
-            retry_budget.sleep(STATE_CACHE_S + CACHE_MARGIN_S)
+            retry_budget.sleep(READERS_KNOW_S)
         return states
 
     def _send_heartbeats(self, run: HeartbeatRun, retry_budget: RetryBudget) -> None:
@@ -131,24 +141,3 @@ class Release:
                 values={":yes": {"BOOL": True}},
             ),
         )
-
-
-def admit_older_writers(
-    store: UpdatesItems, ledger: Ledger, sleep: Callable[[float], None]
-) -> None:
-    """Record that this code writes older generations than the newest, because it was rolled back.
-
-    It is called before such code writes anything. From then on, readers know that instances of
-    the newer generation may lack items. Usually there is no such entity, and nothing is called.
-
-    Raises:
-        StoreError: the table does not answer.
-    """
-    lowered = [
-        entity
-        for entity, generation in ledger.written.items()
-        if try_update(store, lower_oldest_update(entity, generation))
-    ]
-    if lowered:
-        _log.warning("older generations are written of %s", ", ".join(lowered))
-        sleep(STATE_CACHE_S + CACHE_MARGIN_S)

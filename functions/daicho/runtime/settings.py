@@ -25,6 +25,7 @@ class Settings:
     ``faults``: how often the projector is to fail on purpose, as a share of its writes. It exists
     at stage local only: there it shows that failing changes nothing. ``settle_seconds``: how long
     writers for a closed tenant may continue. ``scan_units``: read units a second.
+    ``filter_spread_seconds``: how long a changed event filter may apply to some invocations only.
     ``domain_package``: the package of the domain files. ``lock_file``: the generations; a relative
     path begins at the folder of the function's code, which holds the package `daicho`.
     """
@@ -43,6 +44,7 @@ class Settings:
     scan_units: int = 0
     faults: float = 0.0
     api_url: str = ""
+    filter_spread_seconds: int = 0
     domain_package: str = "domains"
     lock_file: Path = LOCK_FILE
 
@@ -65,8 +67,9 @@ class Settings:
         shards = environ.get("DIRTY_SHARDS") or "16"
         if not shards.isascii() or not shards.isdigit() or not 1 <= int(shards) <= MAX_DIRTY_SHARDS:
             wrong.append(f"DIRTY_SHARDS is {shards!r}, not a number from 1 to {MAX_DIRTY_SHARDS}")
-        settle, units = (
-            _parse_whole_number(environ, name, wrong) for name in ("SETTLE_SECONDS", "SCAN_UNITS")
+        settle, units, spread = (
+            _parse_whole_number(environ, name, wrong)
+            for name in ("SETTLE_SECONDS", "SCAN_UNITS", "FILTER_SPREAD_SECONDS")
         )
         faults = _parse_share(environ, "FAULTS", wrong)
         if faults and stage != "local":
@@ -86,6 +89,7 @@ class Settings:
             job_machine=environ.get("JOB_MACHINE", ""),
             settle_seconds=settle,
             scan_units=units,
+            filter_spread_seconds=spread,
             faults=faults,
             api_url=environ.get("API_URL", ""),
             domain_package=environ.get("DOMAIN_PACKAGE") or "domains",

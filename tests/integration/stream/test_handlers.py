@@ -20,6 +20,7 @@ from daicho.derive.contributions import Amount
 from daicho.errors import SettingsError
 from daicho.handlers import archive, project, rollup
 from daicho.handlers.wiring.stream_consumer import NotDoneError
+from daicho.project import FUNCTIONS
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 from daicho.tally import reader
@@ -160,9 +161,7 @@ def archive_key() -> str:
     return f"#archive#{event('expiry')['shardId']}#Download"
 
 
-@pytest.mark.parametrize(
-    "name", ["project", "rollup", "archive", "redrive", "audit", "forget", "sweep", "jobs", "api"]
-)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_an_import_reads_no_environment_and_asking_for_the_handler_does(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

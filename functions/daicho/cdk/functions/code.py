@@ -1,6 +1,8 @@
-"""The code of the functions: the library, the project's packages and its lock file, in one folder.
+"""The code of the functions: the library and the project's packages, in one folder.
 
 What only a developer's machine or a deployment uses is left out: `daicho.cdk`, `daicho.testing`.
+The lock file is deployed apart from the code, so that code can be rolled back without it (EXACTNESS
+rule 27).
 """
 
 from __future__ import annotations
@@ -21,13 +23,24 @@ NOT_CODE = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "node_modules")
 
 
 def gather_code(project: Project) -> Path:
-    """Copy the code of a project's functions into a temporary folder.
-
-    CDK copies it into its own output at once; the folder is removed when the process ends.
-    """
-    folder = Path(tempfile.mkdtemp(prefix="daicho-functions-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    """Copy the code of a project's functions into a temporary folder."""
+    folder = _make_folder("functions")
     copy_code(project, folder)
+    return folder
+
+
+def gather_ledger(project: Project) -> Path:
+    """Copy a project's lock file into a temporary folder: the content of its layer."""
+    folder = _make_folder("ledger")
+    shutil.copyfile(project.lock_file, folder / LOCK_FILE_NAME)
+    make_readable(folder)
+    return folder
+
+
+def _make_folder(content: str) -> Path:
+    """A folder that CDK copies into its own output; it is removed when the process ends."""
+    folder = Path(tempfile.mkdtemp(prefix=f"daicho-{content}-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
@@ -35,13 +48,11 @@ def copy_code(project: Project, folder: Path) -> None:
     """Copy the code of a project's functions into ``folder``.
 
     Raises:
-        FileNotFoundError: the project lacks a package or its lock file, which `Project.check`
-            refuses.
+        FileNotFoundError: the project lacks a package, which `Project.check` refuses.
     """
     shutil.copytree(LIBRARY, folder / LIBRARY.name, ignore=_ignore_parts)
     for package in project.packages:
         shutil.copytree(project.source / package, folder / package, ignore=NOT_CODE)
-    shutil.copyfile(project.lock_file, folder / LOCK_FILE_NAME)
     make_readable(folder)
 
 

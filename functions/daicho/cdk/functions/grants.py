@@ -111,6 +111,12 @@ JOBS = Grants(
     objects=("DeleteObjectVersion",),
     object_bucket=("ListBucketVersions",),
 )
+# Scan is for one item: whether the table is empty. A batch is of heartbeats, and of the shards that
+# they have passed.
+RELEASE = Grants(
+    table=("Query", "Scan", "BatchGetItem", "BatchWriteItem", "UpdateItem", "DescribeTable"),
+)
+STREAM_DESCRIBE = ("DescribeStream",)
 START = ("StartExecution",)  # the API starts jobs, and nothing else
 
 # What a state machine needs to deliver its log and its traces; they know no resource but "*".

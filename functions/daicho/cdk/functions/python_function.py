@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aws_cdk import CfnElement, Duration, Stack
+from aws_cdk import CfnElement, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -14,16 +14,19 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from daicho.cdk.functions import grants
-from daicho.cdk.functions.code import gather_code
+from daicho.cdk.functions.code import gather_code, gather_ledger
 from daicho.cdk.functions.grants import Grants
 from daicho.cdk.functions.layer import build_lambda_layer
 from daicho.cdk.nag_suppressions import suppress_finding
 from daicho.cdk.settings import Settings
 from daicho.errors import SettingsError
+from daicho.plan import LOCK_FILE_NAME
 from daicho.project import Project
 
 ARM = lambda_.Architecture.ARM_64
 RUNTIME = lambda_.Runtime.PYTHON_3_14
+LAYERS = "/opt"
+"""The folder in which Lambda unpacks the layers of a function."""
 Actions = tuple[str, ...]
 
 # Why a policy names objects by a pattern: the reasons that accompany cdk-nag's findings.
@@ -39,14 +42,14 @@ _BATCH_NAMES = "Lambda itself names the objects that hold what it discards."
 class SharedResources:
     """The common base of all functions: the stage, their code, and their stores.
 
-    ``layer``: the dependencies. Stage local has no layer: each worker of the local AWS would
-    unpack it again.
+    ``layers``: the dependencies, and the lock file. Stage local has none: each worker of the local
+    AWS would unpack them again.
     """
 
     settings: Settings
     project: Project
     code: lambda_.Code
-    layer: lambda_.LayerVersion | None
+    layers: tuple[lambda_.LayerVersion, ...]
     table: dynamodb.Table
     archive: s3.Bucket
     failures: s3.Bucket
@@ -67,15 +70,20 @@ def bundle_functions(project: Project) -> lambda_.Code:
     return lambda_.Code.from_asset(str(gather_code(project)))
 
 
-def build_layer(scope: Construct, *, settings: Settings) -> lambda_.LayerVersion | None:
-    """The layer, which is built for this if no cache has it; None at a stage without a layer.
+def build_layers(
+    scope: Construct, *, settings: Settings, project: Project
+) -> tuple[lambda_.LayerVersion, ...]:
+    """The layers of all functions: their packages, and the lock file; none at a stage without.
+
+    The layer of the packages is built for this if no cache has it. The versions of the other one
+    outlive the stack: a function that is rolled back may need an earlier one.
 
     Raises:
-        SettingsError: it cannot be built on this machine.
+        SettingsError: the packages cannot be installed on this machine.
     """
     if not settings.layered:
-        return None
-    return lambda_.LayerVersion(
+        return ()
+    packages = lambda_.LayerVersion(
         scope,
         "Layer",
         code=lambda_.Code.from_asset(str(build_lambda_layer())),
@@ -83,6 +91,15 @@ def build_layer(scope: Construct, *, settings: Settings) -> lambda_.LayerVersion
         compatible_architectures=[ARM],
         description="What requirements-layer.txt pins",
     )
+    ledger = lambda_.LayerVersion(
+        scope,
+        "LedgerLayer",
+        code=lambda_.Code.from_asset(str(gather_ledger(project))),
+        compatible_runtimes=[RUNTIME],
+        description=f"{settings.title}: the generations of all declarations",
+        removal_policy=RemovalPolicy.RETAIN,
+    )
+    return (packages, ledger)
 
 
 class PythonFunction(Construct):
@@ -126,7 +143,7 @@ class PythonFunction(Construct):
             code=shared.code,
             handler=f"{shared.project.handlers}.{name}.handler",
             description=f"{settings.title}: {name}",
-            layers=[shared.layer] if shared.layer else None,
+            layers=list(shared.layers) or None,
             memory_size=getattr(settings.memory, name),
             timeout=timeout,
             role=self._role,
@@ -141,6 +158,7 @@ class PythonFunction(Construct):
                 "POWERTOOLS_SERVICE_NAME": name,
                 "POWERTOOLS_METRICS_NAMESPACE": settings.name,
                 "POWERTOOLS_LOG_LEVEL": settings.log_level,
+                "LOCK_FILE": f"{settings.local_ledger or LAYERS}/{LOCK_FILE_NAME}",
                 **({"PYTHONPATH": settings.local_layer} if settings.local_layer else {}),
                 **(environment or {}),
             },

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from daicho.runtime.clock import utc_now
 from daicho.storage.bucket import Bucket, open_bucket
+from daicho.storage.protocols import DescribesStream
+from daicho.storage.stream_shards import open_stream_describer
 from daicho.storage.table import Table, open_table
 from daicho.tenants.state_machine import StateMachine
 
@@ -24,6 +26,7 @@ class Dependencies:
     table: Callable[..., Table] = open_table
     bucket: Callable[..., Bucket] = open_bucket
     machine: Callable[[str], StateMachine] = StateMachine
+    stream: Callable[[str], DescribesStream] = open_stream_describer
     now: Callable[[], dt.datetime] = utc_now
     sleep: Callable[[float], None] = time.sleep
     random: Callable[[], float] = random.random

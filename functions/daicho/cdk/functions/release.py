@@ -1,0 +1,70 @@
+"""The release: what is checked before any function changes, and before code may write."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from aws_cdk import CustomResource, Duration
+from constructs import Construct
+
+from daicho.cdk.functions import grants
+from daicho.cdk.functions.python_function import PythonFunction, SharedResources
+from daicho.plan import Ledger
+
+# All that Lambda gives: heartbeats wait for a projector that is late.
+TIMEOUT = Duration.minutes(15)
+# CloudFormation gives up a little later. A function that cannot be loaded never answers.
+ANSWERED_WITHIN = Duration.minutes(16)
+
+
+class Release(Construct):
+    """A function, and the two steps in which CloudFormation invokes it (EXACTNESS rules 26 to 28).
+
+    ``check`` is before all other functions, ``open`` after the stream consumers and before the API.
+    CloudFormation repeats them only if the lock file changes, or the generation that the code
+    writes.
+    """
+
+    def __init__(
+        self, scope: Construct, id: str, *, ledger: Ledger, shared: SharedResources
+    ) -> None:
+        """Create the function and its steps. The caller orders them by dependencies."""
+        super().__init__(scope, id)
+        settings = shared.settings
+        spread = settings.filter_spread_seconds
+        self.python = PythonFunction(
+            self,
+            "Release",
+            name="release",
+            shared=shared,
+            permissions=grants.RELEASE,
+            timeout=TIMEOUT,
+            environment={"FILTER_SPREAD_SECONDS": str(spread)} if spread else {},
+        )
+        self.python.allow("dynamodb", grants.STREAM_DESCRIBE, shared.stream)
+        self._properties = {
+            "Written": json.dumps(dict(ledger.written), sort_keys=True),
+            "Ledger": _hash_ledger(ledger),
+        }
+        self.check = self._create_step("check")
+        self.open = self._create_step("open")
+        self.open.node.add_dependency(self.check)
+
+    def _create_step(self, step: str) -> CustomResource:
+        resource = CustomResource(
+            self,
+            step.capitalize(),
+            service_token=self.python.function.function_arn,
+            resource_type=f"Custom::Daicho{step.capitalize()}",
+            service_timeout=ANSWERED_WITHIN,
+            properties={"Step": step, **self._properties},
+        )
+        # The function needs its permissions, which CloudFormation may create later.
+        resource.node.add_dependency(self.python)
+        return resource
+
+
+def _hash_ledger(ledger: Ledger) -> str:
+    text = json.dumps(ledger.to_json(), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

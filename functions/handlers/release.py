@@ -1,0 +1,5 @@
+"""Lambda `release`, as the library has it: the place to wrap it."""
+
+from daicho.handlers.release import __getattr__
+
+__all__ = ["__getattr__"]

@@ -1,0 +1,210 @@
+"""The steps of a release over a table in memory, with faults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from daicho.errors import ThrottledError, UnavailableError
+from daicho.layout.backfill_state import (
+    BackfillState,
+    build_backfill_key,
+    lower_oldest_update,
+)
+from daicho.plan import Ledger
+from daicho.release.older_writers import READERS_KNOW_S, admit_older_writers
+from daicho.release.release import Release, ReleaseRefusedError
+from daicho.release.states import read_stage_states
+from daicho.runtime.retry import RetryBudget
+from daicho.storage.attributes import to_image
+from daicho.storage.protocols import apply_update
+from daicho.storage.requests import ItemPage, Query
+from daicho.stream.heartbeat_watcher import HeartbeatProgress, HeartbeatRun, HeartbeatWatcher
+from tests.support.scanned_table import ScannedTable
+from tests.unit.release.test_refusals import PLAIN, WITH_LIST, number
+
+ONE, TWO = number(PLAIN), number(PLAIN, WITH_LIST)
+BASE_ITEM = to_image({"PK": "t#Member#1", "SK": "#", "type": "Member", "gen": 1})
+PASSED = HeartbeatProgress(1, 1)
+WAITING = HeartbeatProgress(1, 1, {"Member": ("shard-1",)})
+
+
+class StubWatcher(HeartbeatWatcher):
+    """Says what it is told to, and keeps the runs that it was asked about."""
+
+    def __init__(self, progress: HeartbeatProgress = PASSED) -> None:
+        self.progress = progress
+        self.watched: list[HeartbeatRun] = []
+        self.forgotten: list[HeartbeatRun] = []
+
+    def watch(self, run: HeartbeatRun, retry_budget: RetryBudget) -> HeartbeatProgress:
+        self.watched.append(run)
+        return self.progress
+
+    def forget(self, run: HeartbeatRun) -> None:
+        self.forgotten.append(run)
+
+
+@dataclass
+class House:
+    """A table, and what was waited for."""
+
+    table: ScannedTable = field(default_factory=ScannedTable)
+    watcher: StubWatcher = field(default_factory=StubWatcher)
+    pauses: list[float] = field(default_factory=list)
+    spread: float = 0.0
+
+    def release(self, ledger: Ledger) -> Release:
+        return Release(self.table, self.watcher, ledger, self.spread)
+
+    @property
+    def budget(self) -> RetryBudget:
+        return RetryBudget(lambda: 600.0, 20.0, self.pauses.append, lambda: 0.5)
+
+    def open(self, ledger: Ledger, run: str = "run") -> BackfillState:
+        return self.release(ledger).open_to_writers(run, self.budget)["Member"]
+
+    def read(self) -> BackfillState:
+        return read_stage_states(self.table).states["Member"]
+
+
+def test_a_release_records_what_may_be_written() -> None:
+    house = House()
+    assert house.open(ONE).newest == 1
+    house.table.batch_write([BASE_ITEM])
+    assert house.open(TWO) == house.read()
+    assert (house.read().oldest, house.read().newest) == (1, 2)
+    assert house.watcher.watched == []
+    assert read_stage_states(house.table).is_recorded
+
+
+def test_a_release_may_be_repeated() -> None:
+    house = House()
+    first = house.open(TWO)
+    house.table.batch_write([BASE_ITEM])
+    assert house.open(TWO) == first
+
+
+def test_a_check_changes_nothing_so_an_earlier_ledger_may_follow_it() -> None:
+    house = House()
+    house.open(ONE)
+    house.release(TWO).check(house.budget)
+    assert house.read().newest == 1
+    house.release(ONE).check(house.budget)
+
+
+def test_a_shorter_ledger_is_refused_and_nothing_is_written() -> None:
+    house = House()
+    house.open(TWO)
+    before = house.read()
+    for step in (
+        lambda: house.release(ONE).check(house.budget),
+        lambda: house.open(ONE),
+    ):
+        with pytest.raises(ReleaseRefusedError, match="knows Member generation 1"):
+            step()
+    assert house.read() == before
+
+
+def test_heartbeats_of_an_entity_that_begins_to_derive_come_before_its_writers() -> None:
+    house = House(spread=90)
+    house.open(number(replace(PLAIN, searches=())))
+    house.table.batch_write([BASE_ITEM])
+    house.open(number(replace(PLAIN, searches=()), PLAIN), run="second")
+    assert house.watcher.watched == [HeartbeatRun("second", ("Member",))]
+    assert house.watcher.forgotten == house.watcher.watched
+    assert house.pauses == [90]
+    assert house.read().in_filter
+    house.open(number(replace(PLAIN, searches=()), PLAIN), run="third")
+    assert len(house.watcher.watched) == 1
+
+
+def test_nothing_may_be_written_before_the_heartbeats_have_passed() -> None:
+    house = House()
+    house.open(number(replace(PLAIN, searches=())))
+    house.table.batch_write([BASE_ITEM])
+    house.watcher.progress = WAITING
+    ledger = number(replace(PLAIN, searches=()), PLAIN)
+    with pytest.raises(UnavailableError, match="1 of 1 shards wait for a heartbeat of Member"):
+        house.open(ledger)
+    assert (house.read().newest, house.read().in_filter) == (1, False)
+    house.watcher.progress = PASSED
+    assert house.open(ledger).newest == 2
+
+
+def test_readers_know_of_older_writers_before_these_begin() -> None:
+    house = House()
+    house.open(TWO)
+    assert house.read().oldest == 2
+    older = replace(TWO, written={"Member": 1})
+    house.open(older)
+    assert house.read().oldest == 1
+    assert house.pauses == [READERS_KNOW_S]
+    house.open(older)
+    assert house.pauses == [READERS_KNOW_S]
+
+
+def test_code_that_is_rolled_back_without_a_deployment_says_so_itself() -> None:
+    house = House()
+    house.open(TWO)
+    pauses: list[float] = []
+    for _ in range(2):
+        admit_older_writers(house.table, replace(TWO, written={"Member": 1}), pauses.append)
+    assert house.read() == replace(house.read(), oldest=1, newest=2)
+    assert pauses == [READERS_KNOW_S]
+
+
+def test_the_newest_code_admits_nothing_and_needs_no_request() -> None:
+    table = ScannedTable()
+    pauses: list[float] = []
+    admit_older_writers(table, TWO, pauses.append)
+    admit_older_writers(table, replace(TWO, written={"Member": 1}), pauses.append)
+    assert pauses == []
+    assert table.query(Query(build_backfill_key("Member").pk)).items == ()
+
+
+class ChangedMeanwhile(ScannedTable):
+    """A table in which another writer lowers ``oldest`` behind each reading of the states."""
+
+    def query(self, query: Query) -> ItemPage:
+        page = super().query(query)
+        if page.items:
+            apply_update(self, lower_oldest_update("Member", 1))
+        return page
+
+
+def test_a_state_that_changed_meanwhile_is_not_overwritten() -> None:
+    house = House(ChangedMeanwhile())
+    house.table.batch_write([BackfillState("Member", 2, 2, True).to_item()])
+    with pytest.raises(UnavailableError, match="changed meanwhile"):
+        house.open(TWO)
+    assert house.table.get(build_backfill_key("Member"))["oldest"] == {"N": "1"}  # type: ignore[index]
+
+
+class Throttled(ScannedTable):
+    """A table whose first queries are throttled."""
+
+    left = 2
+
+    def query(self, query: Query) -> ItemPage:
+        if self.left:
+            self.left -= 1
+            raise ThrottledError("query")
+        return super().query(query)
+
+
+def test_a_throttled_table_is_asked_again() -> None:
+    house = House(Throttled())
+    assert house.open(ONE).newest == 1
+    assert len(house.pauses) == 2
+
+
+def test_steps_have_names() -> None:
+    house = House()
+    house.release(ONE).run_step("check", "run", house.budget)
+    assert not read_stage_states(house.table).is_recorded
+    house.release(ONE).run_step("open", "run", house.budget)
+    assert house.read().newest == 1
+    with pytest.raises(ValueError, match="no step 'close'"):
+        house.release(ONE).run_step("close", "run", house.budget)

@@ -1,0 +1,94 @@
+"""The backfill items that a release makes of those that a table has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from daicho.layout.backfill_state import BackfillState, build_backfill_key, digest_plan
+from daicho.plan import Ledger, append_generations
+from daicho.release.states import StageStates, read_stage_states
+from daicho.storage.attributes import to_image
+from tests.support.scanned_table import ScannedTable
+from tests.unit.release.test_refusals import PLAIN, WITH_LIST, number
+
+LEDGER = number(PLAIN, WITH_LIST)
+DIGESTS = {each.number: digest_plan(each.plan) for each in LEDGER.list_generations("Member")}
+BASE_ITEM = to_image({"PK": "t#Member#1", "SK": "#", "type": "Member", "gen": 1})
+
+
+def build_stage(
+    *states: BackfillState, is_recorded: bool = True, is_empty: bool = False
+) -> StageStates:
+    return StageStates({state.entity: state for state in states}, is_recorded, is_empty)
+
+
+def release(stage: StageStates, ledger: Ledger = LEDGER) -> BackfillState:
+    return stage.plan_release(ledger)["Member"]
+
+
+def test_a_fresh_table_has_items_of_the_current_generation_only() -> None:
+    stage = build_stage(is_recorded=False, is_empty=True)
+    assert release(stage) == BackfillState("Member", 2, 2, True, DIGESTS)
+    assert stage.list_unfiltered(LEDGER) == ()
+
+
+def test_a_new_entity_has_no_items_yet() -> None:
+    stage = build_stage()
+    assert release(stage).oldest == 2
+    assert stage.list_unfiltered(LEDGER) == ("Member",)
+
+
+def test_a_table_from_before_backfill_items_may_have_items_of_every_generation() -> None:
+    stage = build_stage(is_recorded=False)
+    assert release(stage).oldest == 1
+    assert stage.list_unfiltered(LEDGER) == ("Member",)
+
+
+def test_a_new_generation_keeps_the_oldest() -> None:
+    before = BackfillState("Member", 1, 1, True, {1: DIGESTS[1]})
+    stage = build_stage(before)
+    assert release(stage) == BackfillState("Member", 1, 2, True, DIGESTS)
+    assert stage.list_unfiltered(LEDGER) == ()
+
+
+def test_code_that_was_rolled_back_writes_an_older_generation() -> None:
+    rolled_back = replace(LEDGER, written={"Member": 1})
+    before = BackfillState("Member", 2, 2, True, DIGESTS)
+    assert release(build_stage(before), rolled_back) == replace(before, oldest=1)
+
+
+def test_a_generation_that_nothing_writes_yet_is_not_recorded() -> None:
+    """A ledger without it may be deployed again."""
+    ahead = replace(LEDGER, written={"Member": 1})
+    before = BackfillState("Member", 1, 1, True, {1: DIGESTS[1]})
+    assert release(build_stage(before), ahead) == before
+
+
+def test_an_entity_that_derives_nothing_needs_no_filter() -> None:
+    nothing = append_generations([replace(PLAIN, searches=())], Ledger())
+    stage = build_stage()
+    assert stage.list_unfiltered(nothing) == ()
+    assert not release(stage, nothing).in_filter
+
+
+def test_states_are_read_back_as_written() -> None:
+    table = ScannedTable()
+    assert read_stage_states(table) == StageStates({}, is_recorded=False, is_empty=True)
+    written = BackfillState("Member", 1, 2, True, DIGESTS)
+    table.batch_write([written.to_item()])
+    assert build_backfill_key("Member").sk == "Member"
+    # A release that did not finish: the table is still empty but for backfill items.
+    stage = read_stage_states(table)
+    assert stage == StageStates({"Member": written}, is_recorded=False, is_empty=True)
+    table.batch_write([BASE_ITEM])
+    assert not read_stage_states(table).is_empty
+
+
+def test_items_behind_many_backfill_items_are_found() -> None:
+    table = ScannedTable()
+    table.batch_write(BackfillState(f"E{n}", 1, 1).to_item() for n in range(250))
+    assert read_stage_states(table).is_empty
+    table.batch_write([BASE_ITEM])
+    stage = read_stage_states(table)
+    assert not stage.is_empty
+    assert len(stage.states) == 250
